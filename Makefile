@@ -1,0 +1,71 @@
+# Needs Python 3.11 or newer with venv, and make. All else is installed into $(VENV).
+
+PYTHON ?= python3
+VENV ?= .venv
+DATA ?= samples
+PORT ?=
+
+PHOTOS := $(filter samples,$(DATA))
+BIN := $(abspath $(VENV))/bin
+FRONTEND := workbench/ui/frontend
+SOURCES := pyproject.toml hatch_build.py $(shell find $(FRONTEND) -mindepth 1 \
+	-name node_modules -prune -o -name '*.tsbuildinfo' -prune -o -print 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help app lab test lint perf clean chromium
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
+
+app: $(VENV)/.installed $(PHOTOS) ## serve the web app on 127.0.0.1:5006 (DATA=folder, PORT=number)
+	@"$(BIN)/workbench" app --data "$(DATA)" $(if $(PORT),--port $(PORT))
+
+lab: $(VENV)/.installed $(PHOTOS) ## open JupyterLab on the quickstart notebook (PORT=number)
+	@"$(BIN)/workbench" lab $(if $(PORT),--port $(PORT))
+
+test: $(VENV)/.installed-test chromium ## run every test and every notebook
+	@"$(BIN)/pytest" --nbmake --nbmake-timeout=300 tests $(wildcard notebooks) $(ARGS)
+
+lint: $(VENV)/.installed-test ## ruff, mypy and tsc
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/mypy"
+	PATH="$(BIN):$$PATH" npm --prefix $(FRONTEND) run typecheck
+
+perf: $(VENV)/.installed-test ## run the benchmarks and print their table
+	@"$(BIN)/pytest" tests/perf -s $(ARGS)
+
+clean: ## remove all that was installed or built here (keeps samples/)
+	rm -rf "$(VENV)" $(FRONTEND)/node_modules workbench/ui/static build dist
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find workbench tests -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed; $(PYTHON) is " + v + ". Name another: make PYTHON=python3.12")'
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv is missing. Install it: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv "$(VENV)"
+
+$(VENV)/.installed: $(SOURCES) | $(BIN)/pip
+	"$(BIN)/pip" install --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-test: $(SOURCES) | $(BIN)/pip
+	"$(BIN)/pip" install --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.installed
+
+samples: | $(VENV)/.installed
+	"$(BIN)/workbench" samples samples
+
+# The browser tests need Debian's chromium; without it they are skipped and say so.
+chromium:
+	@if command -v chromium >/dev/null || [ -n "$$CHROMIUM" ]; then exit 0; fi; \
+	skip() { echo "The browser tests are skipped: $$1"; exit 0; }; \
+	command -v apt-get >/dev/null || skip "chromium is missing and there is no apt-get here."; \
+	if [ "$$(id -u)" = 0 ]; then as_root="env"; \
+	elif sudo -n true 2>/dev/null; then as_root="sudo env"; \
+	else skip "chromium is missing; install it: sudo apt-get install chromium"; fi; \
+	echo "Installing chromium for the browser tests"; \
+	$$as_root DEBIAN_FRONTEND=noninteractive apt-get update -qq && \
+	$$as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		chromium >/dev/null || skip "apt-get could not install chromium."
