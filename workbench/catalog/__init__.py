@@ -1,0 +1,29 @@
+"""What the installed DALI offers: its operators from their schemas, and a curated overlay."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from workbench.catalog.overlay import apply_overlay, read_overlay
+from workbench.catalog.schema import read_schemas
+from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
+
+__all__ = [
+    "ArgSpec",
+    "Catalog",
+    "Device",
+    "OpSpec",
+    "PortSpec",
+    "Value",
+    "load_catalog",
+]
+
+
+@cache
+def load_catalog() -> Catalog:
+    """The catalogue of the installed DALI; imports DALI on the first call (about a second).
+
+    Raises CatalogError where DALI cannot be imported or the overlay does not fit it.
+    """
+    ops, version = read_schemas()
+    return Catalog(apply_overlay(ops, read_overlay()), version)

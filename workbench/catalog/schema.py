@@ -1,0 +1,224 @@
+"""DALI's operator schemas as ``OpSpec``. Nothing else in the workbench reads ``OpSchema``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, cast
+
+from workbench.catalog.prose import first_sentence, plain_text
+from workbench.catalog.spec import (
+    ArgKind,
+    ArgSpec,
+    Device,
+    OpSpec,
+    PortSpec,
+    Scalar,
+    Value,
+)
+from workbench.errors import CatalogError
+
+_DEVICES: tuple[Device, ...] = ("cpu", "gpu", "mixed")
+
+_GRAPH_ARGS = frozenset({"seed", "device", "name"})
+"""The graph's affair, never an argument of a node."""
+
+_SCALAR_KINDS: dict[str, ArgKind] = {
+    "BOOL": "bool",
+    "INT8": "int",
+    "INT16": "int",
+    "INT32": "int",
+    "INT64": "int",
+    "UINT8": "int",
+    "UINT16": "int",
+    "UINT32": "int",
+    "FLOAT": "float",
+    "STRING": "str",
+    "TENSOR_LAYOUT": "str",
+}
+_LIST_KINDS: dict[str, ArgKind] = {
+    "_BOOL_VEC": "bool_list",
+    "_INT32_VEC": "int_list",
+    "_INT64_VEC": "int_list",
+    "_FLOAT_VEC": "float_list",
+    "_STRING_VEC": "str_list",
+    "_TENSOR_LAYOUT_VEC": "str_list",
+}
+_ENUMS: dict[str, tuple[ArgKind, str]] = {
+    "DATA_TYPE": ("enum", "DALIDataType"),
+    "IMAGE_TYPE": ("enum", "DALIImageType"),
+    "INTERP_TYPE": ("enum", "DALIInterpType"),
+    "_DATA_TYPE_VEC": ("enum_list", "DALIDataType"),
+}
+
+_FEW_INPUTS = 4
+"""Operators that take more inputs than this take any number: ``cat``, ``stack``."""
+
+
+def read_schemas() -> tuple[list[OpSpec], str]:
+    """The visible operators of the installed DALI, by name, and DALI's version.
+
+    Visible: not internal, not hidden from DALI's own documentation, not deprecated.
+    Raises CatalogError where DALI cannot be imported.
+    """
+    dali = _import_dali()
+    ops = sorted(_visible_ops(dali), key=lambda op: op.name)
+    return ops, str(dali.__version__)
+
+
+def _import_dali() -> ModuleType:
+    try:
+        import nvidia.dali
+        import nvidia.dali.fn  # registers the operators
+    except (ImportError, OSError) as error:
+        raise CatalogError(
+            f"NVIDIA DALI cannot be imported ({error}). "
+            "Install it with: pip install nvidia-dali-cuda120"
+        ) from error
+    return nvidia.dali
+
+
+def _visible_ops(dali: ModuleType) -> Iterator[OpSpec]:
+    from nvidia.dali.ops import _registry
+
+    registered = {
+        "cpu": _registry.cpu_ops(),
+        "gpu": _registry.gpu_ops(),
+        "mixed": _registry.mixed_ops(),
+    }
+    for name in set().union(*registered.values()):
+        schema = dali.backend.GetSchema(name)
+        if (
+            schema.IsInternal()
+            or schema.IsDocHidden()
+            or schema.IsDocPartiallyHidden()
+            or schema.IsDeprecated()
+        ):
+            continue
+        devices = tuple(device for device in _DEVICES if name in registered[device])
+        yield _operator(dali, schema, devices)
+
+
+def _operator(dali: ModuleType, schema: Any, devices: tuple[Device, ...]) -> OpSpec:
+    from nvidia.dali.ops._names import _op_name
+
+    doc = plain_text(schema.Dox())
+    return OpSpec(
+        name=_op_name(schema.Name(), api="fn"),
+        schema=schema.Name(),
+        devices=devices,
+        inputs=_inputs(schema),
+        max_inputs=schema.MaxNumInput(),
+        outputs=_outputs(dali, schema),
+        args=_arguments(dali, schema),
+        seeded=schema.HasRandomSeedArg(),
+        random_state=schema.HasRandomStateArg(),
+        doc=doc,
+        summary=first_sentence(doc),
+    )
+
+
+def _inputs(schema: Any) -> tuple[PortSpec, ...]:
+    least, most = schema.MinNumInput(), schema.MaxNumInput()
+    return tuple(
+        PortSpec(
+            _input_name(schema, index),
+            optional=index >= least,
+            layouts=tuple(str(layout) for layout in schema.GetSupportedLayouts(index)),
+        )
+        for index in range(most if most <= _FEW_INPUTS else least)
+    )
+
+
+def _input_name(schema: Any, index: int) -> str:
+    if schema.HasInputDox():
+        return str(schema.GetInputName(index)).strip("_")
+    return "data" if schema.MaxNumInput() == 1 else f"input_{index}"
+
+
+def _outputs(dali: ModuleType, schema: Any) -> tuple[PortSpec, ...]:
+    """Empty where the arguments decide how many there are (``readers.tfrecord``)."""
+    count = schema.CalculateOutputs(dali.backend.OpSpec(schema.Name()))
+    if count == 1:
+        return (PortSpec("output"),)
+    return tuple(PortSpec(f"output_{index}") for index in range(count))
+
+
+def _arguments(dali: ModuleType, schema: Any) -> dict[str, ArgSpec]:
+    names = [name for name in schema.GetArgumentNames() if name not in _GRAPH_ARGS]
+    return {name: _argument(dali, schema, name) for name in names}
+
+
+def _argument(dali: ModuleType, schema: Any, name: str) -> ArgSpec:
+    deprecated, source = None, name
+    if schema.IsDeprecatedArg(name):
+        info = schema.DeprecatedArgInfo(name)
+        deprecated = plain_text(info["msg"])
+        # An alias is not registered by itself: its type and default are its successor's.
+        source = info["renamed_to"] or name
+    type_name = schema.GetArgumentType(source).name
+    kind, enum = _kind(type_name)
+    required = not schema.IsArgumentOptional(source)
+    default: Value | None = None
+    if not required and schema.HasArgumentDefaultValue(source):
+        text = schema.GetArgumentDefaultValueString(source)
+        default = _default(dali, text, kind, enum)
+    return ArgSpec(
+        name=name,
+        kind=kind,
+        doc="" if source != name else plain_text(schema.GetArgumentDox(source)),
+        required=required,
+        default=default,
+        tensor=schema.IsTensorArgument(source),
+        deprecated=deprecated,
+        enum=enum,
+        members=_members(dali, enum) if enum else (),
+    )
+
+
+def _kind(type_name: str) -> tuple[ArgKind, str | None]:
+    if type_name in _ENUMS:
+        return _ENUMS[type_name]
+    if type_name in _SCALAR_KINDS:
+        return _SCALAR_KINDS[type_name], None
+    return _LIST_KINDS.get(type_name, "object"), None
+
+
+def _members(dali: ModuleType, enum: str) -> tuple[str, ...]:
+    """The members a user may name: of the data types, those that an array can have."""
+    members = getattr(dali.types, enum).__members__
+    if enum != "DALIDataType":
+        return tuple(members)
+    return tuple(name for name, member in members.items() if _has_numpy_type(dali, member))
+
+
+def _has_numpy_type(dali: ModuleType, member: Any) -> bool:
+    try:
+        dali.types.to_numpy_type(member)
+    except KeyError:
+        return False
+    return True
+
+
+def _default(dali: ModuleType, text: str, kind: ArgKind, enum: str | None) -> Value:
+    """DALI gives defaults as Python literals, enum members as their integers."""
+    value = ast.literal_eval(text)
+    if enum is not None:
+        members = getattr(dali.types, enum)
+        if kind == "enum_list":
+            return tuple(str(members(int(item)).name) for item in value)
+        return str(members(int(value)).name)
+    if kind.endswith("_list"):
+        items = value if isinstance(value, list | tuple) else [value]
+        return tuple(_scalar(item, kind.removesuffix("_list")) for item in items)
+    return _scalar(value, kind)
+
+
+def _scalar(value: Any, kind: str) -> Scalar:
+    if kind == "bool":
+        return bool(value)
+    if kind == "float":
+        # Schemas hold float32: 0.001 comes as 0.0010000000474974513.
+        return float(f"{float(value):.7g}")
+    return cast(Scalar, value)

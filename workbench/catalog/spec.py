@@ -1,0 +1,141 @@
+"""What the workbench knows of an operator, an argument and a port: plain frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Literal
+
+from workbench.errors import CatalogError
+
+Device = Literal["cpu", "gpu", "mixed"]
+
+Scalar = bool | int | float | str
+Value = Scalar | tuple["Value", ...]
+"""A fixed argument value. Enum members stand as their names in ``nvidia.dali.types``."""
+
+ArgKind = Literal[
+    "bool", "int", "float", "str", "enum",
+    "bool_list", "int_list", "float_list", "str_list", "enum_list", "object",
+]  # fmt: skip
+
+PortKind = Literal["encoded", "image", "label", "boxes", "mask", "points", "number", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgSpec:
+    """One named argument of an operator.
+
+    The first group is DALI's schema; the second is the overlay's.
+    """
+
+    name: str
+    kind: ArgKind
+    doc: str = ""
+    required: bool = False
+    default: Value | None = None
+    """What DALI uses when the argument is not given; None where the schema names nothing."""
+    tensor: bool = False
+    """Whether a value per sample (a random draw, another node's output) is accepted."""
+    deprecated: str | None = None
+    """Why not to use it, or None."""
+    enum: str | None = None
+    """The enumeration in ``nvidia.dali.types`` whose member names are the values."""
+    members: tuple[str, ...] = ()
+    """All member names of ``enum``; ``choices`` may offer fewer."""
+
+    label: str = ""
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    minimum: float | None = None
+    """Smallest value that DALI accepts (of each element, in a list); a slider may begin higher."""
+    maximum: float | None = None
+    """Largest value that DALI accepts."""
+    choices: tuple[Scalar, ...] = ()
+    start: Value | None = None
+    """The value a freshly added node gets; None leaves the argument out."""
+    draw: tuple[float, float] | None = None
+    """The range that "make it random" starts with."""
+    constant: str | None = None
+    """The name under which exported code lifts the value to the top of the file."""
+    advanced: bool = True
+    """Folded away in the inspector."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortSpec:
+    """One positional input or one output of an operator."""
+
+    name: str
+    kind: PortKind = "any"
+    optional: bool = False
+    layouts: tuple[str, ...] = ()
+    """Layouts the schema accepts, such as ``HWC``; empty where it does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpSpec:
+    """One operator of the installed DALI."""
+
+    name: str
+    """As in ``nvidia.dali.fn``: ``rotate``, ``readers.file``, ``random.uniform``."""
+    schema: str
+    """DALI's registry name: ``Rotate``, ``readers__File``."""
+    devices: tuple[Device, ...]
+    inputs: tuple[PortSpec, ...] = ()
+    max_inputs: int = 0
+    """More than ``len(inputs)`` for operators with any number of inputs, such as ``cat``;
+    the further ports are named ``input_2``, ``input_3``, ..."""
+    outputs: tuple[PortSpec, ...] = ()
+    args: Mapping[str, ArgSpec] = field(default_factory=dict)
+    """Without ``seed``, which is the graph's affair (see ``seeded``)."""
+    seeded: bool = False
+    """Takes a ``seed``."""
+    random_state: bool = False
+    """Draws from Philox(seed, batch * batch_size); ``_random_state`` sets that position."""
+    doc: str = ""
+    summary: str = ""
+    category: str = "other"
+    label: str = ""
+    image: bool = False
+    """Takes an image and gives an image: has a row in the overlay and can stand in a chain."""
+    alters: bool = True
+    """Whether its start values visibly change an image; False for ``copy`` and the like."""
+    unusable: str | None = None
+    """Why the workbench cannot use it yet, or None."""
+
+    def input(self, index: int) -> PortSpec:
+        """The port at a position, also beyond the named ones where any number is allowed."""
+        if index < len(self.inputs):
+            return self.inputs[index]
+        return PortSpec(f"input_{index}", self.inputs[-1].kind if self.inputs else "any", True)
+
+
+class Catalog(Mapping[str, OpSpec]):
+    """Operators by name. An unknown name raises CatalogError with the nearest known ones."""
+
+    def __init__(self, ops: Mapping[str, OpSpec], dali_version: str) -> None:
+        self._ops = dict(ops)
+        self.dali_version = dali_version
+
+    def __getitem__(self, name: str) -> OpSpec:
+        try:
+            return self._ops[name]
+        except KeyError:
+            near = get_close_matches(name, self._ops, n=3)
+            hint = f" Did you mean {', '.join(near)}?" if near else ""
+            raise CatalogError(
+                f"{name!r} is no operator of DALI {self.dali_version}.{hint}"
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ops
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ops)
+
+    def __len__(self) -> int:
+        return len(self._ops)

@@ -1,0 +1,97 @@
+"""Every error that the workbench raises on purpose.
+
+::
+
+    WorkbenchError
+    ├── CatalogError             DALI is missing, or has no such operator
+    ├── DataError                the folder is missing, empty, unreadable or without images
+    ├── GraphError
+    │   ├── GraphFormatError     the text is not a graph that this version can read
+    │   ├── GraphEditError       an edit names a node or port that is not there
+    │   └── GraphFaultsError     the graph cannot run; ``faults`` lists every reason
+    ├── EngineError
+    │   ├── PipelineError        DALI refused the pipeline; ``node`` says where, if known
+    │   ├── WorkerCrashedError   the worker process ended by itself
+    │   ├── WorkerTimeoutError   the worker did not answer in time and was ended
+    │   └── CancelledError       the caller asked to stop
+    └── SaveError                a file could not be written; the old one is untouched
+
+A message names the fact, the value found, the values allowed and the remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.graph.check import Fault
+
+
+class WorkbenchError(Exception):
+    """Base of all errors the workbench raises on purpose."""
+
+
+class CatalogError(WorkbenchError):
+    """DALI cannot be imported, or an operator is not in its catalogue."""
+
+
+class DataError(WorkbenchError):
+    """The data folder cannot be used."""
+
+
+class GraphError(WorkbenchError):
+    """Base of the errors about a graph."""
+
+
+class GraphFormatError(GraphError):
+    """A text is not a graph file that this version can read."""
+
+
+class GraphEditError(GraphError):
+    """An edit names a node, port or argument that the graph does not have."""
+
+
+class GraphFaultsError(GraphError):
+    """A graph cannot run.
+
+    ``faults`` holds every reason, in the order of the nodes.
+    """
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__(tuple(faults))
+        self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        return "\n".join(str(fault) for fault in self.faults)
+
+
+class EngineError(WorkbenchError):
+    """Base of the errors of the worker process."""
+
+
+class PipelineError(EngineError):
+    """DALI refused to build or to run a pipeline.
+
+    ``node`` is the id of the node whose source line DALI quoted, or None where it quoted none.
+    """
+
+    def __init__(self, message: str, node: str | None = None) -> None:
+        self.node = node
+        super().__init__(message)
+
+
+class WorkerCrashedError(EngineError):
+    """The worker process ended by itself: a crash, a kill, or out of memory."""
+
+
+class WorkerTimeoutError(EngineError):
+    """The worker process did not answer within its time limit and was ended."""
+
+
+class CancelledError(EngineError):
+    """The caller cancelled the work."""
+
+
+class SaveError(WorkbenchError):
+    """A file could not be written. What stood there before is untouched."""
