@@ -1,0 +1,246 @@
+"""Pure edits: each takes a graph and gives a new one.
+
+An edit that names something that is not there raises GraphEditError and changes nothing. Edits may
+lead to a graph that cannot run: ``check_graph`` says why.
+"""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from workbench.catalog.spec import Catalog, OpSpec, Value
+from workbench.errors import GraphEditError
+from workbench.graph.devices import is_decoder, is_generator
+from workbench.graph.model import Graph, Node, Port, topological
+
+
+def free_id(graph: Graph, wanted: str) -> str:
+    """``wanted``, or with the smallest number behind it that makes it unique."""
+    wanted = wanted.replace(".", "_")
+    if not wanted.isidentifier() or keyword.iskeyword(wanted):
+        wanted = "node"
+    taken = {node.id for node in graph.nodes} | set(graph.outputs)
+    number, candidate = 2, wanted
+    while candidate in taken:
+        candidate, number = f"{wanted}_{number}", number + 1
+    return candidate
+
+
+def free_seed(graph: Graph) -> int:
+    """The smallest seed offset above those in use, so that a removed one is not drawn again."""
+    return max((node.seed for node in graph.nodes if node.seed is not None), default=-1) + 1
+
+
+def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = None) -> Node:
+    """A node of the operator with its start values, not yet part of the graph."""
+    spec = catalog[op]
+    return Node(
+        id=free_id(graph, wanted_id or op.rpartition(".")[2]),
+        op=op,
+        args={name: arg.start for name, arg in spec.args.items() if arg.start is not None},
+        seed=free_seed(graph) if spec.seeded else None,
+    )
+
+
+def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
+    """The least graph: a folder read and decoded."""
+    graph = Graph(name=name)
+    reader = new_node(graph, catalog, "readers.file", "reader")
+    graph = replace(graph, nodes=(reader,))
+    decoder = new_node(graph, catalog, "decoders.image", "decode")
+    decoder = replace(decoder, inputs={catalog[decoder.op].inputs[0].name: Port(reader.id, "jpegs")})
+    outputs = {
+        "images": Port(decoder.id, catalog[decoder.op].outputs[0].name),
+        "labels": Port(reader.id, "labels"),
+    }
+    return replace(graph, nodes=(reader, decoder), outputs=outputs)
+
+
+def chain(graph: Graph, catalog: Catalog) -> list[Node]:
+    """The nodes in running order without the generators: what the list and the steps show."""
+    ordered, cyclic = topological(graph)
+    return [n for n in ordered + cyclic if n.op not in catalog or not is_generator(catalog[n.op])]
+
+
+def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
+    """Put a new node of ``op`` behind the node ``after``: it takes all that left that node's port.
+
+    Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
+    GraphEditError where the operator does not fit there.
+    """
+    spec = catalog[op]
+    if spec.unusable:
+        raise GraphEditError(f"{op} cannot be added: {spec.unusable}.")
+    port = _port_to_follow(graph, catalog, after, spec)
+    node = new_node(graph, catalog, op)
+    node = replace(node, inputs={spec.inputs[0].name: port})
+    moved = Port(node.id, spec.outputs[0].name)
+    nodes: list[Node] = []
+    for other in graph.nodes:
+        nodes.append(_refeed(other, catalog, port, moved))
+        if other.id == after:
+            nodes.append(node)
+    outputs = {name: moved if p == port else p for name, p in graph.outputs.items()}
+    return replace(graph, nodes=tuple(nodes), outputs=outputs), node.id
+
+
+def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) -> Port:
+    before = graph.node(after)
+    if not spec.inputs or not spec.outputs:
+        raise GraphEditError(f"{spec.name} has no input and output to stand in a chain with.")
+    want = spec.inputs[0].kind
+    for output in catalog[before.op].outputs:
+        if "any" in (want, output.kind) or want == output.kind:
+            return Port(after, output.name)
+    gives = ", ".join(output.kind for output in catalog[before.op].outputs)
+    raise GraphEditError(f"{spec.name} takes {want}, and {after} gives {gives}. Add it later on.")
+
+
+def _refeed(node: Node, catalog: Catalog, old: Port, new: Port) -> Node:
+    if old not in node.inputs.values():
+        return node
+    return replace(node, inputs={k: new if p == old else p for k, p in node.inputs.items()})
+
+
+def remove_node(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
+    """Take a node out and join what fed it to what it fed; generators that fed only it go too."""
+    node = graph.node(node_id)
+    if not is_movable(node, catalog):
+        raise GraphEditError(f"{node_id} ({node.op}) cannot be removed: all else depends on it.")
+    spec = catalog[node.op] if node.op in catalog else None
+    fed_by = next((p for name, p in node.inputs.items() if not spec or name not in spec.args), None)
+    nodes: list[Node] = []
+    for other in graph.nodes:
+        if other.id != node_id:
+            inputs = {
+                name: fed_by if port.node == node_id else port
+                for name, port in other.inputs.items()
+                if port.node != node_id or fed_by is not None
+            }
+            nodes.append(other if inputs == other.inputs else replace(other, inputs=inputs))
+    outputs = {
+        name: fed_by if port.node == node_id else port
+        for name, port in graph.outputs.items()
+        if port.node != node_id or fed_by is not None
+    }
+    return _without_idle_generators(
+        replace(graph, nodes=tuple(nodes), outputs=outputs), catalog, node
+    )
+
+
+def is_movable(node: Node, catalog: Catalog) -> bool:
+    """Whether a node may be reordered or removed: a reader and a decoder may not."""
+    if node.op not in catalog:
+        return True
+    return not (node.op.startswith("readers.") or is_decoder(catalog[node.op]))
+
+
+def _without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
+    idle = {
+        port.node
+        for port in gone.inputs.values()
+        if graph.has(port.node)
+        and graph.node(port.node).op in catalog
+        and is_generator(catalog[graph.node(port.node).op])
+        and not graph.consumers(port.node)
+        and all(port.node != output.node for output in graph.outputs.values())
+    }
+    return replace(graph, nodes=tuple(n for n in graph.nodes if n.id not in idle))
+
+
+def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
+    """Exchange a node with its neighbour in the chain: ``by`` is -1 (earlier) or 1 (later)."""
+    node = graph.node(node_id)
+    if by not in (-1, 1):
+        raise GraphEditError(f"A node moves by -1 or 1, not {by}.")
+    if by == 1:
+        followers = [e.target for e in graph.consumers(node_id)]
+        if len(set(followers)) != 1:
+            raise GraphEditError(f"{node_id} has {len(set(followers))} followers: no one place to go.")
+        return move_node(graph, catalog, followers[0], -1)
+    name, source = _image_input(node, catalog)
+    earlier = graph.node(source.node)
+    if not is_movable(node, catalog) or not is_movable(earlier, catalog):
+        raise GraphEditError(f"{node_id} cannot move before {earlier.id} ({earlier.op}).")
+    if len({e.target for e in graph.consumers(earlier.id)}) != 1:
+        raise GraphEditError(f"{earlier.id} feeds other nodes too: {node_id} cannot move before it.")
+    earlier_name, earlier_source = _image_input(earlier, catalog)
+    node_out = next(iter(catalog[node.op].outputs)).name
+    moved = Port(node_id, node_out)
+    nodes = []
+    for other in graph.nodes:
+        if other.id == node_id:
+            nodes.append(replace(earlier, inputs={**earlier.inputs, earlier_name: moved}))
+        elif other.id == earlier.id:
+            nodes.append(replace(node, inputs={**node.inputs, name: earlier_source}))
+        else:
+            nodes.append(
+                replace(
+                    other,
+                    inputs={
+                        k: source if p == moved else p for k, p in other.inputs.items()
+                    },
+                )
+            )
+    outputs = {k: source if p == moved else p for k, p in graph.outputs.items()}
+    return replace(graph, nodes=tuple(nodes), outputs=outputs)
+
+
+def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
+    for name, port in node.inputs.items():
+        if name not in catalog[node.op].args:
+            return name, port
+    raise GraphEditError(f"{node.id} has no input to move along.")
+
+
+def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value) -> Graph:
+    """Give an argument a fixed value. A link that fed it is cut."""
+    node = graph.node(node_id)
+    if node.op in catalog and arg not in catalog[node.op].args:
+        near = get_close_matches(arg, catalog[node.op].args, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise GraphEditError(f"{node_id} ({node.op}) has no argument {arg!r}.{hint}")
+    inputs = {name: port for name, port in node.inputs.items() if name != arg}
+    graph = graph.replace_node(replace(node, args={**node.args, arg: value}, inputs=inputs))
+    return _without_idle_generators(graph, catalog, node)
+
+
+def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
+    """Back to the start value (or DALI's default): no own value, no link."""
+    node = graph.node(node_id)
+    args = {name: value for name, value in node.args.items() if name != arg}
+    start = catalog[node.op].args[arg].start if arg in catalog[node.op].args else None
+    if start is not None:
+        args[arg] = start
+    inputs = {name: port for name, port in node.inputs.items() if name != arg}
+    graph = graph.replace_node(replace(node, args=args, inputs=inputs))
+    return _without_idle_generators(graph, catalog, node)
+
+
+def randomise_arg(
+    graph: Graph, catalog: Catalog, node_id: str, arg: str, op: str = "random.uniform"
+) -> Graph:
+    """Feed an argument from a new generator that starts with the overlay's range."""
+    node = graph.node(node_id)
+    spec = catalog[node.op].args.get(arg)
+    if spec is None or not spec.tensor:
+        raise GraphEditError(f"{node_id}.{arg} takes one value for all samples: it cannot be random.")
+    generator = new_node(graph, catalog, op, arg)
+    if op == "random.uniform" and spec.draw is not None:
+        generator = replace(generator, args={**generator.args, "range": spec.draw})
+    args = {name: value for name, value in node.args.items() if name != arg}
+    fed = replace(node, args=args, inputs={**node.inputs, arg: Port(generator.id, "output")})
+    nodes: list[Node] = []
+    for other in graph.nodes:
+        if other.id == node_id:
+            nodes.append(generator)
+        nodes.append(fed if other.id == node_id else other)
+    return _without_idle_generators(replace(graph, nodes=tuple(nodes)), catalog, node)
+
+
+def set_setting(graph: Graph, **settings: Any) -> Graph:
+    """Change batch size, threads, seed, device or prefetch depth."""
+    return replace(graph, settings=replace(graph.settings, **settings))

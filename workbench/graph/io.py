@@ -1,0 +1,223 @@
+"""Graphs as JSON, and back.
+
+::
+
+    {"format": "dali-workbench-graph", "version": 1, "name": "imagenet-eval", "about": "...",
+     "settings": {"batch_size": 64, "num_threads": 4, "seed": 42, "device": "cpu",
+                  "prefetch_queue_depth": 2},
+     "nodes": [{"id": "reader", "op": "readers.file", "seed": 0},
+               {"id": "decode", "op": "decoders.image", "inputs": {"data": "reader.jpegs"}},
+               {"id": "resize", "op": "resize", "args": {"resize_shorter": 256},
+                "inputs": {"data": "decode.output"}}],
+     "outputs": {"images": "resize.output", "labels": "reader.labels"}}
+
+A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept as
+they are. Read by hand and not with cattrs, which the architecture page names for it: the core must
+import with numpy alone, and arguments hold any JSON value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from workbench.catalog.spec import Value
+from workbench.errors import GraphFormatError, SaveError
+from workbench.graph.model import Graph, Node, Port, Settings
+
+FORMAT = "dali-workbench-graph"
+VERSION = 1
+_LONGEST = 16_000_000
+
+
+def graph_to_json(graph: Graph) -> dict[str, Any]:
+    """The graph as JSON values; entries that hold nothing are left out."""
+    nodes = []
+    for node in graph.nodes:
+        entry: dict[str, Any] = {"id": node.id, "op": node.op}
+        if node.args:
+            entry["args"] = {name: _plain(value) for name, value in node.args.items()}
+        if node.inputs:
+            entry["inputs"] = {name: str(port) for name, port in node.inputs.items()}
+        if node.device is not None:
+            entry["device"] = node.device
+        if node.seed is not None:
+            entry["seed"] = node.seed
+        nodes.append(entry)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": graph.name,
+        "about": graph.about,
+        "settings": {f.name: getattr(graph.settings, f.name) for f in fields(Settings)},
+        "nodes": nodes,
+        "outputs": {name: str(port) for name, port in graph.outputs.items()},
+    }
+
+
+def dump_graph(graph: Graph) -> str:
+    """The graph as the text of a graph file."""
+    return json.dumps(graph_to_json(graph), indent=2, ensure_ascii=False) + "\n"
+
+
+def load_graph(text: str) -> Graph:
+    """The graph that a text holds.
+
+    Raises GraphFormatError, which lists every fault of the format with its place. Whether the
+    graph can run is for ``check_graph`` to say.
+    """
+    if len(text) > _LONGEST:
+        raise GraphFormatError(f"The text has {len(text)} characters; {_LONGEST} are the limit.")
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise GraphFormatError(f"This is not JSON: {error}.") from None
+    return graph_from_json(data)
+
+
+def graph_from_json(data: Any) -> Graph:
+    """The graph that parsed JSON holds. Raises GraphFormatError, as ``load_graph`` does."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise GraphFormatError(f'This is not a graph file: it has no "format": "{FORMAT}".')
+    version = data.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise GraphFormatError(f"version is {version!r}; it must be a whole number from 1 up.")
+    if version > VERSION:
+        raise GraphFormatError(
+            f"The graph has format version {version}, and this workbench reads up to {VERSION}. "
+            "Open it with a newer workbench."
+        )
+    return _Reader().graph(data)
+
+
+class _Reader:
+    """Collects every fault with its path, so that all can be mended at once."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+
+    def graph(self, data: dict[str, Any]) -> Graph:
+        known = {"format", "version", "name", "about", "settings", "nodes", "outputs"}
+        for key in data.keys() - known:
+            self.faults.append(f"{key}: no such entry. Known: {', '.join(sorted(known))}.")
+        entries = self.expect(data.get("nodes", []), list, "nodes", "a list")
+        graph = Graph(
+            name=self.expect(data.get("name", "untitled"), str, "name", "a text"),
+            about=self.expect(data.get("about", ""), str, "about", "a text"),
+            nodes=tuple(self.node(entry, f"nodes[{i}]") for i, entry in enumerate(entries)),
+            outputs=self.ports(data.get("outputs", {}), "outputs"),
+            settings=self.settings(data.get("settings", {})),
+        )
+        if self.faults:
+            raise GraphFormatError("The graph file is damaged.\n" + "\n".join(self.faults))
+        return graph
+
+    def expect(self, value: Any, kind: type, path: str, words: str) -> Any:
+        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+            return value
+        self.faults.append(f"{path}: {_short(value)} is not {words}.")
+        return kind()
+
+    def node(self, data: Any, path: str) -> Node:
+        data = self.expect(data, dict, path, "an object")
+        for key in data.keys() - {"id", "op", "args", "inputs", "device", "seed"}:
+            self.faults.append(f"{path}.{key}: no such entry. Known: id, op, args, inputs, device, seed.")
+        args = self.expect(data.get("args", {}), dict, f"{path}.args", "an object")
+        device, seed = data.get("device"), data.get("seed")
+        if device not in (None, "cpu", "gpu", "mixed"):
+            self.faults.append(f"{path}.device: {_short(device)} is not cpu, gpu or mixed.")
+        if seed is not None:
+            seed = self.expect(seed, int, f"{path}.seed", "a whole number")
+        return Node(
+            id=self.expect(data.get("id"), str, f"{path}.id", "a text"),
+            op=self.expect(data.get("op"), str, f"{path}.op", "a text"),
+            args={k: self.value(v, f"{path}.args.{k}") for k, v in args.items()},
+            inputs=self.ports(data.get("inputs", {}), f"{path}.inputs"),
+            device=device,
+            seed=seed,
+        )
+
+    def ports(self, data: Any, path: str) -> Mapping[str, Port]:
+        found = {}
+        for name, text in self.expect(data, dict, path, "an object").items():
+            node, dot, output = str(text).rpartition(".")
+            if not isinstance(text, str) or not dot or not node or not output:
+                self.faults.append(f"{path}.{name}: {_short(text)} is not node.output.")
+            else:
+                found[name] = Port(node, output)
+        return found
+
+    def settings(self, data: Any) -> Settings:
+        data = self.expect(data, dict, "settings", "an object")
+        known = {f.name for f in fields(Settings)}
+        for key in data.keys() - known:
+            self.faults.append(f"settings.{key}: no such setting. Known: {', '.join(sorted(known))}.")
+        values = {k: v for k, v in data.items() if k in known}
+        for key, value in values.items():
+            if key != "device":
+                self.expect(value, int, f"settings.{key}", "a whole number")
+            elif value not in ("cpu", "mixed"):
+                self.faults.append(f"settings.device: {_short(value)} is not cpu or mixed.")
+        return Settings(**values)
+
+    def value(self, value: Any, path: str) -> Value:
+        if isinstance(value, list):
+            return tuple(self.value(item, f"{path}[{i}]") for i, item in enumerate(value))
+        if isinstance(value, float) and not math.isfinite(value):
+            self.faults.append(f"{path}: {value} is not a finite number.")
+        elif not isinstance(value, bool | int | float | str):
+            self.faults.append(f"{path}: {_short(value)} is not a number, text, truth value or list.")
+            return ""
+        return value
+
+
+def _plain(value: Value) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def read_graph(path: str | Path) -> Graph:
+    """The graph in a file. Raises GraphFormatError, which names the file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise GraphFormatError(f"{path} cannot be read: {error}.") from None
+    try:
+        return load_graph(text)
+    except GraphFormatError as error:
+        raise GraphFormatError(f"{path}: {error}") from None
+
+
+def write_text(path: str | Path, text: str) -> Path:
+    """Write a file whole or not at all: to a temporary file beside it, then rename.
+
+    Returns the absolute path. Raises SaveError (full disk, no such folder, no permission); what
+    stood there before is then untouched.
+    """
+    target = Path(path).expanduser().absolute()
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as file:
+            temporary = file.name
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        raise SaveError(f"{target} was not written: {error.strerror or error}.") from None
+    return target

@@ -1,0 +1,151 @@
+"""The graph a person composes: frozen nodes, joined by named ports.
+
+A graph is a value. Edits (``graph.edit``) return a new one and share what did not change, so undo
+is a list of graphs. Mappings in here are never changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+from workbench.catalog.spec import Device, Value
+from workbench.errors import GraphEditError
+
+DecodeDevice = Literal["cpu", "mixed"]
+
+
+class Port(NamedTuple):
+    """One output of one node. ``str()`` gives ``node.output``."""
+
+    node: str
+    output: str
+
+    def __str__(self) -> str:
+        return f"{self.node}.{self.output}"
+
+
+class Edge(NamedTuple):
+    """``source`` feeds the input port or the argument ``input`` of the node ``target``."""
+
+    source: Port
+    target: str
+    input: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One call of one operator.
+
+    Parameters
+    ----------
+    id:
+        Unique in the graph, a Python identifier: it may become a variable in the exported code.
+    op:
+        DALI's name, for example ``random_resized_crop``.
+    args:
+        Fixed values by argument name. An argument that is neither here nor in ``inputs`` has
+        DALI's default.
+    inputs:
+        What feeds a positional input port or, where it names an argument, that argument.
+    device:
+        Where it runs; None follows its inputs (and the graph's setting for a decoder).
+    seed:
+        For operators that draw: added to the graph's seed. Kept for life, so that adding or
+        removing another node does not change what this one draws.
+    """
+
+    id: str
+    op: str
+    args: Mapping[str, Value] = field(default_factory=dict)
+    inputs: Mapping[str, Port] = field(default_factory=dict)
+    device: Device | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the pipeline runs."""
+
+    batch_size: int = 64
+    num_threads: int = 4
+    seed: int = 42
+    device: DecodeDevice = "cpu"
+    """Where images are decoded; what follows a mixed decoder runs on the GPU."""
+    prefetch_queue_depth: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes, what they give out by name, and how to run them."""
+
+    name: str = "untitled"
+    about: str = ""
+    nodes: tuple[Node, ...] = ()
+    outputs: Mapping[str, Port] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+
+    def node(self, node_id: str) -> Node:
+        """The node of that id, or GraphEditError."""
+        for node in self.nodes:
+            if node.id == node_id:
+                return node
+        known = ", ".join(node.id for node in self.nodes) or "none"
+        raise GraphEditError(f"There is no node {node_id!r}. The graph has: {known}.")
+
+    def has(self, node_id: str) -> bool:
+        """Whether there is such a node."""
+        return any(node.id == node_id for node in self.nodes)
+
+    @property
+    def edges(self) -> Iterator[Edge]:
+        """Every edge, in the order of the nodes they lead to."""
+        for node in self.nodes:
+            for name, source in node.inputs.items():
+                yield Edge(source, node.id, name)
+
+    def consumers(self, node_id: str) -> list[Edge]:
+        """The edges that leave a node."""
+        return [edge for edge in self.edges if edge.source.node == node_id]
+
+    def replace_node(self, node: Node) -> Graph:
+        """The graph with the node of the same id exchanged."""
+        self.node(node.id)
+        return replace(self, nodes=tuple(node if n.id == node.id else n for n in self.nodes))
+
+
+def topological(graph: Graph) -> tuple[list[Node], list[Node]]:
+    """Nodes with every source before its consumers, and the nodes that lie on or behind a cycle.
+
+    Where the edges leave a choice, the order of ``graph.nodes`` decides. Edges from nodes that do
+    not exist are passed over.
+    """
+    known = {node.id for node in graph.nodes}
+    done: set[str] = set()
+    ordered: list[Node] = []
+    waiting = list(graph.nodes)
+    while waiting:
+        ready = next(
+            (n for n in waiting if all(p.node in done or p.node not in known for p in n.inputs.values())),
+            None,
+        )
+        if ready is None:
+            break
+        waiting.remove(ready)
+        done.add(ready.id)
+        ordered.append(ready)
+    return ordered, waiting
+
+
+def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
+    """Ids of the nodes that the given outputs depend on, themselves included."""
+    found: set[str] = set()
+    waiting = [port.node for port in ports]
+    while waiting:
+        node_id = waiting.pop()
+        if node_id in found or not graph.has(node_id):
+            continue
+        found.add(node_id)
+        waiting.extend(port.node for port in graph.node(node_id).inputs.values())
+    return found

@@ -1,0 +1,99 @@
+"""Checks of single argument values against the kinds that DALI's schema names."""
+
+from __future__ import annotations
+
+import math
+from difflib import get_close_matches
+
+from workbench.catalog.spec import ArgSpec, Value
+
+_SCALARS: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "enum": (str,),
+}
+
+
+def describe_kind(arg: ArgSpec) -> str:
+    """What may stand in an argument, in words, with an example."""
+    if arg.choices or arg.members:
+        return "one of " + ", ".join(map(str, arg.choices or arg.members))
+    words = {
+        "bool": "true or false",
+        "int": "a whole number",
+        "float": "a number",
+        "str": "a text",
+        "enum": f"a member of nvidia.dali.types.{arg.enum}",
+        "bool_list": "a list of true or false",
+        "int_list": "whole numbers, for example 224, 224",
+        "float_list": "numbers, for example 0.5, 1.0",
+        "str_list": "a list of texts",
+        "enum_list": f"members of nvidia.dali.types.{arg.enum}",
+        "object": "a value from Python, which a graph file cannot hold",
+    }
+    text = words[arg.kind]
+    if arg.minimum is not None and arg.maximum is not None:
+        text += f" from {arg.minimum:g} to {arg.maximum:g}"
+    elif arg.minimum is not None:
+        text += f", {arg.minimum:g} or more"
+    elif arg.maximum is not None:
+        text += f", {arg.maximum:g} at most"
+    return text
+
+
+def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
+    """Why ``value`` cannot stand in ``arg`` and what can, or None where it can.
+
+    A list argument also takes a single number, as DALI does.
+    """
+    element = arg.kind.removesuffix("_list")
+    allowed = f"Give {describe_kind(arg)}."
+    if element == "object":
+        return f"{arg.name} cannot be written down in a graph", allowed
+    items = value if isinstance(value, tuple) else (value,)
+    if isinstance(value, tuple) and not arg.kind.endswith("_list"):
+        return f"{_show(value)} is a list", allowed
+    for item in items:
+        fault = _item_fault(arg, element, item)
+        if fault:
+            near = get_close_matches(str(item), [*map(str, arg.choices), *arg.members], n=1)
+            return fault, allowed + (f" Did you mean {near[0]}?" if near else "")
+    return None
+
+
+def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
+    kinds = _SCALARS[element]
+    if not isinstance(item, kinds) or (isinstance(item, bool) and bool not in kinds):
+        return f"{_show(item)} is not {_noun(element)}"
+    if isinstance(item, int | float) and not isinstance(item, bool):
+        if not math.isfinite(item):
+            return f"{item} is not finite"
+        if element == "int" and not -(2**63) <= item < 2**63:
+            return f"{item} does not fit into 64 bits"
+        if (arg.minimum is not None and item < arg.minimum) or (
+            arg.maximum is not None and item > arg.maximum
+        ):
+            return f"{_show(item)} is out of range"
+    allowed = {"str": arg.choices, "enum": arg.members}.get(element)
+    if allowed and item not in allowed:
+        return f"{_show(item)} is not among the choices"
+    if element == "enum" and not str(item).isidentifier():
+        return f"{_show(item)} is not a name"
+    return None
+
+
+def _noun(element: str) -> str:
+    return {
+        "bool": "true or false",
+        "int": "a whole number",
+        "float": "a number",
+        "str": "a text",
+        "enum": "a name",
+    }[element]
+
+
+def _show(value: Value) -> str:
+    text = repr(list(value)) if isinstance(value, tuple) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
