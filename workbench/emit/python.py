@@ -1,0 +1,50 @@
+"""Pieces of Python source: checked names, literals, calls laid out as ruff formats them."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+
+from workbench.catalog.spec import ArgSpec, Value
+from workbench.errors import GraphError
+
+LINE = 88
+INDENT = "    "
+
+
+def identifier(name: str) -> str:
+    """The name itself. Raises GraphError where it is no Python name, so that no text of a user
+    becomes code."""
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
+        raise GraphError(f"{name!r} is not a Python name.")
+    return name
+
+
+def literal(value: Value, arg: ArgSpec | None = None) -> str:
+    """A value as source; enum members as ``types.NAME``."""
+    if isinstance(value, tuple):
+        return "[" + ", ".join(literal(item, arg) for item in value) + "]"
+    if isinstance(value, str):
+        if arg is not None and arg.enum is not None:
+            return "types." + identifier(value)
+        return _quoted(value)
+    return repr(value)
+
+
+def _quoted(text: str) -> str:
+    source = repr(text)
+    if source[0] == "'" and '"' not in source and "\\'" not in source:
+        return f'"{source[1:-1]}"'
+    return source
+
+
+def call(target: str, function: str, arguments: Sequence[str], indent: str = INDENT) -> list[str]:
+    """``target = function(arguments)`` on as few lines as fit, each with its indent."""
+    head = f"{indent}{target + ' = ' if target else ''}{function}("
+    inner = ", ".join(arguments)
+    if len(head) + len(inner) + 1 <= LINE:
+        return [f"{head}{inner})"]
+    deeper = indent + INDENT
+    if len(deeper) + len(inner) <= LINE:
+        return [head, deeper + inner, indent + ")"]
+    return [head, *(f"{deeper}{argument}," for argument in arguments), indent + ")"]

@@ -1,0 +1,73 @@
+"""Part of a graph -> a pipeline source that the engine runs for the preview.
+
+The calls are those of the script. What comes from outside the part is fed through
+``external_source``; random operators start at ``position`` (batch * batch_size), so that a stage
+built for batch 7 draws what the script draws in batch 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from workbench.catalog.spec import Catalog, Device
+from workbench.emit.python import INDENT, call
+from workbench.emit.script import FIND_FILES
+from workbench.emit.source import Emitter, Source
+from workbench.graph.model import Graph, Port, topological
+
+_HEAD = '''\
+import glob
+import os
+from typing import Any
+
+import numpy as np
+from nvidia.dali import fn, pipeline_def, types
+
+''' + FIND_FILES + '''\
+
+def random_state(seed: int, position: int) -> Any:
+    """Philox(key=seed, sequence=position): where DALI's random operators stand at that sample."""
+    words = [seed, 0, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
+    return types.Constant(np.array(words, np.uint32), device="cpu")
+
+
+@pipeline_def
+def stage(data: str, device: str, base_seed: int, position: int):
+'''
+
+
+def emit_stage(
+    graph: Graph,
+    catalog: Catalog,
+    nodes: Collection[str],
+    taps: Sequence[Port],
+    feeds: Mapping[Port, Device],
+) -> Source:
+    """Source of ``stage(data, device, base_seed, position)`` for some nodes of a sound graph.
+
+    ``taps`` are the outputs it gives, in order; ``feeds`` are the outputs of other nodes that it
+    takes in, each through an external source named ``node.output`` on that device.
+    """
+    ordered, _ = topological(graph)
+    emitter = Emitter(graph, catalog, ordered, positioned=True)
+    unique = _unique_names(emitter)
+    emitter.names = unique
+    lines = _HEAD.splitlines()
+    for port, device in feeds.items():
+        arguments = [f'name="{port}"', "no_copy=True"]
+        if device != "cpu":
+            arguments.append('device="gpu"')
+        lines += call(unique[port], "fn.external_source", arguments)
+    places: dict[str, range] = {}
+    for node in ordered:
+        if node.id in nodes:
+            made = emitter.node_lines(node)
+            places[node.id] = range(len(lines) + 1, len(lines) + 1 + len(made))
+            lines += made
+    lines.append(f"{INDENT}return ({', '.join(unique[port] for port in taps)},)")
+    return Source("\n".join(lines) + "\n", places)
+
+
+def _unique_names(emitter: Emitter) -> dict[Port, str]:
+    """Every output under a variable of its own, for all of them may be tapped."""
+    return {port: f"{port.node}__{port.output}" for port in emitter.names}

@@ -1,0 +1,61 @@
+"""Emitted source -> a built DALI pipeline, and DALI's errors -> the node that made them.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import re
+import traceback
+from typing import Any
+
+from workbench.emit.source import Source
+from workbench.errors import PipelineError
+
+_numbers = itertools.count()
+_AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
+_ASSERT = re.compile(r'Assert on "[^\n]*" failed:? ?')
+_FILE = re.compile(r'File "([^"]+)", line (\d+)')
+
+
+class Compiled:
+    """The namespace of an emitted source, under a file name of its own.
+
+    The name appears in DALI's error messages; ``error`` maps it back to the node.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.filename = f"<workbench {next(_numbers)}>"
+        lines = source.text.splitlines(keepends=True)
+        linecache.cache[self.filename] = (len(source.text), None, lines, self.filename)
+        self.namespace: dict[str, Any] = {"__name__": "workbench_stage", "__file__": self.filename}
+        exec(compile(source.text, self.filename, "exec"), self.namespace)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.namespace[name]
+
+    def error(self, error: Exception) -> PipelineError:
+        """The same failure in the user's terms: the node that made it, and DALI's own reason."""
+        node = None
+        frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+        quoted = [(name, int(line)) for name, line in _FILE.findall(str(error))]
+        for filename, line in frames + quoted:
+            if filename == self.filename and line is not None:
+                node = self.source.node_at(line) or node
+        where = f"{node}: " if node else ""
+        return PipelineError(where + plain_reason(error), node)
+
+    def __del__(self) -> None:
+        linecache.cache.pop(self.filename, None)
+
+
+def plain_reason(error: Exception) -> str:
+    """DALI's message without its tracebacks, C++ context and assertion text."""
+    text = str(error)
+    _, mark, after = text.rpartition("encountered:")
+    text = _AFTER.sub("", after if mark else text).strip()
+    text = _ASSERT.sub("", text).strip()
+    return text or type(error).__name__

@@ -1,0 +1,226 @@
+"""The kernel's side of the worker process: start it, call it, end it, start it again.
+
+No DALI pipeline runs in the user's process. Whatever happens in the worker (a crash, a hang, out of
+memory) ends as an exception here, and the next call starts a fresh worker.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import (
+    CancelledError,
+    EngineError,
+    WorkbenchError,
+    WorkerCrashedError,
+    WorkerTimeoutError,
+)
+
+START_LIMIT = 120.0
+"""Seconds for a worker to import DALI: 1 s usually, a minute on a cold network disk."""
+CALL_LIMIT = 60.0
+"""Seconds for one call before it counts as a hang. A mixed decoder takes 1.6 s to build."""
+_TICK = 0.05
+
+
+class Engine:
+    """One worker process, started when first needed.
+
+    Calls from several threads take turns. ``cancel`` and ``close`` may come from any thread.
+    """
+
+    def __init__(self, call_limit: float = CALL_LIMIT) -> None:
+        self.call_limit = call_limit
+        self._lock = threading.Lock()
+        self._process: _Process | None = None
+        self._cancelled = False
+        self._finalizer: weakref.finalize[Any, Any] | None = None
+
+    def call(
+        self,
+        task: Callable[..., Any],
+        *arguments: Any,
+        limit: float | None = None,
+        on_report: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """Run ``task(worker, *arguments)`` in the worker and return what it gives.
+
+        ``limit`` is in seconds without any sign of life. Raises what the task raises if that is a
+        WorkbenchError, and WorkerCrashedError, WorkerTimeoutError or CancelledError.
+        """
+        with self._lock:
+            self._cancelled = False
+            process = self._alive() or self._start()
+            try:
+                process.connection.send((task, arguments))
+                return self._await(process, limit or self.call_limit, on_report)
+            except (EOFError, OSError):
+                raise self._crashed(process) from None
+            except WorkbenchError as error:
+                if "CUDA" in str(error):  # a CUDA fault spoils the process's context for good
+                    self._end()
+                raise
+            except BaseException:  # an interrupt: the answer would be taken for the next call's
+                self._end()
+                raise
+
+    def _await(
+        self, process: _Process, limit: float, on_report: Callable[[Any], None] | None
+    ) -> Any:
+        deadline = time.monotonic() + limit
+        while True:
+            if process.connection.poll(_TICK):
+                kind, value = process.connection.recv()
+                if kind == "result":
+                    return value
+                if kind == "error":
+                    raise value
+                if kind == "running":
+                    process.running = value
+                elif kind == "report" and on_report is not None:
+                    on_report(value)
+                deadline = time.monotonic() + limit
+            elif self._cancelled:
+                self._end()
+                raise CancelledError("Cancelled.")
+            elif time.monotonic() > deadline:
+                where = _where(process.running)
+                self._end()
+                raise WorkerTimeoutError(
+                    f"No answer within {limit:g} s{where}: the worker was ended. "
+                    "The next change starts a fresh one."
+                )
+
+    def _alive(self) -> _Process | None:
+        if self._process is not None and self._process.popen.poll() is not None:
+            self._end()
+        return self._process
+
+    def _start(self) -> _Process:
+        process = _Process()
+        self._process = process
+        self._finalizer = weakref.finalize(self, process.end)
+        try:
+            if not process.connection.poll(START_LIMIT):
+                self._end()
+                raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
+            process.connection.recv()
+        except (EOFError, OSError):
+            raise self._crashed(process) from None
+        return process
+
+    def _crashed(self, process: _Process) -> EngineError:
+        if self._cancelled:
+            self._end()
+            return CancelledError("Cancelled.")
+        code = process.wait(5.0)
+        words = process.last_words()
+        self._end()
+        return WorkerCrashedError(
+            f"The worker {_ending(code)}{_where(process.running)}. "
+            f"The graph is untouched; the next change starts a fresh worker.{words}"
+        )
+
+    def _end(self) -> None:
+        if self._finalizer is not None:
+            self._finalizer()
+        self._finalizer = None
+        self._process = None
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the worker, or None while there is none."""
+        process = self._process
+        return process.popen.pid if process is not None and process.popen.poll() is None else None
+
+    def cancel(self) -> None:
+        """End the call that runs now, if one does: it raises CancelledError within 0.1 s."""
+        self._cancelled = True
+
+    def close(self) -> None:
+        """End the worker. Host and GPU memory go back to the system; a later call starts anew."""
+        self._cancelled = True
+        with self._lock:
+            self._end()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Process:
+    """The operating system's side of one worker."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="workbench-")
+        self.running: tuple[str, ...] = ()
+        ours, theirs = socket.socketpair()
+        paths = [path for path in sys.path if path and Path(path).exists()]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "TMPDIR": self.folder,  # so that what a killed worker leaves behind goes with it
+        }
+        self._log = Path(self.folder, "log")
+        with self._log.open("wb") as log:
+            self.popen = subprocess.Popen(
+                [sys.executable, "-m", "workbench.engine.worker", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,  # Ctrl+C in the terminal is the kernel's affair
+            )
+        theirs.close()
+        self.connection = Connection(ours.detach())
+
+    def wait(self, seconds: float) -> int | None:
+        try:
+            return self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def last_words(self) -> str:
+        """The end of what the worker printed, or nothing."""
+        try:
+            text = self._log.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        lines = [line for line in text.splitlines() if line.strip() and "libcuda" not in line]
+        return "\nIts last words:\n" + "\n".join(lines[-8:]) if lines else ""
+
+    def end(self) -> None:
+        self.popen.kill()
+        self.popen.wait()
+        self.connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _ending(code: int | None) -> str:
+    if code is None:
+        return "closed its connection"
+    if code >= 0:
+        return f"ended with exit code {code}"
+    name = signal.Signals(-code).name
+    hint = ": out of memory, or killed from outside" if name == "SIGKILL" else ""
+    return f"was ended by {name}{hint}"
+
+
+def _where(nodes: tuple[str, ...]) -> str:
+    return f" while it ran {', '.join(nodes)}" if nodes else ""

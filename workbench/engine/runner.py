@@ -1,0 +1,321 @@
+"""Runs parts of a graph and keeps what they gave, so that a change re-runs only what it touches.
+
+Runs inside the worker process only. Every node has a key made of its emitted call, its seed and
+position, and the keys of its inputs; an output under the same key is the same bits. Nodes that have
+no kept output run in at most four pipelines: read, before the decoder, decode, after it. The
+decoder has one of its own because building a mixed one costs 1.6 s: it stays built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.catalog.spec import Catalog, Device
+from workbench.emit.source import Emitter
+from workbench.emit.stage import emit_stage
+from workbench.engine.pipelines import Compiled, plain_reason
+from workbench.engine.reading import Reading
+from workbench.engine.samples import Sample, check_samples, replace_samples
+from workbench.engine.values import Batch, Store
+from workbench.errors import PipelineError
+from workbench.graph.devices import infer_devices, is_decoder
+from workbench.graph.model import Graph, Node, Port, ancestors, topological
+
+READ, BEFORE, DECODE, AFTER = range(4)
+_KEPT_BYTES = 2 * 2**30
+_KEPT_DECODERS = 4
+_KEPT_READERS = 2
+_THREADS = max(1, min(8, os.cpu_count() or 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run gave.
+
+    ``batches`` has the wanted outputs, ``samples`` one entry for each sample, ``reran`` the ids of
+    the nodes that were not kept from before.
+    """
+
+    batches: dict[Port, Batch]
+    samples: tuple[Sample, ...]
+    reran: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Job:
+    """One call of ``Runner.run`` and what it has gathered so far."""
+
+    graph: Graph
+    data: str
+    batch: int
+    count: int
+    devices: dict[str, Device]
+    emitter: Emitter
+    keys: dict[str, str] = field(default_factory=dict)
+    batches: dict[Port, Batch] = field(default_factory=dict)
+    samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
+
+    @property
+    def position(self) -> int:
+        return self.batch * self.graph.settings.batch_size
+
+
+class Runner:
+    """Executes graphs through emitted source. One to a worker; not thread-safe."""
+
+    def __init__(
+        self, catalog: Catalog, announce: Callable[[Sequence[str]], None] = lambda _: None
+    ) -> None:
+        """``announce`` hears which nodes run next: the last word before a crash."""
+        self.catalog = catalog
+        self._announce = announce
+        self.store = Store(_KEPT_BYTES)
+        self._samples: OrderedDict[str, tuple[Sample, ...]] = OrderedDict()
+        self._readings: OrderedDict[str, Reading] = OrderedDict()
+        self._decoders: OrderedDict[str, tuple[Compiled, Any]] = OrderedDict()
+
+    def run(
+        self, graph: Graph, data: str, batch: int, count: int, taps: Sequence[Port]
+    ) -> Result:
+        """The first ``count`` samples of batch ``batch`` (from 0) at each of the taps.
+
+        The graph must be sound. Raises PipelineError with the node, or DataError.
+        """
+        ordered, _ = topological(graph)
+        wanted = ancestors(graph, list(taps))
+        ordered = [node for node in ordered if node.id in wanted]
+        job = _Job(
+            graph,
+            data,
+            batch,
+            min(count, graph.settings.batch_size),
+            infer_devices(graph, self.catalog),
+            Emitter(graph, self.catalog, ordered),
+        )
+        for node in ordered:
+            job.keys[node.id] = self._key(job, node)
+        missing = self._missing(job, ordered, taps)
+        groups = self._groups(ordered)
+        for group in (READ, BEFORE, DECODE, AFTER):
+            nodes = [n for n in ordered if n.id in missing and groups[n.id] == group]
+            if group == READ:
+                for node in nodes:
+                    self._read(job, node)
+            elif group == DECODE and nodes:
+                self._decode(job, nodes)
+            elif nodes:
+                self._stage(job, nodes, keep_built=False)
+        for node in ordered:
+            if groups[node.id] == READ:
+                job.samples[node.id] = self._samples[job.keys[node.id]]
+        return Result(
+            {port: job.batches[port] for port in taps},
+            _merge(list(job.samples.values()), job.count),
+            tuple(node.id for node in ordered if node.id in missing),
+        )
+
+    def _key(self, job: _Job, node: Node) -> str:
+        settings = job.graph.settings
+        seeded = self.catalog[node.op].seeded
+        parts = [*job.emitter.node_lines(node), job.devices[node.id], str(job.count)]
+        if not node.inputs or seeded:
+            parts += [os.path.abspath(job.data), str(settings.seed), str(job.batch)]
+            parts.append(str(settings.batch_size))
+        parts += [f"{name}={job.keys[p.node]}.{p.output}" for name, p in node.inputs.items()]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def _missing(self, job: _Job, ordered: list[Node], taps: Sequence[Port]) -> set[str]:
+        """Nodes to run: walks back from the taps and stops at kept outputs."""
+        missing: set[str] = set()
+        needed = {port.node for port in taps}
+        for node in reversed(ordered):
+            if node.id not in needed:
+                continue
+            kept = self.store.get(job.keys[node.id])
+            if kept is None or (self._is_reader(node) and job.keys[node.id] not in self._samples):
+                missing.add(node.id)
+                needed |= {port.node for port in node.inputs.values()}
+                continue
+            for output, batch in zip(self.catalog[node.op].outputs, kept, strict=True):
+                job.batches[Port(node.id, output.name)] = batch
+        for node in ordered:  # the samples' files and faults are always wanted
+            if self._is_reader(node) and job.keys[node.id] not in self._samples:
+                missing.add(node.id)
+        return missing
+
+    def _is_reader(self, node: Node) -> bool:
+        return node.op.startswith("readers.")
+
+    def _groups(self, ordered: list[Node]) -> dict[str, int]:
+        """Pipeline of each node. Those without inputs go where they are first needed."""
+        groups: dict[str, int] = {}
+        for node in ordered:
+            fed = [groups[p.node] for p in node.inputs.values() if p.node in groups]
+            if self._is_reader(node):
+                groups[node.id] = READ
+            elif is_decoder(self.catalog[node.op]):
+                groups[node.id] = DECODE
+            elif fed:
+                groups[node.id] = AFTER if max(fed) >= DECODE else BEFORE
+        for node in reversed(ordered):
+            if node.id not in groups:
+                after = [groups[e.id] for e in ordered if node.id in {p.node for p in e.inputs.values()}]
+                groups[node.id] = BEFORE if DECODE in after else min(after, default=AFTER)
+        return groups
+
+    def _read(self, job: _Job, node: Node) -> None:
+        self._announce([node.id])
+        settings = job.graph.settings
+        taps = self._ports(node)
+        source = emit_stage(job.graph, self.catalog, [node.id], taps, {})
+        where = os.path.abspath(job.data)
+        key = f"{where}\n{settings.seed}\n{settings.batch_size}\n{source.text}"
+        reading = self._readings.get(key)
+        if reading is None:
+            reading = Reading(source, job.data, settings.seed, settings.batch_size)
+            self._readings[key] = reading
+            while len(self._readings) > _KEPT_READERS:
+                self._readings.popitem(last=False)[1].close()
+        self._readings.move_to_end(key)
+        read = reading.batch(job.batch)
+        arrays = [samples[: job.count] for samples in read.arrays]
+        encoded = [o.kind == "encoded" for o in self.catalog[node.op].outputs].index(True)
+        samples = check_samples(read.files[: job.count], arrays[encoded], reading.unreadable)
+        arrays[encoded] = replace_samples(arrays[encoded], samples)
+        self._keep_samples(job, node, samples)
+        self._keep(job, node, [Batch(array) for array in arrays])
+
+    def _keep_samples(self, job: _Job, node: Node, samples: tuple[Sample, ...]) -> None:
+        self._samples[job.keys[node.id]] = samples
+        while len(self._samples) > 64:
+            self._samples.popitem(last=False)
+
+    def _decode(self, job: _Job, nodes: list[Node]) -> None:
+        try:
+            self._stage(job, nodes, keep_built=True)
+        except PipelineError:
+            if not self._leave_out_bad(job, nodes):
+                raise
+            self._stage(job, nodes, keep_built=True)
+
+    def _leave_out_bad(self, job: _Job, nodes: list[Node]) -> bool:
+        """Decode each sample alone on the CPU; replace those that fail. Whether any did."""
+        reader = next(
+            (p.node for n in nodes for p in n.inputs.values() if self._is_reader(job.graph.node(p.node))),
+            None,
+        )
+        if reader is None:
+            return False
+        node = job.graph.node(reader)
+        samples = list(self._samples[job.keys[reader]])
+        for index in range(job.count):
+            if not samples[index].error:
+                reason = self._try_sample(job, nodes, index)
+                if reason:
+                    samples[index] = Sample(samples[index].file, samples[index].warning or reason)
+        found = tuple(samples) != self._samples[job.keys[reader]]
+        self._keep_samples(job, node, tuple(samples))
+        outputs = self.catalog[node.op].outputs
+        batches = [job.batches[Port(reader, output.name)] for output in outputs]
+        self._keep(
+            job,
+            node,
+            [
+                Batch(replace_samples(batch.data, tuple(samples))) if o.kind == "encoded" else batch
+                for o, batch in zip(outputs, batches, strict=True)
+            ],
+        )
+        return found
+
+    def _try_sample(self, job: _Job, nodes: list[Node], index: int) -> str:
+        settings = job.graph.settings
+        taps, feeds = self._taps(nodes), self._feeds(job, nodes)
+        source = emit_stage(job.graph, self.catalog, [n.id for n in nodes], taps, dict.fromkeys(feeds, "cpu"))
+        compiled = Compiled(source)
+        try:
+            pipe = compiled["stage"](
+                job.data, "cpu", settings.seed, job.position,
+                batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1,
+            )  # fmt: skip
+            pipe.build()
+            for port, batch in feeds.items():
+                pipe.feed_input(str(port), [batch.arrays()[index]])
+            pipe.run()
+        except RuntimeError as error:
+            return plain_reason(error)
+        return ""
+
+    def _stage(self, job: _Job, nodes: list[Node], keep_built: bool) -> None:
+        self._announce([node.id for node in nodes])
+        settings = job.graph.settings
+        taps, feeds = self._taps(nodes), self._feeds(job, nodes)
+        source = emit_stage(
+            job.graph, self.catalog, [n.id for n in nodes], taps,
+            {port: batch.device for port, batch in feeds.items()},
+        )  # fmt: skip
+        uses_gpu = any(job.devices[n.id] != "cpu" for n in nodes)
+        key = f"{settings.device}\n{settings.seed}\n{job.position}\n{job.count}\n{source.text}"
+        compiled, pipe = self._decoders.pop(key, None) or (Compiled(source), None)
+        try:
+            if pipe is None:
+                pipe = compiled["stage"](
+                    job.data, settings.device, settings.seed, job.position,
+                    batch_size=job.count, num_threads=_THREADS,
+                    device_id=0 if uses_gpu else None, prefetch_queue_depth=1,
+                )  # fmt: skip
+                pipe.build()
+            for port, batch in feeds.items():
+                pipe.feed_input(str(port), batch.data)
+            outputs = pipe.run()
+        except Exception as error:
+            raise compiled.error(error) from None
+        if keep_built:
+            self._decoders[key] = compiled, pipe
+            while len(self._decoders) > _KEPT_DECODERS:
+                self._decoders.popitem(last=False)
+        given = dict(zip(taps, outputs, strict=True))
+        for node in nodes:
+            self._keep(job, node, [_batch(given[port]) for port in self._ports(node)])
+
+    def _keep(self, job: _Job, node: Node, batches: list[Batch]) -> None:
+        self.store.put(job.keys[node.id], batches)
+        job.batches.update(zip(self._ports(node), batches, strict=True))
+
+    def _ports(self, node: Node) -> list[Port]:
+        return [Port(node.id, output.name) for output in self.catalog[node.op].outputs]
+
+    def _taps(self, nodes: list[Node]) -> list[Port]:
+        return [port for node in nodes for port in self._ports(node)]
+
+    def _feeds(self, job: _Job, nodes: list[Node]) -> dict[Port, Batch]:
+        inside = {node.id for node in nodes}
+        ports = [p for node in nodes for p in node.inputs.values() if p.node not in inside]
+        return {port: job.batches[port] for port in dict.fromkeys(ports)}
+
+    def forget(self) -> None:
+        """Drop every kept output, reader and decoder; host and GPU memory are free afterwards."""
+        for reading in self._readings.values():
+            reading.close()
+        self._readings.clear()
+        self._decoders.clear()
+        self._samples.clear()
+        self.store.clear()
+
+
+def _batch(tensors: Any) -> Batch:
+    return Batch(tensors, "gpu" if "GPU" in type(tensors).__name__ else "cpu")
+
+
+def _merge(lists: list[tuple[Sample, ...]], count: int) -> tuple[Sample, ...]:
+    """Samples of several readers as one: the first file, the first fault."""
+    merged = []
+    for index in range(count):
+        here = [samples[index] for samples in lists]
+        first = next((s for s in here if s.error), next((s for s in here if s.warning), None))
+        merged.append(first or (here[0] if here else Sample("")))
+    return tuple(merged)

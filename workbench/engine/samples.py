@@ -1,0 +1,58 @@
+"""Which samples of a batch can be decoded, and what stands in for those that cannot.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.engine.encoded import damage, refusal, stand_in
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample's file, relative to the data folder; why it cannot be used; what is odd in it."""
+
+    file: str
+    error: str = ""
+    warning: str = ""
+
+
+def check_samples(
+    files: Sequence[str],
+    encoded: Sequence[NDArray[np.uint8]],
+    unreadable: Mapping[str, str],
+) -> tuple[Sample, ...]:
+    """One Sample for each of the encoded arrays, shape (bytes,)."""
+    samples = []
+    for file, array in zip(files, encoded, strict=True):
+        data = array.tobytes()
+        error = unreadable.get(_relative(file, unreadable)) or refusal(data) or ""
+        warning = "" if error else damage(data) or ""
+        samples.append(Sample(file, error, warning))
+    return tuple(samples)
+
+
+def _relative(file: str, unreadable: Mapping[str, str]) -> str:
+    """The reader's path is relative to its root, which for a flat folder is the parent."""
+    if file in unreadable:
+        return file
+    return file.partition("/")[2]
+
+
+def replace_samples(
+    encoded: Sequence[NDArray[np.uint8]], samples: Sequence[Sample]
+) -> list[NDArray[np.uint8]]:
+    """The arrays with every bad one replaced by a good one of the same batch.
+
+    A neighbour rather than a plain picture, for it passes wherever the others pass: a crop that
+    needs 500 pixels, say. Where none is good, a plain picture.
+    """
+    good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
+    filler = stand_in() if good is None else good
+    return [filler if s.error else a for a, s in zip(encoded, samples, strict=True)]

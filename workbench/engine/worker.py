@@ -1,0 +1,75 @@
+"""The worker process: owns DALI, answers one call at a time, ends when its parent does.
+
+Started by ``workbench.engine.process`` as ``python -m workbench.engine.worker FD``. A call is a
+function of this package and its arguments; the function gets a ``Worker`` first.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+from workbench.catalog import load_catalog
+from workbench.engine.runner import Runner
+from workbench.errors import EngineError, WorkbenchError
+
+
+class Worker:
+    """What a task may use: the runner with all it kept, and a way to report progress."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.runner = Runner(load_catalog(), announce=self._announce)
+        self.kept: dict[Any, Any] = {}
+        """What tasks keep between calls, dropped by ``release``."""
+
+    def report(self, value: Any) -> None:
+        """Send progress to the caller's ``on_report``."""
+        self._connection.send(("report", value))
+
+    def _announce(self, nodes: Sequence[str]) -> None:
+        self._connection.send(("running", tuple(nodes)))
+
+
+Task = Callable[..., Any]
+"""``task(worker, *arguments)``; a module-level function, sent by its name."""
+
+
+def serve(connection: Connection) -> None:
+    """Answer calls until the other side closes."""
+    worker = Worker(connection)
+    connection.send(("ready", None))
+    while True:
+        try:
+            task, arguments = connection.recv()
+        except EOFError:
+            return
+        try:
+            connection.send(("result", task(worker, *arguments)))
+        except BrokenPipeError:
+            return
+        except WorkbenchError as error:
+            connection.send(("error", error))
+        except MemoryError:
+            worker.runner.forget()
+            gc.collect()
+            connection.send(("error", EngineError("Out of memory. Show fewer tiles.")))
+        except Exception as error:
+            detail = traceback.format_exc(limit=-3)
+            text = f"{type(error).__name__}: {error}"
+            connection.send(("error", EngineError(f"The worker failed: {text}\n{detail}")))
+
+
+def release(worker: Worker) -> None:
+    """Task: drop all that was kept."""
+    worker.runner.forget()
+    worker.kept.clear()
+    gc.collect()
+
+
+if __name__ == "__main__":
+    serve(Connection(int(sys.argv[1])))
