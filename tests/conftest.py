@@ -1,0 +1,78 @@
+"""Shared fixtures, and what each kind of test needs from the machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from workbench.samples import write_samples
+
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@cache
+def no_gpu() -> str:
+    """Why tests marked ``gpu`` cannot run here; empty where they can."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+        count = pynvml.nvmlDeviceGetCount()
+    except pynvml.NVMLError as error:
+        return f"no NVIDIA GPU: {error}"
+    return "" if count else "no NVIDIA GPU: the driver lists none"
+
+
+@cache
+def chromium_path() -> str | None:
+    """Chromium's path: that of the variable CHROMIUM, else the one on PATH."""
+    named = os.environ.get("CHROMIUM")
+    return shutil.which(named) if named else next(filter(None, map(shutil.which, CHROMIUMS)), None)
+
+
+@cache
+def no_chromium() -> str:
+    """Why tests marked ``browser`` cannot run here; empty where they can."""
+    if chromium_path():
+        return ""
+    named = os.environ.get("CHROMIUM")
+    what = f"CHROMIUM={named} cannot be run" if named else "Chromium is not installed"
+    return f"{what}: apt-get install chromium"
+
+
+NEEDS = {"gpu": no_gpu, "browser": no_chromium}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for marker, lacking in NEEDS.items():
+            if item.get_closest_marker(marker) and (reason := lacking()):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of the browser. Tests that use it carry ``@pytest.mark.browser``."""
+    path = chromium_path()
+    assert path, no_chromium()
+    return path
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample photos, for all tests together: read them, do not change them."""
+    folder = tmp_path_factory.mktemp("photos")
+    write_samples(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def photos_with_formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample photos with the folder ``formats``: read them, do not change them."""
+    folder = tmp_path_factory.mktemp("photos_with_formats")
+    write_samples(folder, formats=True)
+    return folder

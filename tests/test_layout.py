@@ -1,0 +1,140 @@
+"""The layout that architecture asks for: who imports whom, how long modules are, a light import."""
+
+from __future__ import annotations
+
+import ast
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import workbench
+
+ROOT = Path(workbench.__file__).parent
+MODULES = sorted(ROOT.rglob("*.py"))
+SOURCES = [
+    *MODULES,
+    *(path for path in (ROOT / "ui" / "frontend" / "src").rglob("*.ts*")),
+]
+
+CORE = ("errors", "catalog", "graph", "emit", "engine")
+CAPABILITIES = ("preview", "bench", "health")
+MAY_IMPORT: dict[str, set[str]] = {
+    **{part: set(CORE[:index]) for index, part in enumerate(CORE)},
+    **{part: set(CORE) for part in CAPABILITIES},
+    "samples": {"errors"},
+    "ui": {*CORE, *CAPABILITIES, "samples"},
+    "cli": {*CORE, *CAPABILITIES, "samples", "ui"},
+}
+"""Part of the package -> the parts it may import."""
+
+FACADES = {"__init__", "__main__"}
+"""Modules at the top that may name any part."""
+
+HEAVY = ("nvidia.dali", "ipywidgets", "panel", "anywidget", "matplotlib")
+LONGEST_MODULE, LONGEST_MEDIAN = 500, 300
+IMPORT_SECONDS = 0.2
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def for_types_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if for_types_only(child):
+            continue
+        yield child
+        yield from run_time_nodes(child)
+
+
+def imports_of(source: str, package: tuple[str, ...]) -> set[str]:
+    """Dotted names that a module of ``package`` imports while it runs."""
+    found: set[str] = set()
+    for node in run_time_nodes(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {f"{module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def parts_imported(path: Path) -> set[str]:
+    package = ("workbench", *path.relative_to(ROOT).parent.parts)
+    names = [name.split(".") for name in imports_of(path.read_text(), package)]
+    return {name[1] for name in names if name[0] == "workbench" and len(name) > 1}
+
+
+def test_imports_are_read_right() -> None:
+    source = """
+import workbench.graph
+from workbench import engine as e
+from ..emit.script import emit_script
+from . import panes
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from workbench.cli import main
+def late():
+    from workbench.bench import run
+"""
+    found = imports_of(source, ("workbench", "ui"))
+    assert found - {"typing.TYPE_CHECKING"} == {
+        "workbench.graph",
+        "workbench.engine",
+        "workbench.emit.script.emit_script",
+        "workbench.ui.panes",
+        "workbench.bench.run",
+    }
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_follow_the_way_the_data_flows(path: Path) -> None:
+    part = part_of(path)
+    if part in FACADES:
+        return
+    assert part in MAY_IMPORT, f"{part} has no place in the order: give it one in MAY_IMPORT"
+    parts = {name for name in parts_imported(path) if (ROOT / name).exists() or name in MAY_IMPORT}
+    forbidden = parts - MAY_IMPORT[part] - {part}
+    assert not forbidden, f"{part} may import {sorted(MAY_IMPORT[part])}, not {sorted(forbidden)}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_is_too_long(path: Path) -> None:
+    lines = len(path.read_text().splitlines())
+    assert lines <= LONGEST_MODULE, f"{lines} lines: split it where its subjects part"
+
+
+def test_the_median_module_is_short() -> None:
+    lengths = sorted(len(path.read_text().splitlines()) for path in SOURCES)
+    median = statistics.median(lengths)
+    print(f"{len(lengths)} modules, median {median:.0f} lines, longest {lengths[-1]}")
+    assert median <= LONGEST_MEDIAN
+
+
+def test_import_loads_neither_dali_nor_a_toolkit() -> None:
+    code = f"import sys, workbench; print([n for n in {HEAVY!r} if n in sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_import_is_quick() -> None:
+    def seconds(code: str) -> float:
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return time.perf_counter() - started
+
+    bare = min(seconds("") for _ in range(5))
+    took = min(seconds("import workbench") for _ in range(5)) - bare
+    assert took < IMPORT_SECONDS, f"`import workbench` takes {took:.2f} s"

@@ -1,0 +1,179 @@
+"""The worker's part of a preview: run what changed, make tiles, lay out the sheet."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from workbench.catalog.spec import Catalog
+from workbench.engine.samples import Sample
+from workbench.engine.values import Batch
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.graph.devices import image_outputs, infer_devices, is_decoder, is_generator
+from workbench.graph.model import Graph, Node, Port, ancestors, topological
+from workbench.preview.display import make_tiles, scaling_of
+from workbench.preview.sheet import compose, encode
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRequest:
+    """What to show.
+
+    ``batch`` counts from 0; ``tiles`` is the number of samples, ``tile_size`` the side of a tile in
+    pixels; ``shown`` is ``original``, ``augmented`` or ``both``; ``lossless`` gives PNG.
+    """
+
+    graph: Graph
+    data: str
+    batch: int = 0
+    tiles: int = 16
+    tile_size: int = 224
+    shown: str = "both"
+    lossless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One sample. Rectangles are (x, y, width, height) in pixels of the sheet."""
+
+    index: int
+    sample: Sample
+    label: str
+    shape: str
+    draws: tuple[str, ...]
+    original: tuple[int, int, int, int] | None
+    augmented: tuple[tuple[int, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A contact sheet and what it shows.
+
+    ``size`` is (width, height); ``facts`` tells what each node gave, ``224×224×3 u8``; ``reran``
+    names the nodes that had to run; ``milliseconds`` is the time in the worker.
+    """
+
+    image: bytes
+    mime: str
+    size: tuple[int, int]
+    tiles: tuple[Tile, ...]
+    outputs: tuple[str, ...]
+    note: str
+    batch: int
+    facts: dict[str, str]
+    reran: tuple[str, ...]
+    milliseconds: float
+
+
+def render(worker: Worker, request: PreviewRequest) -> Preview:
+    """Task: the preview of a sound graph. Raises PipelineError, DataError or GraphError."""
+    start = time.perf_counter()
+    graph, catalog = request.graph, worker.runner.catalog
+    images = image_outputs(graph, catalog)
+    if not images:
+        raise GraphError("No output of the graph is an image: there is nothing to show.")
+    ordered, _ = topological(graph)
+    wanted = ancestors(graph, list(graph.outputs.values()))
+    nodes = [node for node in ordered if node.id in wanted]
+    taps = [Port(n.id, output.name) for n in nodes for output in catalog[n.op].outputs]
+    result = worker.runner.run(graph, request.data, request.batch, request.tiles, taps)
+
+    decoder = next((n for n in nodes if is_decoder(catalog[n.op])), None)
+    shown: list[Port] = []
+    if decoder is not None and request.shown != "augmented":
+        shown.append(Port(decoder.id, catalog[decoder.op].outputs[0].name))
+    has_original = bool(shown)
+    if request.shown != "original":
+        shown += images.values()
+    groups = []
+    for port in shown:
+        batch = result.batches[port]
+        scaling = scaling_of(graph, catalog, port, batch)
+        groups.append(make_tiles(worker, batch, request.tile_size, scaling))
+    sheet, places = compose([group.pixels for group in groups])
+    mime = "image/png" if request.lossless else "image/jpeg"
+    draws = _draws(graph, catalog, nodes, result.batches)
+    labels = _labels(graph, catalog, nodes, result.batches)
+    first = result.batches[next(iter(images.values()))]
+    tiles = []
+    for index, sample in enumerate(result.samples):
+        boxes = [
+            (*places[index * len(groups) + k], *group.sizes[index])
+            for k, group in enumerate(groups)
+        ]
+        tiles.append(
+            Tile(
+                index,
+                sample,
+                labels[index] if labels else "",
+                describe_shape(first.shapes[index], first),
+                tuple(f"{name} {values[index]}" for name, values in draws.items()),
+                boxes[0] if has_original else None,
+                tuple(boxes[1:] if has_original else boxes),
+            )
+        )
+    return Preview(
+        image=encode(sheet, mime),
+        mime=mime,
+        size=(sheet.shape[1], sheet.shape[0]),
+        tiles=tuple(tiles),
+        outputs=tuple(images),
+        note=next((group.note for group in reversed(groups) if group.note), ""),
+        batch=request.batch,
+        facts={node.id: _facts(catalog, node, result.batches) for node in nodes},
+        reran=result.reran,
+        milliseconds=(time.perf_counter() - start) * 1000,
+    )
+
+
+def describe_shape(shape: tuple[int, ...], batch: Batch) -> str:
+    """``3×224×224 f32``."""
+    short = batch.dtype.replace("uint", "u").replace("int", "i").replace("float", "f")
+    return f"{'×'.join(map(str, shape)) or 'scalar'} {short}"
+
+
+def _facts(catalog: Catalog, node: Node, batches: dict[Port, Batch]) -> str:
+    parts = []
+    for output in catalog[node.op].outputs:
+        if output.kind in ("encoded", "label"):
+            parts.append({"encoded": "jpeg"}.get(output.kind, output.kind))
+            continue
+        batch = batches[Port(node.id, output.name)]
+        dims = zip(*batch.shapes, strict=False)
+        sides = [str(side.pop()) if len(side := set(dim)) == 1 else "?" for dim in dims]
+        short = describe_shape((), batch).split()[1]
+        parts.append(f"{'×'.join(sides)} {short}".strip())
+    return ", ".join(parts)
+
+
+def _draws(
+    graph: Graph, catalog: Catalog, nodes: list[Node], batches: dict[Port, Batch]
+) -> dict[str, list[str]]:
+    """Every generator's values, one text for each sample, by the generator's id."""
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        if not is_generator(catalog[node.op]) or infer_devices(graph, catalog)[node.id] != "cpu":
+            continue
+        truth = node.op == "random.coin_flip"
+        for output in catalog[node.op].outputs:
+            arrays = batches[Port(node.id, output.name)].arrays()
+            found[node.id] = [
+                ", ".join(
+                    ("yes" if value else "no") if truth else f"{float(value):.3g}"
+                    for value in array.reshape(-1)[:6]
+                )
+                for array in arrays
+            ]
+    return found
+
+
+def _labels(
+    graph: Graph, catalog: Catalog, nodes: list[Node], batches: dict[Port, Batch]
+) -> list[str]:
+    for node in nodes:
+        for output in catalog[node.op].outputs:
+            if output.kind == "label":
+                arrays = batches[Port(node.id, output.name)].arrays()
+                return [str(array.reshape(-1)[0]) for array in arrays]
+    return []

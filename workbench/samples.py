@@ -1,0 +1,235 @@
+"""Sample photos, cut from the photographs inside the scikit-image and scikit-learn wheels.
+
+A machine with no network and no pictures of its own still has something real to augment. Each
+photograph gives one class folder of cuts: other regions, other sizes, both orientations.
+Nothing depends on the clock or on chance, so a second run writes the same bytes as the first
+(with the same Pillow).
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+from PIL import Image, ImageOps
+
+from workbench.errors import DataError, SaveError
+
+CUTS = 10
+"""Pictures cut from each photograph."""
+
+SHORTEST, LONGEST = 300, 1200
+"""Limits of a picture's sides, in pixels."""
+
+ENLARGE = 2.0
+"""A cut is never enlarged more than this; beyond it photographs look soft."""
+
+QUALITY = 90
+RATIOS = (3 / 2, 2 / 3, 4 / 3, 3 / 4, 1.0, 16 / 9, 4 / 5, 3 / 2, 2 / 3, 4 / 3)
+"""Width over height, one for each cut: the shapes that cameras and phones give."""
+
+UNFINISHED = ".unfinished"
+EXIF_ORIENTATION = 0x0112  # Exif 2.32, table 4: tag "Orientation"
+TURNED_LEFT = 6  # show the stored pixels turned 90 degrees clockwise
+
+Box = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Photo:
+    """One photograph of a wheel. ``focus`` is its subject's place, as fractions of the sides."""
+
+    package: str
+    file: str
+    focus: tuple[float, float]
+    credit: str = ""
+    """Author and licence, where the licence asks that they be named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A region of a photograph (left, upper, right, lower) and the size it is drawn at."""
+
+    box: Box
+    size: tuple[int, int]
+
+
+PHOTOS: dict[str, Photo] = {
+    "astronaut": Photo("skimage", "data/astronaut.png", (0.44, 0.27)),
+    "cat": Photo("skimage", "data/chelsea.png", (0.50, 0.45)),
+    "coffee": Photo("skimage", "data/coffee.png", (0.49, 0.45)),
+    "coins": Photo("skimage", "data/coins.png", (0.50, 0.50)),
+    "flower": Photo(
+        "sklearn", "datasets/images/flower.jpg", (0.47, 0.54), "by vultilion, CC BY 2.0"
+    ),
+    "galaxies": Photo("skimage", "data/hubble_deep_field.jpg", (0.50, 0.50)),
+    "motorcycle": Photo("skimage", "data/motorcycle_left.png", (0.52, 0.58)),
+    "photographer": Photo("skimage", "data/camera.png", (0.45, 0.32)),
+    "retina": Photo("skimage", "data/retina.jpg", (0.42, 0.50)),
+    "rocket": Photo("skimage", "data/rocket.jpg", (0.51, 0.60)),
+    "temple": Photo(
+        "sklearn", "datasets/images/china.jpg", (0.22, 0.50), "by danielbuechele, CC BY 2.0"
+    ),
+    "tissue": Photo("skimage", "data/ihc.png", (0.50, 0.50)),
+}
+"""Class name -> photograph."""
+
+Save = Callable[[Path], None]
+
+
+def write_samples(folder: Path, formats: bool = False) -> int:
+    """Fill ``folder`` with class folders of JPEGs and return how many pictures it then holds.
+
+    Sides are 300 to 1200 pixels, three channels. With ``formats`` a further folder ``formats``
+    holds one each of PNG, WebP, TIFF, BMP, PPM, JPEG 2000, grayscale, CMYK and Exif-rotated JPEG.
+
+    What is there already stays as it is: class folders that are missing are added, each all at
+    once. Raises :class:`DataError` where the folder holds anything else (nothing is written then)
+    and :class:`SaveError` where it cannot be written (no half-written class is left).
+    """
+    wanted = {name: _class_files(name) for name in PHOTOS}
+    if formats:
+        wanted["formats"] = _format_files()
+    present = _present(folder)
+    missing = {name: files for name, files in wanted.items() if name not in present}
+    if missing:
+        _write(folder, missing)
+    return sum(len(files) for files in wanted.values())
+
+
+def plan_cuts(photo: str, width: int, height: int) -> list[Cut]:
+    """Say which regions of a photograph of this size, in pixels, become pictures."""
+    chance = random.Random(photo)
+    focus = PHOTOS[photo].focus
+    cuts = []
+    for ratio in RATIOS[:CUTS]:
+        fit_w, fit_h = min(width, height * ratio), min(height, width / ratio)
+        needed = SHORTEST / ENLARGE / min(fit_w, fit_h)
+        cover = max(chance.uniform(0.6, 1.0), needed)
+        w, h = fit_w * cover, fit_h * cover
+        left = _place(focus[0] * width, w, width, chance.uniform(0.4, 0.6))
+        upper = _place(focus[1] * height, h, height, chance.uniform(0.4, 0.6))
+        low, high = SHORTEST / min(w, h), min(ENLARGE, LONGEST / max(w, h))
+        scale = chance.uniform(low, high)
+        cuts.append(
+            Cut(
+                (round(left), round(upper), round(left + w), round(upper + h)),
+                (max(SHORTEST, round(w * scale)), max(SHORTEST, round(h * scale))),
+            )
+        )
+    return cuts
+
+
+def _place(subject: float, length: float, available: int, share: float) -> float:
+    """Start of a stretch that has ``subject`` at ``share`` of its length, kept in the photo."""
+    return min(max(subject - share * length, 0.0), available - length)
+
+
+def _present(folder: Path) -> set[str]:
+    """Names of the sample folders that ``folder`` holds in full; refuse anything else in it."""
+    ours = {name: _class_files(name) for name in PHOTOS} | {"formats": _format_files()}
+    try:
+        if not folder.is_dir():
+            if folder.exists():
+                raise DataError(f"{folder} is a file. Name a folder for the sample photos.")
+            return set()
+        entries = sorted(path for path in folder.iterdir() if path.name != UNFINISHED)
+        for entry in entries:
+            held = {path.name for path in entry.iterdir()} if entry.is_dir() else set()
+            if held != set(ours.get(entry.name, ())) or not held:
+                raise DataError(
+                    f"{folder} holds something other than the sample photos: {entry.name}. "
+                    "Nothing was written. Name a new or an empty folder."
+                )
+    except OSError as error:
+        raise DataError(f"{folder} cannot be read: {error.strerror}.") from error
+    return {entry.name for entry in entries}
+
+
+def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
+    """Write every class beside its place first, so that a full disk leaves no half of one."""
+    unfinished = folder / UNFINISHED
+    new = not folder.exists()
+    done = False
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        for name, files in classes.items():
+            (unfinished / name).mkdir(parents=True)
+            for file, save in files.items():
+                save(unfinished / name / file)
+        for name in classes:
+            (unfinished / name).rename(folder / name)
+        done = True
+    except OSError as error:
+        raise SaveError(
+            f"The sample photos could not be written to {folder}: {error.strerror or error}. "
+            "Nothing was left half-written. Free some space or name another folder."
+        ) from error
+    finally:
+        shutil.rmtree(folder if new and not done else unfinished, ignore_errors=True)
+
+
+def _class_files(name: str) -> dict[str, Save]:
+    return {f"{name}_{index + 1:02}.jpg": partial(_save_cut, name, index) for index in range(CUTS)}
+
+
+def _save_cut(name: str, index: int, path: Path) -> None:
+    photo = _load(name)
+    cut = plan_cuts(name, *photo.size)[index]
+    picture = photo.resize(cut.size, Image.Resampling.LANCZOS, box=cut.box)
+    _save(picture, name, path)
+
+
+def _save(picture: Image.Image, name: str, path: Path, exif: bytes = b"") -> None:
+    source = PHOTOS[name]
+    comment = f"cut from {Path(source.file).name} of {source.package} {source.credit}".strip()
+    picture.save(path, quality=QUALITY, comment=comment, exif=exif)
+
+
+def _format_files() -> dict[str, Save]:
+    """One picture of each kind that is not an ordinary JPEG."""
+
+    def plain(name: str) -> Save:
+        return lambda path: _load(name).save(path)
+
+    def jpeg(name: str, change: Callable[[Image.Image], Image.Image]) -> Save:
+        return lambda path: _save(change(_load(name)), name, path)
+
+    def turned(name: str) -> Save:
+        def save(path: Path) -> None:
+            exif = Image.Exif()
+            exif[EXIF_ORIENTATION] = TURNED_LEFT
+            _save(_load(name).transpose(Image.Transpose.ROTATE_90), name, path, exif.tobytes())
+
+        return save
+
+    return {
+        "coffee.png": plain("coffee"),
+        "flower.webp": plain("flower"),
+        "rocket.tiff": plain("rocket"),
+        "cat.bmp": plain("cat"),
+        "motorcycle.ppm": plain("motorcycle"),
+        "temple.jp2": plain("temple"),
+        "photographer_gray.jpg": jpeg("photographer", ImageOps.grayscale),
+        "astronaut_cmyk.jpg": jpeg("astronaut", lambda photo: photo.convert("CMYK")),
+        "temple_exif_rotated.jpg": turned("temple"),
+    }
+
+
+def _load(name: str) -> Image.Image:
+    source = PHOTOS[name]
+    # The package's folder, without importing it: scikit-learn alone takes a second.
+    spec = find_spec(source.package)
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        if (path := Path(root) / source.file).is_file():
+            with Image.open(path) as photo:
+                return photo.convert("RGB")
+    raise DataError(
+        f"The photograph {source.file} is not in the installed package {source.package}. "
+        "Install dali-workbench again, with its dependencies."
+    )
