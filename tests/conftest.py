@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from workbench.catalog import Catalog, load_catalog
+from workbench.engine import Engine
 from workbench.samples import write_samples
+
+settings.register_profile(
+    "workbench",
+    deadline=None,
+    derandomize=True,  # the same examples on every machine
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("workbench")
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -17,8 +30,10 @@ CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 @cache
 def no_gpu() -> str:
     """Why tests marked ``gpu`` cannot run here; empty where they can."""
-    import pynvml
-
+    try:
+        import pynvml
+    except ImportError:
+        return "" if Path("/dev/nvidia0").exists() else "no NVIDIA GPU: there is no /dev/nvidia0"
     try:
         pynvml.nvmlInit()
         count = pynvml.nvmlDeviceGetCount()
@@ -47,6 +62,14 @@ def no_chromium() -> str:
 NEEDS = {"gpu": no_gpu, "browser": no_chromium}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the golden files anew from what the code gives now",
+    )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for marker, lacking in NEEDS.items():
@@ -60,6 +83,19 @@ def chromium() -> str:
     path = chromium_path()
     assert path, no_chromium()
     return path
+
+
+@pytest.fixture(scope="session")
+def catalog() -> Catalog:
+    """The operators of the installed DALI."""
+    return load_catalog()
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """One worker process for all tests that do not harm it."""
+    with Engine() as shared:
+        yield shared
 
 
 @pytest.fixture(scope="session")

@@ -26,9 +26,10 @@ CAPABILITIES = ("preview", "bench", "health")
 MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},
     **{part: set(CORE) for part in CAPABILITIES},
+    "files": {"errors"},
     "samples": {"errors"},
-    "ui": {*CORE, *CAPABILITIES, "samples"},
-    "cli": {*CORE, *CAPABILITIES, "samples", "ui"},
+    "ui": {*CORE, *CAPABILITIES, "files", "samples"},
+    "cli": {*CORE, *CAPABILITIES, "files", "samples", "ui"},
 }
 """Part of the package -> the parts it may import."""
 

@@ -21,8 +21,9 @@ from workbench.errors import CatalogError
 
 _DEVICES: tuple[Device, ...] = ("cpu", "gpu", "mixed")
 
-_GRAPH_ARGS = frozenset({"seed", "device", "name"})
-"""The graph's affair, never an argument of a node."""
+_LEFT_OUT = frozenset({"seed", "device", "name", "save_attrs"})
+"""Never an argument of a node: the first three are the graph's affair, the last adds outputs and
+is, in DALI's words, for testing."""
 
 _SCALAR_KINDS: dict[str, ArgKind] = {
     "BOOL": "bool",
@@ -146,7 +147,7 @@ def _outputs(dali: ModuleType, schema: Any) -> tuple[PortSpec, ...]:
 
 
 def _arguments(dali: ModuleType, schema: Any) -> dict[str, ArgSpec]:
-    names = [name for name in schema.GetArgumentNames() if name not in _GRAPH_ARGS]
+    names = [name for name in schema.GetArgumentNames() if name not in _LEFT_OUT]
     return {name: _argument(dali, schema, name) for name in names}
 
 

@@ -104,8 +104,15 @@ class OpSpec:
     """Takes an image and gives an image: has a row in the overlay and can stand in a chain."""
     alters: bool = True
     """Whether its start values visibly change an image; False for ``copy`` and the like."""
+    exclusive: tuple[tuple[str, ...], ...] = ()
+    """Groups of arguments of which at most one can be given, such as ``size`` and
+    ``resize_shorter``."""
     unusable: str | None = None
     """Why the workbench cannot use it yet, or None."""
+
+    def rivals(self, arg: str) -> frozenset[str]:
+        """The arguments that cannot be given together with ``arg``."""
+        return frozenset(name for group in self.exclusive if arg in group for name in group) - {arg}
 
     def input(self, index: int) -> PortSpec:
         """The port at a position, also beyond the named ones where any number is allowed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.catalog.spec import OpSpec
 
-_CHAIN = ("image", "encoded")
+_WORDS = {"number": "numbers", "any": "any data", "label": "labels", "mask": "masks"}
 
 
 def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
@@ -14,42 +14,30 @@ def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
     and ``random.*`` generators that feed their arguments. ``described`` says whether the overlay
     has a row for the operator.
     """
-    if not op.devices:
-        return "DALI names no device for it"
     if not described:
         return "not described in the overlay yet"
-    if op.category == "audio":
-        return "audio operator"
-    if op.category == "video":
-        return "video operator"
-    if any(arg.required and arg.kind == "object" for arg in op.args.values()):
-        return "needs a Python function: not yet"
+    if op.category in ("audio", "video"):
+        return f"{op.category} operator"
     if op.category == "source":
         return "reads another source than a folder of images: not yet"
+    if any(arg.required and arg.kind == "object" for arg in op.args.values()):
+        return "needs a Python function: not yet"
     required = [port for port in op.inputs if not port.optional]
     if op.category == "random" and not required:
         return None
-    if op.max_inputs and len(required) > 1:
+    if len(required) > 1:
         return f"needs {len(required)} inputs: comes with the canvas"
     return _kind_reason(op)
 
 
 def _kind_reason(op: OpSpec) -> str | None:
-    takes = op.inputs[0].kind if op.inputs else None
-    gives = op.outputs[0].kind if op.outputs else None
-    if takes is None:
-        return f"makes a {_named(gives)} out of nothing: comes with the canvas"
-    if takes not in _CHAIN:
-        return f"takes {_named(takes)}, not an image: comes with the canvas"
-    if gives != "image":
-        return f"gives {_named(gives)}, not an image: comes with the canvas"
+    """Whether the first input and the first output fit into a chain of images."""
+    gives = _WORDS.get(op.outputs[0].kind, op.outputs[0].kind) if op.outputs else "nothing"
+    if not op.inputs:
+        return f"gives {gives} without an input: comes with the canvas"
+    if op.inputs[0].kind not in ("image", "encoded"):
+        takes = _WORDS.get(op.inputs[0].kind, op.inputs[0].kind)
+        return f"takes {takes}, not an image: comes with the canvas"
+    if op.outputs[0].kind != "image":
+        return f"gives {gives}, not an image: comes with the canvas"
     return None
-
-
-def _named(kind: str | None) -> str:
-    return {
-        "number": "numbers",
-        "any": "any data",
-        "label": "labels",
-        None: "nothing",
-    }.get(kind, str(kind))

@@ -46,7 +46,7 @@ def build_pipeline(
     return pipe
 '''
 
-_MAIN = '''\
+_MAIN = """\
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
     parser.add_argument("--data", required=True, help="folder of images")
@@ -68,7 +68,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-'''
+"""
 
 
 def emit_script(graph: Graph, catalog: Catalog) -> Source:

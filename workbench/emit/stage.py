@@ -15,7 +15,8 @@ from workbench.emit.script import FIND_FILES
 from workbench.emit.source import Emitter, Source
 from workbench.graph.model import Graph, Port, topological
 
-_HEAD = '''\
+_HEAD = (
+    """\
 import glob
 import os
 from typing import Any
@@ -23,7 +24,9 @@ from typing import Any
 import numpy as np
 from nvidia.dali import fn, pipeline_def, types
 
-''' + FIND_FILES + '''\
+"""
+    + FIND_FILES
+    + '''\
 
 def random_state(seed: int, position: int) -> Any:
     """Philox(key=seed, sequence=position): where DALI's random operators stand at that sample."""
@@ -34,6 +37,7 @@ def random_state(seed: int, position: int) -> Any:
 @pipeline_def
 def stage(data: str, device: str, base_seed: int, position: int):
 '''
+)
 
 
 def emit_stage(

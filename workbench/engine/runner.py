@@ -37,11 +37,13 @@ _THREADS = max(1, min(8, os.cpu_count() or 1))
 class Result:
     """What a run gave.
 
-    ``batches`` has the wanted outputs, ``samples`` one entry for each sample, ``reran`` the ids of
-    the nodes that were not kept from before.
+    ``batches`` has the wanted outputs, ``keys`` for each node what its outputs are kept under (the
+    same key means the same bits), ``samples`` one entry for each sample, ``reran`` the ids of the
+    nodes that were not kept from before.
     """
 
     batches: dict[Port, Batch]
+    keys: dict[str, str]
     samples: tuple[Sample, ...]
     reran: tuple[str, ...]
 
@@ -79,9 +81,7 @@ class Runner:
         self._readings: OrderedDict[str, Reading] = OrderedDict()
         self._decoders: OrderedDict[str, tuple[Compiled, Any]] = OrderedDict()
 
-    def run(
-        self, graph: Graph, data: str, batch: int, count: int, taps: Sequence[Port]
-    ) -> Result:
+    def run(self, graph: Graph, data: str, batch: int, count: int, taps: Sequence[Port]) -> Result:
         """The first ``count`` samples of batch ``batch`` (from 0) at each of the taps.
 
         The graph must be sound. Raises PipelineError with the node, or DataError.
@@ -115,6 +115,7 @@ class Runner:
                 job.samples[node.id] = self._samples[job.keys[node.id]]
         return Result(
             {port: job.batches[port] for port in taps},
+            job.keys,
             _merge(list(job.samples.values()), job.count),
             tuple(node.id for node in ordered if node.id in missing),
         )
@@ -164,7 +165,9 @@ class Runner:
                 groups[node.id] = AFTER if max(fed) >= DECODE else BEFORE
         for node in reversed(ordered):
             if node.id not in groups:
-                after = [groups[e.id] for e in ordered if node.id in {p.node for p in e.inputs.values()}]
+                after = [
+                    groups[e.id] for e in ordered if node.id in {p.node for p in e.inputs.values()}
+                ]
                 groups[node.id] = BEFORE if DECODE in after else min(after, default=AFTER)
         return groups
 
@@ -206,7 +209,12 @@ class Runner:
     def _leave_out_bad(self, job: _Job, nodes: list[Node]) -> bool:
         """Decode each sample alone on the CPU; replace those that fail. Whether any did."""
         reader = next(
-            (p.node for n in nodes for p in n.inputs.values() if self._is_reader(job.graph.node(p.node))),
+            (
+                p.node
+                for n in nodes
+                for p in n.inputs.values()
+                if self._is_reader(job.graph.node(p.node))
+            ),
             None,
         )
         if reader is None:
@@ -235,7 +243,9 @@ class Runner:
     def _try_sample(self, job: _Job, nodes: list[Node], index: int) -> str:
         settings = job.graph.settings
         taps, feeds = self._taps(nodes), self._feeds(job, nodes)
-        source = emit_stage(job.graph, self.catalog, [n.id for n in nodes], taps, dict.fromkeys(feeds, "cpu"))
+        source = emit_stage(
+            job.graph, self.catalog, [n.id for n in nodes], taps, dict.fromkeys(feeds, "cpu")
+        )
         compiled = Compiled(source)
         try:
             pipe = compiled["stage"](
@@ -259,7 +269,9 @@ class Runner:
             {port: batch.device for port, batch in feeds.items()},
         )  # fmt: skip
         uses_gpu = any(job.devices[n.id] != "cpu" for n in nodes)
-        key = f"{settings.device}\n{settings.seed}\n{job.position}\n{job.count}\n{source.text}"
+        draws = any(self.catalog[n.op].seeded for n in nodes)
+        start = f"{settings.seed}\n{job.position}" if draws else ""
+        key = f"{settings.device}\n{start}\n{job.count}\n{source.text}"
         compiled, pipe = self._decoders.pop(key, None) or (Compiled(source), None)
         try:
             if pipe is None:

@@ -116,6 +116,13 @@ def _arguments(node: Node, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
         found = value_fault(spec.args[name], value)
         if found:
             yield Fault(node.id, name, *found)
+    given = [name for name in spec.args if name in node.args or name in node.inputs]
+    for name in given:
+        rival = next((other for other in given if other in spec.rivals(name)), None)
+        if rival is not None and given.index(rival) > given.index(name):
+            yield Fault(
+                node.id, name, f"it cannot be given together with {rival}", "Reset one of them."
+            )
     for name, arg in spec.args.items():
         if arg.required and name not in node.args and name not in node.inputs:
             yield Fault(node.id, name, f"{node.op} needs it", "Give a value.")
@@ -194,4 +201,6 @@ def _device(
 
 
 def _list(devices: tuple[Device, ...]) -> str:
-    return " and ".join("the GPU" if d == "gpu" else "the CPU" if d == "cpu" else d for d in devices)
+    return " and ".join(
+        "the GPU" if d == "gpu" else "the CPU" if d == "cpu" else d for d in devices
+    )

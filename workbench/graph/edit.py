@@ -11,7 +11,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from workbench.catalog.spec import Catalog, OpSpec, Value
+from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.errors import GraphEditError
 from workbench.graph.devices import is_decoder, is_generator
 from workbench.graph.model import Graph, Node, Port, topological
@@ -51,7 +51,9 @@ def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
     reader = new_node(graph, catalog, "readers.file", "reader")
     graph = replace(graph, nodes=(reader,))
     decoder = new_node(graph, catalog, "decoders.image", "decode")
-    decoder = replace(decoder, inputs={catalog[decoder.op].inputs[0].name: Port(reader.id, "jpegs")})
+    decoder = replace(
+        decoder, inputs={catalog[decoder.op].inputs[0].name: Port(reader.id, "jpegs")}
+    )
     outputs = {
         "images": Port(decoder.id, catalog[decoder.op].outputs[0].name),
         "labels": Port(reader.id, "labels"),
@@ -159,14 +161,18 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
     if by == 1:
         followers = [e.target for e in graph.consumers(node_id)]
         if len(set(followers)) != 1:
-            raise GraphEditError(f"{node_id} has {len(set(followers))} followers: no one place to go.")
+            raise GraphEditError(
+                f"{node_id} has {len(set(followers))} followers: no one place to go."
+            )
         return move_node(graph, catalog, followers[0], -1)
     name, source = _image_input(node, catalog)
     earlier = graph.node(source.node)
     if not is_movable(node, catalog) or not is_movable(earlier, catalog):
         raise GraphEditError(f"{node_id} cannot move before {earlier.id} ({earlier.op}).")
-    if len({e.target for e in graph.consumers(earlier.id)}) != 1:
-        raise GraphEditError(f"{earlier.id} feeds other nodes too: {node_id} cannot move before it.")
+    if len(graph.consumers(earlier.id)) != 1:
+        raise GraphEditError(
+            f"{earlier.id} feeds more than one port: {node_id} cannot move before it."
+        )
     earlier_name, earlier_source = _image_input(earlier, catalog)
     node_out = next(iter(catalog[node.op].outputs)).name
     moved = Port(node_id, node_out)
@@ -180,12 +186,11 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
             nodes.append(
                 replace(
                     other,
-                    inputs={
-                        k: source if p == moved else p for k, p in other.inputs.items()
-                    },
+                    inputs={k: source if p == moved else p for k, p in other.inputs.items()},
                 )
             )
-    outputs = {k: source if p == moved else p for k, p in graph.outputs.items()}
+    exchanged = {moved: source, source: moved}
+    outputs = {k: exchanged.get(p, p) for k, p in graph.outputs.items()}
     return replace(graph, nodes=tuple(nodes), outputs=outputs)
 
 
@@ -197,27 +202,44 @@ def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
 
 
 def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value) -> Graph:
-    """Give an argument a fixed value. A link that fed it is cut."""
+    """Give an argument a fixed value.
+
+    A link that fed it is cut, and arguments that DALI does not take beside it are left out.
+    """
     node = graph.node(node_id)
     if node.op in catalog and arg not in catalog[node.op].args:
         near = get_close_matches(arg, catalog[node.op].args, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise GraphEditError(f"{node_id} ({node.op}) has no argument {arg!r}.{hint}")
-    inputs = {name: port for name, port in node.inputs.items() if name != arg}
-    graph = graph.replace_node(replace(node, args={**node.args, arg: value}, inputs=inputs))
-    return _without_idle_generators(graph, catalog, node)
+    cleared = _without(node, catalog, arg)
+    # a value that was there keeps its place, so that code and inspector stay still
+    kept = {name: v for name, v in node.args.items() if name in cleared.args or name == arg}
+    changed = replace(cleared, args={**kept, arg: value})
+    return _without_idle_generators(graph.replace_node(changed), catalog, node)
 
 
 def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
     """Back to the start value (or DALI's default): no own value, no link."""
     node = graph.node(node_id)
     args = {name: value for name, value in node.args.items() if name != arg}
-    start = catalog[node.op].args[arg].start if arg in catalog[node.op].args else None
-    if start is not None:
-        args[arg] = start
     inputs = {name: port for name, port in node.inputs.items() if name != arg}
+    if node.op in catalog and arg in catalog[node.op].args:
+        spec = catalog[node.op]
+        start = spec.args[arg].start
+        if start is not None and not spec.rivals(arg) & (args.keys() | inputs.keys()):
+            args[arg] = start
     graph = graph.replace_node(replace(node, args=args, inputs=inputs))
     return _without_idle_generators(graph, catalog, node)
+
+
+def _without(node: Node, catalog: Catalog, arg: str) -> Node:
+    """The node without an argument's value and link, and without those of its rivals."""
+    gone = {arg} | (catalog[node.op].rivals(arg) if node.op in catalog else frozenset())
+    return replace(
+        node,
+        args={name: value for name, value in node.args.items() if name not in gone},
+        inputs={name: port for name, port in node.inputs.items() if name not in gone},
+    )
 
 
 def randomise_arg(
@@ -227,18 +249,43 @@ def randomise_arg(
     node = graph.node(node_id)
     spec = catalog[node.op].args.get(arg)
     if spec is None or not spec.tensor:
-        raise GraphEditError(f"{node_id}.{arg} takes one value for all samples: it cannot be random.")
-    generator = new_node(graph, catalog, op, arg)
-    if op == "random.uniform" and spec.draw is not None:
-        generator = replace(generator, args={**generator.args, "range": spec.draw})
-    args = {name: value for name, value in node.args.items() if name != arg}
-    fed = replace(node, args=args, inputs={**node.inputs, arg: Port(generator.id, "output")})
+        raise GraphEditError(
+            f"{node_id}.{arg} takes one value for all samples: it cannot be random."
+        )
+    if op not in generators_for(spec):
+        allowed = ", ".join(generators_for(spec))
+        raise GraphEditError(f"{node_id}.{arg} cannot come from {op}. It takes {allowed}.")
+    generator = _generator(graph, catalog, op, arg, spec)
+    cleared = _without(node, catalog, arg)
+    fed = replace(cleared, inputs={**cleared.inputs, arg: Port(generator.id, "output")})
     nodes: list[Node] = []
     for other in graph.nodes:
         if other.id == node_id:
             nodes.append(generator)
         nodes.append(fed if other.id == node_id else other)
     return _without_idle_generators(replace(graph, nodes=tuple(nodes)), catalog, node)
+
+
+def generators_for(arg: ArgSpec) -> tuple[str, ...]:
+    """The operators that can draw values for an argument: DALI takes no other element type."""
+    if not arg.tensor:
+        return ()
+    if arg.kind.startswith("float"):
+        return ("random.uniform", "random.normal", "random.beta")
+    return ("random.coin_flip", "random.uniform", "random.normal")
+
+
+def _generator(graph: Graph, catalog: Catalog, op: str, arg: str, spec: ArgSpec) -> Node:
+    """A generator whose range, element type and shape fit the argument that it is to feed."""
+    generator = new_node(graph, catalog, op, arg)
+    args = dict(generator.args)
+    if op == "random.uniform" and spec.draw is not None:
+        args["range"] = spec.draw
+    if spec.kind.startswith("int") and op != "random.coin_flip":
+        args["dtype"] = "INT32"
+    if isinstance(spec.start, tuple):
+        args["shape"] = (len(spec.start),)
+    return replace(generator, args=args)
 
 
 def set_setting(graph: Graph, **settings: Any) -> Graph:

@@ -20,15 +20,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from workbench.catalog.spec import Value
-from workbench.errors import GraphFormatError, SaveError
+from workbench.errors import GraphFormatError
 from workbench.graph.model import Graph, Node, Port, Settings
 
 FORMAT = "dali-workbench-graph"
@@ -127,7 +125,9 @@ class _Reader:
     def node(self, data: Any, path: str) -> Node:
         data = self.expect(data, dict, path, "an object")
         for key in data.keys() - {"id", "op", "args", "inputs", "device", "seed"}:
-            self.faults.append(f"{path}.{key}: no such entry. Known: id, op, args, inputs, device, seed.")
+            self.faults.append(
+                f"{path}.{key}: no such entry. Known: id, op, args, inputs, device, seed."
+            )
         args = self.expect(data.get("args", {}), dict, f"{path}.args", "an object")
         device, seed = data.get("device"), data.get("seed")
         if device not in (None, "cpu", "gpu", "mixed"):
@@ -157,7 +157,9 @@ class _Reader:
         data = self.expect(data, dict, "settings", "an object")
         known = {f.name for f in fields(Settings)}
         for key in data.keys() - known:
-            self.faults.append(f"settings.{key}: no such setting. Known: {', '.join(sorted(known))}.")
+            self.faults.append(
+                f"settings.{key}: no such setting. Known: {', '.join(sorted(known))}."
+            )
         values = {k: v for k, v in data.items() if k in known}
         for key, value in values.items():
             if key != "device":
@@ -172,7 +174,9 @@ class _Reader:
         if isinstance(value, float) and not math.isfinite(value):
             self.faults.append(f"{path}: {value} is not a finite number.")
         elif not isinstance(value, bool | int | float | str):
-            self.faults.append(f"{path}: {_short(value)} is not a number, text, truth value or list.")
+            self.faults.append(
+                f"{path}: {_short(value)} is not a number, text, truth value or list."
+            )
             return ""
         return value
 
@@ -196,28 +200,3 @@ def read_graph(path: str | Path) -> Graph:
         return load_graph(text)
     except GraphFormatError as error:
         raise GraphFormatError(f"{path}: {error}") from None
-
-
-def write_text(path: str | Path, text: str) -> Path:
-    """Write a file whole or not at all: to a temporary file beside it, then rename.
-
-    Returns the absolute path. Raises SaveError (full disk, no such folder, no permission); what
-    stood there before is then untouched.
-    """
-    target = Path(path).expanduser().absolute()
-    temporary = None
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as file:
-            temporary = file.name
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        raise SaveError(f"{target} was not written: {error.strerror or error}.") from None
-    return target

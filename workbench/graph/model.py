@@ -127,7 +127,11 @@ def topological(graph: Graph) -> tuple[list[Node], list[Node]]:
     waiting = list(graph.nodes)
     while waiting:
         ready = next(
-            (n for n in waiting if all(p.node in done or p.node not in known for p in n.inputs.values())),
+            (
+                n
+                for n in waiting
+                if all(p.node in done or p.node not in known for p in n.inputs.values())
+            ),
             None,
         )
         if ready is None:

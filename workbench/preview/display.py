@@ -6,6 +6,7 @@ they are given comes out of emitted source.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,8 @@ from workbench.engine.values import Batch
 from workbench.engine.worker import Worker
 from workbench.graph.model import Graph, Port
 
-_THREADS = 2
+_THREADS = max(1, min(8, os.cpu_count() or 1))
+_KEPT_PIPELINES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +79,28 @@ def _numbers(value: Value | None) -> tuple[float, ...]:
 def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None) -> Tiles:
     """Scale, order channels last, make RGB, fit each picture into ``size`` x ``size`` pixels."""
     layout = batch.layout or ("HWC" if len(batch.shapes[0]) == 3 else "HW")
-    channels = {shape[layout.index("C")] for shape in batch.shapes} if "C" in layout else {1}
-    fits = all(
-        shape[layout.index("H")] == shape[layout.index("W")] == size for shape in batch.shapes
+    height, width = layout.index("H"), layout.index("W")
+    look = _Look(
+        size=size,
+        count=len(batch),
+        device=batch.device,
+        layout=layout,
+        channels=max(shape[layout.index("C")] for shape in batch.shapes) if "C" in layout else 1,
+        fits=all(shape[height] == shape[width] == size for shape in batch.shapes),
+        dtype=batch.dtype,
+        scaled=scaling is not None,
     )
-    key = ("display", size, len(batch), batch.device, layout, *channels, fits, scaling)
-    pipe = worker.kept.get(key)
-    if pipe is None:
-        pipe = _build(size, len(batch), batch.device, layout, max(channels), fits, scaling)
-        for stale in [k for k in worker.kept if k[0] == "display"][:-16]:
+    name = ("display", look)
+    if name not in worker.kept:
+        for stale in [k for k in worker.kept if k[0] == "display"][:-_KEPT_PIPELINES]:
             del worker.kept[stale]
-        worker.kept[key] = pipe
+        worker.kept[name] = _build(look)
+    pipe = worker.kept[name]
     pipe.feed_input("batch", batch.data)
+    if scaling is not None:
+        gain = np.asarray(scaling.gain, np.float32)
+        pipe.feed_input("mean", [-np.asarray(scaling.offset, np.float32) / gain] * len(batch))
+        pipe.feed_input("std", [1 / gain] * len(batch))
     pixels, shapes = pipe.run()
     if batch.device == "gpu":
         pixels = pixels.as_cpu()
@@ -96,47 +108,55 @@ def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None)
     return Tiles(pixels.as_array(), sizes, scaling.note if scaling else "")
 
 
-def _build(
-    size: int,
-    count: int,
-    device: str,
-    layout: str,
-    channels: int,
-    fits: bool,
-    scaling: Scaling | None,
-) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """All that the display pipeline is built for."""
+
+    size: int
+    count: int
+    device: str
+    layout: str
+    channels: int
+    fits: bool
+    dtype: str
+    scaled: bool
+
+
+def _build(look: _Look) -> Any:
     from nvidia.dali import fn, pipeline_def, types
 
     @pipeline_def(
-        batch_size=count,
+        batch_size=look.count,
         num_threads=_THREADS,
-        device_id=0 if device == "gpu" else None,
+        device_id=0 if look.device == "gpu" else None,
         prefetch_queue_depth=1,
     )
     def display() -> Any:
-        image = fn.external_source(name="batch", device=device, no_copy=True)
-        if "C" not in layout:
-            image = fn.expand_dims(image, axes=len(layout), new_axis_names="C")
-        if scaling is not None:
-            gain = np.asarray(scaling.gain, np.float32)
+        image: Any = fn.external_source(name="batch", device=look.device, no_copy=True)
+        if "C" not in look.layout:
+            image = fn.expand_dims(image, axes=len(look.layout), new_axis_names="C")
+        if look.scaled:
+            if look.dtype != "float32":
+                image = fn.cast(image, dtype=types.FLOAT)
             image = fn.crop_mirror_normalize(
-                fn.cast(image, dtype=types.FLOAT),
-                mean=(-np.asarray(scaling.offset, np.float32) / gain).tolist(),
-                std=(1 / gain).tolist(),
+                image,
+                mean=fn.external_source(name="mean"),
+                std=fn.external_source(name="std"),
                 dtype=types.UINT8,
                 output_layout="HWC",
             )
-        elif layout == "CHW":
+        elif look.layout == "CHW":
             image = fn.transpose(image, perm=[1, 2, 0])
-        if channels < 3:
+        if look.channels < 3:
             image = fn.cat(*[image[:, :, 0:1]] * 3, axis=2)
-        elif channels > 3:
+        elif look.channels > 3:
             image = image[:, :, 0:3]
         image = fn.reinterpret(image, layout="HWC")
-        if not fits:
-            image = fn.resize(image, size=[size, size], mode="not_larger")
+        if look.fits:
+            return image, image.shape()
+        image = fn.resize(image, size=[look.size, look.size], mode="not_larger")
         shapes = image.shape()
-        return fn.pad(image, axes=[0, 1], shape=[size, size]), shapes
+        return fn.pad(image, axes=[0, 1], shape=[look.size, look.size]), shapes
 
     pipe = display()
     pipe.build()

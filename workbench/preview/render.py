@@ -12,8 +12,10 @@ from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import image_outputs, infer_devices, is_decoder, is_generator
 from workbench.graph.model import Graph, Node, Port, ancestors, topological
-from workbench.preview.display import make_tiles, scaling_of
-from workbench.preview.sheet import compose, encode
+from workbench.preview.display import Tiles, make_tiles, scaling_of
+from workbench.preview.sheet import Encoder, compose, encode, gpu_encoder
+
+_KEPT_TILES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +35,21 @@ class PreviewRequest:
     lossless: bool = False
 
 
+Box = tuple[int, int, int, int]
+"""(x, y, width, height) in pixels of the sheet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One sample. Rectangles are (x, y, width, height) in pixels of the sheet."""
+    """One sample."""
 
     index: int
     sample: Sample
     label: str
     shape: str
     draws: tuple[str, ...]
-    original: tuple[int, int, int, int] | None
-    augmented: tuple[tuple[int, int, int, int], ...]
+    original: Box | None
+    augmented: tuple[Box, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +92,10 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
     has_original = bool(shown)
     if request.shown != "original":
         shown += images.values()
-    groups = []
-    for port in shown:
-        batch = result.batches[port]
-        scaling = scaling_of(graph, catalog, port, batch)
-        groups.append(make_tiles(worker, batch, request.tile_size, scaling))
+    groups = [
+        _tiles(worker, graph, port, result.batches[port], result.keys[port.node], request.tile_size)
+        for port in shown
+    ]
     sheet, places = compose([group.pixels for group in groups])
     mime = "image/png" if request.lossless else "image/jpeg"
     draws = _draws(graph, catalog, nodes, result.batches)
@@ -99,7 +104,7 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
     tiles = []
     for index, sample in enumerate(result.samples):
         boxes = [
-            (*places[index * len(groups) + k], *group.sizes[index])
+            _box(places[index * len(groups) + k], group.sizes[index])
             for k, group in enumerate(groups)
         ]
         tiles.append(
@@ -114,7 +119,7 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
             )
         )
     return Preview(
-        image=encode(sheet, mime),
+        image=encode(sheet, mime, _encoder(worker, first)),
         mime=mime,
         size=(sheet.shape[1], sheet.shape[0]),
         tiles=tuple(tiles),
@@ -125,6 +130,35 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
         reran=result.reran,
         milliseconds=(time.perf_counter() - start) * 1000,
     )
+
+
+def _box(corner: tuple[int, int], size: tuple[int, int]) -> Box:
+    return (*corner, *size)
+
+
+def _tiles(worker: Worker, graph: Graph, port: Port, batch: Batch, key: str, size: int) -> Tiles:
+    """The tiles of an output, kept from before where its bits are the same."""
+    name = ("tiles", key, port.output, size)
+    if name not in worker.kept:
+        for stale in [k for k in worker.kept if k[0] == "tiles"][:-_KEPT_TILES]:
+            del worker.kept[stale]
+        scaling = scaling_of(graph, worker.runner.catalog, port, batch)
+        worker.kept[name] = make_tiles(worker, batch, size, scaling)
+    tiles: Tiles = worker.kept[name]
+    return tiles
+
+
+def _encoder(worker: Worker, batch: Batch) -> Encoder | None:
+    """The GPU's JPEG encoder where the batch is on a GPU; Pillow serves elsewhere."""
+    if batch.device == "cpu":
+        return None
+    if ("encoder",) not in worker.kept:
+        try:
+            worker.kept[("encoder",)] = gpu_encoder()
+        except (ImportError, RuntimeError):  # nvImageCodec is optional: Pillow gives the same
+            worker.kept[("encoder",)] = None
+    encoder: Encoder | None = worker.kept[("encoder",)]
+    return encoder
 
 
 def describe_shape(shape: tuple[int, ...], batch: Batch) -> str:
@@ -151,9 +185,10 @@ def _draws(
     graph: Graph, catalog: Catalog, nodes: list[Node], batches: dict[Port, Batch]
 ) -> dict[str, list[str]]:
     """Every generator's values, one text for each sample, by the generator's id."""
+    devices = infer_devices(graph, catalog)
     found: dict[str, list[str]] = {}
     for node in nodes:
-        if not is_generator(catalog[node.op]) or infer_devices(graph, catalog)[node.id] != "cpu":
+        if not is_generator(catalog[node.op]) or devices[node.id] != "cpu":
             continue
         truth = node.op == "random.coin_flip"
         for output in catalog[node.op].outputs:

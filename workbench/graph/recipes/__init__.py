@@ -28,7 +28,5 @@ def load_recipe(name: str) -> Graph:
     if name not in recipes:
         near = get_close_matches(name, recipes, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise GraphFormatError(
-            f"There is no recipe {name!r}.{hint} Recipes: {', '.join(recipes)}."
-        )
+        raise GraphFormatError(f"There is no recipe {name!r}.{hint} Recipes: {', '.join(recipes)}.")
     return recipes[name]

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from workbench.catalog import Catalog, load_catalog
+from workbench.catalog import schema as schema_module
+from workbench.errors import CatalogError
+
+
+def test_every_visible_operator_is_there_under_its_name_in_fn(catalog: Catalog) -> None:
+    from nvidia.dali import fn
+
+    assert len(catalog) > 100
+    for name in catalog:
+        found = fn
+        for part in name.split("."):
+            found = getattr(found, part)
+        assert callable(found), name
+
+
+def test_hidden_and_deprecated_operators_are_left_out(catalog: Catalog) -> None:
+    for name in ("file_reader", "image_decoder", "_shape", "readers.sequence", "coin_flip"):
+        assert name not in catalog
+
+
+def test_an_unknown_operator_names_the_nearest(catalog: Catalog) -> None:
+    with pytest.raises(CatalogError, match=r"'rotat'.*DALI.*Did you mean rotate"):
+        catalog["rotat"]
+
+
+def test_defaults_are_values_and_not_text(catalog: Catalog) -> None:
+    assert catalog["random_resized_crop"].args["random_area"].default == (0.08, 1.0)
+    assert catalog["crop_mirror_normalize"].args["mirror"].default == 0
+    assert catalog["crop_mirror_normalize"].args["dtype"].default == "FLOAT"
+    assert catalog["crop_mirror_normalize"].args["output_layout"].default == "CHW"
+    assert catalog["rotate"].args["interp_type"].default == "INTERP_LINEAR"
+    assert catalog["rotate"].args["keep_size"].default is False
+    assert catalog["decoders.image"].args["output_type"].default == "RGB"
+    assert catalog["decoders.image"].args["hw_decoder_load"].default == 0.65
+    assert catalog["readers.file"].args["file_root"].default is None
+
+
+def test_every_enum_names_members_of_dali_types(catalog: Catalog) -> None:
+    from nvidia.dali import types
+
+    for op in catalog.values():
+        for arg in op.args.values():
+            assert (arg.enum is not None) == arg.kind.startswith("enum")
+            if arg.enum is None:
+                continue
+            for name in (*arg.members, *([arg.default] if isinstance(arg.default, str) else [])):
+                assert getattr(types, name) == getattr(getattr(types, arg.enum), name)
+                assert name in arg.members, f"{op.name}.{arg.name}"
+
+
+def test_arguments_say_what_they_take(catalog: Catalog) -> None:
+    rotate = catalog["rotate"].args
+    assert rotate["angle"].required
+    assert rotate["angle"].tensor
+    assert rotate["angle"].kind == "float"
+    assert not rotate["fill_value"].tensor
+    assert "deprecated alias for dtype" in (rotate["output_dtype"].deprecated or "")
+    assert catalog["python_function"].args["function"].kind == "object"
+
+
+def test_seed_and_device_are_no_arguments(catalog: Catalog) -> None:
+    for op in catalog.values():
+        assert not {"seed", "device", "name", "save_attrs"} & set(op.args)
+        assert not any(name.startswith("_") for name in op.args)
+    assert catalog["readers.file"].seeded
+    assert not catalog["readers.file"].random_state
+    assert catalog["noise.shot"].random_state
+    assert not catalog["rotate"].seeded
+
+
+def test_ports_have_names_layouts_and_devices(catalog: Catalog) -> None:
+    assert [port.name for port in catalog["readers.file"].outputs] == ["jpegs", "labels"]
+    assert catalog["readers.file"].inputs == ()
+    assert [port.name for port in catalog["rotate"].inputs] == ["data"]
+    assert "HWC" in catalog["rotate"].inputs[0].layouts
+    assert [(port.name, port.optional) for port in catalog["filter"].inputs] == [
+        ("data", False),
+        ("filter", False),
+        ("fill_value", True),
+    ]
+    assert catalog["cat"].max_inputs > len(catalog["cat"].inputs)
+    assert catalog["cat"].input(3).name == "input_3"
+    assert catalog["decoders.image"].devices == ("cpu", "mixed")
+    assert catalog["jitter"].devices == ("gpu",)
+
+
+def test_no_input_is_named_like_an_argument_that_is_in_use(catalog: Catalog) -> None:
+    for op in catalog.values():
+        if op.unusable is None:
+            needed = {port.name for port in op.inputs if not port.optional}
+            assert not needed & set(op.args), op.name
+
+
+def test_the_catalogue_is_read_once(catalog: Catalog) -> None:
+    assert load_catalog() is catalog
+
+
+def test_without_dali_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nvidia.dali", None)
+    with pytest.raises(CatalogError, match="pip install nvidia-dali"):
+        schema_module.read_schemas()
+
+
+def test_importing_the_catalogue_imports_no_dali() -> None:
+    code = """
+        import sys
+        import workbench.catalog, workbench.catalog.listing
+        assert not [name for name in sys.modules if name.startswith("nvidia")]
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)

@@ -1,0 +1,254 @@
+"""The workbench from a shell: the same functions as in the notebook and the web app.
+
+Exit codes: 0 done, 1 the work failed (the message says why), 2 bad arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec, TypeVar, cast
+
+import click
+
+from workbench.errors import WorkbenchError
+from workbench.graph.model import DecodeDevice, Graph
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+TARGETS = ("script",)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dali-workbench")
+def main() -> None:
+    """Compose, see, measure and ship NVIDIA DALI image augmentation pipelines.
+
+    Example:  workbench samples photos && workbench preview rotate-jitter --data photos -o sheet.png
+    """
+
+
+def _reports(function: Callable[P, R]) -> Callable[P, R]:
+    """Turn a WorkbenchError into its message and exit code 1."""
+
+    @wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except WorkbenchError as error:
+            raise click.ClickException(str(error)) from None
+
+    return wrapped
+
+
+def _graph(source: str) -> Graph:
+    """A graph file, or a recipe by name."""
+    from workbench.graph import load_recipe, read_graph
+
+    if source.endswith(".json") or Path(source).is_file():
+        return read_graph(source)
+    return load_recipe(source)
+
+
+_DATA = click.option(
+    "--data", required=True, metavar="DIR", help="Folder of images, or of class folders."
+)
+_SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
+
+
+@main.command()
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--formats", is_flag=True, help="Also one photo in each format that DALI decodes.")
+@_reports
+def samples(folder: Path, formats: bool) -> None:
+    """Write sample photos in class folders: real ones, from the wheels of two libraries.
+
+    Example:  workbench samples photos
+    """
+    from workbench.samples import write_samples
+
+    click.echo(f"{write_samples(folder, formats)} photos in {folder}")
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Everything that is known, as JSON.")
+@_reports
+def ops(as_json: bool) -> None:
+    """List DALI's operators, and for each that cannot be used yet, why.
+
+    Example:  workbench ops --json > operators.json
+    """
+    from workbench.catalog import load_catalog
+    from workbench.catalog.listing import list_operators
+
+    click.echo(list_operators(load_catalog(), as_json))
+
+
+@main.command()
+@_reports
+def recipes() -> None:
+    """List the graphs that the workbench brings.
+
+    Example:  workbench recipes
+    """
+    from workbench.graph import load_recipes
+
+    for name, graph in load_recipes().items():
+        click.echo(f"{name:16}{graph.about}")
+
+
+@main.command()
+@_SOURCE
+@_DATA
+@click.option("-o", "--output", required=True, metavar="SHEET.png", help="PNG or JPEG to write.")
+@click.option("--batch", type=click.IntRange(0), default=0, show_default=True, help="From 0.")
+@click.option("--seed", type=click.IntRange(0), help="Instead of the graph's.")
+@click.option("--tiles", type=click.IntRange(1, 64), default=16, show_default=True)
+@click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
+@_reports
+def preview(
+    graph: str, data: str, output: str, batch: int, seed: int | None, tiles: int, device: str | None
+) -> None:
+    """Write a contact sheet: original and augmented, side by side.
+
+    Example:  workbench preview simclr --data photos -o sheet.png --batch 3
+    """
+    from workbench.engine import Engine
+    from workbench.files import write_bytes
+    from workbench.graph.edit import set_setting
+    from workbench.preview import PreviewRequest, preview_batch
+
+    mime = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}.get(
+        Path(output).suffix.lower()
+    )
+    if mime is None:
+        raise click.BadParameter(f"{output} ends in neither .png nor .jpg.", param_hint="-o")
+    chosen = {"seed": seed, "device": device}
+    edited = set_setting(_graph(graph), **{k: v for k, v in chosen.items() if v is not None})
+    request = PreviewRequest(edited, data, batch, tiles, lossless=mime == "image/png")
+    with Engine() as engine:
+        shown = preview_batch(engine, request)
+    write_bytes(output, shown.image)
+    for tile in shown.tiles:
+        if tile.sample.error:
+            click.echo(f"left out: {tile.sample.file}: {tile.sample.error}", err=True)
+        elif tile.sample.warning:
+            click.echo(f"warning: {tile.sample.file}: {tile.sample.warning}", err=True)
+    note = f", {shown.note}" if shown.note else ""
+    click.echo(f"{output}: {len(shown.tiles)} samples of batch {batch}{note}")
+
+
+@main.command()
+@_SOURCE
+@_DATA
+@click.option("--json", "record", metavar="FILE", help="Also write the record.")
+@click.option("--device", type=click.Choice(["cpu", "mixed", "both"]), default="both")
+@click.option("--batch-size", type=click.IntRange(1), help="Instead of the graph's.")
+@click.option("--threads", type=click.IntRange(1), help="Instead of the graph's.")
+@_reports
+def bench(
+    graph: str,
+    data: str,
+    record: str | None,
+    device: str,
+    batch_size: int | None,
+    threads: int | None,
+) -> None:
+    """Measure imgs/s of the exported script with CPU and with mixed decoding.
+
+    Example:  workbench bench imagenet-train --data photos --threads 8 --json speed.json
+    """
+    from workbench.bench import Bench
+    from workbench.files import write_text
+    from workbench.graph.edit import set_setting
+
+    chosen = {"batch_size": batch_size, "num_threads": threads}
+    edited = set_setting(_graph(graph), **{k: v for k, v in chosen.items() if v is not None})
+    devices = cast(tuple[DecodeDevice, ...], ("cpu", "mixed") if device == "both" else (device,))
+    with click.progressbar(length=1000, label="measuring", file=sys.stderr) as bar:
+
+        def progress(share: float, text: str) -> None:
+            bar.label = text
+            bar.update(int(share * 1000) - bar.pos)
+
+        report = Bench(edited, data, devices).run(progress)
+    machine = report.machine
+    click.echo(
+        f"{machine.cpu}, {machine.cores} cores; {machine.gpu or 'no GPU'}; DALI {machine.dali}"
+    )
+    for row in report.measurements:
+        settings = f"batch {row.batch_size}, {row.threads} threads, prefetch {row.prefetch}"
+        if row.median is None:
+            click.echo(f"{row.device:6}{row.reason}")
+        else:
+            low, high = min(row.imgs_per_s), max(row.imgs_per_s)
+            click.echo(
+                f"{row.device:6}{row.median:,.0f} imgs/s ({low:,.0f} to {high:,.0f}; {settings})"
+            )
+    if record:
+        write_text(record, json.dumps(report.to_json(), indent=2) + "\n")
+    if all(row.median is None for row in report.measurements):
+        raise click.ClickException("Nothing could be measured; the reasons are above.")
+
+
+@main.command()
+@_SOURCE
+@click.option("--target", type=click.Choice(TARGETS), default="script", show_default=True)
+@click.option("-o", "--output", required=True, metavar="pipe.py", help="File to write.")
+@_reports
+def export(graph: str, target: str, output: str) -> None:
+    """Write the graph as code that runs without the workbench.
+
+    Example:  workbench export rotate-jitter --target script -o pipe.py
+    """
+    from workbench.catalog import load_catalog
+    from workbench.emit import emit_script
+    from workbench.files import write_text
+
+    click.echo(write_text(output, emit_script(_graph(graph), load_catalog()).text))
+
+
+@main.command()
+@_DATA
+@click.option("--graph", metavar="RECIPE|GRAPH.json", help="Open it at the start.")
+@click.option("--port", type=click.IntRange(1, 65535), default=5006, show_default=True)
+@_reports
+def app(data: str, graph: str | None, port: int) -> None:
+    """Serve the workbench as a web app on 127.0.0.1.
+
+    Example:  workbench app --data photos --port 5007
+    """
+    from workbench.ui.web import serve
+
+    serve(data, _graph(graph) if graph else None, port=port)
+
+
+@main.command()
+@click.option("--port", type=click.IntRange(1, 65535), default=8888, show_default=True)
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@_reports
+def lab(port: int, no_browser: bool) -> None:
+    """Open JupyterLab on the quickstart notebook in the project's folder.
+
+    Example:  workbench lab --port 8889
+    """
+    notebook = Path("notebooks/01_quickstart.ipynb")
+    if not notebook.exists():
+        raise WorkbenchError(
+            f"There is no {notebook} here. Start it from the project's folder, or run "
+            "`jupyter lab` and type: import workbench as wb; wb.Workbench('photos')"
+        )
+    command = [sys.executable, "-m", "jupyter", "lab", str(notebook), f"--port={port}"]
+    command += ["--ip=127.0.0.1", "--ServerApp.port_retries=0"]
+    command += ["--no-browser"] * no_browser + ["--allow-root"] * (os.geteuid() == 0)
+    raise SystemExit(min(1, subprocess.call(command)))
+
+
+if __name__ == "__main__":
+    main()

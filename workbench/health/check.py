@@ -1,0 +1,65 @@
+"""Every file of a folder opened and decoded once, to name those that cannot be used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+
+from workbench.engine.encoded import damage, refusal
+from workbench.errors import CancelledError
+from workbench.health.scan import image_files
+
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class BadFile:
+    """``file`` is relative to the folder."""
+
+    file: str
+    reason: str
+
+
+def check_folder(
+    data: str,
+    filters: Sequence[str],
+    on_progress: Callable[[int], None] = lambda done: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[BadFile]:
+    """The files that cannot be read or decoded, with the reason, in the folder's order.
+
+    ``on_progress`` hears how many files are done; ``stop`` is asked between them. About 1.4 ms for
+    a 500x375 photograph and thread (Pillow decodes outside the interpreter's lock). Raises
+    DataError for the folder and CancelledError.
+    """
+    bad: list[BadFile] = []
+    done = 0
+    paths = (entry.path for entry in image_files(data, filters))
+    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+        for part in _parts(paths):
+            for path, reason in zip(part, pool.map(_fault, part), strict=True):
+                if reason:
+                    bad.append(BadFile(os.path.relpath(path, data), reason))
+                done += 1
+                on_progress(done)
+                if stop():
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise CancelledError("Cancelled.")
+    return bad
+
+
+def _parts(paths: Iterator[str]) -> Iterator[list[str]]:
+    while part := list(islice(paths, _AT_ONCE)):
+        yield part
+
+
+def _fault(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        return error.strerror or str(error)
+    return refusal(content) or damage(content)

@@ -1,0 +1,83 @@
+"""A quick look at a data folder: how many images, of which classes and formats, how large."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+
+from workbench.engine.reading import require_folder
+from workbench.errors import DataError
+
+_FORMATS = {
+    "jpg": "JPEG",
+    "jpeg": "JPEG",
+    "tif": "TIFF",
+    "tiff": "TIFF",
+    "jp2": "JPEG 2000",
+    "webp": "WebP",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFacts:
+    """What a folder holds. ``formats`` counts files by the format that their names claim."""
+
+    root: str
+    count: int = 0
+    classes: tuple[str, ...] = ()
+    megabytes: float = 0.0
+    formats: dict[str, int] = field(default_factory=dict)
+
+
+def image_files(data: str, filters: Sequence[str]) -> Iterator[os.DirEntry[str]]:
+    """The files that the exported script reads, class folder by class folder.
+
+    As ``readers.file`` does: the files of each subfolder, or of the folder itself where it has no
+    subfolder, whose names match one of the glob patterns ``filters``, in any case. Raises DataError
+    where the folder cannot be listed.
+    """
+    require_folder(data)
+    folders = sorted(_folders(data), key=lambda entry: entry.name)
+    for path in [entry.path for entry in folders] or [data]:
+        try:
+            with os.scandir(path) as entries:
+                yield from (entry for entry in entries if _matches(entry, filters))
+        except OSError as error:
+            raise DataError(f"{path} cannot be listed: {error.strerror}.") from None
+
+
+def scan_folder(data: str, filters: Sequence[str]) -> FolderFacts:
+    """Count what ``image_files`` lists. About 2 s for a million files.
+
+    Raises DataError for a folder that is missing, is a file, cannot be read or has no images.
+    """
+    count = size = 0
+    formats: Counter[str] = Counter()
+    for entry in image_files(data, filters):
+        count += 1
+        suffix = entry.name.rpartition(".")[2].lower()
+        formats[_FORMATS.get(suffix, suffix.upper())] += 1
+        try:
+            size += entry.stat().st_size
+        except OSError:
+            continue  # a dangling link: `check_folder` names it
+    if not count:
+        raise DataError(
+            f"{data} holds no images. Give a folder of images, or of one folder for each class "
+            f"({', '.join(filters[:4])}, ...)."
+        )
+    classes = tuple(sorted(entry.name for entry in _folders(data)))
+    return FolderFacts(data, count, classes, round(size / 1e6, 1), dict(formats.most_common()))
+
+
+def _folders(data: str) -> list[os.DirEntry[str]]:
+    with os.scandir(data) as entries:
+        return [entry for entry in entries if entry.is_dir()]
+
+
+def _matches(entry: os.DirEntry[str], filters: Sequence[str]) -> bool:
+    name = entry.name.lower()
+    return not entry.is_dir() and any(fnmatch(name, pattern.lower()) for pattern in filters)
