@@ -11,7 +11,11 @@ from workbench.errors import SaveError
 
 def write_text(path: str | Path, text: str) -> Path:
     """Write a text file as UTF-8. As ``write_bytes``."""
-    return write_bytes(path, text.encode())
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise SaveError(f"{path} was not written: {error}.") from None
+    return write_bytes(path, data)
 
 
 def write_bytes(path: str | Path, data: bytes) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any, cast
 
 from workbench.catalog.prose import first_sentence, plain_text
@@ -68,7 +67,7 @@ def read_schemas() -> tuple[list[OpSpec], str]:
     return ops, str(dali.__version__)
 
 
-def _import_dali() -> ModuleType:
+def _import_dali() -> Any:
     try:
         import nvidia.dali
         import nvidia.dali.fn  # registers the operators
@@ -80,7 +79,7 @@ def _import_dali() -> ModuleType:
     return nvidia.dali
 
 
-def _visible_ops(dali: ModuleType) -> Iterator[OpSpec]:
+def _visible_ops(dali: Any) -> Iterator[OpSpec]:
     from nvidia.dali.ops import _registry
 
     registered = {
@@ -101,7 +100,7 @@ def _visible_ops(dali: ModuleType) -> Iterator[OpSpec]:
         yield _operator(dali, schema, devices)
 
 
-def _operator(dali: ModuleType, schema: Any, devices: tuple[Device, ...]) -> OpSpec:
+def _operator(dali: Any, schema: Any, devices: tuple[Device, ...]) -> OpSpec:
     from nvidia.dali.ops._names import _op_name
 
     doc = plain_text(schema.Dox())
@@ -138,7 +137,7 @@ def _input_name(schema: Any, index: int) -> str:
     return "data" if schema.MaxNumInput() == 1 else f"input_{index}"
 
 
-def _outputs(dali: ModuleType, schema: Any) -> tuple[PortSpec, ...]:
+def _outputs(dali: Any, schema: Any) -> tuple[PortSpec, ...]:
     """Empty where the arguments decide how many there are (``readers.tfrecord``)."""
     count = schema.CalculateOutputs(dali.backend.OpSpec(schema.Name()))
     if count == 1:
@@ -146,12 +145,12 @@ def _outputs(dali: ModuleType, schema: Any) -> tuple[PortSpec, ...]:
     return tuple(PortSpec(f"output_{index}") for index in range(count))
 
 
-def _arguments(dali: ModuleType, schema: Any) -> dict[str, ArgSpec]:
+def _arguments(dali: Any, schema: Any) -> dict[str, ArgSpec]:
     names = [name for name in schema.GetArgumentNames() if name not in _LEFT_OUT]
     return {name: _argument(dali, schema, name) for name in names}
 
 
-def _argument(dali: ModuleType, schema: Any, name: str) -> ArgSpec:
+def _argument(dali: Any, schema: Any, name: str) -> ArgSpec:
     deprecated, source = None, name
     if schema.IsDeprecatedArg(name):
         info = schema.DeprecatedArgInfo(name)
@@ -186,7 +185,7 @@ def _kind(type_name: str) -> tuple[ArgKind, str | None]:
     return _LIST_KINDS.get(type_name, "object"), None
 
 
-def _members(dali: ModuleType, enum: str) -> tuple[str, ...]:
+def _members(dali: Any, enum: str) -> tuple[str, ...]:
     """The members a user may name: of the data types, those that an array can have."""
     members = getattr(dali.types, enum).__members__
     if enum != "DALIDataType":
@@ -194,7 +193,7 @@ def _members(dali: ModuleType, enum: str) -> tuple[str, ...]:
     return tuple(name for name, member in members.items() if _has_numpy_type(dali, member))
 
 
-def _has_numpy_type(dali: ModuleType, member: Any) -> bool:
+def _has_numpy_type(dali: Any, member: Any) -> bool:
     try:
         dali.types.to_numpy_type(member)
     except KeyError:
@@ -202,7 +201,7 @@ def _has_numpy_type(dali: ModuleType, member: Any) -> bool:
     return True
 
 
-def _default(dali: ModuleType, text: str, kind: ArgKind, enum: str | None) -> Value:
+def _default(dali: Any, text: str, kind: ArgKind, enum: str | None) -> Value:
     """DALI gives defaults as Python literals, enum members as their integers."""
     value = ast.literal_eval(text)
     if enum is not None:

@@ -138,6 +138,10 @@ class Catalog(Mapping[str, OpSpec]):
                 f"{name!r} is no operator of DALI {self.dali_version}.{hint}"
             ) from None
 
+    def find(self, name: str) -> OpSpec | None:
+        """The operator of that name, or None."""
+        return self._ops.get(name)
+
     def __contains__(self, name: object) -> bool:
         return name in self._ops
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Sequence
 
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.errors import GraphError
+from workbench.graph.model import is_name
 
 LINE = 88
 INDENT = "    "
 
 
 def identifier(name: str) -> str:
-    """The name itself. Raises GraphError where it is no Python name, so that no text of a user
-    becomes code."""
-    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split(".")):
+    """The name itself, so that no text of a user becomes code.
+
+    Raises GraphError where it is no Python name.
+    """
+    if not all(map(is_name, name.split("."))):
         raise GraphError(f"{name!r} is not a Python name.")
     return name
 

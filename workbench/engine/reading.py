@@ -151,7 +151,7 @@ def unreadable_files(data: str) -> dict[str, str]:
 def _shadow_folder(data: str, unreadable: dict[str, str]) -> str:
     base = Path(tempfile.mkdtemp(prefix="workbench-data-"))
     shadow = base / Path(data).resolve().name
-    for folder, folders, names in os.walk(data):
+    for folder, _, names in os.walk(data):
         here = os.path.relpath(folder, data)
         (shadow / here).mkdir(parents=True, exist_ok=True)
         for name in names:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import keyword
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from workbench.catalog.spec import Catalog, Device, OpSpec
 from workbench.errors import GraphFaultsError
 from workbench.graph.devices import infer_devices, port_kind
-from workbench.graph.model import Graph, Node, Port, topological
+from workbench.graph.model import Graph, Node, Port, is_name, topological
 from workbench.graph.values import value_fault
 
 
@@ -63,14 +62,14 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
     for node_id, count in Counter(node.id for node in graph.nodes).items():
         if count > 1:
             yield Fault(node_id, "", f"{count} nodes have this id", "Give each its own.")
-        if not node_id.isidentifier() or keyword.iskeyword(node_id):
+        if not is_name(node_id):
             yield Fault(
                 node_id, "", "the id is not a Python name", "Use letters, digits and '_' only."
             )
     if not graph.outputs:
         yield Fault("", "", "the graph gives nothing out", "Name at least one output.")
     for name, port in graph.outputs.items():
-        if not name.isidentifier() or keyword.iskeyword(name):
+        if not is_name(name):
             yield Fault(
                 port.node, "", f"the output name {name!r} is not a Python name", "Rename it."
             )
@@ -173,18 +172,20 @@ def _device(
 ) -> Iterator[Fault]:
     spec, device = catalog[node.op], devices[node.id]
     if device not in spec.devices:
-        explain: Callable[[], tuple[str, str]] = {
-            "cpu": lambda: (
+        if node.device is not None:
+            where = "mixed" if device == "mixed" else f"on {_list((device,))}"
+            problem = f"{node.op} cannot run {where}", f"It runs on {_list(spec.devices)}."
+        elif device == "cpu":
+            problem = (
                 f"{node.op} runs on {_list(spec.devices)} only",
                 "Decode on the GPU (mixed), or remove it.",
-            ),
-            "gpu": lambda: (
+            )
+        else:
+            problem = (
                 f"{node.op} runs on the CPU only and follows a GPU operator",
                 "Move it before the decoder's GPU part, or decode on the CPU.",
-            ),
-            "mixed": lambda: (f"{node.op} cannot run mixed", f"It runs on {_list(spec.devices)}."),
-        }[device]
-        yield Fault(node.id, "", *explain())
+            )
+        yield Fault(node.id, "", *problem)
     for name, source in node.inputs.items():
         on_gpu = devices.get(source.node, "cpu") != "cpu"
         if on_gpu and name in spec.args:

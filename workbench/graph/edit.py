@@ -6,7 +6,7 @@ lead to a graph that cannot run: ``check_graph`` says why.
 
 from __future__ import annotations
 
-import keyword
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
@@ -14,13 +14,13 @@ from typing import Any
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.errors import GraphEditError
 from workbench.graph.devices import is_decoder, is_generator
-from workbench.graph.model import Graph, Node, Port, topological
+from workbench.graph.model import Graph, Node, Port, is_name, topological
 
 
 def free_id(graph: Graph, wanted: str) -> str:
     """``wanted``, or with the smallest number behind it that makes it unique."""
     wanted = wanted.replace(".", "_")
-    if not wanted.isidentifier() or keyword.iskeyword(wanted):
+    if not is_name(wanted):
         wanted = "node"
     taken = {node.id for node in graph.nodes} | set(graph.outputs)
     number, candidate = 2, wanted
@@ -112,25 +112,21 @@ def remove_node(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
     node = graph.node(node_id)
     if not is_movable(node, catalog):
         raise GraphEditError(f"{node_id} ({node.op}) cannot be removed: all else depends on it.")
-    spec = catalog[node.op] if node.op in catalog else None
+    spec = catalog.find(node.op)
     fed_by = next((p for name, p in node.inputs.items() if not spec or name not in spec.args), None)
-    nodes: list[Node] = []
-    for other in graph.nodes:
-        if other.id != node_id:
-            inputs = {
-                name: fed_by if port.node == node_id else port
-                for name, port in other.inputs.items()
-                if port.node != node_id or fed_by is not None
-            }
-            nodes.append(other if inputs == other.inputs else replace(other, inputs=inputs))
-    outputs = {
-        name: fed_by if port.node == node_id else port
-        for name, port in graph.outputs.items()
-        if port.node != node_id or fed_by is not None
-    }
-    return _without_idle_generators(
-        replace(graph, nodes=tuple(nodes), outputs=outputs), catalog, node
-    )
+
+    def healed(ports: Mapping[str, Port]) -> dict[str, Port]:
+        joined = {k: fed_by if port.node == node_id else port for k, port in ports.items()}
+        return {k: port for k, port in joined.items() if port is not None}
+
+    nodes = tuple(
+        other if not any(p.node == node_id for p in other.inputs.values())
+        else replace(other, inputs=healed(other.inputs))
+        for other in graph.nodes
+        if other.id != node_id
+    )  # fmt: skip
+    without = replace(graph, nodes=nodes, outputs=healed(graph.outputs))
+    return _without_idle_generators(without, catalog, node)
 
 
 def is_movable(node: Node, catalog: Catalog) -> bool:

@@ -25,13 +25,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from workbench.catalog.spec import Value
+from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
 from workbench.graph.model import Graph, Node, Port, Settings
 
 FORMAT = "dali-workbench-graph"
 VERSION = 1
 _LONGEST = 16_000_000
+_DEEPEST = 16
 
 
 def graph_to_json(graph: Graph) -> dict[str, Any]:
@@ -61,7 +62,11 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
 
 def dump_graph(graph: Graph) -> str:
     """The graph as the text of a graph file."""
-    return json.dumps(graph_to_json(graph), indent=2, ensure_ascii=False) + "\n"
+    data = graph_to_json(graph)
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    if any("\ud800" <= character <= "\udfff" for character in text):  # UTF-8 cannot hold these
+        text = json.dumps(data, indent=2)
+    return text + "\n"
 
 
 def load_graph(text: str) -> Graph:
@@ -168,9 +173,13 @@ class _Reader:
                 self.faults.append(f"settings.device: {_short(value)} is not cpu or mixed.")
         return Settings(**values)
 
-    def value(self, value: Any, path: str) -> Value:
+    def value(self, value: Any, path: str, depth: int = 0) -> Value:
+        if isinstance(value, list) and depth == _DEEPEST:
+            self.faults.append(f"{path}: lists stand more than {_DEEPEST} deep in each other.")
+            return ()
         if isinstance(value, list):
-            return tuple(self.value(item, f"{path}[{i}]") for i, item in enumerate(value))
+            items = enumerate(value)
+            return tuple(self.value(item, f"{path}[{i}]", depth + 1) for i, item in items)
         if isinstance(value, float) and not math.isfinite(value):
             self.faults.append(f"{path}: {value} is not a finite number.")
         elif not isinstance(value, bool | int | float | str):
@@ -178,7 +187,8 @@ class _Reader:
                 f"{path}: {_short(value)} is not a number, text, truth value or list."
             )
             return ""
-        return value
+        scalar: Scalar = value
+        return scalar
 
 
 def _plain(value: Value) -> Any:

@@ -6,6 +6,8 @@ is a list of graphs. Mappings in here are never changed in place.
 
 from __future__ import annotations
 
+import keyword
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
@@ -14,6 +16,15 @@ from workbench.catalog.spec import Device, Value
 from workbench.errors import GraphEditError
 
 DecodeDevice = Literal["cpu", "mixed"]
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a Python name, and read as it stands.
+
+    Python folds some letters into others (NFKC, PEP 3131): two ids could become one variable.
+    """
+    folded = unicodedata.normalize("NFKC", text)
+    return text.isidentifier() and folded == text and not keyword.iskeyword(text)
 
 
 class Port(NamedTuple):

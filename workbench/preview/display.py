@@ -34,8 +34,11 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """``pixels``: uint8 (n, size, size, 3), each picture in the top left corner of its square;
-    ``sizes``: (width, height) of each picture; ``note`` says how values were scaled."""
+    """Pictures of one size.
+
+    ``pixels`` is uint8 (n, size, size, 3), each picture in the top left corner of its square;
+    ``sizes`` has (width, height) of each picture; ``note`` says how values were scaled.
+    """
 
     pixels: NDArray[np.uint8]
     sizes: list[tuple[int, int]]
@@ -125,12 +128,6 @@ class _Look:
 def _build(look: _Look) -> Any:
     from nvidia.dali import fn, pipeline_def, types
 
-    @pipeline_def(
-        batch_size=look.count,
-        num_threads=_THREADS,
-        device_id=0 if look.device == "gpu" else None,
-        prefetch_queue_depth=1,
-    )
     def display() -> Any:
         image: Any = fn.external_source(name="batch", device=look.device, no_copy=True)
         if "C" not in look.layout:
@@ -158,6 +155,11 @@ def _build(look: _Look) -> Any:
         shapes = image.shape()
         return fn.pad(image, axes=[0, 1], shape=[look.size, look.size]), shapes
 
-    pipe = display()
+    pipe = pipeline_def(display)(
+        batch_size=look.count,
+        num_threads=_THREADS,
+        device_id=0 if look.device == "gpu" else None,
+        prefetch_queue_depth=1,
+    )
     pipe.build()
     return pipe
