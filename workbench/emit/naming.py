@@ -6,18 +6,24 @@ examples. Where a value is still needed later it keeps its name, and the next on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.devices import is_generator
 from workbench.graph.model import Graph, Node, Port
 
 _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
-RESERVED = frozenset({"fn", "types", "np", "data", "device", "base_seed", "position"})
+RESERVED = frozenset({"fn", "types", "np", "data", "device", "base_seed", "position", "find_files"})
 
 
-def name_outputs(graph: Graph, catalog: Catalog, ordered: Sequence[Node]) -> dict[Port, str]:
-    """A variable for every output of the nodes, which stand in running order."""
+def name_outputs(
+    graph: Graph, catalog: Catalog, ordered: Sequence[Node], taken: Collection[str] = ()
+) -> dict[Port, str]:
+    """A variable for every output of the nodes, which stand in running order.
+
+    ``taken`` are names that the source uses otherwise, besides ``RESERVED``.
+    """
+    taken = RESERVED.union(taken)
     last_use = _last_uses(graph, ordered)
     reached = _reached_outputs(graph, catalog, ordered)
     names: dict[Port, str] = {}
@@ -26,7 +32,7 @@ def name_outputs(graph: Graph, catalog: Catalog, ordered: Sequence[Node]) -> dic
         spec = catalog[node.op]
 
         def busy(name: str, line: int = line) -> bool:
-            return name in RESERVED or (name in held and last_use.get(held[name], -1) > line)
+            return name in taken or (name in held and last_use.get(held[name], -1) > line)
 
         for output in spec.outputs:
             port = Port(node.id, output.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.errors import GraphError
@@ -30,7 +31,7 @@ def literal(value: Value, arg: ArgSpec | None = None) -> str:
         if arg is not None and arg.enum is not None:
             return "types." + identifier(value)
         return _quoted(value)
-    return repr(value)
+    return repr(value).replace("e+", "e")
 
 
 def _quoted(text: str) -> str:
@@ -50,3 +51,11 @@ def call(target: str, function: str, arguments: Sequence[str], indent: str = IND
     if len(deeper) + len(inner) <= LINE:
         return [head, deeper + inner, indent + ")"]
     return [head, *(f"{deeper}{argument}," for argument in arguments), indent + ")"]
+
+
+def constant(name: str, value: str) -> list[str]:
+    """``NAME = value``; a long list wrapped, for ruff would give each item a line of its own."""
+    if len(name) + 3 + len(value) <= LINE or not value.startswith("["):
+        return [f"{name} = {value}"]
+    items = wrap(value[1:-1] + ",", LINE - len(INDENT), break_long_words=False)
+    return [f"{name} = [", *(INDENT + line for line in items), "]  # fmt: skip"]

@@ -10,7 +10,7 @@ import re
 from textwrap import wrap
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.python import INDENT, LINE
+from workbench.emit.python import INDENT, LINE, constant
 from workbench.emit.source import Emitter, Source
 from workbench.graph.check import require_sound
 from workbench.graph.model import Graph, topological
@@ -109,7 +109,9 @@ def emit_script(graph: Graph, catalog: Catalog) -> Source:
 def function_name(graph: Graph) -> str:
     """The graph's name as the name of the pipeline function."""
     name = re.sub(r"[^0-9a-zA-Z]+", "_", graph.name).strip("_").lower()[:60]
-    return f"{name}_pipeline" if name and not name[0].isdigit() else f"pipeline_{name}".rstrip("_")
+    if not name or name[0].isdigit() or name == "build":  # there is a build_pipeline already
+        return f"pipeline_{name}".rstrip("_")
+    return f"{name}_pipeline"
 
 
 def _signature(function: str) -> list[str]:
@@ -140,7 +142,7 @@ def _head(graph: Graph, emitter: Emitter, finds_files: bool) -> list[str]:
         "from nvidia.dali.data_node import DataNode",
         "from nvidia.dali.pipeline import Pipeline",
         "",
-        *(f"{name} = {text}" for name, text in constants.items()),
+        *(line for name, text in constants.items() for line in constant(name, text)),
         "",
         "",
         *([*FIND_FILES.splitlines(), "", ""] if finds_files else []),
@@ -149,9 +151,8 @@ def _head(graph: Graph, emitter: Emitter, finds_files: bool) -> list[str]:
 
 def _docstring(graph: Graph) -> list[str]:
     text = f"{graph.name}: {graph.about}" if graph.about else graph.name
-    text = " ".join(text.split()).replace("\\", "\\\\").replace('"', "'")
-    text = "".join(character for character in text if character.isprintable())[:2000]
-    lines = wrap(text, 85)
+    text = "".join(c if c.isprintable() else " " for c in text[:2000]).replace('"', "'")
+    lines = [line.replace("\\", "\\\\") for line in wrap(" ".join(text.split()), 85)]
     usage = "Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]"
     return ['"""' + (lines[0] if lines else "A pipeline."), *lines[1:], "", usage, '"""']
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import name_outputs
-from workbench.emit.python import call, identifier, literal
+from workbench.emit.python import LINE, call, identifier, literal
 from workbench.graph.check import positional_ports
 from workbench.graph.model import Graph, Node, Port
 
@@ -34,8 +34,8 @@ class Emitter:
     Parameters
     ----------
     lift:
-        Whether values that the catalogue names (``MEAN``, ``STD``) become constants. They are then
-        in ``constants``, name -> source.
+        Whether values that the catalogue names (``MEAN``, ``STD``) and long lists become constants.
+        They are then in ``constants``, name -> source.
     positioned:
         Whether random operators get ``_random_state``, so that a pipeline that begins at any batch
         draws what a long run draws there.
@@ -54,21 +54,24 @@ class Emitter:
         self.catalog = catalog
         self.ordered = ordered
         self.positioned = positioned
-        self.names = name_outputs(graph, catalog, ordered)
         self.constants: dict[str, str] = {}
         self._lifted: dict[tuple[str, str], str] = {}
         if lift:
             self._lift()
+        self.names = name_outputs(graph, catalog, ordered, self.constants)
 
     def _lift(self) -> None:
         for node in self.ordered:
             for name, value in node.args.items():
                 arg = self.catalog[node.op].args[name]
-                if arg.constant is None or not isinstance(value, tuple):
+                text = literal(value, arg)
+                if not isinstance(value, tuple) or (arg.constant is None and len(text) < LINE // 2):
                     continue
-                text, constant = literal(value, arg), arg.constant
+                constant = arg.constant or f"{node.id}_{name}".upper()
                 if self.constants.get(constant, text) != text:
-                    constant = f"{node.id.upper()}_{arg.constant}"
+                    constant = f"{node.id}_{constant}".upper()
+                while self.constants.get(constant, text) != text:
+                    constant += "_"
                 self.constants[constant] = text
                 self._lifted[node.id, name] = constant
 

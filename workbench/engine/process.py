@@ -24,7 +24,6 @@ from typing import Any
 from workbench.errors import (
     CancelledError,
     EngineError,
-    WorkbenchError,
     WorkerCrashedError,
     WorkerTimeoutError,
 )
@@ -64,43 +63,41 @@ class Engine:
         with self._lock:
             self._cancelled = False
             process = self._alive() or self._start()
+            process.running = ()
             try:
                 process.connection.send((task, arguments))
-                return self._await(process, limit or self.call_limit, on_report)
+                kind, value = self._await(process, limit or self.call_limit, on_report)
             except (EOFError, OSError):
                 raise self._crashed(process) from None
-            except WorkbenchError as error:
-                if "CUDA" in str(error):  # a CUDA fault spoils the process's context for good
-                    self._end()
-                raise
             except BaseException:  # an interrupt: the answer would be taken for the next call's
                 self._end()
                 raise
+            if kind == "error":
+                if "CUDA" in str(value):  # a CUDA fault spoils the process's context for good
+                    self._end()
+                raise value
+            return value
 
     def _await(
         self, process: _Process, limit: float, on_report: Callable[[Any], None] | None
-    ) -> Any:
+    ) -> tuple[str, Any]:
+        """The answer: ``result`` and what the task gave, or ``error`` and what it raised."""
         deadline = time.monotonic() + limit
         while True:
+            if self._cancelled:
+                raise CancelledError("Cancelled.")
             if process.connection.poll(_TICK):
                 kind, value = process.connection.recv()
-                if kind == "result":
-                    return value
-                if kind == "error":
-                    raise value
+                if kind in ("result", "error"):
+                    return kind, value
                 if kind == "running":
                     process.running = value
                 elif kind == "report" and on_report is not None:
                     on_report(value)
                 deadline = time.monotonic() + limit
-            elif self._cancelled:
-                self._end()
-                raise CancelledError("Cancelled.")
             elif time.monotonic() > deadline:
-                where = _where(process.running)
-                self._end()
                 raise WorkerTimeoutError(
-                    f"No answer within {limit:g} s{where}: the worker was ended. "
+                    f"No answer within {limit:g} s{_where(process.running)}: the worker was ended. "
                     "The next change starts a fresh one."
                 )
 
@@ -114,9 +111,14 @@ class Engine:
         self._process = process
         self._finalizer = weakref.finalize(self, process.end)
         try:
-            if not process.connection.poll(START_LIMIT):
-                self._end()
-                raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
+            deadline = time.monotonic() + START_LIMIT
+            while not process.connection.poll(_TICK):
+                if self._cancelled:
+                    self._end()
+                    raise CancelledError("Cancelled.")
+                if time.monotonic() > deadline:
+                    self._end()
+                    raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
             process.connection.recv()
         except (EOFError, OSError):
             raise self._crashed(process) from None
@@ -179,7 +181,13 @@ class _Process:
         self._log = Path(self.folder, "log")
         with self._log.open("wb") as log:
             self.popen = subprocess.Popen(
-                [sys.executable, "-m", "workbench.engine.worker", str(theirs.fileno())],
+                [
+                    sys.executable,
+                    "-m",
+                    "workbench.engine.worker",
+                    str(theirs.fileno()),
+                    self.folder,
+                ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

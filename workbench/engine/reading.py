@@ -22,6 +22,9 @@ from workbench.engine.pipelines import Compiled
 from workbench.errors import DataError, PipelineError
 
 _KEPT_BATCHES = 8
+_NO_FILES = "No files found"
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".jp2", ".ppm", ".pgm")
+"""The image formats among those that ``readers.file`` looks for by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,10 @@ class Reading:
         """Batch ``index`` from 0. Raises PipelineError or DataError."""
         try:
             return self._advance(index)
-        except PipelineError:
+        except PipelineError as error:
             require_folder(self._data)
+            if _NO_FILES in str(error) and "**find_files(data)" in self._compiled.source.text:
+                raise DataError(no_images(self._data)) from None
             if self._shadow is None:
                 self.unreadable = unreadable_files(self._data)
             if self._shadow is not None or not self.unreadable:
@@ -130,6 +135,23 @@ def require_folder(data: str) -> None:
         raise DataError(f"{data} is a file. Give the folder that holds the images.")
     if not os.access(path, os.R_OK | os.X_OK):
         raise DataError(f"The folder {data} may not be read. Check its permissions.")
+
+
+def no_images(data: str) -> str:
+    """Why the reader finds no file in a folder that can be read, and what to do."""
+    entries = sorted(entry for entry in Path(data).iterdir() if not entry.name.startswith("."))
+    if not entries:
+        return f"The folder {data} is empty. Give a folder of images."
+    if any(entry.suffix.lower() in IMAGE_SUFFIXES and entry.is_file() for entry in entries):
+        return (
+            f"The folders in {data} count as class folders, and there is no image in them; images "
+            "beside folders are not read. Give a folder with images only, or with class folders."
+        )
+    names = ", ".join(entry.name for entry in entries[:3]) + (", ..." if len(entries) > 3 else "")
+    return (
+        f"There is no image in {data} (found: {names}). Give a folder of images, or of class "
+        f"folders with images: {', '.join(IMAGE_SUFFIXES)}."
+    )
 
 
 def unreadable_files(data: str) -> dict[str, str]:

@@ -1,32 +1,27 @@
 """Runs parts of a graph and keeps what they gave, so that a change re-runs only what it touches.
 
-Runs inside the worker process only. Every node has a key made of its emitted call, its seed and
-position, and the keys of its inputs; an output under the same key is the same bits. Nodes that have
-no kept output run in at most four pipelines: read, before the decoder, decode, after it. The
-decoder has one of its own because building a mixed one costs 1.6 s: it stays built.
+Runs inside the worker process only. Nodes whose outputs are not kept run in at most four pipelines:
+read, before the decoder, decode, after it (see ``plan.py``).
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.catalog.spec import Catalog, Device
-from workbench.emit.source import Emitter
+from workbench.catalog.spec import Catalog
 from workbench.emit.stage import emit_stage
 from workbench.engine.pipelines import Compiled, plain_reason
+from workbench.engine.plan import AFTER, BEFORE, DECODE, READ, Plan, is_reader, make_plan
 from workbench.engine.reading import Reading
 from workbench.engine.samples import Sample, check_samples, replace_samples
 from workbench.engine.values import Batch, Store
 from workbench.errors import PipelineError
-from workbench.graph.devices import infer_devices, is_decoder
-from workbench.graph.model import Graph, Node, Port, ancestors, topological
+from workbench.graph.model import Graph, Node, Port
 
-READ, BEFORE, DECODE, AFTER = range(4)
 _KEPT_BYTES = 2 * 2**30
 _KEPT_DECODERS = 4
 _KEPT_READERS = 2
@@ -50,21 +45,10 @@ class Result:
 
 @dataclass(slots=True)
 class _Job:
-    """One call of ``Runner.run`` and what it has gathered so far."""
+    """One call of ``Runner.run``: its plan, and the outputs that it has so far."""
 
-    graph: Graph
-    data: str
-    batch: int
-    count: int
-    devices: dict[str, Device]
-    emitter: Emitter
-    keys: dict[str, str] = field(default_factory=dict)
+    plan: Plan
     batches: dict[Port, Batch] = field(default_factory=dict)
-    samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
-
-    @property
-    def position(self) -> int:
-        return self.batch * self.graph.settings.batch_size
 
 
 class Runner:
@@ -86,115 +70,68 @@ class Runner:
 
         The graph must be sound. Raises PipelineError with the node, or DataError.
         """
-        ordered, _ = topological(graph)
-        wanted = ancestors(graph, list(taps))
-        ordered = [node for node in ordered if node.id in wanted]
-        job = _Job(
-            graph,
-            data,
-            batch,
-            min(count, graph.settings.batch_size),
-            infer_devices(graph, self.catalog),
-            Emitter(graph, self.catalog, ordered),
-        )
-        for node in ordered:
-            job.keys[node.id] = self._key(job, node)
-        missing = self._missing(job, ordered, taps)
-        groups = self._groups(ordered)
-        for group in (READ, BEFORE, DECODE, AFTER):
-            nodes = [n for n in ordered if n.id in missing and groups[n.id] == group]
-            if group == READ:
+        plan = make_plan(graph, self.catalog, data, batch, count, taps)
+        job = _Job(plan)
+        missing = self._missing(job, taps)
+        for pipeline in (READ, BEFORE, DECODE, AFTER):
+            nodes = [n for n in plan.nodes if n.id in missing and plan.pipelines[n.id] == pipeline]
+            if pipeline == READ:
                 for node in nodes:
                     self._read(job, node)
-            elif group == DECODE and nodes:
+            elif pipeline == DECODE and nodes:
                 self._decode(job, nodes)
             elif nodes:
                 self._stage(job, nodes, keep_built=False)
-        for node in ordered:
-            if groups[node.id] == READ:
-                job.samples[node.id] = self._samples[job.keys[node.id]]
+        readers = [self._samples[plan.keys[node.id]] for node in plan.nodes if is_reader(node)]
         return Result(
             {port: job.batches[port] for port in taps},
-            job.keys,
-            _merge(list(job.samples.values()), job.count),
-            tuple(node.id for node in ordered if node.id in missing),
+            plan.keys,
+            _merge(readers, plan.count),
+            tuple(node.id for node in plan.nodes if node.id in missing),
         )
 
-    def _key(self, job: _Job, node: Node) -> str:
-        settings = job.graph.settings
-        seeded = self.catalog[node.op].seeded
-        parts = [*job.emitter.node_lines(node), job.devices[node.id], str(job.count)]
-        if not node.inputs or seeded:
-            parts += [os.path.abspath(job.data), str(settings.seed), str(job.batch)]
-            parts.append(str(settings.batch_size))
-        parts += [f"{name}={job.keys[p.node]}.{p.output}" for name, p in node.inputs.items()]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-    def _missing(self, job: _Job, ordered: list[Node], taps: Sequence[Port]) -> set[str]:
+    def _missing(self, job: _Job, taps: Sequence[Port]) -> set[str]:
         """Nodes to run: walks back from the taps and stops at kept outputs."""
+        keys = job.plan.keys
         missing: set[str] = set()
         needed = {port.node for port in taps}
-        for node in reversed(ordered):
+        # which file each sample is, and what is wrong with it, is wanted in any case
+        needed |= {n.id for n in job.plan.nodes if is_reader(n) and keys[n.id] not in self._samples}
+        for node in reversed(job.plan.nodes):
             if node.id not in needed:
                 continue
-            kept = self.store.get(job.keys[node.id])
-            if kept is None or (self._is_reader(node) and job.keys[node.id] not in self._samples):
+            kept = self.store.get(keys[node.id])
+            if kept is None or (is_reader(node) and keys[node.id] not in self._samples):
                 missing.add(node.id)
                 needed |= {port.node for port in node.inputs.values()}
-                continue
-            for output, batch in zip(self.catalog[node.op].outputs, kept, strict=True):
-                job.batches[Port(node.id, output.name)] = batch
-        for node in ordered:  # the samples' files and faults are always wanted
-            if self._is_reader(node) and job.keys[node.id] not in self._samples:
-                missing.add(node.id)
+            else:
+                job.batches.update(zip(self._ports(node), kept, strict=True))
         return missing
-
-    def _is_reader(self, node: Node) -> bool:
-        return node.op.startswith("readers.")
-
-    def _groups(self, ordered: list[Node]) -> dict[str, int]:
-        """Pipeline of each node. Those without inputs go where they are first needed."""
-        groups: dict[str, int] = {}
-        for node in ordered:
-            fed = [groups[p.node] for p in node.inputs.values() if p.node in groups]
-            if self._is_reader(node):
-                groups[node.id] = READ
-            elif is_decoder(self.catalog[node.op]):
-                groups[node.id] = DECODE
-            elif fed:
-                groups[node.id] = AFTER if max(fed) >= DECODE else BEFORE
-        for node in reversed(ordered):
-            if node.id not in groups:
-                after = [
-                    groups[e.id] for e in ordered if node.id in {p.node for p in e.inputs.values()}
-                ]
-                groups[node.id] = BEFORE if DECODE in after else min(after, default=AFTER)
-        return groups
 
     def _read(self, job: _Job, node: Node) -> None:
         self._announce([node.id])
-        settings = job.graph.settings
+        settings = job.plan.graph.settings
         taps = self._ports(node)
-        source = emit_stage(job.graph, self.catalog, [node.id], taps, {})
-        where = os.path.abspath(job.data)
+        source = emit_stage(job.plan.graph, self.catalog, [node.id], taps, {})
+        where = os.path.abspath(job.plan.data)
         key = f"{where}\n{settings.seed}\n{settings.batch_size}\n{source.text}"
         reading = self._readings.get(key)
         if reading is None:
-            reading = Reading(source, job.data, settings.seed, settings.batch_size)
+            reading = Reading(source, job.plan.data, settings.seed, settings.batch_size)
             self._readings[key] = reading
             while len(self._readings) > _KEPT_READERS:
                 self._readings.popitem(last=False)[1].close()
         self._readings.move_to_end(key)
-        read = reading.batch(job.batch)
-        arrays = [samples[: job.count] for samples in read.arrays]
+        read = reading.batch(job.plan.batch)
+        arrays = [samples[: job.plan.count] for samples in read.arrays]
         encoded = [o.kind == "encoded" for o in self.catalog[node.op].outputs].index(True)
-        samples = check_samples(read.files[: job.count], arrays[encoded], reading.unreadable)
+        samples = check_samples(read.files[: job.plan.count], arrays[encoded], reading.unreadable)
         arrays[encoded] = replace_samples(arrays[encoded], samples)
         self._keep_samples(job, node, samples)
         self._keep(job, node, [Batch(array) for array in arrays])
 
     def _keep_samples(self, job: _Job, node: Node, samples: tuple[Sample, ...]) -> None:
-        self._samples[job.keys[node.id]] = samples
+        self._samples[job.plan.keys[node.id]] = samples
         while len(self._samples) > 64:
             self._samples.popitem(last=False)
 
@@ -213,20 +150,20 @@ class Runner:
                 p.node
                 for n in nodes
                 for p in n.inputs.values()
-                if self._is_reader(job.graph.node(p.node))
+                if is_reader(job.plan.graph.node(p.node))
             ),
             None,
         )
         if reader is None:
             return False
-        node = job.graph.node(reader)
-        samples = list(self._samples[job.keys[reader]])
-        for index in range(job.count):
+        node = job.plan.graph.node(reader)
+        samples = list(self._samples[job.plan.keys[reader]])
+        for index in range(job.plan.count):
             if not samples[index].error:
                 reason = self._try_sample(job, nodes, index)
                 if reason:
                     samples[index] = Sample(samples[index].file, samples[index].warning or reason)
-        found = tuple(samples) != self._samples[job.keys[reader]]
+        found = tuple(samples) != self._samples[job.plan.keys[reader]]
         self._keep_samples(job, node, tuple(samples))
         outputs = self.catalog[node.op].outputs
         batches = [job.batches[Port(reader, output.name)] for output in outputs]
@@ -241,15 +178,15 @@ class Runner:
         return found
 
     def _try_sample(self, job: _Job, nodes: list[Node], index: int) -> str:
-        settings = job.graph.settings
+        settings = job.plan.graph.settings
         taps, feeds = self._taps(nodes), self._feeds(job, nodes)
         source = emit_stage(
-            job.graph, self.catalog, [n.id for n in nodes], taps, dict.fromkeys(feeds, "cpu")
+            job.plan.graph, self.catalog, [n.id for n in nodes], taps, dict.fromkeys(feeds, "cpu")
         )
         compiled = Compiled(source)
         try:
             pipe = compiled["stage"](
-                job.data, "cpu", settings.seed, job.position,
+                job.plan.data, "cpu", settings.seed, job.plan.position,
                 batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1,
             )  # fmt: skip
             pipe.build()
@@ -262,22 +199,22 @@ class Runner:
 
     def _stage(self, job: _Job, nodes: list[Node], keep_built: bool) -> None:
         self._announce([node.id for node in nodes])
-        settings = job.graph.settings
+        settings = job.plan.graph.settings
         taps, feeds = self._taps(nodes), self._feeds(job, nodes)
         source = emit_stage(
-            job.graph, self.catalog, [n.id for n in nodes], taps,
+            job.plan.graph, self.catalog, [n.id for n in nodes], taps,
             {port: batch.device for port, batch in feeds.items()},
         )  # fmt: skip
-        uses_gpu = any(job.devices[n.id] != "cpu" for n in nodes)
+        uses_gpu = any(job.plan.devices[n.id] != "cpu" for n in nodes)
         draws = any(self.catalog[n.op].seeded for n in nodes)
-        start = f"{settings.seed}\n{job.position}" if draws else ""
-        key = f"{settings.device}\n{start}\n{job.count}\n{source.text}"
+        start = f"{settings.seed}\n{job.plan.position}" if draws else ""
+        key = f"{settings.device}\n{start}\n{job.plan.count}\n{source.text}"
         compiled, pipe = self._decoders.pop(key, None) or (Compiled(source), None)
         try:
             if pipe is None:
                 pipe = compiled["stage"](
-                    job.data, settings.device, settings.seed, job.position,
-                    batch_size=job.count, num_threads=_THREADS,
+                    job.plan.data, settings.device, settings.seed, job.plan.position,
+                    batch_size=job.plan.count, num_threads=_THREADS,
                     device_id=0 if uses_gpu else None, prefetch_queue_depth=1,
                 )  # fmt: skip
                 pipe.build()
@@ -295,7 +232,7 @@ class Runner:
             self._keep(job, node, [_batch(given[port]) for port in self._ports(node)])
 
     def _keep(self, job: _Job, node: Node, batches: list[Batch]) -> None:
-        self.store.put(job.keys[node.id], batches)
+        self.store.put(job.plan.keys[node.id], batches)
         job.batches.update(zip(self._ports(node), batches, strict=True))
 
     def _ports(self, node: Node) -> list[Port]:

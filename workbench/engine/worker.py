@@ -1,13 +1,17 @@
 """The worker process: owns DALI, answers one call at a time, ends when its parent does.
 
-Started by ``workbench.engine.process`` as ``python -m workbench.engine.worker FD``. A call is a
-function of this package and its arguments; the function gets a ``Worker`` first.
+Started by ``workbench.engine.process`` as ``python -m workbench.engine.worker FD FOLDER``. A call
+is a function of this package and its arguments; the function gets a ``Worker`` first.
 """
 
 from __future__ import annotations
 
 import gc
+import os
+import select
+import shutil
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
@@ -71,5 +75,23 @@ def release(worker: Worker) -> None:
     gc.collect()
 
 
+def end_with_parent(connection: Connection, folder: str) -> threading.Thread:
+    """When the other side is gone, also in the midst of a call: remove ``folder`` and end."""
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(connection.fileno(), 0)  # hang-ups are reported without being asked for
+        poll.poll()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
 if __name__ == "__main__":
-    serve(Connection(int(sys.argv[1])))
+    parent = Connection(int(sys.argv[1]))
+    watcher = end_with_parent(parent, sys.argv[2])
+    serve(parent)
+    watcher.join()

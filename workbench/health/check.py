@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -25,7 +25,6 @@ class BadFile:
 
 def check_folder(
     data: str,
-    filters: Sequence[str],
     on_progress: Callable[[int], None] = lambda done: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[BadFile]:
@@ -37,7 +36,7 @@ def check_folder(
     """
     bad: list[BadFile] = []
     done = 0
-    paths = (entry.path for entry in image_files(data, filters))
+    paths = (entry.path for entry in image_files(data))
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         for part in _parts(paths):
             for path, reason in zip(part, pool.map(_fault, part), strict=True):

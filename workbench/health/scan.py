@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cache
 
+from workbench.catalog import load_catalog
 from workbench.engine.reading import require_folder
 from workbench.errors import DataError
 
@@ -32,31 +34,31 @@ class FolderFacts:
     formats: dict[str, int] = field(default_factory=dict)
 
 
-def image_files(data: str, filters: Sequence[str]) -> Iterator[os.DirEntry[str]]:
+def image_files(data: str) -> Iterator[os.DirEntry[str]]:
     """The files that the exported script reads, class folder by class folder.
 
     As ``readers.file`` does: the files of each subfolder, or of the folder itself where it has no
-    subfolder, whose names match one of the glob patterns ``filters``, in any case. Raises DataError
-    where the folder cannot be listed.
+    subfolder, whose names match one of its patterns, in any case. Raises DataError where the folder
+    cannot be listed.
     """
     require_folder(data)
     folders = sorted(_folders(data), key=lambda entry: entry.name)
     for path in [entry.path for entry in folders] or [data]:
         try:
             with os.scandir(path) as entries:
-                yield from (entry for entry in entries if _matches(entry, filters))
+                yield from (entry for entry in entries if _matches(entry))
         except OSError as error:
             raise DataError(f"{path} cannot be listed: {error.strerror}.") from None
 
 
-def scan_folder(data: str, filters: Sequence[str]) -> FolderFacts:
+def scan_folder(data: str) -> FolderFacts:
     """Count what ``image_files`` lists. About 2 s for a million files.
 
     Raises DataError for a folder that is missing, is a file, cannot be read or has no images.
     """
     count = size = 0
     formats: Counter[str] = Counter()
-    for entry in image_files(data, filters):
+    for entry in image_files(data):
         count += 1
         suffix = entry.name.rpartition(".")[2].lower()
         formats[_FORMATS.get(suffix, suffix.upper())] += 1
@@ -67,7 +69,7 @@ def scan_folder(data: str, filters: Sequence[str]) -> FolderFacts:
     if not count:
         raise DataError(
             f"{data} holds no images. Give a folder of images, or of one folder for each class "
-            f"({', '.join(filters[:4])}, ...)."
+            f"({', '.join(_patterns()[:4])}, ...)."
         )
     classes = tuple(sorted(entry.name for entry in _folders(data)))
     return FolderFacts(data, count, classes, round(size / 1e6, 1), dict(formats.most_common()))
@@ -78,6 +80,13 @@ def _folders(data: str) -> list[os.DirEntry[str]]:
         return [entry for entry in entries if entry.is_dir()]
 
 
-def _matches(entry: os.DirEntry[str], filters: Sequence[str]) -> bool:
+def _matches(entry: os.DirEntry[str]) -> bool:
     name = entry.name.lower()
-    return not entry.is_dir() and any(fnmatch(name, pattern.lower()) for pattern in filters)
+    return not entry.is_dir() and any(fnmatch(name, pattern) for pattern in _patterns())
+
+
+@cache
+def _patterns() -> tuple[str, ...]:
+    """What DALI's reader looks for when it is not told."""
+    default = load_catalog()["readers.file"].args["file_filters"].default
+    return tuple(str(item).lower() for item in default) if isinstance(default, tuple) else ()

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from tests.helpers import CHAINS, chain_graph
+from workbench.catalog import Catalog, load_catalog
+from workbench.emit.naming import RESERVED, name_outputs
+from workbench.graph import Graph, Port, load_recipe, load_recipes
+from workbench.graph.model import topological
+
+CATALOG = load_catalog()
+
+
+def names_of(graph: Graph) -> dict[str, str]:
+    ordered, _ = topological(graph)
+    return {str(port): name for port, name in name_outputs(graph, CATALOG, ordered).items()}
+
+
+def simulate(graph: Graph) -> None:
+    """Run the assignments: every node must find its inputs under their names."""
+    ordered, _ = topological(graph)
+    names = name_outputs(graph, CATALOG, ordered)
+    holds: dict[str, Port] = {}
+    for node in ordered:
+        for port in node.inputs.values():
+            assert holds[names[port]] == port, (node.id, port)
+        made = [Port(node.id, output.name) for output in CATALOG[node.op].outputs]
+        assert len({names[port] for port in made}) == len(made)
+        holds |= {names[port]: port for port in made}
+    for port in graph.outputs.values():
+        assert holds[names[port]] == port
+
+
+@given(CHAINS)
+def test_no_variable_is_overwritten_while_needed(graph: Graph) -> None:
+    simulate(graph)
+
+
+@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+def test_recipes(graph: Graph) -> None:
+    simulate(graph)
+
+
+def test_a_chain_keeps_one_name() -> None:
+    assert names_of(load_recipe("imagenet-train")) == {
+        "reader.jpegs": "jpegs",
+        "reader.labels": "labels",
+        "decode.output": "images",
+        "crop.output": "images",
+        "mirror.output": "mirror",
+        "normalize.output": "images",
+    }
+
+
+def test_every_stage_as_an_output() -> None:
+    graph = chain_graph("resize", "rotate", "flip")
+    taps = {f"after_{n.id}": Port(n.id, "output") for n in graph.nodes[1:]}
+    graph = replace(graph, outputs={**graph.outputs, **taps})
+    simulate(graph)
+
+
+def test_one_port_under_two_output_names() -> None:
+    graph = chain_graph("rotate")
+    graph = replace(graph, outputs={**graph.outputs, "again": Port("rotate", "output")})
+    simulate(graph)
+
+
+def test_reserved_names_are_never_given(catalog: Catalog) -> None:
+    graph = chain_graph("rotate")
+    for name in RESERVED:
+        tapped = replace(graph, outputs={name: Port("rotate", "output")})
+        assert name not in names_of(tapped).values()
+        simulate(tapped)

@@ -1,0 +1,334 @@
+"""The exported script: one golden file a recipe, hostile input, and a run as a user runs it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers import CHAINS, HOSTILE, NO_NAMES, TEXTS, chain_graph, import_script, with_settings
+from workbench.catalog import load_catalog
+from workbench.emit import Source, emit_script
+from workbench.emit.script import function_name
+from workbench.errors import GraphFaultsError
+from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
+from workbench.graph.edit import insert_node, randomise_arg, set_arg
+from workbench.graph.model import ancestors
+
+CATALOG = load_catalog()
+GOLDEN = Path(__file__).parent / "golden"
+RECIPES = list(load_recipes().values())
+
+ENVELOPE = {
+    "any": 1,
+    "argparse.ArgumentParser": 1,
+    "entry.is_dir": 1,
+    "glob.escape": 1,
+    "main": 1,
+    "os.path.abspath": 1,
+    "os.path.split": 1,
+    "os.scandir": 1,
+    "parser.add_argument": 5,
+    "parser.parse_args": 1,
+    "pipe.build": 1,
+    "pipe.run": 2,
+    "print": 1,
+    "range": 2,
+    "time.perf_counter": 2,
+    "build_pipeline": 1,
+    "find_files": 1,
+}
+"""Every call of a script besides its operators."""
+
+
+def calls_in(text: str) -> Counter[str]:
+    tree = ast.parse(text)
+    return Counter(ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call))
+
+
+def expected_calls(graph: Graph) -> Counter[str]:
+    ops = Counter(f"fn.{node.op}" for node in graph.nodes)
+    return ops + Counter(ENVELOPE) + Counter([function_name(graph)])
+
+
+def imports_in(text: str) -> set[str]:
+    nodes = list(ast.walk(ast.parse(text)))
+    names = {alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names}
+    return names | {str(n.module) for n in nodes if isinstance(n, ast.ImportFrom)}
+
+
+def ruff(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Ruff's formatter and its rules, with no configuration, over a folder."""
+    for arguments in (["format", "--isolated", "--diff"], ["check", "--isolated"]):
+        command = [sys.executable, "-m", "ruff", *arguments, "--no-cache", str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            return done
+    return done
+
+
+@pytest.mark.parametrize("graph", RECIPES, ids=lambda graph: graph.name)
+def test_golden(graph: Graph, request: pytest.FixtureRequest) -> None:
+    text = emit_script(graph, CATALOG).text
+    path = GOLDEN / f"{graph.name}.py"
+    if request.config.getoption("--update-golden"):
+        path.write_text(text, encoding="utf-8")
+    assert path.exists(), "no golden file: look at the script, then pytest --update-golden"
+    assert text == path.read_text(encoding="utf-8"), "if this is meant: pytest --update-golden"
+
+
+def test_no_golden_file_without_its_recipe() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.py")} == {graph.name for graph in RECIPES}
+
+
+def test_golden_files_are_as_ruff_would_have_them() -> None:
+    pytest.importorskip("ruff")
+    done = ruff(GOLDEN)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_chains_are_as_ruff_would_have_them(tmp_path: Path) -> None:
+    pytest.importorskip("ruff")
+    ops = [op for op in CATALOG.values() if op.image and not op.unusable and "cpu" in op.devices]
+    for op in ops:
+        if op.inputs[0].kind == "image":
+            graph = replace(chain_graph(op.name, op.name), name=op.name)
+            for arg in [a for a in op.args.values() if a.tensor and a.draw]:
+                graph = randomise_arg(graph, CATALOG, graph.nodes[-1].id, arg.name)
+            (tmp_path / f"{op.name}.py").write_text(emit_script(graph, CATALOG).text)
+    assert len(list(tmp_path.iterdir())) > 25
+    done = ruff(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("graph", RECIPES, ids=lambda graph: graph.name)
+def test_a_script_needs_dali_alone(graph: Graph) -> None:
+    text = emit_script(graph, CATALOG).text
+    assert imports_in(text) <= {"argparse", "glob", "os", "time", "typing"} | {
+        "nvidia.dali",
+        "nvidia.dali.data_node",
+        "nvidia.dali.pipeline",
+    }
+    assert calls_in(text) == expected_calls(graph)
+    assert "workbench" not in text
+    compile(text, "pipe.py", "exec")
+
+
+@pytest.mark.parametrize("graph", RECIPES, ids=lambda graph: graph.name)
+def test_every_random_operator_has_its_own_seed(graph: Graph) -> None:
+    tree = ast.parse(emit_script(graph, CATALOG).text)
+    seeds = [
+        ast.unparse(keyword.value)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("fn.")
+        for keyword in call.keywords
+        if keyword.arg == "seed"
+    ]
+    assert len(seeds) == sum(CATALOG[node.op].seeded for node in graph.nodes)
+    assert len(set(seeds)) == len(seeds)
+
+
+def check_lines(source: Source, graph: Graph) -> None:
+    lines = source.text.splitlines()
+    assert set(source.lines) == {node.id for node in graph.nodes}
+    for node in graph.nodes:
+        places = source.lines[node.id]
+        assert f"fn.{node.op}(" in "\n".join(lines[places.start - 1 : places.stop - 1])
+        assert all(source.node_at(line) == node.id for line in places)
+    assert source.node_at(0) is None
+    assert source.node_at(len(lines) + 1) is None
+
+
+@given(CHAINS)
+def test_any_chain_gives_source_that_parses_with_a_true_line_table(graph: Graph) -> None:
+    source = emit_script(graph, CATALOG)
+    assert calls_in(source.text) == expected_calls(graph)
+    check_lines(source, graph)
+
+
+@given(TEXTS, TEXTS)
+def test_name_and_description_never_become_code(name: str, about: str) -> None:
+    graph = replace(load_recipe("imagenet-train"), name=name, about=about)
+    text = emit_script(graph, CATALOG).text
+    assert calls_in(text) == expected_calls(graph)
+    assert function_name(graph).isidentifier()
+
+
+@pytest.mark.parametrize(
+    "about",
+    [*HOSTILE, *("a" * n + "\\x\\N" for n in range(75, 87)), "\\" * 5000, "x" * 10_000, " \x00 a"],
+)
+def test_hostile_descriptions_compile_without_a_warning(
+    about: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    for name in ("", "name"):
+        graph = replace(load_recipe("imagenet-eval"), name=name, about=about)
+        text = emit_script(graph, CATALOG).text
+        assert calls_in(text) == expected_calls(graph)
+        docstring = ast.get_docstring(ast.parse(text))
+        assert docstring is not None
+        assert docstring.count("Usage: python pipe.py") == 1
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("imagenet-train", "imagenet_train_pipeline"),
+        ("", "pipeline"),
+        ("3d", "pipeline_3d"),
+        ("Zürich 東京", "z_rich_pipeline"),
+        ('"); import os', "import_os_pipeline"),
+    ],
+)
+def test_function_names(name: str, function: str) -> None:
+    assert function_name(Graph(name=name)) == function
+
+
+@pytest.mark.parametrize("name", ["build", "Build", "_build_"])
+def test_the_function_does_not_hide_the_one_that_builds(
+    name: str, photos: Path, tmp_path: Path
+) -> None:
+    graph = with_settings(replace(load_recipe("imagenet-eval"), name=name), batch_size=2)
+    script = import_script(emit_script(graph, CATALOG).text, tmp_path)
+    assert len(script.build_pipeline(str(photos)).run()) == 2
+
+
+@given(st.sampled_from([t for t in HOSTILE if len(t) < 100]) | st.text(max_size=20))
+def test_texts_in_arguments_stay_texts(text: str) -> None:
+    """``axis_names`` takes any text: no list of choices stands in the way."""
+    graph = chain_graph("pad", pad={"axis_names": text})
+    source = emit_script(graph, CATALOG)
+    assert calls_in(source.text) == expected_calls(graph)
+    strings = {n.value for n in ast.walk(ast.parse(source.text)) if isinstance(n, ast.Constant)}
+    assert text in strings
+
+
+@pytest.mark.parametrize("name", [*NO_NAMES, "class", "import", "a b", "", "None"])
+def test_names_that_are_no_names_are_refused(name: str) -> None:
+    graph = replace(load_recipe("imagenet-eval"), outputs={name: Port("normalize", "output")})
+    with pytest.raises(GraphFaultsError, match="not a Python name"):
+        emit_script(graph, CATALOG)
+    node = Node(name, "flip", inputs={"data": Port("decode", "output")})
+    graph = replace(chain_graph(), nodes=(*chain_graph().nodes, node))
+    with pytest.raises(GraphFaultsError, match="not a Python name"):
+        emit_script(graph, CATALOG)
+
+
+NAMES_IN_USE = [
+    "fn", "types", "data", "device", "base_seed", "find_files", "MEAN", "STD", "SIZE", "images",
+    "labels", "jpegs", "os", "glob", "pipe", "print", "seed", "type", "match", "_",
+]  # fmt: skip
+
+
+def renamed(graph: Graph, names: Mapping[str, str]) -> Graph:
+    def port(old: Port) -> Port:
+        return Port(names.get(old.node, old.node), old.output)
+
+    nodes = [
+        replace(n, id=names.get(n.id, n.id), inputs={k: port(p) for k, p in n.inputs.items()})
+        for n in graph.nodes
+    ]
+    outputs = {name: port(p) for name, p in graph.outputs.items()}
+    return replace(graph, nodes=tuple(nodes), outputs=outputs)
+
+
+@pytest.mark.parametrize("name", NAMES_IN_USE)
+def test_ids_that_the_script_uses_itself_do_no_harm(
+    name: str, photos: Path, tmp_path: Path
+) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=2)
+    for node_id in ("crop", "mirror", "reader"):
+        for outputs in (graph.outputs, {name: Port("normalize", "output"), **graph.outputs}):
+            changed = renamed(replace(graph, outputs=outputs), {node_id: name})
+            text = emit_script(changed, CATALOG).text
+            pipe = import_script(text, tmp_path).build_pipeline(str(photos))
+            assert len(pipe.run()) == len(outputs)
+
+
+def test_constants_of_several_nodes_keep_apart() -> None:
+    graph, last = load_recipe("imagenet-eval"), "normalize"
+    means: list[tuple[float, ...]] = [(123.675, 116.28, 103.53)]
+    for index, node_id in enumerate(("norm", "NORM", "Norm")):
+        graph, new = insert_node(graph, CATALOG, "crop_mirror_normalize", last)
+        means.append((float(index),) * 3)
+        graph = renamed(set_arg(graph, CATALOG, new, "mean", means[-1]), {new: node_id})
+        last = node_id
+    tree = ast.parse(emit_script(graph, CATALOG).text)
+    constants = {
+        ast.unparse(s.targets[0]): ast.literal_eval(s.value)
+        for s in tree.body
+        if isinstance(s, ast.Assign)
+    }
+    used = [
+        constants[ast.unparse(keyword.value)]
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg == "mean"
+    ]
+    assert sorted(used) == sorted(list(mean) for mean in means)
+
+
+def test_a_graph_with_faults_gives_no_script() -> None:
+    graph = set_arg(chain_graph("rotate"), CATALOG, "rotate", "angle", "ten")
+    with pytest.raises(GraphFaultsError, match=r"rotate\.angle: 'ten' is not a number"):
+        emit_script(graph, CATALOG)
+
+
+@pytest.fixture(scope="module")
+def flat_folder(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Images with no class folders, under a name that a file pattern would misread."""
+    folder = tmp_path_factory.mktemp("flat") / "photos [a-z] *?"
+    folder.mkdir()
+    for path in sorted((photos / "coins").glob("*.jpg")):
+        (folder / path.name).symlink_to(path)
+    (folder.parent / "photos a *?").mkdir()  # would match if the name were taken as a pattern
+    (folder.parent / "photos a *?" / "other.jpg").symlink_to(path)
+    return folder
+
+
+def run_script(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", str(path), *arguments], capture_output=True, text=True, timeout=120
+    )
+
+
+def test_run_as_a_user_runs_it(photos: Path, flat_folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pipe.py"
+    path.write_text(emit_script(load_recipe("imagenet-train"), CATALOG).text)
+    size = ["--batches", "2", "--batch-size", "4", "--threads", "2"]
+    for folder in (photos, flat_folder):
+        done = run_script(path, "--data", str(folder), *size)
+        assert done.returncode == 0, done.stderr
+        figure, unit = done.stdout.split()
+        assert unit == "imgs/s"
+        assert float(figure) > 0
+    done = run_script(path)
+    assert done.returncode == 2
+    assert "--data" in done.stderr
+
+
+def test_a_flat_folder_is_read_alone(flat_folder: Path, tmp_path: Path) -> None:
+    graph = with_settings(chain_graph("resize"), batch_size=len(list(flat_folder.iterdir())))
+    script = import_script(emit_script(graph, CATALOG).text, tmp_path)
+    images, _ = script.build_pipeline(str(flat_folder)).run()
+    files = sorted(image.source_info() for image in images)
+    assert files == [f"{flat_folder.name}/{path.name}" for path in sorted(flat_folder.iterdir())]
+
+
+def test_build_pipeline_takes_what_a_trainer_sets(photos: Path, tmp_path: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    script = import_script(emit_script(graph, CATALOG).text, tmp_path)
+    pipe = script.build_pipeline(str(photos), 3, num_threads=1, device="cpu", seed=7)
+    assert (pipe.max_batch_size, pipe.num_threads) == (3, 1)
+    assert len(pipe.run()[0]) == 3
+    assert (script.BATCH_SIZE, script.SEED) == (64, 42)

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import ast
+import re
+
+from hypothesis import given
+
+from tests.helpers import CHAINS
+from workbench.catalog import Catalog, load_catalog
+from workbench.emit import emit_script, emit_stage
+from workbench.graph import Graph, Port, load_recipe
+from workbench.graph.model import topological
+
+CATALOG = load_catalog()
+
+
+def operator_calls(text: str) -> dict[str, set[str]]:
+    """Operator -> its fixed arguments as source, constants put in, variables left out."""
+    tree = ast.parse(text)
+    constants = {
+        ast.unparse(s.targets[0]): s.value for s in tree.body if isinstance(s, ast.Assign)
+    }
+    found: dict[str, set[str]] = {}
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("fn."):
+            values = {k.arg: constants.get(ast.unparse(k.value), k.value) for k in call.keywords}
+            found[ast.unparse(call.func)] = {
+                f"{name}={ast.unparse(value)}"
+                for name, value in values.items()
+                if name not in (None, "_random_state") and not isinstance(value, ast.Name)
+            }
+    return found
+
+
+def whole(graph: Graph) -> str:
+    ids = [node.id for node in graph.nodes]
+    taps = [Port(n.id, o.name) for n in graph.nodes for o in CATALOG[n.op].outputs]
+    return emit_stage(graph, CATALOG, ids, taps, {}).text
+
+
+def test_a_stage_makes_the_calls_of_the_script() -> None:
+    graph = load_recipe("imagenet-train")
+    assert operator_calls(whole(graph)) == operator_calls(emit_script(graph, CATALOG).text)
+
+
+@given(CHAINS)
+def test_any_stage_parses_taps_all_and_knows_its_lines(graph: Graph) -> None:
+    ordered, _ = topological(graph)
+    half = [node.id for node in ordered[len(ordered) // 2 :]]
+    fed = {p: "cpu" for n in ordered for p in n.inputs.values() if n.id in half}
+    feeds = {p: "cpu" for p in fed if p.node not in half}
+    taps = [Port(n.id, o.name) for n in ordered if n.id in half for o in CATALOG[n.op].outputs]
+    source = emit_stage(graph, CATALOG, half, taps, feeds)  # type: ignore[arg-type]
+    tree = ast.parse(source.text)
+    stage = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "stage")
+    returned = stage.body[-1]
+    assert isinstance(returned, ast.Return)
+    assert isinstance(returned.value, ast.Tuple)
+    names = [ast.unparse(item) for item in returned.value.elts]
+    assert len(set(names)) == len(taps)
+    lines = source.text.splitlines()
+    for node in half:
+        places = source.lines[node]
+        text = "\n".join(lines[places.start - 1 : places.stop - 1])
+        assert f"fn.{graph.node(node).op}(" in text
+    assert source.text.count("fn.external_source(") == len(feeds)
+
+
+def test_random_operators_start_at_the_position(catalog: Catalog) -> None:
+    text = whole(load_recipe("simclr"))
+    for call in ast.walk(ast.parse(text)):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("fn."):
+            spec = catalog[ast.unparse(call.func).removeprefix("fn.")]
+            given_state = any(k.arg == "_random_state" for k in call.keywords)
+            assert given_state == spec.random_state
+
+
+def test_feeds_on_the_gpu_are_taken_in_there() -> None:
+    graph = load_recipe("imagenet-eval")
+    port = Port("decode", "output")
+    text = emit_stage(graph, CATALOG, ["resize"], [Port("resize", "output")], {port: "gpu"}).text
+    (call,) = re.findall(r"fn\.external_source\((.*?)\)", text, re.DOTALL)
+    assert call.split() == ['name="decode.output",', "no_copy=True,", 'device="gpu"']

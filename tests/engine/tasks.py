@@ -1,0 +1,83 @@
+"""Tasks that the worker process imports by name: good ones, and every way to fail."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, NoReturn
+
+from workbench.engine.worker import Worker
+from workbench.errors import PipelineError
+
+
+def echo(_: Worker, value: Any) -> Any:
+    return value
+
+
+def where(_: Worker) -> tuple[int, str]:
+    """Process id and folder for temporary files; leaves one there."""
+    folder = tempfile.gettempdir()
+    Path(folder, "left behind").write_text("x")
+    return os.getpid(), folder
+
+
+def count_calls(worker: Worker) -> int:
+    worker.kept["calls"] = int(worker.kept.get("calls", 0)) + 1
+    return int(worker.kept["calls"])
+
+
+def report(worker: Worker, times: int) -> str:
+    for number in range(times):
+        worker.report(number)
+    return "done"
+
+
+def report_for_ever(worker: Worker) -> NoReturn:
+    while True:
+        worker.report("still here")
+
+
+def hang(worker: Worker) -> None:
+    worker.report("hanging")
+    threading.Event().wait()
+
+
+def run_nodes_and_hang(worker: Worker) -> None:
+    worker.runner._announce(["rotate", "hue"])
+    hang(worker)
+
+
+def fail(_: Worker) -> NoReturn:
+    raise ValueError("seven is not eight")
+
+
+def refuse(_: Worker) -> NoReturn:
+    raise PipelineError("rotate: no", "rotate")
+
+
+def run_out_of_memory(_: Worker) -> NoReturn:
+    raise MemoryError
+
+
+def spoil_the_gpu(_: Worker) -> NoReturn:
+    raise PipelineError("CUDA runtime API error cudaErrorIllegalAddress (700)")
+
+
+def give_a_lambda(_: Worker) -> Any:
+    return lambda: None
+
+
+def abort(_: Worker) -> None:
+    print("terminate called: the last words", file=sys.stderr, flush=True)
+    os.abort()
+
+
+def leave(_: Worker, code: int) -> None:
+    os._exit(code)
+
+
+def leave_politely(_: Worker, code: int) -> None:
+    sys.exit(code)

@@ -1,0 +1,200 @@
+"""A folder with bad files: each has its reason, and all others are as they would be without."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.damaged import DAMAGED, REFUSED, make_folder
+from tests.helpers import chain_graph, same, script_batches, with_settings
+from workbench.catalog import Catalog, load_catalog
+from workbench.engine.runner import Result, Runner
+from workbench.errors import DataError, PipelineError
+from workbench.graph import Graph, load_recipe
+from workbench.graph.edit import randomise_arg, set_arg
+
+CATALOG = load_catalog()
+
+
+@pytest.fixture
+def runner(catalog: Catalog) -> Runner:
+    return Runner(catalog)
+
+
+def graph_of(size: int) -> Graph:
+    """Every kind of draw: a shuffled reader, a generator, an operator that draws by itself."""
+    graph = chain_graph("random_resized_crop", "noise.gaussian", "rotate")
+    graph = set_arg(graph, CATALOG, "reader", "random_shuffle", True)
+    graph = randomise_arg(graph, CATALOG, "rotate", "angle")
+    return with_settings(graph, batch_size=size)
+
+
+def run(runner: Runner, graph: Graph, data: Path, batch: int = 0) -> Result:
+    ports = list(graph.outputs.values())
+    return runner.run(graph, str(data), batch, graph.settings.batch_size, ports)
+
+
+def assert_the_others_are_untouched(
+    runner: Runner, bad: Path, good: Path, kinds: list[str], folder: Path
+) -> None:
+    size = 2 * len(kinds)
+    for graph, count in ((graph_of(size), 1), (graph_of(3), 3)):
+        script = script_batches(graph, good, count, folder)
+        for batch in reversed(range(count)):
+            result = run(runner, graph, bad, batch)
+            with_errors = 0
+            for index, sample in enumerate(result.samples):
+                kind = next((k for k in kinds if sample.file.endswith(k)), "")
+                if kind in REFUSED:
+                    with_errors += 1
+                    assert REFUSED[kind][1] in sample.error
+                    continue
+                said = sample.error + sample.warning
+                assert DAMAGED[kind][1] in said if kind else not said
+                for port, expected in zip(graph.outputs.values(), script[batch], strict=True):
+                    mine = result.batches[port].arrays()[index]
+                    if not kind or port.node == "reader":
+                        assert np.array_equal(mine, expected[index]), sample.file
+            assert batch or count > 1 or with_errors == sum(k in REFUSED for k in kinds)
+
+
+@pytest.mark.parametrize("kind", [*REFUSED, *DAMAGED])
+def test_one_kind(kind: str, photos: Path, tmp_path: Path, runner: Runner) -> None:
+    kinds = [kind, kind]
+    bad, good = make_folder(photos, tmp_path, kinds)
+    assert_the_others_are_untouched(runner, bad, good, kinds, tmp_path)
+
+
+def test_all_kinds_at_once(photos: Path, tmp_path: Path, runner: Runner) -> None:
+    kinds = [*REFUSED, *DAMAGED]
+    bad, good = make_folder(photos, tmp_path, kinds)
+    assert_the_others_are_untouched(runner, bad, good, kinds, tmp_path)
+
+
+def test_one_class_folder_less_where_files_lie_flat(
+    photos: Path, tmp_path: Path, runner: Runner
+) -> None:
+    kinds = ["empty.jpg", "text.jpg"]
+    bad, good = make_folder(photos, tmp_path, kinds)
+    assert_the_others_are_untouched(runner, bad / "class", good / "class", kinds, tmp_path)
+
+
+def test_a_folder_reached_through_a_link(photos: Path, tmp_path: Path, runner: Runner) -> None:
+    kinds = ["empty.jpg", "gif.jpg"]
+    bad, good = make_folder(photos, tmp_path, kinds)
+    for path in (bad, good):
+        (tmp_path / f"link_{path.name}").symlink_to(path / "class")
+    links = tmp_path / "link_bad", tmp_path / "link_good"
+    assert_the_others_are_untouched(runner, *links, kinds, tmp_path)
+
+
+def test_nothing_but_bad_files(photos: Path, tmp_path: Path, runner: Runner) -> None:
+    bad, _ = make_folder(photos, tmp_path, list(REFUSED))
+    for path in bad.glob("*/*_a.jpg"):
+        path.unlink()
+    graph = with_settings(load_recipe("imagenet-eval"), batch_size=len(REFUSED))
+    result = run(runner, graph, bad)
+    assert all(sample.error for sample in result.samples)
+    assert len(result.samples) == len(REFUSED)
+
+
+def test_the_folder_stays_as_it_was(photos: Path, tmp_path: Path, runner: Runner) -> None:
+    bad, _ = make_folder(photos, tmp_path, ["empty.jpg", "text.jpg"])
+    before = {path: path.read_bytes() for path in bad.rglob("*") if path.is_file()}
+    run(runner, graph_of(4), bad)
+    runner.forget()
+    assert {path: path.read_bytes() for path in bad.rglob("*") if path.is_file()} == before
+
+
+def test_a_file_that_may_not_be_read(photos: Path, tmp_path: Path, runner: Runner) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may read every file")
+    bad, good = make_folder(photos, tmp_path, ["text.jpg", "gif.jpg"])
+    path = next(bad.rglob("*_text.jpg"))
+    path.chmod(0)
+    result = run(runner, graph_of(4), bad)
+    errors = {sample.file: sample.error for sample in result.samples}
+    assert errors[str(path.relative_to(bad))] == "no permission to read it"
+    assert script_batches(graph_of(4), good, 1, tmp_path)
+
+
+def test_a_link_to_nowhere(photos: Path, tmp_path: Path, runner: Runner) -> None:
+    bad, good = make_folder(photos, tmp_path, ["text.jpg", "gif.jpg"])
+    path = next(bad.rglob("*_text.jpg"))
+    path.unlink()
+    path.symlink_to(tmp_path / "gone.jpg")
+    result = run(runner, graph_of(4), bad)
+    assert sum(bool(sample.error) for sample in result.samples) == 2
+    (error,) = [s.error for s in result.samples if s.file.endswith("text.jpg")]
+    assert "No such file" in error
+    script = script_batches(graph_of(4), good, 1, tmp_path)[0]
+    for port, expected in zip(graph_of(4).outputs.values(), script, strict=True):
+        mine = result.batches[port].arrays()
+        fine = [i for i, sample in enumerate(result.samples) if not sample.error]
+        assert same([mine[i] for i in fine], [expected[i] for i in fine])
+
+
+class TestFolders:
+    """A folder that cannot be used says why and what to do."""
+
+    def test_missing(self, tmp_path: Path, runner: Runner) -> None:
+        with pytest.raises(DataError, match=r"no folder .*missing\. Give a folder of images"):
+            run(runner, graph_of(2), tmp_path / "missing")
+
+    def test_a_file(self, tmp_path: Path, runner: Runner) -> None:
+        path = tmp_path / "photo.jpg"
+        path.write_bytes(b"x")
+        with pytest.raises(DataError, match=r"photo\.jpg is a file\. Give the folder"):
+            run(runner, graph_of(2), path)
+
+    def test_empty(self, tmp_path: Path, runner: Runner) -> None:
+        with pytest.raises(DataError) as caught:
+            run(runner, graph_of(2), tmp_path)
+        assert str(tmp_path) in str(caught.value)
+        assert "empty" in str(caught.value)
+        assert "Give a folder" in str(caught.value)
+
+    def test_without_images(self, tmp_path: Path, runner: Runner) -> None:
+        (tmp_path / "notes.txt").write_text("hello")
+        (tmp_path / "table.csv").write_text("a,b")
+        with pytest.raises(DataError) as caught:
+            run(runner, graph_of(2), tmp_path)
+        assert "no image" in str(caught.value)
+        assert "notes.txt" in str(caught.value)
+        assert ".jpg" in str(caught.value)
+
+    def test_class_folders_without_images(self, tmp_path: Path, runner: Runner) -> None:
+        (tmp_path / "cats").mkdir()
+        (tmp_path / "dogs").mkdir()
+        with pytest.raises(DataError, match="Give a folder"):
+            run(runner, graph_of(2), tmp_path)
+
+    def test_images_beside_a_folder(self, photos: Path, tmp_path: Path, runner: Runner) -> None:
+        (tmp_path / "empty_class").mkdir()
+        shutil.copy(photos / "cat" / "cat_01.jpg", tmp_path)
+        with pytest.raises(DataError) as caught:
+            run(runner, graph_of(2), tmp_path)
+        assert "class folders" in str(caught.value)
+
+    def test_not_readable(self, photos: Path, tmp_path: Path, runner: Runner) -> None:
+        if os.geteuid() == 0:
+            pytest.skip("root may read every folder")
+        folder = tmp_path / "locked"
+        shutil.copytree(photos / "cat", folder)
+        folder.chmod(0)
+        with pytest.raises(DataError, match="may not be read. Check its permissions"):
+            run(runner, graph_of(2), folder)
+
+    def test_gone_while_in_use(self, photos: Path, tmp_path: Path, runner: Runner) -> None:
+        folder = tmp_path / "class"
+        shutil.copytree(photos / "cat", folder)
+        graph = set_arg(graph_of(1), CATALOG, "reader", "random_shuffle", False)
+        run(runner, graph, tmp_path)
+        shutil.rmtree(folder)
+        with pytest.raises((DataError, PipelineError), match="cat_0|no image|empty"):
+            for batch in range(1, 10):
+                run(runner, graph, tmp_path, batch)

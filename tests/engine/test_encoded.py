@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from tests.damaged import DAMAGED, REFUSED
+from workbench.engine.encoded import damage, refusal, stand_in
+
+
+@pytest.fixture(scope="module")
+def jpeg(photos: Path) -> bytes:
+    return (photos / "cat" / "cat_01.jpg").read_bytes()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_every_kind_is_refused_with_its_reason(name: str, jpeg: bytes) -> None:
+    make, words = REFUSED[name]
+    reason = refusal(make(jpeg))
+    assert reason is not None
+    assert words in reason
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_dali_still_decodes_is_not_refused(name: str, jpeg: bytes) -> None:
+    make, words = DAMAGED[name]
+    assert refusal(make(jpeg)) is None
+    assert words in (damage(make(jpeg)) or "")
+
+
+def test_good_images_of_all_formats_pass(photos_with_formats: Path) -> None:
+    files = sorted((photos_with_formats / "formats").iterdir())
+    assert len(files) == 9
+    for path in files:
+        data = path.read_bytes()
+        assert refusal(data) is None, path.name
+        assert damage(data) is None, path.name
+
+
+def test_gray_and_sixteen_bit_and_palette_images_pass() -> None:
+    for mode in ("L", "P", "RGBA", "I;16", "1", "LA"):
+        buffer = io.BytesIO()
+        Image.new(mode, (5, 4)).save(buffer, "PNG")
+        assert refusal(buffer.getvalue()) is None, mode
+
+
+def test_a_jpeg_with_a_few_bytes_behind_its_end_is_whole(jpeg: bytes) -> None:
+    assert damage(jpeg + b"\0" * 500) is None
+
+
+@given(st.binary(max_size=300), st.sampled_from(["", "jpeg", "png", "cut", "gif"]))
+def test_any_bytes_give_a_reason_or_none(data: bytes, prefix: str) -> None:
+    start = {
+        "": b"",
+        "jpeg": b"\xff\xd8\xff\xe0",
+        "png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        "cut": stand_in().tobytes()[:400],
+        "gif": b"GIF89a",
+    }[prefix]
+    for answer in (refusal(start + data), damage(start + data)):
+        assert answer is None or answer.strip()
+
+
+def test_the_stand_in_is_an_image() -> None:
+    data = stand_in()
+    assert (data.dtype, data.ndim) == (np.uint8, 1)
+    assert refusal(data.tobytes()) is damage(data.tobytes()) is None
+    assert Image.open(io.BytesIO(data.tobytes())).size == (640, 480)

@@ -1,0 +1,313 @@
+"""Whatever happens in the worker process ends as an exception here, and the next call works."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine import tasks
+from tests.helpers import chain_graph, with_settings
+from workbench.engine import Engine
+from workbench.engine.worker import release
+from workbench.errors import (
+    CancelledError,
+    EngineError,
+    PipelineError,
+    WorkerCrashedError,
+    WorkerTimeoutError,
+)
+from workbench.graph import Graph, load_recipe
+from workbench.preview import PreviewRequest, preview_batch
+
+PROMPTLY = 0.5
+"""Seconds within which a cancelled call ends."""
+
+
+def gone(pid: int, seconds: float = 10.0) -> bool:
+    """Whether the process has ended, now or within the time."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], seconds)[0])
+    finally:
+        os.close(handle)
+
+
+@pytest.fixture(scope="module")
+def hurt() -> Iterator[Engine]:
+    """A worker that each of these tests may end."""
+    with Engine() as engine:
+        yield engine
+
+
+@pytest.fixture
+def worker(hurt: Engine) -> Iterator[tuple[int, Path]]:
+    """The worker's process and folder. Afterwards they must be gone, and the engine must work."""
+    pid, folder = hurt.call(tasks.where)
+    yield pid, Path(folder)
+    assert hurt.call(tasks.echo, "next") == "next"
+    assert hurt.pid != pid
+    assert gone(pid)
+    assert not Path(folder).exists()
+
+
+def test_values_go_there_and_back(engine: Engine) -> None:
+    value = {"a": (1, 2.5, "ü"), "b": [b"\x00", None]}
+    assert engine.call(tasks.echo, value) == value
+    assert engine.pid != os.getpid()
+
+
+def test_the_worker_stays_and_keeps(engine: Engine) -> None:
+    engine.call(release)
+    assert [engine.call(tasks.count_calls) for _ in range(3)] == [1, 2, 3]
+    engine.call(release)
+    assert engine.call(tasks.count_calls) == 1
+
+
+def test_reports_come_in_order_before_the_result(engine: Engine) -> None:
+    heard: list[int] = []
+    assert engine.call(tasks.report, 5, on_report=heard.append) == "done"
+    assert heard == [0, 1, 2, 3, 4]
+    assert engine.call(tasks.report, 3) == "done", "nobody has to listen"
+
+
+def test_calls_from_several_threads_take_turns(engine: Engine) -> None:
+    answers: dict[int, object] = {}
+
+    def ask(number: int) -> None:
+        answers[number] = engine.call(tasks.echo, number)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == {number: number for number in range(8)}
+
+
+def test_an_error_in_a_task_leaves_the_worker_alive(engine: Engine) -> None:
+    pid = engine.call(tasks.where)[0]
+    with pytest.raises(EngineError, match="ValueError: seven is not eight") as caught:
+        engine.call(tasks.fail)
+    assert "tasks.py" in str(caught.value)
+    with pytest.raises(PipelineError, match="rotate: no") as refused:
+        engine.call(tasks.refuse)
+    assert refused.value.node == "rotate"
+    with pytest.raises(EngineError, match="The worker failed"):
+        engine.call(tasks.give_a_lambda)
+    with pytest.raises(EngineError, match="Out of memory. Show fewer tiles"):
+        engine.call(tasks.run_out_of_memory)
+    assert engine.call(tasks.where)[0] == pid
+
+
+def test_a_task_that_cannot_be_sent(hurt: Engine) -> None:
+    hurt.call(tasks.echo, 1)
+    with pytest.raises((AttributeError, TypeError, ValueError), match="pickle|local"):
+        hurt.call(lambda worker: worker)
+    assert hurt.call(tasks.echo, 2) == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "words"),
+    [
+        (tasks.abort, (), "was ended by SIGABRT"),
+        (tasks.leave, (3,), "ended with exit code 3"),
+        (tasks.leave, (0,), "ended with exit code 0"),
+        (tasks.leave_politely, (4,), "ended with exit code 4"),
+    ],
+)
+def test_a_worker_that_ends_by_itself(
+    task: Callable[..., Any], arguments: tuple[int, ...], words: str,
+    hurt: Engine, worker: tuple[int, Path],
+) -> None:  # fmt: skip
+    with pytest.raises(WorkerCrashedError, match=words) as caught:
+        hurt.call(task, *arguments)
+    assert "The graph is untouched" in str(caught.value)
+    assert ("the last words" in str(caught.value)) == (task is tasks.abort)
+
+
+def test_a_worker_killed_in_the_midst_of_a_call(hurt: Engine, worker: tuple[int, Path]) -> None:
+    def kill(_: object) -> None:
+        os.kill(worker[0], signal.SIGKILL)
+
+    with pytest.raises(WorkerCrashedError, match="SIGKILL: out of memory, or killed") as caught:
+        hurt.call(tasks.run_nodes_and_hang, on_report=kill)
+    assert "while it ran rotate, hue" in str(caught.value)
+
+
+def test_a_worker_killed_between_calls_is_replaced(hurt: Engine, worker: tuple[int, Path]) -> None:
+    os.kill(worker[0], signal.SIGKILL)
+    assert gone(worker[0])
+    assert hurt.call(tasks.count_calls) == 1
+
+
+def test_a_stopped_worker_counts_as_hung(hurt: Engine, worker: tuple[int, Path]) -> None:
+    def stop(_: object) -> None:
+        os.kill(worker[0], signal.SIGSTOP)
+
+    started = time.monotonic()
+    with pytest.raises(WorkerTimeoutError, match=r"No answer within 0\.3 s while it ran rotate"):
+        hurt.call(tasks.run_nodes_and_hang, limit=0.3, on_report=stop)
+    assert time.monotonic() - started < 0.3 + PROMPTLY
+
+
+def test_a_call_that_hangs_is_ended(hurt: Engine, worker: tuple[int, Path]) -> None:
+    with pytest.raises(WorkerTimeoutError, match=r"within 0\.2 s: the worker was ended"):
+        hurt.call(tasks.hang, limit=0.2)
+
+
+def test_a_cuda_fault_gets_a_fresh_process(hurt: Engine, worker: tuple[int, Path]) -> None:
+    with pytest.raises(PipelineError, match="CUDA"):
+        hurt.call(tasks.spoil_the_gpu)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError, CancelledError])
+def test_an_interrupted_call_does_not_answer_the_next(
+    error: type[BaseException], hurt: Engine, worker: tuple[int, Path]
+) -> None:
+    def interrupt(_: object) -> None:
+        raise error
+
+    with pytest.raises(error):
+        hurt.call(tasks.report, 5, on_report=interrupt)
+
+
+def in_thread(call: Callable[[], object]) -> tuple[threading.Thread, list[BaseException | None]]:
+    raised: list[BaseException | None] = []
+
+    def run() -> None:
+        try:
+            call()
+            raised.append(None)
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, raised
+
+
+@pytest.mark.parametrize("task", [tasks.hang, tasks.report_for_ever])
+@pytest.mark.parametrize("way", ["cancel", "close"])
+def test_a_call_is_cancelled_from_another_thread(
+    task: Callable[..., Any], way: str, hurt: Engine, worker: tuple[int, Path]
+) -> None:
+    running = threading.Event()
+    thread, raised = in_thread(lambda: hurt.call(task, on_report=lambda _: running.set()))
+    assert running.wait(30)
+    started = time.monotonic()
+    getattr(hurt, way)()
+    thread.join()
+    assert time.monotonic() - started < PROMPTLY
+    assert isinstance(raised[0], CancelledError)
+    assert gone(worker[0], 0)
+
+
+def test_a_start_is_cancelled(hurt: Engine) -> None:
+    with Engine() as fresh:
+        thread, raised = in_thread(lambda: fresh.call(tasks.echo, 1))
+        while fresh.pid is None and thread.is_alive():
+            pass
+        started = time.monotonic()
+        fresh.cancel()
+        thread.join()
+        assert time.monotonic() - started < PROMPTLY
+        assert isinstance(raised[0], CancelledError)
+        assert fresh.call(tasks.echo, 2) == 2
+
+
+def test_cancelling_nothing_does_nothing(engine: Engine) -> None:
+    engine.cancel()
+    assert engine.call(tasks.echo, 1) == 1
+
+
+def test_close_leaves_nothing_and_a_later_call_starts_anew(
+    hurt: Engine, worker: tuple[int, Path]
+) -> None:
+    hurt.close()
+    assert hurt.pid is None
+    assert gone(worker[0], 0)
+    assert not worker[1].exists()
+    hurt.close()
+
+
+def test_an_engine_that_is_forgotten_leaves_nothing() -> None:
+    engine = Engine()
+    pid, folder = engine.call(tasks.where)
+    del engine
+    assert gone(pid)
+    assert not Path(folder).exists()
+
+
+@pytest.mark.parametrize("when", ["idle", "busy"])
+def test_the_worker_ends_with_its_parent(when: str) -> None:
+    call = "lambda: engine.call(tasks.hang, on_report=die)" if when == "busy" else "lambda: die(0)"
+    code = f"""
+import os, signal
+from tests.engine import tasks
+from workbench.engine import Engine
+engine = Engine()
+def die(_):
+    os.kill(os.getpid(), signal.SIGKILL)
+print(*engine.call(tasks.where), flush=True)
+({call})()
+"""
+    parent = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert parent.returncode == -signal.SIGKILL, parent.stderr
+    pid, folder = parent.stdout.split()
+    assert gone(int(pid))
+    assert not Path(folder).exists()
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_an_engine_never_called_starts_nothing() -> None:
+    engine = Engine()
+    assert engine.pid is None
+    engine.close()
+
+
+class TestRealWork:
+    """The same, while DALI runs."""
+
+    @pytest.fixture
+    def graph(self) -> Graph:
+        return with_settings(load_recipe("imagenet-eval"), batch_size=4)
+
+    def test_killed_in_mid_preview(self, hurt: Engine, graph: Graph, photos: Path) -> None:
+        request = PreviewRequest(graph, str(photos), tiles=4, tile_size=64)
+        before = preview_batch(hurt, request)
+        pid = hurt.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)  # so that the call is under way when the worker is killed
+        thread, raised = in_thread(lambda: preview_batch(hurt, request))
+        os.kill(pid, signal.SIGKILL)
+        thread.join()
+        assert raised[0] is None or isinstance(raised[0], WorkerCrashedError)
+        again = preview_batch(hurt, request)
+        assert again.image == before.image
+        assert again.reran == before.reran
+
+    def test_dali_itself_aborts(self, hurt: Engine, photos: Path) -> None:
+        """DALI 2.4 ends the process where color_twist gets an image of one channel."""
+        graph = chain_graph("color_twist", decode={"output_type": "GRAY"})
+        request = PreviewRequest(with_settings(graph, batch_size=2), str(photos), tiles=2)
+        with pytest.raises(EngineError) as caught:
+            preview_batch(hurt, request)
+        assert "color_twist" in str(caught.value)
+        colour = chain_graph("color_twist")
+        request = PreviewRequest(with_settings(colour, batch_size=2), str(photos), tiles=2)
+        assert len(preview_batch(hurt, request).tiles) == 2

@@ -1,0 +1,287 @@
+"""What the preview runs equals what the exported script runs, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from numpy.typing import NDArray
+
+from tests.helpers import chain_graph, same, script_batches, with_settings
+from workbench.catalog import Catalog, load_catalog
+from workbench.engine.runner import Result, Runner
+from workbench.errors import PipelineError
+from workbench.graph import Graph, Port, Settings, load_recipe, load_recipes
+from workbench.graph.edit import insert_node, move_node, randomise_arg, remove_node, set_arg
+
+BATCH = 5
+CATALOG = load_catalog()
+RECIPES = list(load_recipes().values())
+ON_GPU = pytest.param("mixed", marks=pytest.mark.gpu)
+
+Arrays = list[NDArray[Any]]
+
+
+@pytest.fixture(scope="module")
+def shared_runner(catalog: Catalog) -> Iterator[Runner]:
+    runner = Runner(catalog)
+    yield runner
+    runner.forget()
+
+
+@pytest.fixture
+def runner(shared_runner: Runner) -> Runner:
+    shared_runner.forget()
+    return shared_runner
+
+
+def small(graph: Graph, device: str = "cpu") -> Graph:
+    return with_settings(graph, batch_size=BATCH, num_threads=2, device=device)
+
+
+def run(
+    runner: Runner, graph: Graph, data: Path, batch: int, count: int = BATCH
+) -> tuple[list[Arrays], Result]:
+    """The graph's outputs as host arrays, and the whole result."""
+    ports = list(graph.outputs.values())
+    result = runner.run(graph, str(data), batch, count, ports)
+    return [result.batches[port].arrays() for port in ports], result
+
+
+def assert_parity(
+    runner: Runner,
+    graph: Graph,
+    data: Path,
+    folder: Path,
+    order: Sequence[int] = (2, 0, 1),
+    count: int = BATCH,
+) -> None:
+    """Every batch, asked for in this order, equals the exported script's."""
+    script = script_batches(graph, data, max(order) + 1, folder)
+    for batch in order:
+        ours, result = run(runner, graph, data, batch, count)
+        for name, mine, its in zip(graph.outputs, ours, script[batch], strict=True):
+            assert same(mine, its[:count]), f"batch {batch}, output {name} differs"
+        assert not any(sample.error for sample in result.samples)
+
+
+@pytest.mark.parametrize("device", ["cpu", ON_GPU])
+@pytest.mark.parametrize("graph", RECIPES, ids=lambda graph: graph.name)
+class TestRecipes:
+    def test_batches_in_any_order(
+        self, graph: Graph, device: str, runner: Runner, photos: Path, tmp_path: Path
+    ) -> None:
+        assert_parity(runner, small(graph, device), photos, tmp_path, (2, 0, 1, 2, 1, 0))
+
+    def test_fewer_tiles_than_the_batch(
+        self, graph: Graph, device: str, runner: Runner, photos: Path, tmp_path: Path
+    ) -> None:
+        assert_parity(runner, small(graph, device), photos, tmp_path, (0, 2, 1), count=2)
+
+
+@pytest.mark.parametrize("device", ["cpu", ON_GPU])
+@pytest.mark.parametrize(
+    "ops",
+    [
+        ("random_resized_crop", "noise.gaussian"),
+        ("noise.salt_and_pepper", "resize", "noise.shot"),
+        ("random_resized_crop", "random_resized_crop", "grid_mask"),
+        ("resize", "water", "sphere", "erase", "paste"),
+    ],
+    ids="-".join,
+)
+def test_operators_that_draw_by_themselves(
+    ops: tuple[str, ...], device: str, runner: Runner, photos: Path, tmp_path: Path
+) -> None:
+    graph = small(chain_graph(*ops), device)
+    assert_parity(runner, graph, photos, tmp_path)
+    assert_parity(runner, graph, photos, tmp_path, (1, 0), count=3)
+
+
+@pytest.mark.parametrize("device", ["cpu", ON_GPU])
+@pytest.mark.parametrize(
+    ("node", "arg", "op"),
+    [
+        ("rotate", "angle", "random.uniform"),
+        ("rotate", "angle", "random.normal"),
+        ("rotate", "angle", "random.beta"),
+        ("flip", "vertical", "random.coin_flip"),
+    ],
+)
+def test_every_generator(
+    node: str, arg: str, op: str, device: str, runner: Runner, photos: Path, tmp_path: Path
+) -> None:
+    graph = randomise_arg(chain_graph("resize", "rotate", "flip"), CATALOG, node, arg, op)
+    assert_parity(runner, small(graph, device), photos, tmp_path)
+
+
+@pytest.mark.parametrize("device", ["cpu", ON_GPU])
+def test_edits_one_after_the_other(
+    device: str, runner: Runner, photos: Path, tmp_path: Path
+) -> None:
+    """Each graph runs from what the one before left, and equals a fresh export."""
+    graph = small(load_recipe("rotate-jitter"), device)
+    rotate = next(node.id for node in graph.nodes if node.op == "rotate")
+    twist = next(node.id for node in graph.nodes if node.op == "color_twist")
+    graphs = [graph]
+
+    def then(edited: Graph) -> None:
+        graphs.append(edited)
+
+    then(set_arg(graphs[-1], CATALOG, rotate, "angle", 30.0))
+    then(set_arg(graphs[-1], CATALOG, rotate, "fill_value", 255.0))
+    then(randomise_arg(graphs[-1], CATALOG, rotate, "angle"))
+    then(insert_node(graphs[-1], CATALOG, "noise.gaussian", rotate)[0])
+    then(move_node(graphs[-1], CATALOG, twist, -1))
+    then(remove_node(graphs[-1], CATALOG, "gaussian"))
+    then(set_arg(graphs[-1], CATALOG, "decode", "output_type", "BGR"))
+    then(graphs[0])
+    then(with_settings(graphs[-1], seed=7))
+    then(with_settings(graphs[-1], batch_size=4))
+    then(set_arg(graphs[-1], CATALOG, "reader", "random_shuffle", False))
+    for number, one in enumerate(graphs):
+        count = one.settings.batch_size
+        script = script_batches(one, photos, 2, tmp_path)
+        for batch in (1, 0):
+            ours, _ = run(runner, one, photos, batch, count)
+            for mine, its in zip(ours, script[batch], strict=True):
+                assert same(mine, its), f"after edit {number}, batch {batch}"
+
+
+def test_only_what_changed_runs_again(runner: Runner, photos: Path) -> None:
+    graph = small(chain_graph("resize", "rotate", "hue", rotate={"angle": 5.0}))
+    assert run(runner, graph, photos, 0)[1].reran == ("reader", "decode", "resize", "rotate", "hue")
+    assert run(runner, graph, photos, 0)[1].reran == ()
+    changed = set_arg(graph, CATALOG, "rotate", "angle", 6.0)
+    assert run(runner, changed, photos, 0)[1].reran == ("rotate", "hue")
+    assert run(runner, graph, photos, 0)[1].reran == (), "going back costs nothing"
+    assert run(runner, with_settings(graph, num_threads=1), photos, 0)[1].reran == ()
+    assert run(runner, replace(graph, name="renamed", about="x"), photos, 0)[1].reran == ()
+    longer = insert_node(graph, CATALOG, "flip", "hue")[0]
+    assert run(runner, longer, photos, 0)[1].reran == ("flip",)
+    assert run(runner, remove_node(graph, CATALOG, "hue"), photos, 0)[1].reran == ()
+    assert "decode" in run(runner, graph, photos, 1)[1].reran
+    assert run(runner, graph, photos, 0)[1].reran == ()
+
+
+def test_a_kept_batch_is_not_overwritten_by_the_next(runner: Runner, photos: Path) -> None:
+    graph = small(load_recipe("imagenet-train"))
+    taps = [Port("decode", "output"), Port("crop", "output"), *graph.outputs.values()]
+    first = runner.run(graph, str(photos), 0, BATCH, taps)
+    copies = {port: [a.copy() for a in first.batches[port].arrays()] for port in taps}
+    for batch in (1, 2, 3):
+        runner.run(graph, str(photos), batch, BATCH, taps)
+    again = runner.run(graph, str(photos), 0, BATCH, taps)
+    assert again.reran == ()
+    for port in taps:
+        assert same(first.batches[port].arrays(), copies[port]), port
+        assert same(again.batches[port].arrays(), copies[port]), port
+
+
+def test_random_values_of_one_node_leave_the_others_alone(runner: Runner, photos: Path) -> None:
+    graph = small(load_recipe("simclr"))
+    ports = [Port(n.id, "output") for n in graph.nodes if n.op.startswith("random.")]
+    before = runner.run(graph, str(photos), 1, BATCH, ports)
+    blur = [node.id for node in graph.nodes if node.op == "gaussian_blur"][-1]
+    gone = {port.node for port in graph.node(blur).inputs.values()}
+    shorter = insert_node(remove_node(graph, CATALOG, blur), CATALOG, "noise.shot", "decode")[0]
+    after = runner.run(shorter, str(photos), 1, BATCH, [p for p in ports if p.node not in gone])
+    for port, batch in after.batches.items():
+        assert same(batch.arrays(), before.batches[port].arrays()), port
+
+
+def test_any_stage_may_be_tapped(runner: Runner, photos: Path) -> None:
+    graph = small(load_recipe("imagenet-eval"))
+    taps = [Port(n.id, o.name) for n in graph.nodes for o in CATALOG[n.op].outputs]
+    result = runner.run(graph, str(photos), 0, 3, taps)
+    assert list(result.batches) == taps
+    assert all(len(batch) == 3 for batch in result.batches.values())
+    assert result.batches[Port("decode", "output")].layout == "HWC"
+    normal = result.batches[Port("normalize", "output")]
+    assert (normal.dtype, normal.layout, normal.shapes) == ("float32", "CHW", [(3, 224, 224)] * 3)
+    assert set(result.keys) == {node.id for node in graph.nodes}
+    files = [sample.file for sample in result.samples]
+    assert files == sorted(str(p.relative_to(photos)) for p in photos.glob("*/*.jpg"))[:3]
+
+
+def test_more_tiles_than_the_batch_are_the_batch(runner: Runner, photos: Path) -> None:
+    ours, result = run(runner, small(load_recipe("imagenet-eval")), photos, 0, count=64)
+    assert len(result.samples) == BATCH
+    assert all(len(output) == BATCH for output in ours)
+
+
+@pytest.mark.parametrize("batch", [19, 200])
+def test_batches_beyond_the_first_epoch(
+    batch: int, runner: Runner, photos: Path, tmp_path: Path
+) -> None:
+    graph = replace(chain_graph("random_resized_crop"), settings=Settings(batch_size=7))
+    graph = set_arg(graph, CATALOG, "reader", "random_shuffle", True)
+    graph = set_arg(graph, CATALOG, "random_resized_crop", "size", (16, 16))
+    if batch > 100:  # too many to decode: the files are enough
+        graph = replace(graph, outputs={"labels": Port("reader", "labels")})
+    assert_parity(runner, graph, photos, tmp_path, (batch, batch - 1), count=7)
+
+
+def test_two_readers(runner: Runner, photos: Path, tmp_path: Path) -> None:
+    graph = small(load_recipe("imagenet-eval"))
+    second = replace(graph.node("reader"), id="second", args={"random_shuffle": True}, seed=9)
+    decode = replace(
+        graph.node("decode"), id="decode_2", inputs={"data": Port("second", "jpegs")}
+    )
+    graph = replace(
+        graph,
+        nodes=(*graph.nodes, second, decode),
+        outputs={**graph.outputs, "other": Port("decode_2", "output")},
+    )
+    assert_parity(runner, graph, photos, tmp_path)
+
+
+def test_nodes_before_the_decoder(runner: Runner, photos: Path, tmp_path: Path) -> None:
+    graph = small(chain_graph("resize"))
+    spec = CATALOG["peek_image_shape"]
+    shape = replace(
+        graph.node("resize"),
+        id="shape",
+        op="peek_image_shape",
+        args={},
+        inputs={spec.inputs[0].name: Port("reader", "jpegs")},
+    )
+    port = Port("shape", spec.outputs[0].name)
+    graph = replace(graph, nodes=(*graph.nodes, shape), outputs={**graph.outputs, "shape": port})
+    assert_parity(runner, graph, photos, tmp_path)
+
+
+@pytest.mark.gpu
+def test_a_graph_that_goes_to_the_gpu_by_hand(
+    runner: Runner, photos: Path, tmp_path: Path
+) -> None:
+    graph = small(chain_graph("resize", "rotate"))
+    graph = graph.replace_node(replace(graph.node("rotate"), device="gpu"))
+    ports = list(graph.outputs.values())
+    result = runner.run(graph, str(photos), 0, BATCH, ports)
+    assert result.batches[ports[0]].device == "gpu"
+
+
+def test_what_dali_refuses_names_the_node(runner: Runner, photos: Path) -> None:
+    size = {"crop": (5000.0, 5000.0), "out_of_bounds_policy": "error"}
+    graph = small(chain_graph("crop", "rotate", crop=size))
+    with pytest.raises(PipelineError) as caught:
+        run(runner, graph, photos, 0)
+    assert caught.value.node == "crop"
+    assert str(caught.value).startswith("crop: ")
+    assert "Traceback" not in str(caught.value)
+    assert "C++ context" not in str(caught.value)
+    mended = set_arg(graph, CATALOG, "crop", "crop", (50.0, 50.0))
+    assert run(runner, mended, photos, 0)[1].reran == ("crop", "rotate")
+
+
+def test_forgetting_drops_everything(runner: Runner, photos: Path) -> None:
+    graph = small(load_recipe("imagenet-eval"))
+    run(runner, graph, photos, 0)
+    assert runner.store.used["cpu"] > 0
+    runner.forget()
+    assert runner.store.used == {"cpu": 0, "gpu": 0}
+    assert len(run(runner, graph, photos, 0)[1].reran) == len(graph.nodes)

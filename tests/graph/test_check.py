@@ -1,0 +1,261 @@
+"""What makes a graph unfit to run: every reason, in one pass, with its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from tests.helpers import CHAINS, chain_graph, with_settings
+from workbench.catalog import Catalog, Value, load_catalog
+from workbench.errors import GraphFaultsError
+from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipes, require_sound
+from workbench.graph.edit import insert_node, randomise_arg, set_arg
+
+CATALOG = load_catalog()
+
+
+def with_node(graph: Graph, node_id: str, **changes: Any) -> Graph:
+    return graph.replace_node(replace(graph.node(node_id), **changes))
+
+
+def fed(graph: Graph, node_id: str, name: str, source: str) -> Graph:
+    node = graph.node(node_id)
+    port = Port(*source.split("."))
+    return graph.replace_node(replace(node, inputs={**node.inputs, name: port}))
+
+
+def only_fault(graph: Graph) -> Fault:
+    faults = check_graph(graph, CATALOG)
+    assert len(faults) == 1, [str(fault) for fault in faults]
+    return faults[0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "mixed"])
+@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+def test_recipes_are_sound(graph: Graph, device: str) -> None:
+    assert check_graph(with_settings(graph, device=device), CATALOG) == ()
+
+
+@given(CHAINS)
+def test_allowed_values_give_no_fault(graph: Graph) -> None:
+    assert [str(fault) for fault in check_graph(graph, CATALOG)] == []
+
+
+@pytest.mark.parametrize(
+    ("op", "arg", "value", "words"),
+    [
+        ("rotate", "angle", "ten", "'ten' is not a number"),
+        ("rotate", "angle", (1.0, 2.0), "[1.0, 2.0] is a list"),
+        ("rotate", "angle", float("inf"), "inf is not finite"),
+        ("rotate", "angle", True, "True is not a number"),
+        ("rotate", "keep_size", 1, "1 is not true or false"),
+        ("rotate", "interp_type", "INTERP_CUBIK", "not among the choices"),
+        ("resize", "mode", "stretchy", "not among the choices"),
+        ("gaussian_blur", "window_size", 2**70, "does not fit into 64 bits"),
+        ("paste", "fill_value", -1, "out of range"),
+        ("paste", "fill_value", (0, 256, 0), "out of range"),
+        ("rotate", "angle", '"); import os', "is not a number"),
+        ("rotate", "angle", "x" * 10_000, "is not a number"),
+    ],
+)
+def test_a_bad_value_is_named_with_what_is_allowed(
+    op: str, arg: str, value: Value, words: str
+) -> None:
+    fault = only_fault(set_arg(chain_graph(op), CATALOG, op, arg, value))
+    assert (fault.node, fault.arg) == (op, arg)
+    assert words in fault.message
+    assert fault.remedy.startswith("Give ")
+    assert len(str(fault)) < 500
+    assert str(fault).startswith(f"{op}.{arg}: ")
+
+
+def test_did_you_mean() -> None:
+    graph = set_arg(chain_graph("rotate"), CATALOG, "rotate", "interp_type", "INTERP_CUBIK")
+    assert "Did you mean INTERP_CUBIC?" in only_fault(graph).remedy
+    graph = with_node(graph, "rotate", args={"angel": 3, "angle": 3})
+    assert only_fault(graph).remedy == "Did you mean angle?"
+
+
+def test_all_faults_are_found_at_once() -> None:
+    graph = chain_graph("rotate", "resize")
+    graph = with_node(graph, "rotate", args={"angle": "ten", "keep_size": 3})
+    graph = with_node(graph, "resize", op="resiez")
+    graph = with_settings(graph, batch_size=0, num_threads=0, seed=-1, prefetch_queue_depth=0)
+    graph = replace(graph, outputs={**graph.outputs, "class": Port("nowhere", "output")})
+    faults = check_graph(graph, CATALOG)
+    where = [(fault.node, fault.arg) for fault in faults]
+    assert where[-3:] == [("rotate", "angle"), ("rotate", "keep_size"), ("resize", "")]
+    text = "\n".join(map(str, faults))
+    for words in (
+        "batch_size is 0",
+        "num_threads is 0",
+        "prefetch_queue_depth is 0",
+        "seed is -1",
+        "the output name 'class' is not a Python name",
+        "output 'class' comes from nowhere.output, which does not exist",
+        "'resiez' is no operator",
+    ):
+        assert words in text, text
+    with pytest.raises(GraphFaultsError) as caught:
+        require_sound(graph, CATALOG)
+    assert caught.value.faults == faults
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("seed", [-1, 2**31, 2**40])
+def test_seeds_fit_into_what_dali_takes(seed: int) -> None:
+    assert f"seed is {seed}" in only_fault(with_settings(chain_graph(), seed=seed)).message
+
+
+def test_edges_that_lead_nowhere() -> None:
+    graph = fed(chain_graph("rotate"), "rotate", "data", "gone.output")
+    fault = only_fault(graph)
+    assert (fault.node, fault.arg) == ("rotate", "data")
+    assert "gone.output, which does not exist" in fault.message
+    fault = only_fault(fed(graph, "rotate", "data", "decode.pixels"))
+    assert "decoders.image gives output" in fault.message
+    fault = only_fault(with_node(graph, "rotate", inputs={}))
+    assert (fault.node, fault.arg, fault.message) == ("rotate", "data", "nothing feeds it")
+    fault = only_fault(fed(chain_graph("rotate"), "rotate", "picture", "decode.output"))
+    assert "rotate has no such input" in fault.message
+    assert "data" in fault.remedy
+
+
+def test_cycles_name_all_nodes_in_them() -> None:
+    graph = chain_graph("resize", "rotate", "flip")
+    fault = only_fault(fed(graph, "resize", "data", "rotate.output"))
+    assert "wait for each other: resize, rotate, flip" in fault.message
+    assert fault.remedy == "Cut one edge."
+    assert only_fault(fed(graph, "rotate", "data", "rotate.output")).node == "rotate"
+
+
+def test_kinds_must_fit() -> None:
+    fault = only_fault(fed(chain_graph("rotate"), "rotate", "data", "reader.jpegs"))
+    assert fault.message == "it takes image and is fed encoded"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("class", "not a Python name"), ("a b", "not a Python name"), ("", "not a Python name")],
+)
+def test_ids_are_python_names(name: str, words: str) -> None:
+    graph = chain_graph()
+    reader = replace(graph.node("reader"), id=name)
+    decode = replace(graph.node("decode"), inputs={"data": Port(name, "jpegs")})
+    graph = replace(graph, nodes=(reader, decode), outputs={"images": Port("decode", "output")})
+    assert words in only_fault(graph).message
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\u017fn",  # long s: Python reads it as `sn`
+        "\U0001d41f\U0001d427",  # bold letters: Python reads them as `fn`
+    ],
+)
+def test_letters_that_python_reads_as_others_are_no_names(name: str) -> None:
+    graph = insert_node(chain_graph(), CATALOG, "flip", "decode")[0]
+    node = replace(graph.node("flip"), id=name)
+    graph = replace(
+        graph, nodes=(*graph.nodes[:-1], node), outputs={"images": Port(name, "output")}
+    )
+    assert "not a Python name" in only_fault(graph).message
+    graph = replace(chain_graph(), outputs={name: Port("decode", "output")})
+    assert "not a Python name" in only_fault(graph).message
+
+
+def test_ids_are_unique() -> None:
+    graph = chain_graph("rotate")
+    graph = replace(graph, nodes=(*graph.nodes, graph.node("rotate")))
+    assert only_fault(graph) == Fault("rotate", "", "2 nodes have this id", "Give each its own.")
+
+
+def test_something_is_read_and_something_given_out() -> None:
+    texts = [str(fault) for fault in check_graph(Graph(), CATALOG)]
+    assert len(texts) == 2
+    assert "gives nothing out" in texts[0]
+    assert "nothing reads images" in texts[1]
+
+
+def test_required_arguments_and_seeds() -> None:
+    required = next(
+        (op.name, arg.name)
+        for op in CATALOG.values()
+        for arg in op.args.values()
+        if op.image and not op.unusable and arg.required and "cpu" in op.devices
+    )
+    graph = chain_graph(required[0])
+    node = graph.nodes[-1]
+    args = {name: value for name, value in node.args.items() if name != required[1]}
+    fault = only_fault(with_node(graph, node.id, args=args))
+    assert (fault.arg, fault.message) == (required[1], f"{required[0]} needs it")
+    fault = only_fault(with_node(chain_graph("rotate"), "rotate", seed=3))
+    assert (fault.arg, fault.message) == ("seed", "rotate draws nothing")
+
+
+def test_links_into_arguments() -> None:
+    graph = randomise_arg(chain_graph("rotate"), CATALOG, "rotate", "angle")
+    generator = graph.node("rotate").inputs["angle"].node
+    both = with_node(graph, "rotate", args={"angle": 3.0})
+    assert "a value and a link" in only_fault(both).message
+    inputs = {**graph.node("rotate").inputs, "keep_size": Port(generator, "output")}
+    fixed = with_node(graph, "rotate", args={}, inputs=inputs)
+    assert "one value for all samples" in only_fault(fixed).message
+
+
+@pytest.mark.parametrize(
+    ("change", "node", "words"),
+    [
+        (lambda g: with_node(g, "flip", device="cpu"), "flip", "rotate.output is on the GPU"),
+        (lambda g: with_node(g, "reader", device="gpu"), "reader", "cannot run on the GPU"),
+        (lambda g: with_node(g, "flip", device="mixed"), "flip", "cannot run mixed"),
+        (lambda g: with_node(g, "decode", device="gpu"), "decode", "cannot run on the GPU"),
+    ],
+)
+def test_a_cpu_operator_cannot_follow_a_gpu_one(
+    change: Callable[[Graph], Graph], node: str, words: str
+) -> None:
+    graph = with_settings(chain_graph("rotate", "flip"), device="mixed")
+    faults = [fault for fault in check_graph(change(graph), CATALOG) if fault.node == node]
+    assert any(words in fault.message for fault in faults), faults
+    assert all(fault.remedy for fault in faults)
+
+
+def test_an_operator_without_a_gpu_version_behind_a_mixed_decoder(catalog: Catalog) -> None:
+    ops = [
+        op.name
+        for op in catalog.values()
+        if op.devices == ("cpu",) and op.image and not op.unusable and op.inputs[0].kind == "image"
+    ]
+    for op in ops:
+        graph = with_settings(chain_graph(op), device="mixed")
+        assert "runs on the CPU only and follows a GPU operator" in only_fault(graph).message
+    graph = with_settings(chain_graph("rotate"), device="cpu")
+    by_hand = with_node(graph, "rotate", device="gpu")
+    flipped = insert_node(by_hand, catalog, "flip", "rotate")[0]
+    assert not [f for f in check_graph(flipped, catalog) if f.node == "flip"]
+    assert "on the GPU" in only_fault(with_node(flipped, "flip", device="cpu")).message
+
+
+def test_arguments_come_from_the_cpu() -> None:
+    graph = randomise_arg(chain_graph("rotate"), CATALOG, "rotate", "angle")
+    generator = graph.node("rotate").inputs["angle"].node
+    fault = only_fault(with_node(graph, generator, device="gpu"))
+    assert (fault.node, fault.arg) == ("rotate", "angle")
+    assert fault.message == f"{generator}.output is on the GPU"
+    assert fault.remedy == "Arguments must come from the CPU."
+
+
+def test_an_unknown_operator_hides_no_other_fault() -> None:
+    graph = chain_graph("rotate", "flip")
+    graph = with_node(graph, "rotate", op="rotaet")
+    graph = with_node(graph, "flip", args={"horizontal": "yes"})
+    assert [fault.node for fault in check_graph(graph, CATALOG)] == ["rotate", "flip"]
+
+
+def test_a_nodeless_graph_is_checked() -> None:
+    assert check_graph(Graph(nodes=(Node("a", "b"),)), CATALOG)

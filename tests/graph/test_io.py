@@ -1,0 +1,258 @@
+"""Graph files: whole round trips, and every kind of damage listed with its place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers import GRAPHS, HOSTILE, TEXTS, VALUES, chain_graph
+from workbench.catalog import Value
+from workbench.errors import GraphFormatError
+from workbench.files import write_text
+from workbench.graph import (
+    Graph,
+    Node,
+    Port,
+    Settings,
+    check_graph,
+    dump_graph,
+    load_graph,
+    load_recipe,
+    load_recipes,
+    read_graph,
+)
+from workbench.graph.io import FORMAT, VERSION, graph_to_json
+
+NAMES = TEXTS.filter(bool)
+PORTS = st.builds(Port, NAMES, NAMES.filter(lambda name: "." not in name))
+NODES = st.builds(
+    Node,
+    id=TEXTS,
+    op=TEXTS,
+    args=st.dictionaries(TEXTS, VALUES, max_size=3),
+    inputs=st.dictionaries(TEXTS, PORTS, max_size=3),
+    device=st.sampled_from([None, "cpu", "gpu", "mixed"]),
+    seed=st.none() | st.integers(),
+)
+ANY_GRAPH = st.builds(
+    Graph,
+    name=TEXTS,
+    about=TEXTS,
+    nodes=st.lists(NODES, max_size=4).map(tuple),
+    outputs=st.dictionaries(TEXTS, PORTS, max_size=3),
+    settings=st.builds(
+        Settings,
+        batch_size=st.integers(),
+        num_threads=st.integers(),
+        seed=st.integers(),
+        device=st.sampled_from(["cpu", "mixed"]),
+        prefetch_queue_depth=st.integers(),
+    ),
+)
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    return {**graph_to_json(load_recipe("imagenet-eval")), **changes}
+
+
+def faults_of(data: Any) -> str:
+    with pytest.raises(GraphFormatError) as caught:
+        load_graph(data if isinstance(data, str) else json.dumps(data))
+    return str(caught.value)
+
+
+@given(GRAPHS)
+def test_an_edited_graph_comes_back_whole(graph: Graph) -> None:
+    assert load_graph(dump_graph(graph)) == graph
+
+
+@given(ANY_GRAPH)
+def test_any_graph_comes_back_whole_and_is_a_text_file(graph: Graph) -> None:
+    text = dump_graph(graph)
+    assert load_graph(text.encode("utf-8").decode("utf-8")) == graph
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "x" * 10_000, "Zürich 東京 👩‍👩‍👧"])
+def test_hostile_texts_come_back_whole_from_a_file(text: str, tmp_path: Path) -> None:
+    graph = chain_graph("paste", paste={"fill_value": 1})
+    node = replace(graph.node("paste"), args={"ratio": text, text: text})
+    graph = replace(graph.replace_node(node), name=text, about=text)
+    assert read_graph(write_text(tmp_path / "graph.json", dump_graph(graph))) == graph
+
+
+@pytest.mark.parametrize("value", [0, 1, True, 1.0, -0.0, 1e-300, 2**62, (), (1, (2.0, ("a",)))])
+def test_values_keep_their_types(value: Value) -> None:
+    graph = Graph(nodes=(Node("a", "b", {"value": value}),))
+    assert repr(load_graph(dump_graph(graph)).node("a").args["value"]) == repr(value)
+
+
+def test_the_least_file_is_enough() -> None:
+    assert load_graph(json.dumps({"format": FORMAT, "version": VERSION})) == Graph()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "{'a': 1}",
+        "hello",
+        '{"a": 1,}',
+        "[" * 100_000,
+        '{"a": 1' + "1" * 5000 + "}",
+        "\x00",
+    ],
+)
+def test_what_is_not_json_is_said_to_be_none(text: str) -> None:
+    assert "This is not JSON" in faults_of(text)
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "3", '"text"', "{}", '{"format": "onnx"}'])
+def test_other_json_is_no_graph_file(text: str) -> None:
+    assert 'it has no "format": "dali-workbench-graph"' in faults_of(text)
+
+
+def test_a_newer_version_asks_for_a_newer_workbench() -> None:
+    message = faults_of(document(version=VERSION + 1))
+    assert f"version {VERSION + 1}" in message
+    assert f"up to {VERSION}" in message
+    assert "newer workbench" in message
+
+
+@pytest.mark.parametrize("version", [None, "1", 0, -1, 1.5, True, [1]])
+def test_a_version_must_be_a_whole_number(version: object) -> None:
+    assert "version is" in faults_of(document(version=version))
+
+
+def test_too_long_a_text_is_not_even_parsed() -> None:
+    assert "16000000 are the limit" in faults_of(" " * 16_000_001)
+
+
+def test_every_wrong_type_is_listed_with_its_place() -> None:
+    message = faults_of(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": 3,
+            "about": None,
+            "colour": "red",
+            "settings": {
+                "batch_size": "64",
+                "seed": 1.5,
+                "num_threads": True,
+                "device": "tpu",
+                "x": 1,
+            },
+            "nodes": [
+                "reader",
+                {"id": 1, "op": None, "args": [], "inputs": "x", "device": "dla", "seed": "s"},
+                {"id": "a", "op": "b", "args": {"v": None, "w": [1, {"x": 2}]}, "note": ""},
+                {"id": "c", "op": "d", "inputs": {"data": "nodot", "more": 3, "dots": "."}},
+            ],
+            "outputs": {"images": ".output", "labels": "reader."},
+        }
+    )
+    for place in (
+        "name: 3 is not a text",
+        "about: None is not a text",
+        "colour: no such entry. Known: about,",
+        "settings.batch_size: '64' is not a whole number",
+        "settings.seed: 1.5 is not a whole number",
+        "settings.num_threads: True is not a whole number",
+        "settings.device: 'tpu' is not cpu or mixed",
+        "settings.x: no such setting. Known: batch_size,",
+        "nodes[0]: 'reader' is not an object",
+        "nodes[1].id: 1 is not a text",
+        "nodes[1].op: None is not a text",
+        "nodes[1].args: [] is not an object",
+        "nodes[1].inputs: 'x' is not an object",
+        "nodes[1].device: 'dla' is not cpu, gpu or mixed",
+        "nodes[1].seed: 's' is not a whole number",
+        "nodes[2].note: no such entry. Known: id,",
+        "nodes[2].args.v: None is not a number, text, truth value or list",
+        "nodes[2].args.w[1]: {'x': 2} is not a number, text, truth value or list",
+        "nodes[3].inputs.data: 'nodot' is not node.output",
+        "nodes[3].inputs.more: 3 is not node.output",
+        "nodes[3].inputs.dots: '.' is not node.output",
+        "outputs.images: '.output' is not node.output",
+        "outputs.labels: 'reader.' is not node.output",
+    ):
+        assert place in message, place
+    assert "Traceback" not in message
+
+
+@pytest.mark.parametrize("entry", ["settings", "nodes", "outputs"])
+@pytest.mark.parametrize("value", [3, "text", None, True])
+def test_no_entry_of_a_wrong_type_passes(entry: str, value: object) -> None:
+    assert f"{entry}: " in faults_of(document(**{entry: value}))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_must_be_finite(number: str) -> None:
+    text = json.dumps(document()).replace("256", number)
+    assert "nodes[2].args.resize_shorter" in faults_of(text)
+
+
+@pytest.mark.parametrize("depth", [200, 400, 900, 5000])
+def test_lists_too_deep_to_be_values_are_refused(depth: int) -> None:
+    text = json.dumps(document()).replace("256", "[" * depth + "]" * depth)
+    assert "JSON" in faults_of(text) or "deep" in faults_of(text)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+        max_leaves=8,
+    ),
+    st.sampled_from(["name", "about", "settings", "nodes", "outputs", "version"]),
+    st.booleans(),
+)
+def test_whatever_stands_in_an_entry_is_read_or_refused(
+    value: Any, entry: str, in_node: bool
+) -> None:
+    data = document()
+    if in_node:
+        data["nodes"][1] = {"id": "decode", "op": "decoders.image", entry: value, "inputs": value}
+    else:
+        data[entry] = value
+    try:
+        graph = load_graph(json.dumps(data))
+    except GraphFormatError as error:
+        assert str(error)
+    else:
+        assert load_graph(dump_graph(graph)) == graph
+
+
+def test_unknown_operators_are_kept(catalog: Any) -> None:
+    data = document()
+    data["nodes"][2]["op"] = "resiez"
+    graph = load_graph(json.dumps(data))
+    assert graph.node("resize").op == "resiez"
+    (fault,) = check_graph(graph, catalog)
+    assert fault.node == "resize"
+    assert "'resiez' is no operator" in fault.message
+    assert "Did you mean resize?" in fault.remedy
+    assert load_graph(dump_graph(graph)) == graph
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.json"
+    binary = tmp_path / "binary.json"
+    binary.write_bytes(b"\xff\xfe\x00")
+    text = tmp_path / "text.json"
+    text.write_text("hello")
+    for path in (missing, binary, text, tmp_path):
+        with pytest.raises(GraphFormatError, match=str(path)):
+            read_graph(path)
+
+
+@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+def test_recipes_come_back_whole(graph: Graph) -> None:
+    assert load_graph(dump_graph(graph)) == graph

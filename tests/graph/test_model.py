@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from workbench.errors import GraphEditError
+from workbench.graph import Edge, Graph, Node, Port
+from workbench.graph.model import ancestors, topological
+
+
+def graph_of(**sources: str) -> Graph:
+    """``a="b c"``: node a is fed by b and c."""
+    return Graph(
+        nodes=tuple(
+            Node(name, "op", inputs={f"in_{i}": Port(s, "out") for i, s in enumerate(text.split())})
+            for name, text in sources.items()
+        )
+    )
+
+
+def ids(nodes: list[Node]) -> list[str]:
+    return [node.id for node in nodes]
+
+
+def test_running_order_follows_edges_then_the_list() -> None:
+    ordered, cyclic = topological(graph_of(d="b c", c="a", b="a", a=""))
+    assert ids(ordered) == ["a", "c", "b", "d"]
+    assert cyclic == []
+
+
+def test_nodes_on_and_behind_a_cycle_are_apart() -> None:
+    ordered, cyclic = topological(graph_of(a="", b="a c", c="b", d="c", e="a"))
+    assert ids(ordered) == ["a", "e"]
+    assert ids(cyclic) == ["b", "c", "d"]
+
+
+def test_missing_sources_do_not_hold_a_node_up() -> None:
+    assert ids(topological(graph_of(a="ghost"))[0]) == ["a"]
+
+
+def test_ancestors() -> None:
+    graph = graph_of(a="", b="a", c="b", d="a", e="e")
+    assert ancestors(graph, [Port("c", "out")]) == {"a", "b", "c"}
+    assert ancestors(graph, [Port("e", "out"), Port("ghost", "out")]) == {"e"}
+
+
+def test_edges_and_consumers() -> None:
+    graph = graph_of(a="", b="a", c="a b")
+    assert list(graph.edges) == [
+        Edge(Port("a", "out"), "b", "in_0"),
+        Edge(Port("a", "out"), "c", "in_0"),
+        Edge(Port("b", "out"), "c", "in_1"),
+    ]
+    assert [edge.target for edge in graph.consumers("a")] == ["b", "c"]
+    assert str(Port("a", "out")) == "a.out"
+
+
+def test_a_missing_node_is_named_with_those_there_are() -> None:
+    with pytest.raises(GraphEditError, match="no node 'z'. The graph has: a, b"):
+        graph_of(a="", b="a").node("z")
+    with pytest.raises(GraphEditError, match="The graph has: none"):
+        Graph().node("z")
+
+
+def test_graphs_are_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Graph().name = "other"  # type: ignore[misc]

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from tests.helpers import VALUES
+from workbench.catalog import ArgSpec, Value, load_catalog
+from workbench.catalog.spec import ArgKind
+from workbench.graph.values import describe_kind, value_fault
+
+ALL_ARGS = [arg for op in load_catalog().values() for arg in op.args.values()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        ("bool", [True, False], [0, 1, "true", 0.0, (True,)]),
+        ("int", [0, -3, 2**62], [1.0, True, "1", 2**63, -(2**63) - 1, (1,)]),
+        ("float", [0, 1.5, -2], [True, "1", float("nan"), float("inf"), (1.0,)]),
+        ("str", ["", "x"], [1, True, ("x",)]),
+        ("enum", ["FLOAT"], [1, "", "not a name", "a.b", "x;y"]),
+        ("int_list", [1, (), (1, 2)], [(1, 2.5), ("a",), (True,), ((1,),)]),
+        ("float_list", [1.0, (1, 2.5)], [("a",), (float("nan"),), (None,)]),
+        ("bool_list", [(True,)], [(1,)]),
+        ("str_list", [("a", "b"), "a"], [(1,)]),
+        ("enum_list", [("FLOAT",)], [("a b",)]),
+        ("object", [], [1, "x", (1,)]),
+    ],
+)
+def test_kinds(kind: ArgKind, good: list[Value], bad: list[Value]) -> None:
+    arg = ArgSpec("value", kind, enum="DALIDataType" if "enum" in kind else None)
+    for value in good:
+        assert value_fault(arg, value) is None, value
+    for value in bad:
+        fault = value_fault(arg, value)
+        assert fault is not None, value
+        assert fault[1].startswith("Give ")
+
+
+def test_limits_are_part_of_the_remedy() -> None:
+    arg = ArgSpec("quality", "int", minimum=1, maximum=100)
+    assert value_fault(arg, 1) is value_fault(arg, 100) is None
+    assert value_fault(arg, 0) == ("0 is out of range", "Give a whole number from 1 to 100.")
+    assert describe_kind(ArgSpec("a", "float", minimum=0)) == "a number, 0 or more"
+    assert describe_kind(ArgSpec("a", "float", maximum=2.5)) == "a number, 2.5 at most"
+
+
+def test_every_item_of_a_list_keeps_to_the_limits() -> None:
+    arg = ArgSpec("size", "int_list", minimum=1)
+    assert value_fault(arg, (3, 0)) is not None
+    assert value_fault(arg, (3, 1)) is None
+
+
+def test_choices() -> None:
+    arg = ArgSpec("mode", "str", choices=("stretch", "not_larger"))
+    fault = value_fault(arg, "strech")
+    assert fault is not None
+    assert fault[1] == "Give one of stretch, not_larger. Did you mean stretch?"
+
+
+@given(VALUES)
+def test_any_value_in_any_argument_passes_or_is_explained(value: Value) -> None:
+    for arg in ALL_ARGS:
+        fault = value_fault(arg, value)
+        assert fault is None or all(fault)
+
+
+def test_start_values_and_ranges_of_the_catalogue_are_allowed() -> None:
+    for op in load_catalog().values():
+        for arg in op.args.values():
+            if arg.start is not None:
+                assert value_fault(arg, arg.start) is None, (op.name, arg.name)
+            for end in arg.draw or ():
+                value = int(end) if arg.kind.startswith("int") else end
+                assert value_fault(arg, value) is None, (op.name, arg.name)

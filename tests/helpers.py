@@ -1,0 +1,206 @@
+"""What several test modules need: random graphs, and scripts run as a user runs them."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from workbench.catalog import ArgSpec, Catalog, Value, load_catalog
+from workbench.emit import emit_script
+from workbench.errors import GraphEditError
+from workbench.graph import Graph, Settings
+from workbench.graph.edit import (
+    insert_node,
+    move_node,
+    randomise_arg,
+    remove_node,
+    reset_arg,
+    set_arg,
+    start_graph,
+)
+
+Kind = Literal["insert", "remove", "move", "set", "set_bad", "randomise", "reset"]
+KINDS: tuple[Kind, ...] = ("insert", "remove", "move", "set", "set_bad", "randomise", "reset")
+
+HOSTILE = (
+    '"); import os; os.system("x")',
+    "'''\"\"\"",
+    "line\nbreak\r\x00\x1b",
+    "back\\slash\\",
+    "\\N{BULLET}\\x",
+    "\U0001f600 \u202e right to left \u2028",
+    "{function}",
+    "\ud800 half a character",
+    "x" * 200,
+)
+NO_NAMES = tuple(text for text in HOSTILE if not text.isidentifier())
+TEXTS = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30))
+
+SCALARS: st.SearchStrategy[Value] = st.one_of(
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    TEXTS,
+)
+VALUES: st.SearchStrategy[Value] = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4).map(tuple), max_leaves=6
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One edit. The numbers choose a node, an operator or argument, among those that there are."""
+
+    kind: Kind
+    node: int
+    choice: int
+    value: Value = 0
+
+
+def step(kinds: Sequence[Kind] = KINDS) -> st.SearchStrategy[Step]:
+    numbers = st.integers(0, 10_000)
+    return st.builds(Step, st.sampled_from(kinds), numbers, numbers, VALUES)
+
+
+def good_value(arg: ArgSpec, pick: int) -> Value | None:
+    """A value that the catalogue allows, or None where it names none."""
+    if arg.choices:
+        return arg.choices[pick % len(arg.choices)]
+    if arg.members:
+        return arg.members[pick % len(arg.members)]
+    element = arg.kind.removesuffix("_list")
+    low = arg.low if arg.low is not None else arg.minimum if arg.minimum is not None else 0
+    high = arg.high if arg.high is not None else low + 1
+    values: dict[str, Value] = {
+        "bool": bool(pick % 2),
+        "int": int(low) + pick % (int(high - low) + 1),
+        "float": low + (high - low) * (pick % 101) / 100,
+        "str": HOSTILE[pick % len(HOSTILE)],
+    }
+    value = values.get(element)
+    return (value,) * (1 + pick % 3) if arg.kind.endswith("_list") and value is not None else value
+
+
+def apply_step(graph: Graph, catalog: Catalog, made: Step) -> Graph:
+    """The graph after one edit; the same one where the edit is refused."""
+    node = graph.nodes[made.node % len(graph.nodes)]
+    args = sorted(catalog[node.op].args)
+    arg = args[made.choice % len(args)] if args else "none"
+    try:
+        match made.kind:
+            case "insert":
+                ops = sorted(catalog)
+                return insert_node(graph, catalog, ops[made.choice % len(ops)], node.id)[0]
+            case "remove":
+                return remove_node(graph, catalog, node.id)
+            case "move":
+                return move_node(graph, catalog, node.id, (-1, 1)[made.choice % 2])
+            case "set":
+                value = good_value(catalog[node.op].args[arg], made.choice) if args else None
+                return graph if value is None else set_arg(graph, catalog, node.id, arg, value)
+            case "set_bad":
+                return set_arg(graph, catalog, node.id, arg, made.value)
+            case "randomise":
+                return randomise_arg(graph, catalog, node.id, arg)
+            case "reset":
+                return reset_arg(graph, catalog, node.id, arg)
+    except GraphEditError:
+        return graph
+
+
+def edited(made: Sequence[Step], start: Graph | None = None) -> Graph:
+    """The start graph after some edits."""
+    catalog = load_catalog()
+    graph = start or start_graph(catalog)
+    for one in made:
+        graph = apply_step(graph, catalog, one)
+    return graph
+
+
+GRAPHS = st.lists(step(), max_size=12).map(edited)
+"""Any graph that edits lead to, with good and bad values."""
+
+
+def chained(picks: Sequence[tuple[int, Sequence[Step]]]) -> Graph:
+    """A chain of operators that run on the CPU, the values changed within what the catalogue allows."""
+    catalog = load_catalog()
+    usable = (op for op in catalog.values() if op.image and not op.unusable)
+    ops = sorted(op.name for op in usable if "cpu" in op.devices and op.inputs[0].kind == "image")
+    graph, last = start_graph(catalog), "decode"
+    for pick, changes in picks:
+        graph, last = insert_node(graph, catalog, ops[pick % len(ops)], last)
+        index = [node.id for node in graph.nodes].index(last)
+        for change in changes:
+            graph = apply_step(graph, catalog, replace(change, node=index))
+            index = [node.id for node in graph.nodes].index(last)
+    return graph
+
+
+CHAINS = st.lists(
+    st.tuples(st.integers(0, 1000), st.lists(step(("set", "randomise")), max_size=2)),
+    min_size=1,
+    max_size=10,
+).map(chained)
+"""Chains of up to 12 operators with allowed values; what a graph needs to be sound is there."""
+
+
+def with_settings(graph: Graph, **settings: Any) -> Graph:
+    return replace(graph, settings=replace(graph.settings, **settings))
+
+
+def chain_graph(*ops: str, settings: Settings | None = None, **values: dict[str, Value]) -> Graph:
+    """Reader, decoder and these operators; ``values`` by node id."""
+    catalog = load_catalog()
+    graph, last = start_graph(catalog), "decode"
+    for op in ops:
+        graph, last = insert_node(graph, catalog, op, last)
+    for node_id, args in values.items():
+        for arg, value in args.items():
+            graph = set_arg(graph, catalog, node_id, arg, value)
+    return replace(graph, settings=settings or graph.settings)
+
+
+_numbers = itertools.count()
+
+
+def import_script(text: str, folder: Path) -> ModuleType:
+    """The exported script, saved and imported as a user would."""
+    path = folder / f"script_{next(_numbers)}.py"
+    path.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def arrays_of(tensors: Any) -> list[NDArray[Any]]:
+    """Every sample of a DALI batch as a host array of its own."""
+    host = tensors.as_cpu() if "GPU" in type(tensors).__name__ else tensors
+    return [np.array(host[index]) for index in range(len(host))]
+
+
+def script_batches(
+    graph: Graph, data: Path | str, count: int, folder: Path
+) -> list[list[list[NDArray[Any]]]]:
+    """The first batches of the exported script: batch -> output -> samples."""
+    script = import_script(emit_script(graph, load_catalog()).text, folder)
+    pipe = script.build_pipeline(str(data))
+    return [[arrays_of(output) for output in pipe.run()] for _ in range(count)]
+
+
+def same(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> bool:
+    """Whether two batches have the same samples, bit for bit."""
+    return len(ours) == len(theirs) and all(
+        a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True)
+    )
