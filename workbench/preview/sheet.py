@@ -39,10 +39,13 @@ def compose(groups: Sequence[NDArray[np.uint8]]) -> tuple[NDArray[np.uint8], lis
 
 
 def _samples_in_a_row(count: int, tiles: int) -> int:
-    """How many samples of ``tiles`` tiles each stand in a row: few empty places, nearly square."""
+    """How many samples of ``tiles`` tiles each stand in a row.
+
+    First few empty places, then nearly square, then rather wide than high.
+    """
     square = math.sqrt(count / tiles)
     near = range(max(1, math.floor(square / 1.5)), math.ceil(square * 1.5) + 1)
-    return min(near, key=lambda n: (math.ceil(count / n) * n - count, abs(n - square)))
+    return min(near, key=lambda n: (-count % n, round(abs(math.log(n / square)), 6), -n))
 
 
 def encode(
