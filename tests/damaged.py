@@ -55,7 +55,10 @@ REFUSED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 """Name -> how to make it from a JPEG, and what the reason says. They cannot be shown."""
 
 if features.check("avif"):
-    REFUSED["avif.jpg"] = (lambda data: _converted(data, "AVIF"), "AVIF, which DALI does not decode")
+    REFUSED["avif.jpg"] = (
+        lambda data: _converted(data, "AVIF"),
+        "AVIF, which DALI does not decode",
+    )
 
 DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "half.jpg": (_half, "ends early"),

@@ -131,7 +131,7 @@ GRAPHS = st.lists(step(), max_size=12).map(edited)
 
 
 def chained(picks: Sequence[tuple[int, Sequence[Step]]]) -> Graph:
-    """A chain of operators that run on the CPU, the values changed within what the catalogue allows."""
+    """A chain of operators that run on the CPU, with values that the catalogue allows."""
     catalog = load_catalog()
     usable = (op for op in catalog.values() if op.image and not op.unusable)
     ops = sorted(op.name for op in usable if "cpu" in op.devices and op.inputs[0].kind == "image")

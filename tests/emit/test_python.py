@@ -47,7 +47,9 @@ def test_enum_members_are_names_and_nothing_else() -> None:
             literal(hostile, arg)
 
 
-@pytest.mark.parametrize("name", [*NO_NAMES, "", "a..b", ".a", "a.", "if", "a.if", "1a", "a b", "a\n"])
+@pytest.mark.parametrize(
+    "name", [*NO_NAMES, "", "a..b", ".a", "a.", "if", "a.if", "1a", "a b", "a\n"]
+)
 def test_what_is_no_name_never_becomes_one(name: str) -> None:
     with pytest.raises(GraphError, match="is not a Python name"):
         identifier(name)

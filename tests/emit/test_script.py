@@ -14,14 +14,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, HOSTILE, NO_NAMES, TEXTS, chain_graph, import_script, with_settings
+from tests.helpers import (
+    CHAINS,
+    HOSTILE,
+    NO_NAMES,
+    TEXTS,
+    chain_graph,
+    import_script,
+    with_settings,
+)
 from workbench.catalog import load_catalog
 from workbench.emit import Source, emit_script
 from workbench.emit.script import function_name
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.edit import insert_node, randomise_arg, set_arg
-from workbench.graph.model import ancestors
 
 CATALOG = load_catalog()
 GOLDEN = Path(__file__).parent / "golden"
@@ -298,7 +305,11 @@ def flat_folder(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_script(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-I", str(path), *arguments], capture_output=True, text=True, timeout=120
+        [sys.executable, path.name, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=path.parent,
     )
 
 

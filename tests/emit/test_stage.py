@@ -17,9 +17,7 @@ CATALOG = load_catalog()
 def operator_calls(text: str) -> dict[str, set[str]]:
     """Operator -> its fixed arguments as source, constants put in, variables left out."""
     tree = ast.parse(text)
-    constants = {
-        ast.unparse(s.targets[0]): s.value for s in tree.body if isinstance(s, ast.Assign)
-    }
+    constants = {ast.unparse(s.targets[0]): s.value for s in tree.body if isinstance(s, ast.Assign)}
     found: dict[str, set[str]] = {}
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("fn."):

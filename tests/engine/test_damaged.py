@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,10 @@ CATALOG = load_catalog()
 
 
 @pytest.fixture
-def runner(catalog: Catalog) -> Runner:
-    return Runner(catalog)
+def runner(catalog: Catalog) -> Iterator[Runner]:
+    runner = Runner(catalog)
+    yield runner
+    runner.forget()
 
 
 def graph_of(size: int) -> Graph:
@@ -186,7 +189,7 @@ class TestFolders:
         folder = tmp_path / "locked"
         shutil.copytree(photos / "cat", folder)
         folder.chmod(0)
-        with pytest.raises(DataError, match="may not be read. Check its permissions"):
+        with pytest.raises(DataError, match="may not be read"):
             run(runner, graph_of(2), folder)
 
     def test_gone_while_in_use(self, photos: Path, tmp_path: Path, runner: Runner) -> None:
@@ -195,6 +198,10 @@ class TestFolders:
         graph = set_arg(graph_of(1), CATALOG, "reader", "random_shuffle", False)
         run(runner, graph, tmp_path)
         shutil.rmtree(folder)
-        with pytest.raises((DataError, PipelineError), match="cat_0|no image|empty"):
+
+        def run_on() -> None:
             for batch in range(1, 10):
                 run(runner, graph, tmp_path, batch)
+
+        with pytest.raises((DataError, PipelineError), match=r"cat_0|no image|empty"):
+            run_on()

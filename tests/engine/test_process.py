@@ -107,14 +107,14 @@ def test_an_error_in_a_task_leaves_the_worker_alive(engine: Engine) -> None:
     assert refused.value.node == "rotate"
     with pytest.raises(EngineError, match="The worker failed"):
         engine.call(tasks.give_a_lambda)
-    with pytest.raises(EngineError, match="Out of memory. Show fewer tiles"):
+    with pytest.raises(EngineError, match=r"Out of memory. Show fewer tiles"):
         engine.call(tasks.run_out_of_memory)
     assert engine.call(tasks.where)[0] == pid
 
 
 def test_a_task_that_cannot_be_sent(hurt: Engine) -> None:
     hurt.call(tasks.echo, 1)
-    with pytest.raises((AttributeError, TypeError, ValueError), match="pickle|local"):
+    with pytest.raises((AttributeError, TypeError, ValueError), match=r"pickle|local"):
         hurt.call(lambda worker: worker)
     assert hurt.call(tasks.echo, 2) == 2
 

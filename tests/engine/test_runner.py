@@ -228,9 +228,7 @@ def test_batches_beyond_the_first_epoch(
 def test_two_readers(runner: Runner, photos: Path, tmp_path: Path) -> None:
     graph = small(load_recipe("imagenet-eval"))
     second = replace(graph.node("reader"), id="second", args={"random_shuffle": True}, seed=9)
-    decode = replace(
-        graph.node("decode"), id="decode_2", inputs={"data": Port("second", "jpegs")}
-    )
+    decode = replace(graph.node("decode"), id="decode_2", inputs={"data": Port("second", "jpegs")})
     graph = replace(
         graph,
         nodes=(*graph.nodes, second, decode),
@@ -255,14 +253,11 @@ def test_nodes_before_the_decoder(runner: Runner, photos: Path, tmp_path: Path) 
 
 
 @pytest.mark.gpu
-def test_a_graph_that_goes_to_the_gpu_by_hand(
-    runner: Runner, photos: Path, tmp_path: Path
-) -> None:
+def test_a_graph_that_goes_to_the_gpu_by_hand(runner: Runner, photos: Path, tmp_path: Path) -> None:
     graph = small(chain_graph("resize", "rotate"))
     graph = graph.replace_node(replace(graph.node("rotate"), device="gpu"))
-    ports = list(graph.outputs.values())
-    result = runner.run(graph, str(photos), 0, BATCH, ports)
-    assert result.batches[ports[0]].device == "gpu"
+    assert run(runner, graph, photos, 0)[1].batches[Port("rotate", "output")].device == "gpu"
+    assert_parity(runner, graph, photos, tmp_path)
 
 
 def test_what_dali_refuses_names_the_node(runner: Runner, photos: Path) -> None:

@@ -112,13 +112,13 @@ def test_an_inserted_node_takes_over_what_left_the_port(catalog: Catalog) -> Non
 
 def test_what_cannot_be_inserted_is_refused_with_the_reason(catalog: Catalog) -> None:
     graph = start_graph(catalog)
-    with pytest.raises(GraphEditError, match="audio_decoder|decoders.audio cannot be added"):
+    with pytest.raises(GraphEditError, match=r"decoders\.audio cannot be added"):
         insert_node(graph, catalog, "decoders.audio", "decode")
     with pytest.raises(GraphEditError, match="rotate takes image, and reader gives encoded, label"):
         insert_node(graph, catalog, "rotate", "reader")
-    with pytest.raises(GraphEditError, match="no node 'nowhere'. The graph has: reader, decode"):
+    with pytest.raises(GraphEditError, match=r"no node 'nowhere'. The graph has: reader, decode"):
         insert_node(graph, catalog, "rotate", "nowhere")
-    with pytest.raises(CatalogError, match="Did you mean rotate"):
+    with pytest.raises(CatalogError, match=r"Did you mean rotate"):
         insert_node(graph, catalog, "rotat", "decode")
 
 
@@ -210,7 +210,7 @@ def test_what_takes_no_random_value_says_so(catalog: Catalog) -> None:
     for arg in ("keep_size", "nonsense"):
         with pytest.raises(GraphEditError, match=f"rotate.{arg} .* cannot be random"):
             randomise_arg(graph, catalog, "rotate", arg)
-    with pytest.raises(GraphEditError, match="no argument 'angel'. Did you mean angle"):
+    with pytest.raises(GraphEditError, match=r"no argument 'angel'. Did you mean angle"):
         set_arg(graph, catalog, "rotate", "angel", 3)
 
 

@@ -224,10 +224,9 @@ def test_whatever_stands_in_an_entry_is_read_or_refused(
         data[entry] = value
     try:
         graph = load_graph(json.dumps(data))
-    except GraphFormatError as error:
-        assert str(error)
-    else:
-        assert load_graph(dump_graph(graph)) == graph
+    except GraphFormatError:
+        return
+    assert load_graph(dump_graph(graph)) == graph
 
 
 def test_unknown_operators_are_kept(catalog: Any) -> None:

@@ -57,9 +57,9 @@ def test_edges_and_consumers() -> None:
 
 
 def test_a_missing_node_is_named_with_those_there_are() -> None:
-    with pytest.raises(GraphEditError, match="no node 'z'. The graph has: a, b"):
+    with pytest.raises(GraphEditError, match=r"no node 'z'. The graph has: a, b"):
         graph_of(a="", b="a").node("z")
-    with pytest.raises(GraphEditError, match="The graph has: none"):
+    with pytest.raises(GraphEditError, match=r"The graph has: none"):
         Graph().node("z")
 
 

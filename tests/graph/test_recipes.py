@@ -39,5 +39,5 @@ def test_recipes_hold_what_their_names_promise(name: str, ops: set[str]) -> None
 def test_an_unknown_recipe_gets_the_nearest_one() -> None:
     with pytest.raises(GraphFormatError, match=r"Did you mean imagenet-train\? Recipes: imagenet-"):
         load_recipe("imagenet-trian")
-    with pytest.raises(GraphFormatError, match="no recipe 'zzz'. Recipes"):
+    with pytest.raises(GraphFormatError, match=r"no recipe 'zzz'. Recipes"):
         load_recipe("zzz")

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Table
-from handwritten import build
+from tests.perf.conftest import Table
+from tests.perf.handwritten import build
 
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script

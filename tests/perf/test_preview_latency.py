@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Table, timed
+from tests.perf.conftest import Table, timed
 
 from workbench.catalog import load_catalog
 from workbench.engine import Engine

@@ -19,9 +19,9 @@ from workbench.emit.source import Source
 from workbench.engine.machine import Machine, describe_machine
 from workbench.engine.pipelines import Compiled
 from workbench.engine.process import Engine
-from workbench.engine.reading import require_folder
+from workbench.engine.reading import NO_FILES, no_images, require_folder
 from workbench.engine.worker import Worker
-from workbench.errors import CancelledError, EngineError, WorkbenchError
+from workbench.errors import CancelledError, DataError, EngineError, WorkbenchError
 from workbench.graph.check import check_graph
 from workbench.graph.model import DecodeDevice, Graph
 
@@ -101,11 +101,16 @@ class Bench:
     """One measurement of a graph; ``cancel`` may be called from any thread."""
 
     def __init__(
-        self, graph: Graph, data: str, devices: Sequence[DecodeDevice] = ("cpu", "mixed")
+        self,
+        graph: Graph,
+        data: str,
+        devices: Sequence[DecodeDevice] = ("cpu", "mixed"),
+        round_seconds: float = ROUND_SECONDS,
     ) -> None:
         self.graph = graph
         self.data = data
         self.devices = tuple(devices)
+        self.round_seconds = round_seconds
         self._engine: Engine | None = None
         self._cancelled = threading.Event()
 
@@ -132,6 +137,10 @@ class Bench:
         if self._engine is not None:
             self._engine.cancel()
 
+    def _go_on(self) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError("Cancelled.")
+
     def _measure(self, device: DecodeDevice, machine: Machine, progress: Progress) -> Measurement:
         settings = self.graph.settings
         row = Measurement(
@@ -148,18 +157,17 @@ class Bench:
         if faults:
             return replace(row, reason=f"not measured: {faults[0]}")
         source = emit_script(graph, load_catalog())
+
+        def on_report(report: tuple[float, str]) -> None:
+            self._go_on()
+            progress(report[0], f"{device}: {report[1]}")
+
         try:
             with Engine() as engine:
                 self._engine = engine
-                if self._cancelled.is_set():
-                    raise CancelledError("Cancelled.")
-                rounds = engine.call(
-                    time_rounds,
-                    source,
-                    self.data,
-                    device,
-                    on_report=lambda report: progress(report[0], f"{device}: {report[1]}"),
-                )
+                self._go_on()
+                arguments = (source, self.data, device, self.round_seconds)
+                rounds = engine.call(time_rounds, *arguments, on_report=on_report)
         except CancelledError:
             raise
         except EngineError as error:
@@ -169,7 +177,9 @@ class Bench:
         return replace(row, imgs_per_s=tuple(rounds))
 
 
-def time_rounds(worker: Worker, source: Source, data: str, device: str) -> list[float]:
+def time_rounds(
+    worker: Worker, source: Source, data: str, device: str, round_seconds: float
+) -> list[float]:
     """Task: run the script's pipeline and time it. Returns imgs/s of each round.
 
     ``run`` returns when a batch is ready on its device, so no further synchronising is needed.
@@ -185,7 +195,7 @@ def time_rounds(worker: Worker, source: Source, data: str, device: str) -> list[
         while len(rounds) < ROUNDS:
             samples = batches = 0
             start = time.perf_counter()
-            while (seconds := time.perf_counter() - start) < ROUND_SECONDS or (
+            while (seconds := time.perf_counter() - start) < round_seconds or (
                 batches < ROUND_BATCHES
             ):
                 samples += len(pipe.run()[0])
@@ -196,4 +206,6 @@ def time_rounds(worker: Worker, source: Source, data: str, device: str) -> list[
     except WorkbenchError:
         raise
     except Exception as error:
+        if NO_FILES in str(error):
+            raise DataError(no_images(data)) from None
         raise compiled.error(error) from None

@@ -22,7 +22,8 @@ from workbench.engine.pipelines import Compiled
 from workbench.errors import DataError, PipelineError
 
 _KEPT_BATCHES = 8
-_NO_FILES = "No files found"
+NO_FILES = "No files found"
+"""What DALI says of a folder without images."""
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".jp2", ".ppm", ".pgm")
 """The image formats among those that ``readers.file`` looks for by default."""
 
@@ -71,7 +72,7 @@ class Reading:
             return self._advance(index)
         except PipelineError as error:
             require_folder(self._data)
-            if _NO_FILES in str(error) and "**find_files(data)" in self._compiled.source.text:
+            if NO_FILES in str(error) and "**find_files(data)" in self._compiled.source.text:
                 raise DataError(no_images(self._data)) from None
             if self._shadow is None:
                 self.unreadable = unreadable_files(self._data)

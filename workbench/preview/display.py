@@ -58,14 +58,13 @@ def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scal
         spec = catalog[node.op].args
         given = {name: node.args.get(name, spec[name].default) for name in _NORMALISE}
         mean, std, scale, shift = (_numbers(given[name]) for name in _NORMALISE)
-        channels = max(len(mean), len(std))
-        mean, std = (v if len(v) == channels else v * channels for v in (mean, std))
-        gain = tuple(s / scale[0] for s in std)
-        offset = tuple(m - shift[0] * g for m, g in zip(mean, gain, strict=True))
-        return Scaling(gain, offset, "shown de-normalised")
-    arrays = batch.arrays()
-    low = float(min(a.min() for a in arrays))
-    high = float(max(a.max() for a in arrays))
+        if scale[0] and all(std):  # nothing can be undone with a zero among these
+            channels = max(len(mean), len(std))
+            mean, std = (v if len(v) == channels else v * channels for v in (mean, std))
+            gain = tuple(s / scale[0] for s in std)
+            offset = tuple(m - shift[0] * g for m, g in zip(mean, gain, strict=True))
+            return Scaling(gain, offset, "shown de-normalised")
+    low, high = _extent(batch.arrays())
     gain_all = 255.0 / (high - low) if high > low else 1.0
     note = f"values {low:.3g} … {high:.3g} shown as black … white"
     return Scaling((gain_all,), (-low * gain_all,), note)
@@ -79,16 +78,26 @@ def _numbers(value: Value | None) -> tuple[float, ...]:
     return tuple(float(item) for item in items)
 
 
+def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float]:
+    """The smallest and the largest finite value; 0 and 0 where there is none."""
+    ends = np.array([(a.min(), a.max()) for a in arrays], float)
+    if not np.isfinite(ends).all():
+        finite = [values for a in arrays if (values := a[np.isfinite(a)]).size]
+        ends = np.array([(v.min(), v.max()) for v in finite] or [(0, 0)], float)
+    return float(ends.min()), float(ends.max())
+
+
 def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None) -> Tiles:
     """Scale, order channels last, make RGB, fit each picture into ``size`` x ``size`` pixels."""
     layout = batch.layout or ("HWC" if len(batch.shapes[0]) == 3 else "HW")
     height, width = layout.index("H"), layout.index("W")
+    channels = [shape[layout.index("C")] if "C" in layout else 1 for shape in batch.shapes]
     look = _Look(
         size=size,
         count=len(batch),
         device=batch.device,
         layout=layout,
-        channels=max(shape[layout.index("C")] for shape in batch.shapes) if "C" in layout else 1,
+        channels=tuple(sorted(set(channels))),
         fits=all(shape[height] == shape[width] == size for shape in batch.shapes),
         dtype=batch.dtype,
         scaled=scaling is not None,
@@ -101,14 +110,21 @@ def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None)
     pipe = worker.kept[name]
     pipe.feed_input("batch", batch.data)
     if scaling is not None:
-        gain = np.asarray(scaling.gain, np.float32)
-        pipe.feed_input("mean", [-np.asarray(scaling.offset, np.float32) / gain] * len(batch))
-        pipe.feed_input("std", [1 / gain] * len(batch))
+        gain, offset = (np.asarray(v, np.float32) for v in (scaling.gain, scaling.offset))
+        pipe.feed_input("mean", [_per_channel(-offset / gain, n) for n in channels])
+        pipe.feed_input("std", [_per_channel(np.float32(1) / gain, n) for n in channels])
     pixels, shapes = pipe.run()
     if batch.device == "gpu":
         pixels = pixels.as_cpu()
     sizes = [(int(w), int(h)) for h, w, _ in shapes.as_array()]
     return Tiles(pixels.as_array(), sizes, scaling.note if scaling else "")
+
+
+def _per_channel(values: NDArray[np.float32], channels: int) -> NDArray[np.float32]:
+    """As many values as channels; those that padding added get the last one, and are not shown."""
+    if len(values) in (1, channels):
+        return values
+    return np.pad(values, (0, channels - len(values)), mode="edge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +135,8 @@ class _Look:
     count: int
     device: str
     layout: str
-    channels: int
+    channels: tuple[int, ...]
+    """Every number of channels in the batch."""
     fits: bool
     dtype: str
     scaled: bool
@@ -144,9 +161,11 @@ def _build(look: _Look) -> Any:
             )
         elif look.layout == "CHW":
             image = fn.transpose(image, perm=[1, 2, 0])
-        if look.channels < 3:
-            image = fn.cat(*[image[:, :, 0:1]] * 3, axis=2)
-        elif look.channels > 3:
+        if min(look.channels) < 3:  # grey, with or without alpha: the first channel three times
+            in_color = fn.cast(image.shape()[2] >= 3, dtype=types.INT32)
+            planes = [image[:, :, in_color * k : in_color * k + 1] for k in range(3)]
+            image = fn.cat(*planes, axis=2)
+        elif max(look.channels) > 3:
             image = image[:, :, 0:3]
         image = fn.reinterpret(image, layout="HWC")
         if look.fits:

@@ -23,7 +23,7 @@ SIZE = [224, 224]
 
 def find_files(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, or for one flat folder of images."""
-    if any(entry.is_dir() for entry in os.scandir(data)):
+    if any(e.is_dir() and not e.name.startswith(".") for e in os.scandir(data)):
         return {"file_root": data}
     parent, name = os.path.split(os.path.abspath(data))
     return {"file_root": parent, "dir_filters": [glob.escape(name)]}

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from workbench.engine import describe_machine
+from workbench.engine.machine import _gpu
+
+
+def test_facts_of_this_machine() -> None:
+    machine = describe_machine()
+    assert machine.cpu
+    assert machine.cores == len(os.sched_getaffinity(0))
+    assert machine.memory_gib > 0.5
+    assert machine.dali.startswith("2.")
+    assert machine.system.startswith("Linux")
+    assert bool(machine.gpu) != bool(machine.no_gpu)
+
+
+def test_without_the_package_that_finds_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pynvml", None)
+    gpu, memory, driver, reason = _gpu()
+    assert (gpu, memory, driver) == ("", 0.0, "")
+    assert "nvidia-ml-py" in reason
+
+
+def test_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    pynvml = pytest.importorskip("pynvml")
+
+    def fail() -> None:
+        raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+
+    monkeypatch.setattr(pynvml, "nvmlInit", fail)
+    assert "no NVIDIA GPU" in _gpu()[3]

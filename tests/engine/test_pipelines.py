@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import linecache
+
+import pytest
+
+from workbench.emit import Source
+from workbench.engine.pipelines import Compiled, plain_reason
+
+SOURCE = Source("def first():\n    raise ValueError('no')\n\ndef second():\n    first()\n", {})
+
+
+def compiled(**lines: range) -> Compiled:
+    return Compiled(Source(SOURCE.text, lines))
+
+
+def test_the_names_of_a_source() -> None:
+    assert callable(compiled()["first"])
+    with pytest.raises(KeyError):
+        compiled()["third"]
+
+
+def test_each_source_has_a_file_of_its_own_that_goes_with_it() -> None:
+    one, other = compiled(), compiled()
+    assert one.filename != other.filename
+    assert linecache.getline(one.filename, 1) == "def first():\n"
+    name = one.filename
+    del one
+    assert linecache.getline(name, 1) == ""
+
+
+def test_the_innermost_line_names_the_node() -> None:
+    source = compiled(outer=range(4, 6), inner=range(1, 3))
+    with pytest.raises(ValueError, match="no") as caught:
+        source["second"]()
+    error = source.error(caught.value)
+    assert (str(error), error.node) == ("inner: no", "inner")
+
+
+def test_a_line_that_dali_quotes_names_the_node() -> None:
+    source = compiled(resize=range(2, 4))
+    text = (
+        "Critical error in pipeline:\nError in CPU operator `nvidia.dali.fn.resize`,\n"
+        "which was used in the pipeline definition with the following traceback:\n\n"
+        f'  File "{source.filename}", line 3, in stage\n    x = fn.resize(y)\n\n'
+        'encountered:\n\nAssert on "a > b" failed: The size is wrong\n'
+        "C++ context: [/opt/dali/x.h:3]\nCurrent pipeline object is no longer valid."
+    )
+    error = source.error(RuntimeError(text))
+    assert (str(error), error.node) == ("resize: The size is wrong", "resize")
+
+
+def test_an_error_from_elsewhere_names_none() -> None:
+    error = compiled(a=range(1, 9)).error(RuntimeError("something"))
+    assert (str(error), error.node) == ("something", None)
+    assert plain_reason(ZeroDivisionError()) == "ZeroDivisionError"
