@@ -38,6 +38,7 @@ ENVELOPE = {
     "any": 1,
     "argparse.ArgumentParser": 1,
     "entry.is_dir": 1,
+    "name.startswith": 1,
     "glob.escape": 1,
     "main": 1,
     "os.path.abspath": 1,

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.perf.conftest import Table
 from tests.perf.handwritten import build
-
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.graph import load_recipe

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.perf.conftest import Table, timed
 
+from tests.perf.conftest import Table, timed
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.worker import Worker

@@ -24,7 +24,8 @@ STD = [58.395, 57.12, 57.375]
 
 def find_files(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, or for one flat folder of images."""
-    if any(e.is_dir() and not e.name.startswith(".") for e in os.scandir(data)):
+    folders = [entry.name for entry in os.scandir(data) if entry.is_dir()]
+    if any(not name.startswith(".") for name in folders):
         return {"file_root": data}
     parent, name = os.path.split(os.path.abspath(data))
     return {"file_root": parent, "dir_filters": [glob.escape(name)]}
