@@ -78,11 +78,12 @@ class Emitter:
     def node_lines(self, node: Node) -> list[str]:
         """The call of one node, assigned to its variables."""
         spec = self.catalog[node.op]
-        arguments = [
+        fed = [
             self.names[node.inputs[port]]
             for port in positional_ports(node, spec)
             if port in node.inputs
         ]
+        arguments = [f"{name}.gpu()" for name in fed] if node.device == "gpu" else fed
         if spec.name == "readers.file" and "file_root" not in node.args:
             arguments.append("**find_files(data)")
         for name in node.args:
@@ -94,7 +95,7 @@ class Emitter:
             for name, port in node.inputs.items()
             if name in spec.args
         ]
-        if node.device is not None:
+        if node.device is not None and not (node.device == "gpu" and fed):
             arguments.append(f'device="{node.device}"')
         elif "mixed" in spec.devices:
             arguments.append("device=device")
