@@ -107,7 +107,11 @@ def test_export_writes_the_script_of_a_graph_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["preview", "rotate-jiter", "--data", ".", "-o", "s.png"], 1, "Did you mean rotate-jitter?"),
+        (
+            ["preview", "rotate-jiter", "--data", ".", "-o", "s.png"],
+            1,
+            "Did you mean rotate-jitter?",
+        ),
         (["preview", "simclr", "--data", "/nowhere", "-o", "s.png"], 1, "no folder /nowhere"),
         (["preview", "simclr", "--data", ".", "-o", "s.gif"], 2, ".png"),
         (["preview", "simclr", "--data", ".", "-o", "s.png", "--tiles", "99"], 2, "99"),

@@ -1,3 +1,138 @@
-"""Compose, see, measure and ship NVIDIA DALI image augmentation pipelines."""
+"""Compose, see, measure and ship NVIDIA DALI image augmentation pipelines.
+
+::
+
+    import workbench as wb
+
+    wb.Workbench("photos")                       # in JupyterLab
+    wb.Workbench("photos", "imagenet-train")     # begin with a recipe
+
+The parts under it can be used without an interface: ``load_recipe`` and ``read_graph`` give a
+``Graph``, ``check_graph`` says why it cannot run, ``preview_batch`` renders a batch in an
+``Engine``, ``Bench`` measures, ``emit_script`` gives the code to ship.
+
+Names are loaded when they are first used: importing this package takes a few milliseconds.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.bench import Bench, Measurement, Report
+    from workbench.catalog import Catalog, load_catalog
+    from workbench.emit import emit_script
+    from workbench.engine.process import Engine
+    from workbench.errors import (
+        CancelledError,
+        CatalogError,
+        DataError,
+        EngineError,
+        GraphEditError,
+        GraphError,
+        GraphFaultsError,
+        GraphFormatError,
+        PipelineError,
+        SaveError,
+        WorkbenchError,
+        WorkerCrashedError,
+        WorkerTimeoutError,
+    )
+    from workbench.graph import (
+        Edge,
+        Fault,
+        Graph,
+        Node,
+        Port,
+        Settings,
+        check_graph,
+        dump_graph,
+        load_graph,
+        load_recipe,
+        load_recipes,
+        read_graph,
+    )
+    from workbench.health import check_folder
+    from workbench.preview import Preview, PreviewRequest, preview_batch
+    from workbench.samples import write_samples
+    from workbench.ui.notebook import Workbench
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Bench",
+    "CancelledError",
+    "Catalog",
+    "CatalogError",
+    "DataError",
+    "Edge",
+    "Engine",
+    "EngineError",
+    "Fault",
+    "Graph",
+    "GraphEditError",
+    "GraphError",
+    "GraphFaultsError",
+    "GraphFormatError",
+    "Measurement",
+    "Node",
+    "PipelineError",
+    "Port",
+    "Preview",
+    "PreviewRequest",
+    "Report",
+    "SaveError",
+    "Settings",
+    "Workbench",
+    "WorkbenchError",
+    "WorkerCrashedError",
+    "WorkerTimeoutError",
+    "__version__",
+    "check_folder",
+    "check_graph",
+    "dump_graph",
+    "emit_script",
+    "load_catalog",
+    "load_graph",
+    "load_recipe",
+    "load_recipes",
+    "preview_batch",
+    "read_graph",
+    "write_samples",
+]
+
+_HOMES = {
+    "bench": "Bench Measurement Report",
+    "catalog": "Catalog load_catalog",
+    "emit": "emit_script",
+    "engine.process": "Engine",
+    "errors": (
+        "CancelledError CatalogError DataError EngineError GraphEditError "
+        "GraphError GraphFaultsError GraphFormatError PipelineError SaveError "
+        "WorkbenchError WorkerCrashedError WorkerTimeoutError "
+    ),
+    "graph": (
+        "Edge Fault Graph Node Port "
+        "Settings check_graph dump_graph load_graph load_recipe "
+        "load_recipes read_graph "
+    ),
+    "health": "check_folder",
+    "preview": "Preview PreviewRequest preview_batch",
+    "samples": "write_samples",
+    "ui.notebook": "Workbench",
+}
+"""Module -> the names that it gives."""
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    value = getattr(import_module(f"workbench.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,63 @@
+import os
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from workbench.errors import DataError
+from workbench.health import image_files, scan_folder
+
+
+def area(size: tuple[int, int]) -> int:
+    return size[0] * size[1]
+
+
+def test_the_sample_photos(photos: Path) -> None:
+    facts = scan_folder(str(photos))
+    assert facts.count == len(list(photos.rglob("*.jpg")))
+    assert facts.classes == tuple(sorted(path.name for path in photos.iterdir()))
+    assert facts.formats == {"JPEG": facts.count}
+    size = sum(path.stat().st_size for path in photos.rglob("*.jpg"))
+    with Image.open(next(photos.rglob("*.jpg"))) as image:
+        assert facts.smallest
+        assert facts.largest
+        assert area(facts.smallest) <= area(image.size) <= area(facts.largest)
+    assert facts.megabytes == pytest.approx(size / 1e6, abs=0.1)
+
+
+def test_only_what_the_reader_reads_counts(tmp_path: Path) -> None:
+    for name in ("a/x.jpg", "a/y.PNG", "a/notes.txt", "a/deep/z.jpg", "b/w.webp", "top.jpg"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    assert sorted(entry.name for entry in image_files(str(tmp_path))) == [
+        "w.webp",
+        "x.jpg",
+        "y.PNG",
+    ]
+    assert scan_folder(str(tmp_path)).formats == {"JPEG": 1, "PNG": 1, "WebP": 1}
+
+
+def test_a_flat_folder_and_a_dangling_link(tmp_path: Path) -> None:
+    (tmp_path / "x.jpg").write_bytes(b"x")
+    (tmp_path / "gone.jpg").symlink_to(tmp_path / "nowhere")
+    facts = scan_folder(str(tmp_path))
+    assert facts.count == 2
+    assert facts.classes == ()
+    assert facts.smallest is facts.largest is None
+
+
+def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="There is no folder"):
+        scan_folder(str(tmp_path / "missing"))
+    with pytest.raises(DataError, match=r"holds no images.*\*\.jpg"):
+        scan_folder(str(tmp_path))
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DataError, match="is a file"):
+        scan_folder(str(tmp_path / "file"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_folder_that_may_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir(mode=0)
+    with pytest.raises(DataError, match="a cannot be listed"):
+        scan_folder(str(tmp_path))

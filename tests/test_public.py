@@ -1,0 +1,30 @@
+"""The names that `import workbench` gives. To add or remove one is a decision made here."""
+
+import workbench as wb
+
+PUBLIC = {
+    *("__version__", "Workbench", "Engine", "Bench", "Measurement", "Report"),
+    *("Graph", "Node", "Edge", "Port", "Settings", "Fault", "Catalog"),
+    *("load_recipe", "load_recipes", "load_graph", "read_graph", "dump_graph", "check_graph"),
+    *("load_catalog", "emit_script", "check_folder", "write_samples"),
+    *("Preview", "PreviewRequest", "preview_batch"),
+    *("WorkbenchError", "CatalogError", "DataError", "SaveError"),
+    *("GraphError", "GraphFormatError", "GraphEditError", "GraphFaultsError"),
+    *("EngineError", "PipelineError", "WorkerCrashedError", "WorkerTimeoutError"),
+    "CancelledError",
+}
+
+
+def test_the_public_names_are_these() -> None:
+    assert set(wb.__all__) == PUBLIC
+    assert len(wb.__all__) == len(PUBLIC)
+    assert dir(wb) == wb.__all__
+
+
+def test_every_name_can_be_had() -> None:
+    for name in PUBLIC:
+        assert getattr(wb, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert not hasattr(wb, "workbench")

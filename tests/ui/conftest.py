@@ -1,0 +1,92 @@
+"""A browser with no way out, and the two hosts in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+from tests.ui.hosts import Host, LabHost, PanelHost
+from tests.ui.labserver import LabServer
+
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+]
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page; at its end, nothing was asked for outside this machine and no script failed."""
+    scheme = getattr(request, "param", "light")
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 1000}, color_scheme=scheme, accept_downloads=True
+    )
+    context.set_default_timeout(30_000)
+    asked: list[str] = []
+    failed: list[str] = []
+
+    def note(sent: Request) -> None:
+        asked.append(sent.url)
+
+    context.on("request", note)
+    context.on("weberror", lambda error: failed.append(str(error.error)))
+    page = context.new_page()
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    yield page
+    context.close()
+    outside = [
+        url
+        for url in asked
+        if urlsplit(url).scheme not in ("data", "blob") and urlsplit(url).hostname != "127.0.0.1"
+    ]
+    assert asked
+    assert outside == []
+    assert failed == []
+
+
+@pytest.fixture(scope="session")
+def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
+    with LabServer(tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture
+def lab(page: Page, lab_server: LabServer) -> Iterator[LabHost]:
+    yield LabHost(page, lab_server)
+    page.goto("about:blank")
+    lab_server.end_kernels()
+
+
+@pytest.fixture
+def panel(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PanelHost]:
+    monkeypatch.chdir(tmp_path)
+    host = PanelHost(page, tmp_path)
+    yield host
+    page.goto("about:blank")
+    host.close()
+
+
+@pytest.fixture(params=["lab", "panel"])
+def host(request: pytest.FixtureRequest) -> Host:
+    """Each test with it runs in JupyterLab and in Panel."""
+    found: Host = request.getfixturevalue(request.param)
+    return found

@@ -1,0 +1,115 @@
+"""The two hosts as the browser tests see them: a page, and what Python holds behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.labserver import LabServer, await_server, free_port
+from workbench.graph import Graph, dump_graph, load_recipe
+from workbench.graph.edit import set_setting
+from workbench.ui import web
+
+PATIENCE = 60_000
+"""Milliseconds: a worker starts in one second, on a busy machine in twenty."""
+
+# Playwright looks into shadow roots (Panel's) by itself; scripts in the page do not.
+_MEAN = """([least, most]) => {
+  const found = [];
+  const walk = (root) => {
+    found.push(...root.querySelectorAll(".wb-preview [data-wb=tile] canvas:last-child"));
+    for (const el of root.querySelectorAll("*")) if (el.shadowRoot) walk(el.shadowRoot);
+  };
+  walk(document);
+  let sum = 0, count = 0;
+  for (const canvas of found) {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    for (let i = 0; i < data.length; i += 4) sum += data[i] + data[i + 1] + data[i + 2];
+    count += data.length * 3 / 4;
+  }
+  const mean = count ? sum / count : null;
+  return mean !== null && mean >= least && mean <= most ? { mean } : false;
+}"""
+
+
+def small(name: str = "rotate-jitter") -> Graph:
+    """A recipe with batches of four."""
+    return set_setting(load_recipe(name), batch_size=4, num_threads=2)
+
+
+class Host(Protocol):
+    """Where the workbench runs."""
+
+    page: Page
+    work: Path
+    """Where its files are saved."""
+
+    def open(self, data: Path | str, graph: Graph) -> None:
+        """Show a workbench of its own."""
+
+    def python(self, expression: str) -> Any:
+        """What an expression over ``model``, the view-model, is; a JSON value."""
+
+
+class LabHost:
+    def __init__(self, page: Page, server: LabServer) -> None:
+        self.page, self.work, self.server = page, server.work, server
+
+    def open(self, data: Path | str, graph: Graph, *more: str) -> None:
+        (self.work / "start.json").write_text(dump_graph(graph))
+        cell = f"import workbench as wb\nw = wb.Workbench({str(data)!r}, 'start.json')\nw"
+        self.server.open(self.page, [cell, *more])
+
+    def python(self, expression: str) -> Any:
+        return self.server.evaluate(f"(lambda model: {expression})(w._model)")
+
+
+class PanelHost:
+    """The server runs in a thread of the test's process, so its sessions can be looked at."""
+
+    def __init__(self, page: Page, work: Path) -> None:
+        self.page, self.work = page, work
+        self.sessions: list[web.Session] = []
+        self.url = ""
+        self._server: Any = None
+
+    def open(self, data: Path | str, graph: Graph) -> None:
+        port = free_port()
+        sessions = self.sessions
+
+        class Noted(web.Session):
+            def __init__(self, *arguments: Any) -> None:
+                super().__init__(*arguments)
+                sessions.append(self)
+
+        self._real, web.Session = web.Session, Noted  # type: ignore[misc]
+        self._server = web.start_server(data, graph, port, threaded=True)
+        self.url = f"http://{web.HOST}:{port}"
+        await_server(f"{self.url}/favicon.ico")
+        self.page.goto(self.url)
+
+    def python(self, expression: str) -> Any:
+        return eval(expression, {"model": self.sessions[-1].model})
+
+    def close(self) -> None:
+        if self._server is not None:
+            web.Session = self._real  # type: ignore[misc]
+            for session in self.sessions:
+                session.model.close()
+            self._server.stop()
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.locator(f".wb-{name}")
+
+
+def await_picture(page: Page) -> None:
+    expect(part(page, "preview")).to_have_attribute("data-sheet", "1", timeout=PATIENCE)
+
+
+def await_mean(page: Page, least: float = 0, most: float = 255) -> float:
+    """The mean of the augmented pixels on the screen, once it lies between the two."""
+    handle = page.wait_for_function(_MEAN, arg=[least, most], polling=100, timeout=PATIENCE)
+    return float(handle.json_value()["mean"])

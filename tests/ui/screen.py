@@ -1,0 +1,73 @@
+"""A host without a toolkit: it remembers what was published, and waits for what will be."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+PATIENCE = 60.0
+
+
+class Screen:
+    """Give ``publish`` to a view-model; ``screen["bar", "title"]`` is what is shown."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._fields: dict[tuple[str, str], Any] = {}
+        self.published: list[tuple[str, str]] = []
+
+    def publish(self, component: str, field: str, value: Any) -> None:
+        with self._condition:
+            self._fields[component, field] = value
+            self.published.append((component, field))
+            self._condition.notify_all()
+
+    def __getitem__(self, key: tuple[str, str]) -> Any:
+        with self._condition:
+            return self._fields[key]
+
+    def wait(self, holds: Callable[[Screen], object], what: str) -> None:
+        with self._condition:
+            assert self._condition.wait_for(lambda: holds(self), PATIENCE), (
+                f"{what}: not within {PATIENCE:g} s; status {self._fields['bar', 'status']}, "
+                f"message {self._fields['bar', 'message']!r}"
+            )
+
+    def wait_ready(self) -> None:
+        self.wait(lambda s: s["bar", "status"]["state"] == "ready", "ready")
+
+    def wait_other_picture(self, than: bytes) -> None:
+        self.wait(lambda s: s["preview", "picture"] not in (b"", than), "another picture")
+
+    @property
+    def picture(self) -> bytes:
+        return bytes(self["preview", "picture"])
+
+    @property
+    def header(self) -> dict[str, Any]:
+        return read_picture(self.picture)[0]
+
+    def node(self, node_id: str) -> dict[str, Any]:
+        found = [node for node in self["canvas", "nodes"] if node["id"] == node_id]
+        assert len(found) == 1, f"{node_id} is not on the canvas"
+        return dict(found[0])
+
+    def row(self, arg: str) -> dict[str, Any]:
+        found = [row for row in self["inspector", "node"]["rows"] if row["name"] == arg]
+        assert len(found) == 1, f"{arg} is not in the inspector"
+        return dict(found[0])
+
+
+def read_picture(picture: bytes) -> tuple[dict[str, Any], NDArray[np.uint8]]:
+    """The header, and the sheet's pixels (height, width, 3)."""
+    length = int.from_bytes(picture[:4], "little")
+    header = json.loads(picture[4 : 4 + length])
+    with Image.open(io.BytesIO(picture[4 + length :])) as image:
+        return header, np.asarray(image.convert("RGB"))

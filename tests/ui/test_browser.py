@@ -1,0 +1,287 @@
+"""The same clicks in a real JupyterLab and a real Panel app."""
+
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.hosts import (
+    PATIENCE,
+    Host,
+    LabHost,
+    PanelHost,
+    await_mean,
+    await_picture,
+    part,
+    small,
+)
+
+pytestmark = pytest.mark.browser
+
+
+def tab(page: Page, name: str) -> None:
+    part(page, "tabs").get_by_role("tab", name=name).click()
+    expect(part(page, name.lower())).to_be_visible()
+
+
+def argument(page: Page, name: str) -> Locator:
+    return part(page, "inspector").locator(f"[data-arg={name}]")
+
+
+def drag(page: Page, slider: Locator, start: float, end: float) -> None:
+    """Move a slider's thumb with the mouse; both places are shares of its width."""
+    box = slider.bounding_box()
+    assert box
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + start * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + end * box["width"], y, steps=12)
+    page.mouse.up()
+
+
+def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    before = await_mean(page)
+
+    # Add an operator through "/".
+    canvas = part(page, "canvas")
+    canvas.locator("[data-node=flip]").click()
+    expect(part(page, "inspector")).to_have_attribute("data-node", "flip")
+    page.keyboard.press("/")
+    canvas.get_by_role("combobox").fill("brightn")
+    page.keyboard.press("Enter")
+    added = canvas.locator("[data-node=brightness_2]")
+    expect(added).to_have_attribute("aria-current", "true")
+    expect(added).to_contain_text("224×224×3 u8")
+
+    # Move its slider: the pixels get brighter.
+    slider = argument(page, "brightness").get_by_role("slider")
+    expect(slider).to_have_value("1.3")
+    drag(page, slider, 1.3 / 3, 0.99)
+    assert await_mean(page, least=before + 40) > before
+    value = host.python("model.graph.node('brightness_2').args['brightness']")
+    assert value > 2.5
+    expect(argument(page, "brightness").get_by_role("spinbutton")).to_have_value(f"{value:g}")
+
+    # Measure.
+    tab(page, "Speed")
+    speed = part(page, "speed")
+    speed.get_by_label("Threads").fill("1")
+    speed.get_by_label("Threads").press("Enter")
+    speed.locator("[data-wb=measure]").click()
+    expect(speed.get_by_role("progressbar")).to_be_visible()
+    expect(speed).to_have_attribute("data-rows", "2", timeout=PATIENCE)
+    cpu = host.python("model.speed.fields()['rows'][0]")
+    assert cpu["reason"] == ""
+    assert cpu["median"] > 0
+    assert cpu["settings"] == "batch 4 · 1 thread · prefetch 2"
+    expect(speed).to_contain_text(f"{cpu['median']:,.0f}")
+    mixed = host.python("model.speed.fields()['rows'][1]")
+    if mixed["reason"]:
+        expect(speed).to_contain_text(mixed["reason"].removeprefix("not measured: "))
+
+    # Read the code, save it, run it.
+    tab(page, "Code")
+    code = part(page, "code")
+    expect(code.locator("[data-lit]").first).to_contain_text("fn.brightness(")
+    shown = code.locator("[data-wb=source]").inner_text()
+    code.locator("[data-wb=path]").fill("mine.py")
+    code.locator("[data-wb=save]").click()
+    expect(code.locator("[data-wb=message]")).to_contain_text(str(host.work / "mine.py"))
+    script = host.work / "mine.py"
+    saved = script.read_text()
+    assert saved == host.python("model.state.source.text")
+    assert "".join(shown.split()) == "".join(saved.split())
+    run = subprocess.run(
+        [sys.executable, str(script), "--data", str(photos), "--batches", "3"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert re.fullmatch(r"\d+ imgs/s\n", run.stdout)
+
+
+def test_a_drag_is_one_undo_and_keys_stay_in_the_workbench(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    start = await_mean(page)
+    before = host.python("str(model.graph)")
+
+    part(page, "canvas").locator("[data-node=rotate]").click()
+    low = argument(page, "angle").get_by_role("slider").first
+    drag(page, low, 0.375, 0.02)
+    expect(argument(page, "angle").get_by_role("spinbutton").first).not_to_have_value("-10")
+    page.wait_for_function("() => true")
+    assert host.python("str(model.graph)") != before
+    part(page, "canvas").locator("[data-node=rotate]").click()
+    for key in ("x", "d", "d", "Shift+M"):  # cut, delete and merge cells in JupyterLab
+        page.keyboard.press(key)
+    page.keyboard.press("Control+z")
+    expect(argument(page, "angle").get_by_role("spinbutton").first).to_have_value("-10")
+    assert host.python("str(model.graph)") == before
+    expect(part(page, "bar").get_by_role("button", name="Undo")).to_be_disabled()
+    page.keyboard.press("Control+Shift+Z")
+    expect(argument(page, "angle").get_by_role("spinbutton").first).not_to_have_value("-10")
+    page.keyboard.press("Control+z")
+    assert await_mean(page, start - 0.001, start + 0.001) == start
+
+
+def test_a_bad_value_is_named_and_the_picture_stays(host: Host, photos: Path) -> None:
+    host.open(photos, small("imagenet-eval"))
+    page = host.page
+    await_picture(page)
+    start = await_mean(page)
+    preview = part(page, "preview")
+    part(page, "canvas").locator("[data-node=resize]").click()
+    field = argument(page, "mode").get_by_role("combobox")
+    expect(field).to_be_visible()
+    part(page, "inspector").locator("[data-wb=more]").click()
+    size = argument(page, "roi_start").get_by_role("textbox")
+    size.fill("left, top")
+    size.press("Enter")
+    expect(argument(page, "roi_start")).to_contain_text("'left, top' is not a number")
+    expect(preview.locator("[data-wb=stale]")).to_contain_text("resize.roi_start")
+    expect(part(page, "bar").locator("[data-wb=status]")).to_have_text("1 fault")
+    assert await_mean(page) == start
+
+    part(page, "bar").locator("[data-wb=undo]").click()
+    expect(preview.locator("[data-wb=stale]")).to_be_hidden()
+    expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("ready")
+
+
+def test_a_folder_is_opened_and_its_bad_files_are_shown(
+    host: Host, photos: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("mixed")
+    good = sorted(photos.rglob("*.jpg"))[:3]
+    for number, path in enumerate(good):
+        (folder / f"good{number}.jpg").write_bytes(path.read_bytes())
+    (folder / "words.jpg").write_text("these are words")
+    host.open(folder / "gone", small())
+    page = host.page
+    expect(part(page, "preview").locator("[data-wb=stale]")).to_contain_text("There is no folder")
+    tab(page, "Data")
+    data = part(page, "data")
+    expect(data.locator("[data-wb=error]")).to_contain_text("gone")
+    data.locator("[data-wb=folder]").fill(str(folder))
+    data.locator("[data-wb=open]").click()
+    expect(data).to_have_attribute("data-count", "4")
+    data.locator("[data-wb=check]").click()
+    expect(data.locator("[data-wb=unreadable]")).to_contain_text("words.jpg")
+    expect(data.locator("[data-wb=unreadable]")).to_contain_text("text, not an image")
+    tab(page, "Preview")
+    bad = part(page, "preview").locator("[data-error]")
+    expect(bad).to_have_count(1, timeout=PATIENCE)
+    expect(bad).to_contain_text("words.jpg")
+    assert host.python("model.state.preview.tiles[0].index") == 0
+
+
+def test_a_cell_sets_the_graph_and_a_running_cell_stops_nothing(lab: LabHost, photos: Path) -> None:
+    wait = "import pathlib\nwhile not pathlib.Path('go').exists():\n    pass"
+    lab.open(photos, small(), f"w.graph = 'simclr'\n{wait}\nprint('went')")
+    page = lab.page
+    # The last cell runs on and on, and the widgets live: Lab talks to them on another thread.
+    expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("simclr", timeout=PATIENCE)
+    tiles = part(page, "preview").locator("[data-wb=tile]").first.locator("canvas")
+    expect(tiles).to_have_count(3, timeout=PATIENCE)  # the original and two views
+    expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("ready")
+    sheet = part(page, "preview").get_attribute("data-sheet")
+    part(page, "preview").locator("[data-wb=batch-next]").click()
+    expect(part(page, "preview")).to_have_attribute("data-batch", "1", timeout=PATIENCE)
+    assert part(page, "preview").get_attribute("data-sheet") != sheet
+    assert page.get_by_text("went", exact=True).count() == 0
+
+    (lab.work / "go").touch()
+    expect(page.get_by_text("went", exact=True)).to_be_visible()
+    (lab.work / "go").unlink()
+    assert lab.python("model.state.batch") == 1
+    assert lab.python("model.history.can_undo")
+    assert lab.server.evaluate("'simclr' in w.code.source")
+
+
+def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(lab: LabHost, photos: Path) -> None:
+    lab.open(photos, small())
+    page = lab.page
+    await_picture(page)
+    still = page.locator(".wb-still")
+    expect(still).to_have_count(1)
+    expect(still).to_be_hidden()
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    lab.server.end_kernels()
+    lab.server.reopen(page)
+    expect(page.locator(".wb-still img")).to_be_visible()
+    assert page.locator(".wb-still img").evaluate("image => image.naturalWidth") > 300
+    assert (lab.work / "test.ipynb").stat().st_size < 200_000
+
+
+def test_light_and_dark_follow_the_host(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    for name in ("bar", "canvas", "preview"):
+        expect(part(page, name)).to_have_attribute("data-theme", "light")
+    if isinstance(host, LabHost):
+        change = "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: '%s'})"
+        page.evaluate(change % "JupyterLab Dark")
+    else:
+        page.emulate_media(color_scheme="dark")
+    for name in ("bar", "canvas", "preview"):
+        expect(part(page, name)).to_have_attribute("data-theme", "dark")
+    background = part(page, "bar").evaluate("el => getComputedStyle(el).backgroundColor")
+    assert background == "rgb(22, 25, 31)"
+    if isinstance(host, LabHost):
+        page.evaluate(change % "JupyterLab Light")
+        expect(part(page, "bar")).to_have_attribute("data-theme", "light")
+
+
+def test_each_page_of_the_app_is_its_own_and_ends_with_its_session(
+    panel: PanelHost, photos: Path
+) -> None:
+    panel.open(photos, small())
+    page = panel.page
+    await_picture(page)
+    other = page.context.new_page()
+    other.goto(panel.url)
+    await_picture(other)
+    other.keyboard.press("Control+z")
+    part(other, "bar").locator("[data-wb=recipes]").click()
+    part(other, "bar").locator("[data-wb=recipe][data-name=simclr]").click()
+    expect(part(other, "bar").locator("[data-wb=title]")).to_have_text("simclr")
+    expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("rotate-jitter")
+    first, second = panel.sessions
+    assert (first.model.graph.name, second.model.graph.name) == ("rotate-jitter", "simclr")
+    assert first.model.engine.pid
+    assert first.model.engine.pid != second.model.engine.pid
+
+    ended = threading.Event()
+    close = second.model.close
+    second.model.close = lambda: (close(), ended.set())  # type: ignore[method-assign,func-returns-value]
+    other.close()
+    assert ended.wait(60)
+    assert second.model.engine.pid is None
+    assert first.model.engine.pid
+
+
+def test_the_app_writes_plain_names_only(panel: PanelHost, photos: Path) -> None:
+    panel.open(photos, small())
+    page = panel.page
+    await_picture(page)
+    bar = part(page, "bar")
+    bar.locator("[data-wb=export]").click()
+    bar.locator("[data-wb=export-path]").fill("../escaped.py")
+    bar.locator("[data-wb=export-now]").click()
+    expect(bar.locator("[data-wb=message]")).to_contain_text("was not written")
+    assert not (panel.work.parent / "escaped.py").exists()
+    bar.locator("[data-wb=export]").click()
+    bar.locator("[data-wb=export-path]").fill("here.py")
+    bar.locator("[data-wb=export-now]").click()
+    expect(bar.locator("[data-wb=message]")).to_contain_text("here.py")
+    assert (panel.work / "here.py").read_text() == panel.python("model.state.source.text")

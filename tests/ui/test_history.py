@@ -1,0 +1,77 @@
+from dataclasses import replace
+
+from workbench.graph import Graph
+from workbench.ui.history import BURST, LIMIT, History
+
+
+def named(name: str) -> Graph:
+    return Graph(name=name)
+
+
+def test_undo_and_redo_walk_the_same_steps() -> None:
+    history = History(named("a"))
+    for name in "bc":
+        history.push(named(name))
+    assert [history.undo() and history.now.name for _ in range(2)] == ["b", "a"]
+    assert not history.undo()
+    assert not history.can_undo
+    assert [history.redo() and history.now.name for _ in range(2)] == ["b", "c"]
+    assert not history.can_redo
+
+
+def test_the_steps_of_one_drag_are_one_step() -> None:
+    history = History(named("a"))
+    for name in "bcd":
+        history.push(named(name), "drag")
+    history.push(named("e"), "another drag")
+    history.undo()
+    assert history.now.name == "d"
+    history.undo()
+    assert history.now.name == "a"
+
+
+def test_a_drag_after_an_undo_is_a_step_of_its_own() -> None:
+    history = History(named("a"))
+    history.push(named("b"), "drag")
+    history.undo()
+    history.push(named("c"), "drag")
+    history.undo()
+    assert history.now.name == "a"
+
+
+def test_an_edit_after_an_undo_drops_what_was_undone() -> None:
+    history = History(named("a"))
+    history.push(named("b"))
+    history.undo()
+    history.push(named("c"))
+    assert not history.can_redo
+
+
+def test_an_edit_that_changes_nothing_is_no_step() -> None:
+    history = History(named("a"))
+    history.push(replace(history.now))
+    assert not history.can_undo
+
+
+def test_changes_of_one_setting_within_a_second_are_one_step() -> None:
+    now = 0.0
+    history = History(named("a"), clock=lambda: now)
+    for name in "bc":
+        history.push(named(name), history.burst("seed"))
+    now = BURST + 0.1
+    history.push(named("d"), history.burst("seed"))
+    history.push(named("e"), history.burst("batch_size"))
+    names = []
+    while history.undo():
+        names.append(history.now.name)
+    assert names == ["d", "c", "a"]
+
+
+def test_the_list_is_bounded() -> None:
+    history = History(named("start"))
+    for number in range(LIMIT + 10):
+        history.push(named(f"n{number}"))
+    steps = 0
+    while history.undo():
+        steps += 1
+    assert steps == LIMIT

@@ -1,0 +1,465 @@
+"""The view-model without a toolkit: what is published for what is done."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.screen import Screen, read_picture
+from workbench.engine.machine import describe_machine
+from workbench.errors import GraphFormatError
+from workbench.graph import dump_graph, load_recipe
+from workbench.graph.edit import set_setting
+from workbench.ui.components import COMPONENTS
+from workbench.ui.model import ViewModel
+
+Make = Callable[..., tuple[ViewModel, Screen]]
+
+
+@pytest.fixture
+def make(photos: Path) -> Iterator[Make]:
+    """Makes view-models that show four tiles, and closes them."""
+    made: list[ViewModel] = []
+
+    def make(
+        data: Path | str = photos, graph: Any = None, **options: Any
+    ) -> tuple[ViewModel, Screen]:
+        screen = Screen()
+        model = ViewModel(data, graph, screen.publish, **options)
+        made.append(model)
+        model.receive("preview", "tiles", 4)
+        return model, screen
+
+    yield make
+    for model in made:
+        model.close()
+
+
+@pytest.fixture
+def ready(make: Make) -> tuple[ViewModel, Screen]:
+    model, screen = make()
+    screen.wait_ready()
+    screen.wait(lambda s: len(s.header["tiles"]) == 4, "four tiles")
+    return model, screen
+
+
+def edit(model: ViewModel, do: str, **parameters: Any) -> None:
+    model.act("inspector", {"do": do, **parameters})
+
+
+def test_every_field_of_the_table_is_published(ready: tuple[ViewModel, Screen]) -> None:
+    _, screen = ready
+    for component in COMPONENTS:
+        for field in component.fields:
+            value = screen[component.name, field.name]
+            assert type(value) is type(field.default), f"{component.name}.{field.name}"
+
+
+def test_the_first_picture_and_what_it_says(ready: tuple[ViewModel, Screen]) -> None:
+    _, screen = ready
+    header, pixels = read_picture(screen.picture)
+    assert header["sheet"] == [pixels.shape[1], pixels.shape[0]]
+    assert header["batch"] == 0
+    assert [tile["error"] for tile in header["tiles"]] == [""] * 4
+    assert header["tiles"][0]["draws"][0].startswith("angle ")
+    assert screen.node("resize")["output"] == "224×224×3 u8"
+    assert screen.node("rotate")["draws"] == ["angle ~ −10 … 10"]
+    assert screen["bar", "status"]["text"].startswith("ready · ")
+    assert screen["canvas", "selected"] == "rotate"
+    screen.wait(lambda s: s["bar", "folder"].endswith(" images"), "a count")
+    assert screen["data", "summary"]["count"] >= 96
+    assert len(screen["data", "summary"]["classes"]) >= 8
+
+
+def test_only_what_changed_is_published(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    screen.published.clear()
+    model.receive("tabs", "tab", "code")
+    assert screen.published == []  # the browser knows its own value
+    model.receive("canvas", "selected", "color")
+    assert screen.published == [("inspector", "node"), ("code", "lit")]
+
+
+def test_an_edit_is_a_picture_and_undo_brings_the_old_one_back(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    first = screen.picture
+    edit(model, "set", node="rotate", arg="angle", value=90, group="")
+    screen.wait_other_picture(first)
+    turned = screen.picture
+    assert screen.row("angle")["mode"] == "fixed"
+    model.act("bar", {"do": "undo"})
+    assert screen.picture == turned  # never cleared
+    screen.wait_other_picture(turned)
+    before, after = (read_picture(picture)[1] for picture in (first, screen.picture))
+    assert (before == after).all()
+
+
+def test_a_drag_is_one_step_of_undo(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    start = model.graph
+    for high in range(11, 40):
+        drag = {"node": "rotate", "arg": "angle", "key": "range", "group": "drag 1"}
+        edit(model, "set_random", **drag, value=[-high, high])
+    assert screen.row("angle")["random"]["args"]["range"] == [-39, 39]
+    model.act("canvas", {"do": "undo"})
+    assert model.graph == start
+    assert not screen["bar", "can_undo"]
+
+
+def test_settings_of_the_graph_can_be_undone(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.receive("preview", "seed", 7)
+    model.receive("speed", "threads", 2)
+    model.receive("speed", "batch_size", 8)
+    settings = model.graph.settings
+    assert (settings.seed, settings.num_threads, settings.batch_size) == (7, 2, 8)
+    assert "SEED = 7" in screen["code", "source"]
+    for _ in range(3):
+        model.act("bar", {"do": "undo"})
+    assert screen["preview", "seed"] == 42
+    assert screen["speed", "batch_size"] == 64
+
+
+def test_of_many_quick_changes_the_last_is_shown(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+    for angle in range(60):
+        edit(model, "set", node="rotate", arg="angle", value=angle, group="drag")
+    pictures = screen.published.count(("preview", "picture"))
+    screen.wait(
+        lambda s: (
+            model.state.preview is not None
+            and model.previewer.running is None
+            and s["bar", "status"]["state"] == "ready"
+            and model.state.preview.facts
+        ),
+        "the last picture",
+    )
+    assert model.graph.node("rotate").args["angle"] == 59
+    model.receive("preview", "batch", 1)
+    screen.wait(lambda s: s.header["batch"] == 1, "the next batch")
+    assert screen.published.count(("preview", "picture")) - pictures < 30
+
+
+def test_a_bad_value_is_named_and_the_picture_stays(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    picture, source = screen.picture, screen["code", "source"]
+    edit(model, "set", node="rotate", arg="fill_value", value="blue", group="")
+    assert "blue" in screen.row("fill_value")["error"]
+    assert "blue" in screen["preview", "stale"]
+    assert "blue" in screen.node("rotate")["fault"]
+    assert screen["bar", "status"] == {"state": "fault", "text": "1 fault"}
+    assert [fault["node"] for fault in screen["bar", "faults"]] == ["rotate"]
+    assert screen.picture == picture
+    assert screen["code", "source"] == source
+    assert "rotate.fill_value" in screen["code", "message"]
+    model.act("code", {"do": "save", "path": "pipe.py"})
+    assert not Path("pipe.py").exists()
+    edit(model, "set", node="rotate", arg="fill_value", value=128, group="")
+    screen.wait_other_picture(picture)
+    assert screen["preview", "stale"] == screen.row("fill_value")["error"] == ""
+
+
+def test_what_dali_refuses_is_a_fault_at_its_node(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    picture = screen.picture
+    model.act("canvas", {"do": "add", "op": "crop", "after": "resize"})
+    edit(model, "set", node="crop", arg="out_of_bounds_policy", value="error", group="")
+    edit(model, "set", node="crop", arg="crop", value=[500, 500], group="")
+    screen.wait(lambda s: s.node("crop")["fault"], "a fault at crop")
+    assert screen["preview", "stale"]
+    assert screen["bar", "faults"][0]["node"] == "crop"
+    model.act("canvas", {"do": "remove", "node": "crop"})
+    screen.wait(lambda s: s["preview", "stale"] == "", "a present picture")
+    assert (read_picture(picture)[1] == read_picture(screen.picture)[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("component", "message", "words"),
+    [
+        ("canvas", {"do": "add", "op": "rotat", "after": ""}, "rotate"),
+        ("canvas", {"do": "add", "op": 5, "after": ""}, "op is 5"),
+        ("canvas", {"do": "add", "op": "rotate", "after": "reader"}, "reader"),
+        ("canvas", {"do": "remove", "node": "decode"}, "decode"),
+        ("canvas", {"do": "move", "node": "resize", "by": "x"}, "'x'"),
+        ("canvas", {"do": "fly"}, "'fly'"),
+        ("inspector", {"do": "set", "node": "nobody", "arg": "angle", "value": 1}, "nobody"),
+        ("inspector", {"do": "set", "node": "rotate", "arg": "x", "value": 1}, "'x'"),
+        ("inspector", {"do": "set", "node": "rotate", "arg": "size", "value": {}}, "size"),
+        ("inspector", {"do": "randomise", "node": "rotate", "arg": "angle", "op": "os"}, "os"),
+        ("inspector", {"do": "randomise", "node": "rotate", "arg": "keep_size"}, "op is None"),
+        ("inspector", {"do": "fix", "node": "rotate", "arg": "fill_value"}, "not random"),
+        ("bar", {"do": "open", "text": "{"}, "not JSON"),
+        ("bar", {"do": "recipe", "name": "simclrr"}, "simclr"),
+    ],
+)
+def test_a_wrong_message_is_told_and_changes_nothing(
+    make: Make, component: str, message: dict[str, Any], words: str
+) -> None:
+    model, screen = make()
+    before = model.graph
+    model.act(component, message)
+    assert words in screen["bar", "message"]
+    assert model.graph == before
+    assert not screen["bar", "can_undo"]
+
+
+def test_an_outbox_is_carried_out_once(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    add = {"n": 1001, "view": "a", "do": "add", "op": "rotate", "after": ""}
+    model.take("canvas", [add])
+    assert screen["canvas", "ack"] == 1001
+    model.take("canvas", [add, {**add, "n": 1002, "op": "flip"}])
+    assert [node["op"] for node in screen["canvas", "nodes"]].count("rotate") == 2
+    assert [node["op"] for node in screen["canvas", "nodes"]].count("flip") == 2
+    model.take("canvas", [{**add, "n": 5, "view": "b"}])  # another page, with lower numbers
+    assert [node["op"] for node in screen["canvas", "nodes"]].count("rotate") == 3
+    assert screen["canvas", "ack"] == 1002
+    for junk in (None, "x", [1], [{"do": "add"}], [{"n": "x"}]):
+        model.take("canvas", junk)
+
+
+def test_adding_selects_and_removing_selects_the_one_before(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    model.act("canvas", {"do": "add", "op": "gaussian_blur", "after": "color"})
+    assert screen["canvas", "selected"] == "gaussian_blur"
+    model.act("canvas", {"do": "move", "node": "gaussian_blur", "by": -1})
+    ids = [node["id"] for node in screen["canvas", "nodes"]]
+    assert ids == ["reader", "decode", "resize", "rotate", "gaussian_blur", "color", "flip"]
+    model.act("canvas", {"do": "remove", "node": "gaussian_blur"})
+    assert screen["canvas", "selected"] == "rotate"
+
+
+def test_random_fixed_and_choice(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    edit(model, "fix", node="rotate", arg="angle")
+    assert screen.row("angle")["value"] == 0
+    assert not model.graph.has("angle")
+    edit(model, "randomise", node="rotate", arg="angle", op="random.choice")
+    assert screen.row("angle")["random"]["op"] == "random.choice"
+    choices = {"node": "rotate", "arg": "angle", "key": "values", "value": [0, 90, 180]}
+    edit(model, "set_random", **choices, group="")
+    picture = screen.picture
+    screen.wait_other_picture(picture)
+    screen.wait(lambda s: s.header["tiles"][0]["draws"][0].startswith("angle "), "the draws")
+    drawn = {tile["draws"][0].split()[1] for tile in screen.header["tiles"]}
+    assert drawn <= {"0", "90", "180"}
+
+
+def test_a_fault_of_a_generator_stands_at_what_it_feeds(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    bad = {"node": "rotate", "arg": "angle", "key": "range", "value": ["x", 3], "group": ""}
+    edit(model, "set_random", **bad)
+    assert "range" in screen.row("angle")["error"]
+    assert screen["bar", "faults"][0]["node"] == "rotate"
+
+
+def test_mixed_without_a_gpu_is_refused_with_the_reason(make: Make) -> None:
+    if not describe_machine().no_gpu:
+        pytest.skip("this machine has a GPU")
+    model, screen = make()
+    assert screen["bar", "devices"][1]["disabled"]
+    model.receive("bar", "device", "mixed")
+    assert "GPU" in screen["bar", "message"]
+    assert screen["bar", "device"] == "cpu"
+    model.set_graph(set_setting(model.graph, device="mixed"))
+    assert "GPU" in screen["preview", "stale"]
+    assert 'DEVICE = "mixed"' in screen["code", "source"]  # can be shipped, not shown
+
+
+def test_graphs_are_opened_and_saved(
+    ready: tuple[ViewModel, Screen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+    monkeypatch.chdir(tmp_path)
+    model.act("bar", {"do": "open", "text": dump_graph(load_recipe("imagenet-eval"))})
+    assert screen["bar", "title"] == "imagenet-eval"
+    model.act("bar", {"do": "save", "path": "mine.json"})
+    assert str(tmp_path / "mine.json") in screen["bar", "message"]
+    assert (tmp_path / "mine.json").read_text() == screen["bar", "saved"]
+    model.act("bar", {"do": "export", "path": "pipe"})
+    assert (tmp_path / "pipe.py").read_text() == screen["code", "source"]
+    model.act("code", {"do": "save", "path": "nowhere/pipe.py"})
+    assert "was not written" in screen["code", "message"]
+    model.act("bar", {"do": "undo"})
+    assert screen["bar", "title"] == "rotate-jitter"
+    model.set_graph("simclr")
+    screen.wait(lambda s: len(s.header["outputs"]) == 2, "two views")
+    with pytest.raises(GraphFormatError, match="imagenet-train"):
+        model.set_graph("imagenet-trian")
+
+
+def test_lines_of_the_selected_node_are_lit(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.receive("canvas", "selected", "resize")
+    lines = screen["code", "source"].splitlines()
+    lit = [lines[number - 1] for number in screen["code", "lit"]]
+    assert any("fn.resize" in line for line in lit)
+    assert not any("fn.rotate" in line for line in lit)
+
+
+@pytest.mark.parametrize("folder", ["missing", "empty", "textual", "file"])
+def test_a_folder_that_cannot_be_used_is_told(make: Make, tmp_path: Path, folder: str) -> None:
+    path = tmp_path / folder
+    if folder == "file":
+        path.write_text("x")
+    elif folder != "missing":
+        path.mkdir()
+    if folder == "textual":
+        (path / "notes.txt").write_text("no image")
+    model, screen = make(path)
+    assert str(path) in screen["data", "summary"]["error"]
+    assert screen["preview", "stale"] == screen["data", "summary"]["error"]
+    assert screen["bar", "status"] == {"state": "fault", "text": "no images"}
+    assert model.engine.pid is None
+
+
+def test_another_folder_is_opened(make: Make, photos: Path, tmp_path: Path) -> None:
+    model, screen = make(tmp_path)
+    model.act("data", {"do": "open", "path": str(photos)})
+    screen.wait_ready()
+    assert screen.header["tiles"][0]["error"] == ""
+    model.act("data", {"do": "open", "path": str(tmp_path / "gone")})
+    assert "gone" in screen["bar", "message"]
+    assert screen.picture
+
+
+def test_a_killed_worker_is_told_and_the_next_change_works(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+    picture = screen.picture
+    entered, killed = threading.Event(), threading.Event()
+    real = model.previewer._engine.call
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        entered.set()
+        killed.wait(30)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(model.engine, "call", call)
+    edit(model, "set", node="rotate", arg="angle", value=45, group="")
+    assert entered.wait(30)
+    monkeypatch.undo()
+    # Stopped, it is surely in the middle of the call when it is killed.
+    pid = model.engine.pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    killed.set()
+    screen.wait(lambda s: s["bar", "status"]["state"] == "busy", "computing")
+    os.kill(pid, signal.SIGKILL)
+    screen.wait(lambda s: s["bar", "status"]["state"] == "dead", "the worker's end")
+    assert "SIGKILL" in screen["preview", "stale"]
+    assert screen.picture == picture
+    assert model.graph.node("rotate").args["angle"] == 45
+    edit(model, "set", node="rotate", arg="angle", value=46, group="")
+    screen.wait_ready()
+    assert screen.picture != picture
+    assert model.engine.pid != pid
+
+
+def test_an_idle_worker_that_is_killed_is_not_missed(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    process = model.engine._process
+    assert process is not None
+    process.popen.kill()
+    process.popen.wait(30)
+    picture = screen.picture
+    edit(model, "set", node="rotate", arg="angle", value=45, group="")
+    screen.wait_other_picture(picture)
+
+
+def test_a_measurement_is_shown_and_can_be_cancelled(make: Make) -> None:
+    model, screen = make()
+    model.receive("speed", "batch_size", 4)
+    model.act("speed", {"do": "measure"})
+    assert screen["speed", "running"]
+    model.act("speed", {"do": "measure"})  # one at a time
+    screen.wait(lambda s: "round" in s["speed", "message"], "the rounds")
+    model.act("speed", {"do": "cancel"})
+    screen.wait(lambda s: not s["speed", "running"], "the end")
+    assert "Cancelled" in screen["speed", "message"]
+    assert screen["speed", "rows"] == []
+
+
+def test_a_worker_killed_in_a_measurement_is_a_row_with_the_reason(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = make()
+    model.receive("speed", "batch_size", 4)
+    model.act("speed", {"do": "measure"})
+    screen.wait(lambda s: "round" in s["speed", "message"], "the rounds")
+    bench = model.speed._bench
+    assert bench is not None
+    assert bench._engine is not None
+    pid = bench._engine.pid
+    assert pid
+    os.kill(pid, signal.SIGKILL)
+    screen.wait(lambda s: not s["speed", "running"], "the end")
+    cpu = screen["speed", "rows"][0]
+    assert cpu["median"] is None
+    assert "SIGKILL" in cpu["reason"]
+    model.act("bar", {"do": "undo"})
+    screen.wait_ready()
+
+
+def test_files_are_checked(make: Make, tmp_path: Path, photos: Path) -> None:
+    good = next(photos.rglob("*.jpg")).read_bytes()
+    (tmp_path / "good.jpg").write_bytes(good)
+    (tmp_path / "half.jpg").write_bytes(good[: len(good) // 2])
+    (tmp_path / "zero.jpg").write_bytes(b"")
+    model, screen = make(tmp_path)
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    found = {bad["file"]: bad["reason"] for bad in screen["data", "summary"]["unreadable"]}
+    assert found.keys() == {"half.jpg", "zero.jpg"}
+    assert "empty" in found["zero.jpg"]
+
+
+def test_a_crash_of_the_preview_itself_is_told(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+
+    def broken(*_: Any) -> Any:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("workbench.ui.previewer.preview_batch", broken)
+    model.receive("preview", "batch", 3)
+    screen.wait(lambda s: "a bug" in s["preview", "stale"], "the fault")
+    monkeypatch.undo()
+    model.receive("preview", "batch", 2)
+    screen.wait_ready()
+
+
+def test_closing_ends_the_worker(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    pid = model.engine.pid
+    assert pid
+    model.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    edit(model, "set", node="rotate", arg="angle", value=45, group="")
+    assert model.engine.pid is None
+    assert screen["bar", "status"]["state"] == "ready"
+
+
+def test_resting_is_no_fault_and_the_next_change_wakes_it(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    model.rest()
+    assert model.engine.pid is None
+    picture = screen.picture
+    model.receive("preview", "batch", 1)
+    screen.wait_other_picture(picture)
+    assert screen["bar", "message"] == ""

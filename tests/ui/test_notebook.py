@@ -1,0 +1,95 @@
+"""The widgets without a browser."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import traitlets
+
+import workbench as wb
+from workbench.ui.components import COMPONENTS
+from workbench.ui.notebook import PARTS, Workbench
+
+
+@pytest.fixture
+def widget(photos: Path) -> Iterator[Workbench]:
+    widget = wb.Workbench(photos)
+    yield widget
+    widget.close()
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
+def test_traits_are_made_from_the_table(component) -> None:  # type: ignore[no-untyped-def]
+    part = PARTS[component.name]
+    for field in component.fields:
+        trait = getattr(part, field.name)
+        assert trait.metadata["sync"]
+        assert trait.default() == field.default
+    assert part.__doc__ == component.doc
+    assert {"outbox", "ack"} <= set(part.class_trait_names(sync=True))
+
+
+def test_parts_are_widgets_of_their_own(widget: Workbench) -> None:
+    assert "def rotate_jitter_pipeline(" in widget.code.source
+    assert widget.bar.title == "rotate-jitter"
+    assert [node["op"] for node in widget.canvas.nodes][:2] == ["readers.file", "decoders.image"]
+    shown = [widget.preview, widget.speed, widget.code, widget.data]
+    assert [part.layout.display for part in shown] == [None, "none", "none", "none"]
+    widget.tabs.tab = "code"
+    assert [part.layout.display for part in shown] == ["none", "none", None, "none"]
+    with pytest.raises(traitlets.TraitError):
+        widget.tabs.tab = "kitchen"
+
+
+def test_the_graph_can_be_set_and_read(widget: Workbench) -> None:
+    widget.graph = "simclr"
+    assert widget.graph == wb.load_recipe("simclr")
+    assert widget.bar.title == "simclr"
+    with pytest.raises(wb.GraphFormatError, match="Did you mean simclr"):
+        widget.graph = "simclrr"
+    widget.canvas.outbox = [{"n": 1, "view": "v", "do": "undo"}]
+    assert widget.canvas.ack == 1
+    assert widget.graph == wb.load_recipe("rotate-jitter")
+
+
+def test_fields_of_both_sides_can_be_set_from_a_cell(widget: Workbench) -> None:
+    widget.preview.seed = 7
+    assert widget.graph.settings.seed == 7
+    widget.preview.tiles = 1000
+    assert widget.preview.tiles == 64
+    widget.canvas.selected = "resize"
+    assert widget.inspector.node["op"] == "resize"
+
+
+def test_of_several_widgets_one_keeps_a_worker(widget: Workbench, photos: Path) -> None:
+    assert widget._pictured.wait(60)
+    pid = widget._model.engine.pid
+    assert pid
+    other = wb.Workbench(photos)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    other.close()
+
+
+def test_closing_ends_the_worker_and_the_widgets(photos: Path) -> None:
+    widget = wb.Workbench(photos)
+    assert widget._pictured.wait(60)
+    pid = widget._model.engine.pid
+    assert pid
+    widget.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert widget.canvas.comm is None
+    widget.close()
+
+
+def test_a_folder_that_is_missing_is_shown_not_raised(tmp_path: Path) -> None:
+    widget = wb.Workbench(tmp_path / "gone")
+    assert "There is no folder" in widget.preview.stale
+    widget.close()
+
+
+def test_an_unknown_recipe_is_raised(photos: Path) -> None:
+    with pytest.raises(wb.GraphFormatError, match="rotate-jitter"):
+        wb.Workbench(photos, "rotate-jiter")

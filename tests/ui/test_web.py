@@ -1,0 +1,68 @@
+"""The app without a browser."""
+
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import param
+import pytest
+
+from tests.ui.labserver import await_server, free_port
+from workbench.errors import GraphFormatError, WorkbenchError
+from workbench.ui.components import COMPONENTS
+from workbench.ui.web import HOST, PARTS, serve
+
+
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
+def test_params_are_made_from_the_table(component) -> None:  # type: ignore[no-untyped-def]
+    part = PARTS[component.name]
+    for field in component.fields:
+        assert part.param[field.name].default == field.default
+        if field.choices:
+            assert part.param[field.name].objects == list(field.choices)
+        if isinstance(field.default, bytes):
+            assert isinstance(part.param[field.name], param.Bytes)
+    assert part._debounce == 1
+
+
+def test_a_port_in_use_is_told_with_the_remedy(photos: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(WorkbenchError, match=rf"Port {port} .* --port {port + 1}"):
+            serve(photos, port=port)
+
+
+def test_an_unknown_recipe_is_told_before_anything_is_served(photos: Path) -> None:
+    with pytest.raises(GraphFormatError, match="simclr"):
+        serve(photos, "simclrr")
+
+
+def test_it_is_served_on_this_machine_only_and_asks_for_nothing_else(photos: Path) -> None:
+    port = free_port()
+    code = f"from workbench.ui.web import serve; serve({str(photos)!r}, port={port})"
+    server = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        url = f"http://{HOST}:{port}"
+        await_server(f"{url}/favicon.ico", lambda: server.poll() is None)
+        with urlopen(url) as answer:
+            page = answer.read().decode()
+        assert "<title>DALI Workbench</title>" in page
+        addresses = [part.split('"')[0] for part in page.split('src="')[1:]]
+        assert addresses
+        assert not [address for address in addresses if "//" in address]
+        listening = Path("/proc/net/tcp").read_text().splitlines()
+        assert [line.split()[1] for line in listening if f":{port:04X} 00000000" in line] == [
+            f"0100007F:{port:04X}"
+        ]
+    finally:
+        server.send_signal(signal.SIGINT)
+        printed, _ = server.communicate(timeout=30)
+    assert f"DALI Workbench: {url}" in printed
+    assert "Traceback" not in printed

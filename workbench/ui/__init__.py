@@ -1,0 +1,1 @@
+"""One view-model without a toolkit, one table of components, two thin hosts."""

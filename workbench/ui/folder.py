@@ -1,0 +1,123 @@
+"""The data folder as the data panel shows it: counted and checked in the background."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+from workbench.errors import CancelledError, DataError
+from workbench.health import FolderFacts, check_folder, image_files, scan_folder
+from workbench.health.scan import SAMPLE
+from workbench.ui.views import DataView
+
+
+class Folder:
+    """One data folder. ``changed`` is called, with the lock held, after every change."""
+
+    def __init__(
+        self,
+        data: str,
+        lock: threading.RLock,
+        changed: Callable[[str | None], None],
+    ) -> None:
+        """``changed`` hears what to tell the user: a text, or None for nothing new."""
+        self.data = os.path.expanduser(data)
+        self._lock = lock
+        self._changed = changed
+        self._closed = False
+        self._checking = False
+        self.view: DataView = {
+            "root": data,
+            "error": "",
+            "count": 0,
+            "classes": [],
+            "megabytes": 0.0,
+            "formats": {},
+            "sizes": "",
+            "checked": False,
+            "unreadable": [],
+        }
+        try:
+            if next(image_files(self.data), None) is None:
+                scan_folder(self.data)  # to say what is missing
+        except DataError as error:
+            self.view["error"] = str(error)
+
+    @property
+    def error(self) -> str:
+        """Why the folder cannot be used, or empty."""
+        return self.view["error"]
+
+    @property
+    def chip(self) -> str:
+        """``photos/ · 120 images``."""
+        name = os.path.basename(os.path.abspath(self.data)) + "/"
+        count = self.view["count"]
+        return f"{name} · {count:,} image{'s' * (count != 1)}" if count else name
+
+    def scan(self) -> None:
+        """Count in the background."""
+        if not self.error:
+            threading.Thread(target=self._scan, name="workbench-scan", daemon=True).start()
+
+    def check(self) -> None:
+        """Open and decode every file in the background, unless that runs already."""
+        if not self.error and not self._checking:
+            self._checking = True
+            threading.Thread(target=self._check, name="workbench-check", daemon=True).start()
+
+    def close(self) -> None:
+        """Let a check that runs end early; it reports nothing more."""
+        self._closed = True
+
+    def _scan(self) -> None:
+        try:
+            facts = scan_folder(self.data)
+        except DataError as error:
+            self._show(None, error=str(error))
+            return
+        self._show(
+            None,
+            count=facts.count,
+            classes=list(facts.classes),
+            megabytes=facts.megabytes,
+            formats=facts.formats,
+            sizes=_sizes(facts),
+        )
+
+    def _check(self) -> None:
+        total = self.view["count"]
+
+        def progress(done: int) -> None:
+            if done % 100 == 0:
+                self._show(f"Checked {done:,} of {total:,} files.")
+
+        try:
+            bad = check_folder(self.data, progress, lambda: self._closed)
+        except CancelledError:
+            return
+        except DataError as error:
+            self._show(str(error))
+            return
+        finally:
+            self._checking = False
+        self._show(
+            f"Checked {total:,} files.",
+            checked=True,
+            unreadable=[{"file": file.file, "reason": file.reason} for file in bad],
+        )
+
+    def _show(self, message: str | None, **view: object) -> None:
+        with self._lock:
+            if not self._closed:
+                self.view = {**self.view, **view}  # type: ignore[typeddict-item]
+                self._changed(message)
+
+
+def _sizes(facts: FolderFacts) -> str:
+    if facts.smallest is None or facts.largest is None:
+        return ""
+    ends = list(dict.fromkeys([facts.smallest, facts.largest]))
+    about = "about " if facts.count > SAMPLE else ""
+    return about + " … ".join(f"{width}×{height}" for width, height in ends)

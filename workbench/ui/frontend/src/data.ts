@@ -1,0 +1,127 @@
+// The folder: counts, sizes, formats, unreadable files.
+
+import type { DataView as Folder } from "./views";
+import { component } from "./lib/component";
+import { attr, focused, h, show, text } from "./lib/dom";
+import { icon } from "./lib/icons";
+import { thousands } from "./lib/number";
+import css from "./styles/data.css";
+
+const CLASSES_SHOWN = 24;
+
+export default component("data", css, (root, link) => {
+  root.classList.add("wb-panel");
+  const path = h("input", {
+    class: "wb-val",
+    type: "text",
+    spellcheck: "false",
+    placeholder: "folder of images",
+    "aria-label": "Folder of images",
+    "data-wb": "folder",
+  });
+  const open = (event: Event): void => {
+    event.preventDefault();
+    if (path.value.trim()) link.ask("open", { path: path.value.trim() });
+    else path.focus();
+  };
+  const check = h(
+    "button",
+    { class: "wb-quiet", type: "button", "data-wb": "check", onclick: () => link.ask("check", {}) },
+    "Check files",
+  );
+  const error = h("p", { class: "wb-fault", role: "alert", "data-wb": "error" });
+  const facts = h("dl", { class: "wb-facts", "data-wb": "facts" });
+  const classes = h("ul", { class: "wb-classes", "aria-label": "Classes", "data-wb": "classes" });
+  const classesHead = h("h3");
+  const verdict = h("p", { class: "wb-checked", role: "status", "data-wb": "checked" });
+  const table = h("table", { class: "wb-files", "data-wb": "unreadable" });
+  root.append(
+    h(
+      "div",
+      { class: "wb-controls" },
+      h(
+        "form",
+        { class: "wb-data-open", onsubmit: open },
+        path,
+        h("button", { class: "wb-btn", type: "submit", "data-wb": "open" }, "Open"),
+      ),
+      h("span", { class: "wb-grow" }),
+      verdict,
+      check,
+    ),
+    error,
+    h("div", { class: "wb-data-body" }, facts, classesHead, classes, table),
+  );
+
+  link.watch(["summary"], () => {
+    const folder = link.get("summary", {});
+    if (focused(path) !== path || !path.value) path.value = folder.root ?? "";
+    root.dataset["count"] = String(folder.count ?? 0);
+    show(error, !!folder.error);
+    error.replaceChildren(icon("warn", 14), folder.error ?? "");
+    attr(path, "aria-invalid", folder.error ? "true" : null);
+    check.disabled = !folder.count;
+    facts.replaceChildren(...factsOf(folder));
+    drawClasses(folder.classes ?? []);
+    drawFiles(folder);
+  });
+
+  function drawClasses(names: string[]): void {
+    const more = names.length - CLASSES_SHOWN;
+    text(classesHead, names.length ? `${names.length} ${names.length === 1 ? "class" : "classes"}` : "");
+    classes.replaceChildren(
+      ...names.slice(0, CLASSES_SHOWN).map((name) => h("li", { class: "wb-chip" }, name)),
+      ...(more > 0 ? [h("li", { class: "wb-muted" }, `and ${more} more`)] : []),
+    );
+  }
+
+  function drawFiles({ checked, unreadable = [], count = 0 }: Partial<Folder>): void {
+    attr(verdict, "data-bad", unreadable.length ? "true" : null);
+    verdict.replaceChildren(
+      ...(checked
+        ? [icon(unreadable.length ? "warn" : "check", 14), verdictOf(unreadable.length, count)]
+        : []),
+    );
+    show(table, unreadable.length > 0);
+    table.replaceChildren(
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col" }, "Unreadable file"),
+          h("th", { scope: "col" }, "Reason"),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        ...unreadable.map(({ file, reason }) =>
+          h("tr", {}, h("td", {}, file), h("td", {}, reason)),
+        ),
+      ),
+    );
+  }
+});
+
+function verdictOf(bad: number, count: number): string {
+  if (!bad) return `all ${thousands(count)} files can be read`;
+  return bad === 1 ? "1 file cannot be read" : `${thousands(bad)} files cannot be read`;
+}
+
+function factsOf(folder: Partial<Folder>): HTMLElement[] {
+  const formats = Object.entries(folder.formats ?? {})
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, count]) => `${name} ${thousands(count)}`)
+    .join(", ");
+  const facts: [string, string][] = [
+    ["images", folder.count === undefined ? "" : thousands(folder.count)],
+    ["size", folder.megabytes ? `${thousands(folder.megabytes)} MB` : ""],
+    ["pixels", folder.sizes ?? ""],
+    ["formats", formats],
+  ];
+  return facts
+    .filter(([, value]) => value)
+    .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)));
+}

@@ -1,0 +1,34 @@
+// Text out of the page: as a download, and to the clipboard.
+
+import { h } from "./dom";
+
+export function download(name: string, content: string, mime = "text/plain"): void {
+  const url = URL.createObjectURL(new Blob([content], { type: mime }));
+  const link = h("a", { href: url, download: name.split("/").pop() ?? name, hidden: true });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  URL.revokeObjectURL(url);
+}
+
+/** Whether it worked; a page that is not served over https or from localhost has no clipboard. */
+export async function copyText(content: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(content);
+    return true;
+  } catch {
+    return copyBySelection(content);
+  }
+}
+
+function copyBySelection(content: string): boolean {
+  const area = h("textarea", { "aria-hidden": "true" });
+  area.value = content;
+  area.style.position = "fixed";
+  area.style.opacity = "0";
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}

@@ -1,0 +1,69 @@
+"""Undo and redo: a list of graphs, in which the steps of one drag are one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from workbench.graph.model import Graph
+
+LIMIT = 1000
+"""Steps kept. Graphs share what did not change, so a step costs about a kilobyte."""
+BURST = 1.0
+"""Seconds within which changes of one setting count as one step."""
+
+
+class History:
+    """The present graph, those before it and those undone."""
+
+    def __init__(self, graph: Graph, clock: Callable[[], float] = time.monotonic) -> None:
+        self.now = graph
+        self._before: list[Graph] = []
+        self._undone: list[Graph] = []
+        self._group = ""
+        self._clock = clock
+        self._burst = ("", 0.0, 0)
+
+    def push(self, graph: Graph, group: str = "") -> None:
+        """Make ``graph`` the present one. Pushes in a row that share a group are one step."""
+        if graph == self.now:
+            return
+        if not group or group != self._group:
+            self._before.append(self.now)
+            del self._before[:-LIMIT]
+        self._group = group
+        self._undone.clear()
+        self.now = graph
+
+    def burst(self, name: str) -> str:
+        """A group for changes of ``name`` that follow each other within a second."""
+        last, when, number = self._burst
+        now = self._clock()
+        if name != last or now - when > BURST:
+            number += 1
+        self._burst = (name, now, number)
+        return f"{name} {number}"
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self._before)
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(self._undone)
+
+    def undo(self) -> bool:
+        """Back by one step; whether there was one."""
+        return self._step(self._before, self._undone)
+
+    def redo(self) -> bool:
+        """Forward by one undone step; whether there was one."""
+        return self._step(self._undone, self._before)
+
+    def _step(self, source: list[Graph], target: list[Graph]) -> bool:
+        if not source:
+            return False
+        target.append(self.now)
+        self.now = source.pop()
+        self._group = ""
+        return True

@@ -1,0 +1,261 @@
+"""The workbench as a widget: in JupyterLab, and wherever anywidget runs."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import ipywidgets
+import traitlets
+from IPython.display import HTML, DisplayHandle, display
+
+from workbench.graph.model import Graph
+from workbench.ui.components import COMPONENTS, TABS, Component, Field
+from workbench.ui.model import ViewModel
+from workbench.ui.modules import module_path
+from workbench.ui.sources import GraphSource
+from workbench.ui.still import still_html
+
+INSPECTOR = {"width": "33%", "min_width": "270px", "max_width": "300px", "flex": "0 0 auto"}
+FIRST_PICTURE = 5.0
+"""Seconds that showing the widget waits for the first picture, to save it in the notebook."""
+STILL_AFTER = 2.0
+"""Seconds without a change after which the saved picture is replaced."""
+
+_TRAITS: dict[type, Any] = {
+    str: traitlets.Unicode,
+    bool: traitlets.Bool,
+    int: traitlets.Int,
+    float: traitlets.Float,
+    list: traitlets.List,
+    dict: traitlets.Dict,
+    bytes: traitlets.Bytes,
+}
+
+
+class _Part(anywidget.AnyWidget):
+    """One component. Its traits are the fields of the table; observe and link them as any other.
+
+    What the browser sends is taken under the view-model's lock: while a cell runs, Lab delivers it
+    on a second thread.
+    """
+
+    _component: str
+    _model: ViewModel | None = None
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        if self._model is None:
+            super().set_state(sync_data)
+            return
+        with self._model.lock:
+            super().set_state(sync_data)
+
+    def open(self) -> None:
+        super().open()
+        self._let_browser_choose()
+
+    def _send(self, msg: Any, buffers: Any = None) -> None:
+        super()._send(msg, buffers)
+        self._let_browser_choose()
+
+    def _let_browser_choose(self) -> None:
+        """Let the browser say on which of the kernel's threads its messages are taken.
+
+        ipykernel 7 otherwise takes them where this widget last spoke from. If that is the main
+        thread, they wait for the cell that runs there; Lab itself names a thread that is free.
+        """
+        comm: Any = self.comm
+        if comm is not None:
+            vars(comm).pop("_reply_subshell_id", None)
+
+
+def _part_class(component: Component) -> type[_Part]:
+    """The widget class of a component, made from its row of the table."""
+    fields = [
+        *component.fields,
+        Field("outbox", "both", [], "Edits that the browser asks for."),
+        Field("ack", "show", 0, "The last of them that was carried out."),
+    ]
+    traits = {field.name: _trait(field) for field in fields}
+    members = {"__doc__": component.doc, "_esm": module_path(component), **traits}
+    return type(component.name.capitalize(), (_Part,), {**members, "_component": component.name})
+
+
+def _trait(field: Field) -> Any:
+    default = field.default
+    if field.choices:
+        trait = traitlets.Enum(field.choices, default, help=field.doc)
+    else:
+        trait = _TRAITS[type(default)](default, help=field.doc)
+    return trait.tag(sync=True)
+
+
+PARTS = {component.name: _part_class(component) for component in COMPONENTS}
+"""Widget class of each component."""
+
+_open: weakref.WeakSet[Workbench] = weakref.WeakSet()
+
+
+class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """A folder of images and a graph, to compose, see, measure and ship.
+
+    Parameters
+    ----------
+    data:
+        A folder of images, flat or with one folder for each class.
+    graph:
+        A ``Graph``, the name of a recipe, a path to a graph file or its parsed JSON.
+
+    ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``bar`` and ``tabs`` are
+    widgets of their own that can be laid out anew, linked and observed: ``wb.code.source`` is the
+    exported script. ``graph`` may be set from a cell; undo leads back.
+
+    Raises GraphFormatError for a graph that cannot be read.
+    """
+
+    def __init__(self, data: str | Path = ".", graph: GraphSource = None) -> None:
+        for other in list(_open):
+            other._model.rest()  # one worker at a time: a cell that is run again leaves no other
+        self._parts: dict[str, _Part] = {name: part() for name, part in PARTS.items()}
+        self._pictured = threading.Event()
+        self._still: DisplayHandle | None = None
+        self._still_timer = threading.Timer(STILL_AFTER, self._update_still)
+        self._model: ViewModel = ViewModel(data, graph, self._publish)
+        for component in COMPONENTS:
+            part = self._parts[component.name]
+            part._model = self._model
+            part.observe(partial(self._on_outbox, component.name), "outbox")
+            for field in component.fields:
+                if field.direction == "both":
+                    part.observe(partial(self._on_field, component.name), field.name)
+        super().__init__(self._arranged())
+        self._layout_self()
+        _open.add(self)
+
+    # What stands where
+
+    def _arranged(self) -> list[ipywidgets.Widget]:
+        for part in self._parts.values():
+            part.layout = ipywidgets.Layout(width="100%", margin="0", overflow="visible")
+        for name, value in INSPECTOR.items():
+            setattr(self.inspector.layout, name, value)
+        self.canvas.layout.flex = "1 1 0%"
+        self.canvas.layout.min_width = "0"
+        middle = ipywidgets.HBox(
+            [self.canvas, self.inspector],
+            layout=ipywidgets.Layout(
+                width="100%", margin="0", overflow="visible", align_items="stretch"
+            ),
+        )
+        self.tabs.observe(self._show_tab, "tab")
+        self._show_tab()
+        return [self.bar, middle, self.tabs, *(self._parts[name] for name in TABS)]
+
+    def _layout_self(self) -> None:
+        self.layout = ipywidgets.Layout(width="100%", margin="0", overflow="visible")
+
+    def _show_tab(self, change: object = None) -> None:
+        for name in TABS:
+            self._parts[name].layout.display = None if name == self.tabs.tab else "none"
+
+    # Between the view-model and the widgets
+
+    def _publish(self, component: str, field: str, value: Any) -> None:
+        setattr(self._parts[component], field, value)
+        if field == "picture" and value:
+            self._on_picture()
+
+    def _on_outbox(self, component: str, change: Any) -> None:
+        self._model.take(component, change["new"])
+
+    def _on_field(self, component: str, change: Any) -> None:
+        self._model.receive(component, change["name"], change["new"])
+
+    # What Python code uses
+
+    @property
+    def bar(self) -> _Part:
+        """Title, device, undo, state, files."""
+        return self._parts["bar"]
+
+    @property
+    def canvas(self) -> _Part:
+        """The nodes."""
+        return self._parts["canvas"]
+
+    @property
+    def inspector(self) -> _Part:
+        """The arguments of the selected node."""
+        return self._parts["inspector"]
+
+    @property
+    def tabs(self) -> _Part:
+        """Which lower panel is open."""
+        return self._parts["tabs"]
+
+    @property
+    def preview(self) -> _Part:
+        """A batch, original and augmented."""
+        return self._parts["preview"]
+
+    @property
+    def speed(self) -> _Part:
+        """imgs/s."""
+        return self._parts["speed"]
+
+    @property
+    def code(self) -> _Part:
+        """The exported script, in ``code.source``."""
+        return self._parts["code"]
+
+    @property
+    def data(self) -> _Part:
+        """The data folder."""
+        return self._parts["data"]
+
+    @property
+    def graph(self) -> Graph:
+        """The present graph. Set it to a Graph, a recipe's name or parsed JSON; undo leads back."""
+        return self._model.graph
+
+    @graph.setter
+    def graph(self, source: GraphSource) -> None:
+        self._model.set_graph(source)
+
+    def close(self) -> None:
+        """End the worker process, give its memory back and take the widgets off the page."""
+        if hasattr(self, "_model"):  # ipywidgets closes a half-made widget too
+            self._still_timer.cancel()
+            self._model.close()
+            for part in self._parts.values():
+                part.close()
+        super().close()
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        """Show the widget and, in an output of its own, the last picture for the saved notebook.
+
+        One output with both would not do: JupyterLab prefers the widget even where it is dead.
+        """
+        display(super()._repr_mimebundle_(**kwargs), raw=True)
+        if not self._model.folder.error and self._pictured.wait(FIRST_PICTURE):
+            self._still = display(HTML(self._still_html()), display_id=True)
+
+    def _still_html(self) -> str:
+        preview = self._model.state.preview
+        return "" if preview is None else still_html(preview)
+
+    def _on_picture(self) -> None:
+        self._pictured.set()
+        self._still_timer.cancel()
+        if self._still is not None:
+            self._still_timer = threading.Timer(STILL_AFTER, self._update_still)
+            self._still_timer.daemon = True
+            self._still_timer.start()
+
+    def _update_still(self) -> None:
+        if self._still is not None:
+            self._still.update(HTML(self._still_html()))

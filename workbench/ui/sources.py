@@ -1,0 +1,61 @@
+"""What a caller may give where a graph is wanted, and where files may be written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import GraphFormatError, SaveError
+from workbench.graph.io import graph_from_json, read_graph
+from workbench.graph.model import Graph
+from workbench.graph.recipes import load_recipe
+
+START = "rotate-jitter"
+"""The recipe that stands there when none is named."""
+
+GraphSource = Graph | str | Path | Mapping[str, Any] | None
+
+
+def to_graph(source: GraphSource) -> Graph:
+    """A graph from itself, a recipe's name, a path that ends in ``.json``, or parsed JSON.
+
+    None is the recipe ``rotate-jitter``. Raises GraphFormatError.
+    """
+    match source:
+        case None:
+            return load_recipe(START)
+        case Graph():
+            return source
+        case Path():
+            return read_graph(source)
+        case str():
+            return read_graph(source) if source.endswith(".json") else load_recipe(source)
+        case Mapping():
+            return graph_from_json(source)
+    raise GraphFormatError(
+        f"{type(source).__name__} is no graph. Give a Graph, a recipe's name, a path to a "
+        "graph file (.json) or its parsed JSON."
+    )
+
+
+def writable_path(path: str, suffix: str, confined: bool) -> Path:
+    """Where ``path`` leads: below the working folder, or, ``confined``, right in it.
+
+    ``suffix`` is added where there is none. Confined (the web app), only a plain file name with
+    that suffix will do. Raises SaveError.
+    """
+    path = path.strip()
+    if not path or "\0" in path:
+        raise SaveError("Nothing was written: give a file name.")
+    target = Path(path if Path(path).suffix else path + suffix)
+    if confined and not (
+        re.fullmatch(r"\w[\w. -]*", target.name)
+        and target.name == path.removesuffix(suffix) + suffix
+    ):
+        raise SaveError(
+            f"{path!r} was not written: the web app takes a plain file name that ends in {suffix}, "
+            f"for example {'pipe.py' if suffix == '.py' else 'graph.json'}."
+        )
+    return target.expanduser()

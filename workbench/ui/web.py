@@ -1,0 +1,217 @@
+"""The workbench as a web app: the same components, served by Panel on this machine only."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import panel as pn
+import param
+from panel.custom import AnyWidgetComponent
+
+from workbench.catalog import load_catalog
+from workbench.errors import WorkbenchError
+from workbench.ui.components import COMPONENTS, TABS, Component, Field
+from workbench.ui.model import ViewModel
+from workbench.ui.modules import module_path
+from workbench.ui.sources import GraphSource, to_graph
+
+HOST = "127.0.0.1"
+TITLE = "DALI Workbench"
+INSPECTOR_WIDTH = 300
+
+_PARAMS: dict[type, Any] = {
+    str: param.String,
+    bool: param.Boolean,
+    int: param.Integer,
+    float: param.Number,
+    list: param.List,
+    dict: param.Dict,
+    bytes: param.Bytes,
+}
+
+# Light and dark follow the browser; the page asks for nothing from outside.
+_PAGE = """
+{% extends base %}
+{% block postamble %}
+<style>
+  :root { color-scheme: light dark; --page: #ffffff; }
+  @media (prefers-color-scheme: dark) { :root { --page: #16191f; } }
+  html, body { margin: 0; min-height: 100%; background: var(--page); }
+  main { max-width: 1680px; margin: 0 auto; padding: 14px; }
+</style>
+{% endblock %}
+{% block contents %}
+<main>{{ embed(roots.workbench) }}</main>
+{% endblock %}
+"""
+
+
+def _part_class(component: Component) -> type[AnyWidgetComponent]:
+    """The Panel class of a component, made from its row of the table."""
+    fields = [
+        *component.fields,
+        Field("outbox", "both", [], "Edits that the browser asks for."),
+        Field("ack", "show", 0, "The last of them that was carried out."),
+    ]
+    params = {field.name: _param(field) for field in fields}
+    return type(
+        component.name.capitalize(),
+        (AnyWidgetComponent,),
+        {
+            "__doc__": component.doc,
+            "_esm": module_path(component),
+            "_debounce": 1,  # milliseconds; Panel's own 50 would be felt in a drag
+            **params,
+        },
+    )
+
+
+def _param(field: Field) -> Any:
+    if field.choices:
+        return param.Selector(default=field.default, objects=list(field.choices), doc=field.doc)
+    return _PARAMS[type(field.default)](default=field.default, doc=field.doc)
+
+
+PARTS = {component.name: _part_class(component) for component in COMPONENTS}
+"""Panel class of each component."""
+
+
+class Session:
+    """One page: its view-model and its components."""
+
+    def __init__(self, data: str | Path, graph: GraphSource) -> None:
+        self.parts: dict[str, Any] = {
+            name: part(margin=0, sizing_mode="stretch_width") for name, part in PARTS.items()
+        }
+        self._document = pn.state.curdoc
+        self._lock = threading.Lock()
+        self._waiting: dict[str, dict[str, Any]] = {}
+        self._loaded = False
+        self.model = ViewModel(data, graph, self._publish, confined=True)
+        self._apply()
+        pn.state.onload(self._on_load)
+        for component in COMPONENTS:
+            part = self.parts[component.name]
+            part.param.watch(partial(self._on_outbox, component.name), "outbox")
+            both = [field.name for field in component.fields if field.direction == "both"]
+            if both:
+                part.param.watch(partial(self._on_fields, component.name), both)
+
+    def arranged(self) -> pn.Column:
+        """What stands where."""
+        parts = self.parts
+        parts["tabs"].param.watch(self._show_tab, "tab")
+        self._show_tab()
+        parts["inspector"].param.update(width=INSPECTOR_WIDTH, sizing_mode=None)
+        middle = pn.Row(
+            parts["canvas"],
+            parts["inspector"],
+            margin=0,
+            sizing_mode="stretch_width",
+            styles=_NO_GAP,
+        )
+        return pn.Column(
+            parts["bar"],
+            middle,
+            parts["tabs"],
+            *(parts[name] for name in TABS),
+            margin=0,
+            sizing_mode="stretch_width",
+            styles=_NO_GAP,
+        )
+
+    def _show_tab(self, event: object = None) -> None:
+        for name in TABS:
+            self.parts[name].visible = name == self.parts["tabs"].tab
+
+    def _publish(self, component: str, field: str, value: Any) -> None:
+        """Hand values to the document's own thread: the newest of each field, all in one go."""
+        with self._lock:
+            first = self._loaded and not self._waiting
+            self._waiting.setdefault(component, {})[field] = value
+        if first and self._document is not None:
+            self._document.add_next_tick_callback(self._apply)
+
+    def _on_load(self) -> None:
+        """Changes made while the page fetches its document would be lost: they wait for this."""
+        with self._lock:
+            self._loaded = True
+        self._apply()
+
+    def _apply(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, {}
+        for component, values in waiting.items():
+            self.parts[component].param.update(**values)
+
+    def _on_outbox(self, component: str, event: param.parameterized.Event) -> None:
+        self.model.take(component, event.new)
+
+    def _on_fields(self, component: str, *events: param.parameterized.Event) -> None:
+        for event in events:
+            self.model.receive(component, event.name, event.new)
+
+
+_NO_GAP = {"gap": "0"}
+
+
+def create_app(data: str | Path = ".", graph: GraphSource = None) -> pn.Template:
+    """One page with a view-model of its own, which ends with the session.
+
+    Raises GraphFormatError for a graph that cannot be read.
+    """
+    session = Session(data, graph)
+    pn.state.on_session_destroyed(lambda context: session.model.close())
+    page = pn.Template(_PAGE)
+    page.add_panel("workbench", session.arranged())
+    page.add_variable("app_title", TITLE)
+    return page
+
+
+def serve(
+    data: str | Path = ".", graph: GraphSource = None, port: int = 5006, show: bool = False
+) -> None:
+    """Serve the app on 127.0.0.1 until interrupted, and print its address.
+
+    Each page that is opened has a graph and a worker of its own. Raises WorkbenchError for a port
+    in use, and GraphFormatError.
+    """
+    start_server(data, graph, port, show=show)
+
+
+def start_server(
+    data: str | Path, graph: GraphSource, port: int, *, show: bool = False, threaded: bool = False
+) -> Any:
+    """As ``serve``; ``threaded`` returns Panel's server at once, to be ended by its ``stop``."""
+    source = to_graph(graph)
+    _require_free(port)
+    load_catalog()  # a second that the first visitor need not wait
+    print(f"DALI Workbench: http://{HOST}:{port}", flush=True)
+    return pn.serve(
+        lambda: create_app(data, source),  # Panel takes a partial for an object to show
+        address=HOST,
+        port=port,
+        show=show,
+        title=TITLE,
+        verbose=False,
+        threaded=threaded,
+        unused_session_lifetime_milliseconds=10_000,  # a closed page's worker ends soon after
+        check_unused_sessions_milliseconds=1_000,
+        websocket_origin=[f"{HOST}:{port}", f"localhost:{port}"],
+    )
+
+
+def _require_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise WorkbenchError(
+                f"Port {port} of {HOST} cannot be used: {error.strerror}. "
+                f"Choose another, for example --port {port + 1 if port < 65535 else 5007}."
+            ) from None
