@@ -173,6 +173,7 @@ def _tile(tile: Tile) -> TileEntry:
         "shape": tile.shape,
         "draws": list(tile.draws),
         "error": tile.sample.error,
+        "warning": tile.sample.warning,
         "original": list(tile.original or ()),
         "augmented": [list(box) for box in tile.augmented],
     }

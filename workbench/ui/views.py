@@ -139,6 +139,8 @@ class TileEntry(TypedDict):
     """``angle -7.2``, ``mirror yes``."""
     error: str
     """Why this sample could not be shown; empty where it could."""
+    warning: str
+    """What is odd in its file though DALI decodes it, such as an early end; else empty."""
     original: list[int]
     augmented: list[list[int]]
     """One rectangle for each image output of the graph (two for two views)."""

@@ -102,6 +102,7 @@ export interface TileEntry {
   shape: string;
   draws: string[];
   error: string;
+  warning: string;
   original: number[];
   augmented: number[][];
 }

@@ -55,10 +55,13 @@ export class Tiles {
     attr(el, "data-tip", explain(tile));
     attr(frame, "aria-label", spoken(tile));
     attr(frame, "tabindex", index === this.at ? 0 : -1);
+    attr(el, "data-warning", tile.warning ? "true" : null);
     const said = bad ? ["left out"] : tile.draws;
-    if (caption.dataset["of"] !== said.join()) {
-      caption.dataset["of"] = said.join();
-      caption.replaceChildren(...said.map((draw) => h("span", {}, draw)));
+    const of = [tile.warning, ...said].join();
+    if (caption.dataset["of"] !== of) {
+      caption.dataset["of"] = of;
+      const warning = tile.warning && h("span", { class: "wb-warning" }, `⚠ ${tile.warning}`);
+      caption.replaceChildren(...(warning ? [warning] : []), ...said.map((d) => h("span", {}, d)));
     }
     if (bad) {
       frame.replaceChildren(icon("warn", 16), h("span", {}, tile.file), h("span", {}, tile.error));
@@ -123,12 +126,12 @@ function explain(tile: TileEntry): string {
   const label = tile.label && `label ${tile.label}`;
   const lines = tile.error
     ? [tile.error, "Left out; the others are shown."]
-    : [tile.shape, ...tile.draws];
+    : [tile.warning, tile.shape, ...tile.draws];
   return `${tile.file}\n\n${[label, ...lines].filter(Boolean).join("\n")}`;
 }
 
 function spoken(tile: TileEntry): string {
   const label = tile.label && `label ${tile.label}`;
-  const rest = tile.error ? [`left out: ${tile.error}`] : [tile.shape, ...tile.draws];
+  const rest = tile.error ? [`left out: ${tile.error}`] : [tile.warning, tile.shape, ...tile.draws];
   return [tile.file, label, ...rest].filter(Boolean).join(", ");
 }
