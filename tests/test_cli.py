@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import shutil
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from PIL import Image
 
-from workbench.cli import main
+from workbench import __version__
+from workbench.bench import Measurement
+from workbench.cli import MAX_SEED, main
+from workbench.engine.machine import describe_machine
 from workbench.graph import load_recipes
 
 
@@ -73,6 +79,62 @@ def test_preview_names_what_it_left_out(photos: Path, tmp_path: Path) -> None:
     assert "left out: astronaut/astronaut_00.jpg: text, not an image" in result.output
 
 
+def test_a_batch_of_bad_files_is_no_sheet(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.jpg").write_text("no picture")
+    sheet = tmp_path / "sheet.png"
+    result = run("preview", "imagenet-eval", "--data", tmp_path / "data", "-o", sheet)
+    assert result.exit_code == 1
+    assert "text, not an image" in result.output
+    assert "No file of batch 0 can be shown" in result.output
+    assert not sheet.exists()
+
+
+def test_the_largest_seed_is_the_graphs(photos: Path, tmp_path: Path) -> None:
+    options = ["--data", photos, "-o", tmp_path / "sheet.png", "--tiles", 1, "--seed", MAX_SEED]
+    assert run("preview", "imagenet-eval", *options).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["preview", "bench"])
+def test_mixed_without_a_gpu_says_why(
+    command: str, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = replace(describe_machine(), gpu="", no_gpu="the driver is asleep")
+    monkeypatch.setattr("workbench.engine.machine.describe_machine", lambda: machine)
+    monkeypatch.setattr("workbench.bench.measure.describe_machine", lambda: machine)
+    output = ["-o", tmp_path / "sheet.png"] if command == "preview" else []
+    result = run(command, "imagenet-eval", "--data", photos, "--device", "mixed", *output)
+    assert result.exit_code == 1
+    assert "the driver is asleep" in result.output
+
+
+def test_unsteady_rounds_are_marked(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Measurement("cpu", "pipeline", 4, 2, 2, (100.0, 100.0, 150.0))
+    monkeypatch.setattr("workbench.bench.Bench._measure", lambda *_: row)
+    result = run("bench", "imagenet-eval", "--data", photos, "--device", "cpu")
+    assert "unstable: the rounds differ by more than 10 %" in result.output
+
+
+def test_version_of_a_copy_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    result = run("--version")
+    assert (result.exit_code, result.output) == (0, f"workbench, version {__version__}\n")
+
+
+@pytest.mark.parametrize(("ended", "code"), [(0, 0), (1, 1), (3, 1), (-9, 1)])
+def test_lab_ends_as_jupyterlab_does(
+    ended: int, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "01_quickstart.ipynb").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(subprocess, "call", lambda _: ended)
+    assert run("lab", "--no-browser").exit_code == code
+
+
 def test_bench_records_what_it_measured(photos: Path, tmp_path: Path) -> None:
     record = tmp_path / "speed.json"
     options = ["--data", photos, "--batch-size", 8, "--threads", 2, "--json", record]
@@ -109,10 +171,19 @@ def test_export_writes_the_script_of_a_graph_file(tmp_path: Path) -> None:
     [
         (
             ["preview", "rotate-jiter", "--data", ".", "-o", "s.png"],
-            1,
+            2,
             "Did you mean rotate-jitter?",
         ),
-        (["preview", "simclr", "--data", "/nowhere", "-o", "s.png"], 1, "no folder /nowhere"),
+        (["export", "rotate-jiter", "-o", "p.py"], 2, "Did you mean rotate-jitter?"),
+        (["preview", "simclr", "--data", "/nowhere", "-o", "s.png"], 2, "no folder /nowhere"),
+        (["bench", "simclr", "--data", "/nowhere"], 2, "no folder /nowhere"),
+        (["app", "--data", "/nowhere"], 2, "no folder /nowhere"),
+        (["preview", "simclr", "--data", ".", "-o", "s.png"], 1, "is empty"),
+        (["preview", "simclr", "--data", ".", "-o", "s.png", "--seed", "2147473648"], 2, "seed"),
+        (["preview", "simclr", "--data", ".", "-o", "s.png", "--batch", "1000001"], 2, "batch"),
+        (["preview", "simclr", "--data", ".", "-o", "-"], 2, "Name the file"),
+        (["export", "simclr", "-o", "-"], 2, "Name the file"),
+        (["bench", "simclr", "--data", ".", "--json", "-"], 2, "Name the file"),
         (["preview", "simclr", "--data", ".", "-o", "s.gif"], 2, ".png"),
         (["preview", "simclr", "--data", ".", "-o", "s.png", "--tiles", "99"], 2, "99"),
         (["preview", "nowhere.json", "--data", ".", "-o", "s.png"], 1, "cannot be read"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +34,62 @@ def test_text_and_bytes_arrive(tmp_path: Path) -> None:
     assert target.read_bytes() == "é\n".encode()
     assert write_bytes(target, b"\x00\xff").read_bytes() == b"\x00\xff"
     assert list(tmp_path.iterdir()) == [target]
-    assert target.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_new_file_has_the_mode_that_the_umask_gives(
+    umask: int, mode: int, tmp_path: Path
+) -> None:
+    before = os.umask(umask)
+    try:
+        target = write_text(tmp_path / "new", "text")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    target = tmp_path / "run.py"
+    target.write_text("old")
+    target.chmod(0o750)
+    write_text(target, "new")
+    assert (target.read_text(), stat.S_IMODE(target.stat().st_mode)) == ("new", 0o750)
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_and_its_target_is_written(exists: bool, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    if exists:
+        (tmp_path / "far" / "graph.json").write_text("old")
+    (tmp_path / "middle").symlink_to(tmp_path / "far" / "graph.json")
+    (tmp_path / "link").symlink_to("middle")
+    assert write_text(tmp_path / "link", "new") == tmp_path / "link"
+    assert (tmp_path / "link").readlink() == Path("middle")
+    assert (tmp_path / "far" / "graph.json").read_text() == "new"
+    assert len(list(tmp_path.rglob("*"))) == 4
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(SaveError, match="was not written"):
+        write_text(tmp_path / "a", "text")
+    assert (tmp_path / "a").is_symlink()
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe, heard = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "text")
+    reader.join()
+    assert heard == ["text"]
+    assert pipe.is_fifo()
+
+
+def test_a_name_as_long_as_can_be(tmp_path: Path) -> None:
+    assert write_text(tmp_path / ("x" * 255), "text").read_text() == "text"
 
 
 def test_relative_and_home_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

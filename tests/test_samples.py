@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import socket
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -133,11 +137,69 @@ def test_a_full_disk_leaves_nothing(
 
 
 def test_a_run_that_was_killed_is_taken_up(tmp_path: Path, photos: Path) -> None:
-    half = tmp_path / samples.UNFINISHED / "cat"
+    half = tmp_path / f"{samples.UNFINISHED}x" / "cat"
     half.mkdir(parents=True)
     (half / "cat_01.jpg").write_text("half")
-    write_samples(tmp_path)
-    assert digests(tmp_path) == digests(photos)
+    os.utime(half.parent, (0, 0))
+    write_samples(str(tmp_path / "photos"))
+    assert not half.parent.exists()
+    assert digests(tmp_path / "photos") == digests(photos)
+
+
+def test_two_runs_at_once_give_one_result(tmp_path: Path, photos: Path) -> None:
+    folder = tmp_path / "photos"
+    code = f"from workbench import write_samples; print(write_samples({str(folder)!r}))"
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert [run.communicate()[0] for run in runs] == [f"{len(digests(photos))}\n"] * 2
+    assert digests(folder) == digests(photos)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_run_that_comes_second_leaves_the_others_photos(
+    fails: bool, tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "photos"
+    save, first = Image.Image.save, True
+
+    def finish_first(picture: Image.Image, path: Path, **options: object) -> None:
+        nonlocal first
+        if first:
+            first = False
+            shutil.copytree(photos, folder, dirs_exist_ok=True)
+        if fails:
+            raise OSError(28, "No space left on device")
+        save(picture, path, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Image.Image, "save", finish_first)
+    if fails:
+        with pytest.raises(SaveError):
+            write_samples(folder)
+    else:
+        assert write_samples(folder) == len(digests(photos))
+    assert digests(folder) == digests(photos)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_folder_whose_parent_may_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = []
+    make = tempfile.mkdtemp
+
+    def note(prefix: str, dir: Path) -> str:
+        places.append(dir)
+        return make(prefix=prefix, dir=dir)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", note)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    (tmp_path / "photos").mkdir()
+    assert write_samples(tmp_path / "photos") >= 96
+    assert places == [tmp_path / "photos"]
+    assert not list((tmp_path / "photos").glob(".*"))
 
 
 def test_a_wheel_without_its_photographs_is_named(

@@ -1,6 +1,7 @@
 """The workbench from a shell: the same functions as in the notebook and the web app.
 
-Exit codes: 0 done, 1 the work failed (the message says why), 2 bad arguments.
+Exit codes: 0 done, 1 the work failed (the message says why), 2 bad arguments: what can be told
+before any work, such as an unknown recipe or a missing data folder.
 """
 
 from __future__ import annotations
@@ -16,17 +17,21 @@ from typing import ParamSpec, TypeVar, cast
 
 import click
 
-from workbench.errors import WorkbenchError
+from workbench import __version__
+from workbench.errors import DataError, GraphFormatError, WorkbenchError
 from workbench.graph.model import DecodeDevice, Graph
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 TARGETS = ("script",)
+MAX_SEED = 2**31 - 10_000 - 1
+"""The largest that a graph may have: its operators' own are added to it."""
+MAX_BATCH = 1_000_000
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="dali-workbench")
+@click.version_option(__version__, prog_name="workbench")
 def main() -> None:
     """Compose, see, measure and ship NVIDIA DALI image augmentation pipelines.
 
@@ -53,11 +58,50 @@ def _graph(source: str) -> Graph:
 
     if source.endswith(".json") or Path(source).is_file():
         return read_graph(source)
-    return load_recipe(source)
+    try:
+        return load_recipe(source)
+    except GraphFormatError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _folder(_: click.Context, __: click.Parameter, value: str) -> str:
+    from workbench.engine.folder import require_folder
+
+    try:
+        require_folder(value)
+    except DataError as error:
+        raise click.BadParameter(str(error)) from None
+    return value
+
+
+def _file(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value == "-":
+        raise click.BadParameter("it goes to a file, not to standard output. Name the file.")
+    return value
+
+
+def _require_gpu(graph: Graph) -> None:
+    """Raise WorkbenchError where a graph needs a GPU and there is none."""
+    from workbench.catalog import load_catalog
+    from workbench.engine.machine import describe_machine
+    from workbench.graph.devices import infer_devices
+
+    missing = describe_machine().no_gpu
+    if not missing:
+        return
+    if graph.settings.device == "mixed":
+        raise WorkbenchError(f"Mixed decoding needs a GPU: {missing}. Give --device cpu.")
+    for node, device in infer_devices(graph, load_catalog()).items():
+        if device != "cpu":
+            raise WorkbenchError(f"{node} needs a GPU: {missing}.")
 
 
 _DATA = click.option(
-    "--data", required=True, metavar="DIR", help="Folder of images, or of class folders."
+    "--data",
+    required=True,
+    metavar="DIR",
+    callback=_folder,
+    help="Folder of images, or of class folders.",
 )
 _SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 
@@ -106,9 +150,18 @@ def recipes() -> None:
 @main.command()
 @_SOURCE
 @_DATA
-@click.option("-o", "--output", required=True, metavar="SHEET.png", help="PNG or JPEG to write.")
-@click.option("--batch", type=click.IntRange(0), default=0, show_default=True, help="From 0.")
-@click.option("--seed", type=click.IntRange(0), help="Instead of the graph's.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="SHEET.png",
+    callback=_file,
+    help="PNG or JPEG to write.",
+)
+@click.option(
+    "--batch", type=click.IntRange(0, MAX_BATCH), default=0, show_default=True, help="From 0."
+)
+@click.option("--seed", type=click.IntRange(0, MAX_SEED), help="Instead of the graph's.")
 @click.option("--tiles", type=click.IntRange(1, 64), default=16, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
 @_reports
@@ -131,15 +184,18 @@ def preview(
         raise click.BadParameter(f"{output} ends in neither .png nor .jpg.", param_hint="-o")
     chosen = {"seed": seed, "device": device}
     edited = set_setting(_graph(graph), **{k: v for k, v in chosen.items() if v is not None})
+    _require_gpu(edited)
     request = PreviewRequest(edited, data, batch, tiles, lossless=mime == "image/png")
     with Engine() as engine:
         shown = preview_batch(engine, request)
-    write_bytes(output, shown.image)
     for tile in shown.tiles:
         if tile.sample.error:
             click.echo(f"left out: {tile.sample.file}: {tile.sample.error}", err=True)
         elif tile.sample.warning:
             click.echo(f"warning: {tile.sample.file}: {tile.sample.warning}", err=True)
+    if all(tile.sample.error for tile in shown.tiles):
+        raise WorkbenchError(f"No file of batch {batch} can be shown: {output} was not written.")
+    write_bytes(output, shown.image)
     note = f", {shown.note}" if shown.note else ""
     click.echo(f"{output}: {len(shown.tiles)} samples of batch {batch}{note}")
 
@@ -147,7 +203,7 @@ def preview(
 @main.command()
 @_SOURCE
 @_DATA
-@click.option("--json", "record", metavar="FILE", help="Also write the record.")
+@click.option("--json", "record", metavar="FILE", callback=_file, help="Also write the record.")
 @click.option("--device", type=click.Choice(["cpu", "mixed", "both"]), default="both")
 @click.option("--batch-size", type=click.IntRange(1), help="Instead of the graph's.")
 @click.option("--threads", type=click.IntRange(1), help="Instead of the graph's.")
@@ -191,6 +247,8 @@ def bench(
             click.echo(
                 f"{row.device:6}{row.median:,.0f} imgs/s ({low:,.0f} to {high:,.0f}; {settings})"
             )
+        if row.unstable:
+            click.echo("      unstable: the rounds differ by more than 10 %")
     if record:
         write_text(record, json.dumps(report.to_json(), indent=2) + "\n")
     if all(row.median is None for row in report.measurements):
@@ -200,7 +258,9 @@ def bench(
 @main.command()
 @_SOURCE
 @click.option("--target", type=click.Choice(TARGETS), default="script", show_default=True)
-@click.option("-o", "--output", required=True, metavar="pipe.py", help="File to write.")
+@click.option(
+    "-o", "--output", required=True, metavar="pipe.py", callback=_file, help="File to write."
+)
 @_reports
 def export(graph: str, target: str, output: str) -> None:
     """Write the graph as code that runs without the workbench.
@@ -247,7 +307,7 @@ def lab(port: int, no_browser: bool) -> None:
     command = [sys.executable, "-m", "jupyter", "lab", str(notebook), f"--port={port}"]
     command += ["--ip=127.0.0.1", "--ServerApp.port_retries=0"]
     command += ["--no-browser"] * no_browser + ["--allow-root"] * (os.geteuid() == 0)
-    raise SystemExit(min(1, subprocess.call(command)))
+    raise SystemExit(1 if subprocess.call(command) else 0)  # a signal is a negative code
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from pathlib import Path
 
 from workbench.errors import SaveError
@@ -21,23 +22,42 @@ def write_text(path: str | Path, text: str) -> Path:
 def write_bytes(path: str | Path, data: bytes) -> Path:
     """Write to a temporary file beside the target, then rename.
 
-    Returns the absolute path. Raises SaveError (full disk, no such folder, no permission); what
-    stood there before is then untouched.
+    A symbolic link stays and what it points to is written; a file keeps its mode; a pipe or a
+    device (``/dev/stdout``) is written to as it is. Returns the absolute path. Raises SaveError
+    (full disk, no such folder, no permission); what stood there before is then untouched.
     """
     target = Path(path).expanduser().absolute()
-    temporary = None
     try:
-        with tempfile.NamedTemporaryFile(
-            dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as file:
-            temporary = file.name
+        mode = _mode(target)
+        if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            target.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(target)), mode, data)
+    except OSError as error:
+        raise SaveError(f"{target} was not written: {error.strerror or error}.") from None
+    return target
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _replace(target: Path, mode: int | None, data: bytes) -> None:
+    # Not named after the target, whose name may be as long as a name can be.
+    temporary = target.with_name(f".workbench-{secrets.token_hex(8)}")
+    # 0o666 less the umask, which only the kernel can apply without a race between threads.
+    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    try:
+        with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
+        if mode is not None:
+            os.chmod(temporary, stat.S_IMODE(mode))
         os.replace(temporary, target)
-    except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        raise SaveError(f"{target} was not written: {error.strerror or error}.") from None
-    return target
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -8,9 +8,14 @@ Nothing depends on the clock or on chance, so a second run writes the same bytes
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import shutil
+import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -33,7 +38,9 @@ QUALITY = 90
 RATIOS = (3 / 2, 2 / 3, 4 / 3, 3 / 4, 1.0, 16 / 9, 4 / 5, 3 / 2, 2 / 3, 4 / 3)
 """Width over height, one for each cut: the shapes that cameras and phones give."""
 
-UNFINISHED = ".unfinished"
+UNFINISHED = ".unfinished-"
+ABANDONED = 3600.0
+"""Seconds after which an unfinished folder is one of a run that was killed; a run takes 5."""
 EXIF_ORIENTATION = 0x0112  # Exif 2.32, table 4: tag "Orientation"
 TURNED_LEFT = 6  # show the stored pixels turned 90 degrees clockwise
 
@@ -82,16 +89,18 @@ PHOTOS: dict[str, Photo] = {
 Save = Callable[[Path], None]
 
 
-def write_samples(folder: Path, formats: bool = False) -> int:
+def write_samples(folder: str | Path, formats: bool = False) -> int:
     """Fill ``folder`` with class folders of JPEGs and return how many pictures it then holds.
 
     Sides are 300 to 1200 pixels, three channels. With ``formats`` a further folder ``formats``
     holds one each of PNG, WebP, TIFF, BMP, PPM, JPEG 2000, grayscale, CMYK and Exif-rotated JPEG.
 
     What is there already stays as it is: class folders that are missing are added, each all at
-    once. Raises :class:`DataError` where the folder holds anything else (nothing is written then)
-    and :class:`SaveError` where it cannot be written (no half-written class is left).
+    once; those that another run finishes in the meantime are taken as they are. Raises
+    :class:`DataError` where the folder holds anything else (nothing is written then) and
+    :class:`SaveError` where it cannot be written (no half-written class is left).
     """
+    folder = Path(folder)
     wanted = {name: _class_files(name) for name in PHOTOS}
     if formats:
         wanted["formats"] = _format_files()
@@ -138,7 +147,7 @@ def _present(folder: Path) -> set[str]:
             if folder.exists():
                 raise DataError(f"{folder} is a file. Name a folder for the sample photos.")
             return set()
-        entries = sorted(path for path in folder.iterdir() if path.name != UNFINISHED)
+        entries = sorted(path for path in folder.iterdir() if not path.name.startswith(UNFINISHED))
         for entry in entries:
             held = {path.name for path in entry.iterdir()} if entry.is_dir() else set()
             if held != set(ours.get(entry.name, ())) or not held:
@@ -152,18 +161,24 @@ def _present(folder: Path) -> set[str]:
 
 
 def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
-    """Write every class beside its place first, so that a full disk leaves no half of one."""
-    unfinished = folder / UNFINISHED
+    """Write every class elsewhere first, so that a full disk leaves no half of one.
+
+    Other runs may do the same at once: this one removes only what it made.
+    """
     new = not folder.exists()
+    staging = None
     done = False
     try:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        place = _staging_place(folder)
+        _remove_abandoned(place)
+        staging = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=place))
         for name, files in classes.items():
-            (unfinished / name).mkdir(parents=True)
+            (staging / name).mkdir()
             for file, save in files.items():
-                save(unfinished / name / file)
+                save(staging / name / file)
         for name in classes:
-            (unfinished / name).rename(folder / name)
+            _move(staging / name, folder / name)
         done = True
     except OSError as error:
         raise SaveError(
@@ -171,7 +186,34 @@ def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
             "Nothing was left half-written. Free some space or name another folder."
         ) from error
     finally:
-        shutil.rmtree(folder if new and not done else unfinished, ignore_errors=True)
+        if staging is not None:
+            shutil.rmtree(staging, ignore_errors=True)
+        if new and not done:
+            with suppress(OSError):  # another run's photos are in it, or it was never made
+                folder.rmdir()
+
+
+def _staging_place(folder: Path) -> Path:
+    """Beside the folder, where no reader takes it for a class; inside it where that cannot be."""
+    real = folder.resolve()
+    beside = not real.is_mount() and os.access(real.parent, os.W_OK | os.X_OK)
+    return real.parent if beside else real
+
+
+def _remove_abandoned(place: Path) -> None:
+    for folder in place.glob(f"{UNFINISHED}*"):
+        with suppress(FileNotFoundError):
+            if time.time() - folder.stat().st_mtime > ABANDONED:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename a class folder, unless another run has put the same one there."""
+    try:
+        source.rename(target)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
 
 
 def _class_files(name: str) -> dict[str, Save]:

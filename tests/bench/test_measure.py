@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.damaged import make_folder
+from tests.damaged import REFUSED, make_folder
 from tests.helpers import chain_graph, with_settings
 from workbench.bench import Bench, Measurement, Report
-from workbench.bench.measure import ROUNDS, WARM_UP_BATCHES
+from workbench.bench.measure import ROUNDS, WARM_UP_BATCHES, folder_size
 from workbench.engine import describe_machine
 from workbench.errors import CancelledError, DataError
-from workbench.graph import Graph, load_recipe
+from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.model import DecodeDevice
 
 PROMPTLY = 0.5
@@ -90,7 +90,9 @@ def test_a_run_on_the_cpu(graph: Graph, photos: Path) -> None:
     record = report.to_json()
     assert (record["format"], record["version"]) == ("dali-workbench-bench", 1)
     assert record["graph"] == "imagenet-train"
-    assert record["data"] == {"root": str(photos)}
+    sizes = [path.stat().st_size for path in photos.rglob("*.jpg")]
+    assert record["data"] == {"root": str(photos), "files": len(sizes), "bytes": sum(sizes)}
+    assert record["results"][0]["unstable"] is row.unstable
     assert record["machine"]["cores"] == describe_machine().cores
     figures = record["results"][0]["imgs_per_s"]
     assert figures["low"] <= figures["median"] <= figures["high"]
@@ -140,7 +142,58 @@ def test_damaged_data_is_a_reason(kind: str, graph: Graph, photos: Path, tmp_pat
     assert row.reason.startswith("not measured: ")
     assert "reader" in row.reason or "decode" in row.reason
     assert "Traceback" not in row.reason
+    name = f"class/00_{kind}: {REFUSED[kind][1]}" if kind != "truncated_header.jpg" else kind
+    assert "for example " in row.reason
+    assert name in row.reason
     assert bench.all_gone()
+
+
+def test_no_more_than_three_bad_files_are_named(graph: Graph, photos: Path, tmp_path: Path) -> None:
+    bad, _ = make_folder(photos, tmp_path, ["text.jpg"] * 5)
+    reason = only(Watched(graph, str(bad), ("cpu",)).run()).reason
+    assert reason.count("text, not an image") == 3
+
+
+def test_a_folder_that_takes_too_long_has_no_size(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.bench.measure.LOOK_SECONDS", -1.0)
+    assert folder_size(str(photos)) == (None, None)
+
+
+def test_progress_is_told_in_a_round_too(graph: Graph, photos: Path) -> None:
+    bench = Watched(graph, str(photos), ("cpu",))
+    bench.round_seconds = 1.2
+    heard = []
+
+    def stop_in_round_one(share: float, text: str) -> None:
+        heard.append((share, text))
+        if "round 1" in text:
+            bench.cancel()
+
+    with pytest.raises(CancelledError):
+        bench.run(stop_in_round_one)
+    share, text = heard[-1]
+    assert text == f"cpu: round 1 of {ROUNDS}"
+    assert 0.3 / ROUNDS < share < 1 / ROUNDS, "before the round was over"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "unstable"),
+    [((), False), ((5.0,), False), ((100, 101, 99, 100, 102), False), ((100, 60, 130), True)],
+)
+def test_rounds_that_differ_widely_are_marked(rounds: tuple[float, ...], unstable: bool) -> None:
+    row = Measurement("cpu", "pipeline", 4, 2, 2, rounds)
+    assert row.unstable is unstable
+    assert row.to_json()["unstable"] is unstable
+
+
+def test_a_graph_that_decodes_nothing_is_not_measured(graph: Graph, photos: Path) -> None:
+    labels = replace(graph, outputs={"labels": Port("reader", "labels")})
+    bench = Watched(labels, str(photos), ("cpu",))
+    row = only(bench.run(bench.listen))
+    assert row.reason == "not measured: no output of the graph depends on a decoder"
+    assert bench.pids == set()
 
 
 def test_what_dali_refuses_is_a_reason_with_the_node(photos: Path) -> None:

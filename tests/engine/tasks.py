@@ -58,8 +58,14 @@ def refuse(_: Worker) -> NoReturn:
     raise PipelineError("rotate: no", "rotate")
 
 
-def run_out_of_memory(_: Worker) -> NoReturn:
+def run_out_of_memory(worker: Worker) -> NoReturn:
+    worker.kept["much"] = "of it"
+    worker.runner._announce(["rotate", "hue"])
     raise MemoryError
+
+
+def kept(worker: Worker) -> list[Any]:
+    return list(worker.kept)
 
 
 def spoil_the_gpu(_: Worker) -> NoReturn:

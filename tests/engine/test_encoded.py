@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -49,8 +50,34 @@ def test_gray_and_sixteen_bit_and_palette_images_pass() -> None:
         assert refusal(buffer.getvalue()) is None, mode
 
 
-def test_a_jpeg_with_a_few_bytes_behind_its_end_is_whole(jpeg: bytes) -> None:
-    assert damage(jpeg + b"\0" * 500) is None
+@pytest.mark.parametrize("count", [500, 3_000_000])
+def test_a_jpeg_with_a_video_behind_its_end_is_whole(count: int, jpeg: bytes) -> None:
+    assert damage(jpeg + b"\0\0\0\x18ftypmp42" + b"\0" * count) is None
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("progressive", [True, False])
+def test_a_jpeg_that_is_cut_short_is_told(share: float, progressive: bool, jpeg: bytes) -> None:
+    buffer = io.BytesIO()
+    with Image.open(io.BytesIO(jpeg)) as image:
+        thumbnail = io.BytesIO()
+        image.resize((32, 32)).save(thumbnail, "JPEG")
+        exif = b"Exif\0\0" + thumbnail.getvalue()  # has an end of its own in the header
+        image.save(buffer, "JPEG", progressive=progressive, exif=exif)
+    whole = buffer.getvalue()
+    assert damage(whole) is None
+    assert "ends early" in (damage(whole[: int(len(whole) * share)]) or "")
+
+
+def test_a_photo_of_200_megapixels_passes_and_a_bomb_does_not(jpeg: bytes) -> None:
+    limit = Image.MAX_IMAGE_PIXELS
+    size = jpeg.index(b"\xff\xc0") + 5
+    photo = jpeg[:size] + struct.pack(">HH", 12_240, 16_320) + jpeg[size + 4 :]
+    assert refusal(photo) is None
+    bomb = REFUSED["bomb.png"][0](jpeg)
+    expected = "decompression bomb: its header claims 60000 x 60000 pixels"
+    assert refusal(bomb) == expected
+    assert limit == Image.MAX_IMAGE_PIXELS, "Pillow stays as the user has it"
 
 
 @given(st.binary(max_size=300), st.sampled_from(["", "jpeg", "png", "cut", "gif"]))

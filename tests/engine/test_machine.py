@@ -5,7 +5,7 @@ import os
 import pytest
 
 from workbench.engine import describe_machine
-from workbench.engine.machine import _gpu
+from workbench.engine.machine import _gpu, usable_cores
 
 
 def test_facts_of_this_machine() -> None:
@@ -33,3 +33,13 @@ def test_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(pynvml, "nvmlInit", fail)
     assert "no NVIDIA GPU" in _gpu()[3]
+
+
+def test_cores_are_those_that_this_process_may_use() -> None:
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert usable_cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+    assert usable_cores() == len(before)

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import linecache
+from pathlib import Path
 
 import pytest
 
+from tests.helpers import chain_graph
 from workbench.emit import Source
+from workbench.engine import Engine
 from workbench.engine.pipelines import Compiled, plain_reason
+from workbench.errors import PipelineError
+from workbench.preview import PreviewRequest, preview_batch
 
 SOURCE = Source("def first():\n    raise ValueError('no')\n\ndef second():\n    first()\n", {})
 
@@ -54,3 +59,29 @@ def test_an_error_from_elsewhere_names_none() -> None:
     error = compiled(a=range(1, 9)).error(RuntimeError("something"))
     assert (str(error), error.node) == ("something", None)
     assert plain_reason(ZeroDivisionError()) == "ZeroDivisionError"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("encountered:\n\nstd::bad_alloc"),
+        RuntimeError("CUDA runtime API error cudaErrorMemoryAllocation (2):\nout of memory"),
+    ],
+)
+def test_out_of_memory_names_the_node_and_the_remedy(error: Exception) -> None:
+    source = compiled(resize=range(1, 3))
+    source.namespace["ValueError"] = lambda _: error
+    with pytest.raises(type(error)) as caught:
+        source["first"]()
+    told = source.error(caught.value)
+    assert told.node == "resize"
+    assert str(told) == (
+        "Out of memory while it ran resize. Show fewer tiles or make the images smaller."
+    )
+
+
+def test_a_batch_that_no_memory_holds(engine: Engine, photos: Path) -> None:
+    graph = chain_graph("resize", resize={"size": (1_000_000.0, 1_000_000.0)})
+    with pytest.raises(PipelineError, match=r"Out of memory while it ran resize\. Show fewer"):
+        preview_batch(engine, PreviewRequest(graph, str(photos), tiles=2))

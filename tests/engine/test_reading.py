@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from tests.damaged import make_folder
 from tests.helpers import chain_graph, script_batches, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
-from workbench.engine.reading import IMAGE_SUFFIXES, Reading, no_images, unreadable_files
+from workbench.engine.reading import Reading
 from workbench.graph import Port
 from workbench.graph.edit import set_arg
 
@@ -45,7 +46,7 @@ def test_read_arrays_do_not_change_with_the_next_batch(photos: Path) -> None:
         assert np.array_equal(mine, its)
 
 
-def test_closing_removes_the_shadow_folder(
+def test_an_empty_file_keeps_its_place_and_its_neighbours_theirs(
     photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad, _ = make_folder(photos, tmp_path, ["empty.jpg", "text.jpg"])
@@ -60,29 +61,18 @@ def test_closing_removes_the_shadow_folder(
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def test_unreadable_files(photos: Path, tmp_path: Path) -> None:
-    bad, good = make_folder(photos, tmp_path, ["empty.jpg", "text.jpg"])
-    (bad / "class" / "link.jpg").symlink_to(tmp_path / "gone.jpg")
-    assert unreadable_files(str(bad)) == {
-        "class/00_empty.jpg": "the file is empty",
-        "class/link.jpg": "No such file or directory",
-    }
-    assert unreadable_files(str(good)) == {}
-
-
-def test_why_there_is_no_image(tmp_path: Path) -> None:
-    assert no_images(str(tmp_path)).endswith("is empty. Give a folder of images.")
-    for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
-        (tmp_path / name).touch()
-    text = no_images(str(tmp_path))
-    assert "(found: a.txt, b.txt, c.txt, ...)" in text
-    assert all(suffix in text for suffix in IMAGE_SUFFIXES)
-    (tmp_path / "photo.JPG").touch()
-    (tmp_path / "folder").mkdir()
-    assert "images beside folders are not read" in no_images(str(tmp_path))
-
-
-def test_the_suffixes_are_those_that_dali_looks_for() -> None:
-    doc = load_catalog()["readers.file"].args["file_filters"].default
-    assert isinstance(doc, tuple)
-    assert {f"*{suffix}" for suffix in IMAGE_SUFFIXES} <= set(map(str, doc))
+def test_an_empty_file_changes_no_order_and_no_label(photos: Path, tmp_path: Path) -> None:
+    """Also behind links to class folders, which DALI follows."""
+    whole, holed = tmp_path / "whole", tmp_path / "holed"
+    for data in (whole, holed):
+        shutil.copytree(photos / "coffee", data / "b" / "")
+        (data / "a").symlink_to(photos / "astronaut")
+    hole = holed / "b" / "coffee_03.jpg"
+    hole.write_bytes(b"")
+    expected, found = reading(whole), reading(holed)
+    for batch in range(7):
+        one, other = expected.batch(batch), found.batch(batch)
+        assert one.files == other.files
+        assert np.array_equal(one.arrays[1], other.arrays[1])
+    assert set(found.unreadable) == {"b/coffee_03.jpg"}
+    found.close()

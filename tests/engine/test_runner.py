@@ -280,3 +280,14 @@ def test_forgetting_drops_everything(runner: Runner, photos: Path) -> None:
     runner.forget()
     assert runner.store.used == {"cpu": 0, "gpu": 0}
     assert len(run(runner, graph, photos, 0)[1].reran) == len(graph.nodes)
+
+
+def test_a_decoder_that_fails_by_its_arguments_blames_no_file(
+    runner: Runner, photos: Path, catalog: Catalog
+) -> None:
+    good = small(chain_graph("resize"))
+    bad = set_arg(good, catalog, "decode", "dtype", "FLOAT16")
+    with pytest.raises(PipelineError, match="decode"):
+        run(runner, bad, photos, 0)
+    _, result = run(runner, good, photos, 0)
+    assert [sample.error for sample in result.samples] == [""] * BATCH

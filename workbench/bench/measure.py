@@ -6,29 +6,47 @@ five batches warm up, then rounds of at least one second and five batches are ti
 
 from __future__ import annotations
 
+import os
 import statistics
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
 from typing import Any, Literal
 
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
 from workbench.emit.source import Source
+from workbench.engine.encoded import refusal
+from workbench.engine.folder import list_files, no_images, require_folder, unreadable
 from workbench.engine.machine import Machine, describe_machine
 from workbench.engine.pipelines import Compiled
 from workbench.engine.process import Engine
-from workbench.engine.reading import NO_FILES, no_images, require_folder
+from workbench.engine.reading import NO_FILES
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, DataError, EngineError, WorkbenchError
 from workbench.graph.check import check_graph
-from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.devices import infer_devices, is_decoder
+from workbench.graph.model import DecodeDevice, Graph, ancestors
 
 WARM_UP_BATCHES = 5
 ROUNDS = 5
 ROUND_SECONDS = 1.0
 ROUND_BATCHES = 5
+UNSTABLE = 0.1
+"""Rounds whose coefficient of variation is above this were disturbed."""
+SILENCE_LIMIT = 300.0
+"""Seconds without a batch before the measurement counts as hung: the first one fills the queues."""
+REPORT_EVERY = 0.5
+"""Seconds between reports in a round. One takes 12 µs to send; the listener draws it, on the cores
+that are being measured."""
+LOOK_SECONDS = 5.0
+"""Limit for a look at the data folder."""
+LOOK_FILES = 20_000
+NAMED_FILES = 3
 FORMAT = "dali-workbench-bench"
 VERSION = 1
 
@@ -57,6 +75,12 @@ class Measurement:
         """Median of the rounds in imgs/s, or None."""
         return statistics.median(self.imgs_per_s) if self.imgs_per_s else None
 
+    @property
+    def unstable(self) -> bool:
+        """Whether the rounds differ by more than 10 % (coefficient of variation)."""
+        rounds = self.imgs_per_s
+        return len(rounds) > 1 and statistics.stdev(rounds) > UNSTABLE * statistics.mean(rounds)
+
     def to_json(self) -> dict[str, Any]:
         """The record: settings, and ``imgs_per_s`` with median, low, high and every round."""
         rounds = self.imgs_per_s
@@ -72,18 +96,24 @@ class Measurement:
                 "high": max(rounds, default=None),
                 "rounds": list(rounds),
             },
+            "unstable": self.unstable,
             "reason": self.reason,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Measurements, and the machine, data and graph that they are about."""
+    """Measurements, and the machine, data and graph that they are about.
+
+    ``files`` and ``size`` (bytes) are what the folder holds; None where counting takes too long.
+    """
 
     graph: str
     data: str
     machine: Machine
     measurements: tuple[Measurement, ...]
+    files: int | None = None
+    size: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values, with format and version."""
@@ -93,7 +123,7 @@ class Report:
             "graph": self.graph,
             "results": [measurement.to_json() for measurement in self.measurements],
             "machine": asdict(self.machine),
-            "data": {"root": self.data},
+            "data": {"root": self.data, "files": self.files, "bytes": self.size},
         }
 
 
@@ -129,13 +159,16 @@ class Bench:
                 on_progress((number + share) / len(self.devices), text)
 
             measurements.append(self._measure(device, machine, progress))
-        return Report(self.graph.name, self.data, machine, tuple(measurements))
+        # Only now: to look at the files before would have them in memory for the measurement.
+        files, size = folder_size(self.data)
+        return Report(self.graph.name, self.data, machine, tuple(measurements), files, size)
 
     def cancel(self) -> None:
         """End the measurement; ``run`` raises CancelledError within 0.1 s."""
         self._cancelled.set()
-        if self._engine is not None:
-            self._engine.cancel()
+        engine = self._engine
+        if engine is not None:
+            engine.cancel()
 
     def _go_on(self) -> None:
         if self._cancelled.is_set():
@@ -150,13 +183,18 @@ class Bench:
             settings.num_threads,
             settings.prefetch_queue_depth,
         )
-        if device == "mixed" and machine.no_gpu:
-            return replace(row, reason=f"not measured: {machine.no_gpu}")
         graph = replace(self.graph, settings=replace(settings, device=device))
-        faults = check_graph(graph, load_catalog())
+        catalog = load_catalog()
+        devices = infer_devices(graph, catalog)
+        if machine.no_gpu and (device == "mixed" or set(devices.values()) != {"cpu"}):
+            return replace(row, reason=f"not measured: {machine.no_gpu}")
+        faults = check_graph(graph, catalog)
         if faults:
             return replace(row, reason=f"not measured: {faults[0]}")
-        source = emit_script(graph, load_catalog())
+        needed = ancestors(graph, list(graph.outputs.values()))
+        if not any(is_decoder(catalog[graph.node(node).op]) for node in needed):
+            return replace(row, reason="not measured: no output of the graph depends on a decoder")
+        source = emit_script(graph, catalog)
 
         def on_report(report: tuple[float, str]) -> None:
             self._go_on()
@@ -167,14 +205,55 @@ class Bench:
                 self._engine = engine
                 self._go_on()
                 arguments = (source, self.data, device, self.round_seconds)
-                rounds = engine.call(time_rounds, *arguments, on_report=on_report)
+                rounds = engine.call(
+                    time_rounds, *arguments, limit=SILENCE_LIMIT, on_report=on_report
+                )
         except CancelledError:
             raise
         except EngineError as error:
-            return replace(row, reason=f"not measured: {error}")
+            return replace(row, reason=f"not measured: {error}{self._bad_files()}")
         finally:
             self._engine = None
         return replace(row, imgs_per_s=tuple(rounds))
+
+    def _bad_files(self) -> str:
+        """Files that may be why, for DALI names none: `` for example a/b.jpg: ...``, or nothing."""
+        bad: list[str] = []
+        for entry, file in _look(self.data):
+            self._go_on()
+            try:
+                reason = unreadable(entry) or refusal(Path(entry.path).read_bytes())
+            except OSError as error:
+                reason = error.strerror or str(error)
+            if reason:
+                bad.append(f"{file}: {reason}")
+            if len(bad) == NAMED_FILES:
+                break
+        return f"\nSome files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
+
+
+def _look(data: str) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """The files that the script reads, with their paths in the folder, as far as time allows."""
+    deadline = time.monotonic() + LOOK_SECONDS
+    with suppress(DataError):
+        for entry, file, _ in islice(list_files(data), LOOK_FILES):
+            if time.monotonic() > deadline:
+                return
+            yield entry, file
+
+
+def folder_size(data: str) -> tuple[int | None, int | None]:
+    """Number and bytes of the files that the script reads; None where that takes over 5 s."""
+    deadline = time.monotonic() + LOOK_SECONDS
+    files = size = 0
+    try:
+        for entry, _, _ in list_files(data):
+            files, size = files + 1, size + entry.stat().st_size
+            if time.monotonic() > deadline:
+                return None, None
+    except (OSError, DataError):  # a folder that changes, or a link to nowhere
+        return None, None
+    return files, size
 
 
 def time_rounds(
@@ -194,18 +273,23 @@ def time_rounds(
         rounds: list[float] = []
         while len(rounds) < ROUNDS:
             samples = batches = 0
-            start = time.perf_counter()
+            start = reported = time.perf_counter()
             while (seconds := time.perf_counter() - start) < round_seconds or (
                 batches < ROUND_BATCHES
             ):
                 samples += len(pipe.run()[0])
                 batches += 1
+                if (now := time.perf_counter()) - reported > REPORT_EVERY:
+                    reported = now
+                    share = len(rounds) + min((now - start) / max(round_seconds, 1e-9), 1.0)
+                    worker.report((share / ROUNDS, f"round {len(rounds) + 1} of {ROUNDS}"))
             rounds.append(samples / seconds)
             worker.report((len(rounds) / ROUNDS, f"round {len(rounds)} of {ROUNDS}"))
         return rounds
     except WorkbenchError:
         raise
     except Exception as error:
-        if NO_FILES in str(error):
+        by_folder = "**find_files(data)" in source.text
+        if by_folder and any(words in str(error) for words in NO_FILES):
             raise DataError(no_images(data)) from None
         raise compiled.error(error) from None

@@ -7,6 +7,7 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     label = "Rotate"
     image = true                # takes one image, gives one image
     alters = false              # its start values leave the pixels as they are
+    needs_channels = 3          # DALI ends the process on any other number
     inputs = ["image"]          # port kinds, in order; image operators need none of these two
     outputs = { output = "image" }   # port names and kinds, in order
     unusable = "..."            # why it cannot be used; "" for "it can", against the rule
@@ -33,7 +34,7 @@ from workbench.errors import CatalogError
 
 _OP_KEYS = (
     *("category", "label", "image", "alters", "inputs", "outputs"),
-    *("exclusive", "unusable", "args"),
+    *("exclusive", "unusable", "args", "needs_channels"),
 )
 _ARG_KEYS = (
     *("label", "unit", "low", "high", "step", "minimum", "maximum"),
@@ -141,6 +142,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
         label=row.get("label", _label(op.name)),
         image=image,
         alters=row.get("alters", True),
+        needs_channels=row.get("needs_channels"),
         inputs=_input_kinds(op, row.get("inputs", ["image"] if image else []), where),
         outputs=_output_kinds(op, row.get("outputs", {"output": "image"} if image else {}), where),
         args={

@@ -104,6 +104,8 @@ class OpSpec:
     """Takes an image and gives an image: has a row in the overlay and can stand in a chain."""
     alters: bool = True
     """Whether its start values visibly change an image; False for ``copy`` and the like."""
+    needs_channels: int | None = None
+    """Channels that it takes where DALI ends the process on any other number."""
     exclusive: tuple[tuple[str, ...], ...] = ()
     """Groups of arguments of which at most one can be given, such as ``size`` and
     ``resize_shorter``."""

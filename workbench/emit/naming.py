@@ -6,6 +6,7 @@ examples. Where a value is still needed later it keeps its name, and the next on
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Collection, Sequence
 
 from workbench.catalog.spec import Catalog
@@ -13,7 +14,12 @@ from workbench.graph.devices import is_generator
 from workbench.graph.model import Graph, Node, Port
 
 _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
-RESERVED = frozenset({"fn", "types", "np", "data", "device", "base_seed", "position", "find_files"})
+RESERVED = frozenset(dir(builtins)) | {
+    *("fn", "types", "np", "os", "time", "argparse", "glob", "main", "IMAGES"),
+    *("data", "device", "base_seed", "position", "find_files", "random_state", "stage"),
+    *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),
+}
+"""Names that a script or a stage uses otherwise, or that would hide one of Python's own."""
 
 
 def name_outputs(

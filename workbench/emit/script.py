@@ -13,16 +13,28 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.python import INDENT, LINE, constant
 from workbench.emit.source import Emitter, Source
 from workbench.graph.check import require_sound
-from workbench.graph.model import Graph, topological
+from workbench.graph.model import Graph, ancestors, topological
 
-FIND_FILES = '''\
+IMAGES = (
+    *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff"),
+    *(".pnm", ".ppm", ".pgm", ".pbm", ".jp2", ".webp"),
+)
+"""What DALI's file reader takes for images (its ``file_filters``, without the sounds)."""
+
+FIND_FILES = f'''\
+IMAGES = (
+    {", ".join(f'"{suffix}"' for suffix in IMAGES[:8])},
+    {", ".join(f'"{suffix}"' for suffix in IMAGES[8:])},
+)  # fmt: skip
+
+
 def find_files(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, or for one flat folder of images."""
-    folders = [entry.name for entry in os.scandir(data) if entry.is_dir()]
-    if any(not name.startswith(".") for name in folders):
-        return {"file_root": data}
-    parent, name = os.path.split(os.path.abspath(data))
-    return {"file_root": parent, "dir_filters": [glob.escape(name)]}
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {{"file_root": data}}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {{"file_root": data, "files": files, "labels": [0] * len(files)}}
 '''
 
 _BUILD = '''\
@@ -75,7 +87,8 @@ if __name__ == "__main__":
 def emit_script(graph: Graph, catalog: Catalog) -> Source:
     """The graph as a standalone script. Raises GraphFaultsError where it cannot run."""
     require_sound(graph, catalog)
-    ordered, _ = topological(graph)
+    wanted = ancestors(graph, list(graph.outputs.values()))
+    ordered = [node for node in topological(graph)[0] if node.id in wanted]
     emitter = Emitter(graph, catalog, ordered, lift=True)
     body: list[str] = []
     places: dict[str, range] = {}
@@ -86,7 +99,7 @@ def emit_script(graph: Graph, catalog: Catalog) -> Source:
     finds_files = any("find_files(data)" in line for line in body)
     head = _head(graph, emitter, finds_files)
     function = function_name(graph)
-    needs_gpu = any(node.device in ("gpu", "mixed") for node in graph.nodes)
+    needs_gpu = any(node.device in ("gpu", "mixed") for node in ordered)
     head += ["@pipeline_def", *_signature(function)]
     returned = ", ".join(emitter.names[port] for port in graph.outputs.values())
     tail = [
@@ -125,7 +138,7 @@ def _signature(function: str) -> list[str]:
 
 def _head(graph: Graph, emitter: Emitter, finds_files: bool) -> list[str]:
     settings = graph.settings
-    modules = ["argparse", *(["glob", "os"] if finds_files else []), "time"]
+    modules = ["argparse", *(["os"] if finds_files else []), "time"]
     constants = {
         "BATCH_SIZE": str(settings.batch_size),
         "NUM_THREADS": str(settings.num_threads),

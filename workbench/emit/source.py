@@ -15,6 +15,11 @@ from workbench.emit.python import LINE, call, identifier, literal
 from workbench.graph.check import positional_ports
 from workbench.graph.model import Graph, Node, Port
 
+_SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "DEVICE", "SEED", "IMAGES"}
+"""Constants that every script has."""
+_SOURCES = {"file_root", "files", "file_list"}
+"""Arguments of the file reader that say what it reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -70,7 +75,7 @@ class Emitter:
                 constant = arg.constant or f"{node.id}_{name}".upper()
                 if self.constants.get(constant, text) != text:
                     constant = f"{node.id}_{constant}".upper()
-                while self.constants.get(constant, text) != text:
+                while constant in _SETTINGS or self.constants.get(constant, text) != text:
                     constant += "_"
                 self.constants[constant] = text
                 self._lifted[node.id, name] = constant
@@ -84,7 +89,7 @@ class Emitter:
             if port in node.inputs
         ]
         arguments = [f"{name}.gpu()" for name in fed] if node.device == "gpu" else fed
-        if spec.name == "readers.file" and "file_root" not in node.args:
+        if spec.name == "readers.file" and not _SOURCES & node.args.keys():
             arguments.append("**find_files(data)")
         for name in node.args:
             arg = spec.args[name]

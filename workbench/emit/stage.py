@@ -17,7 +17,6 @@ from workbench.graph.model import Graph, Port, topological
 
 _HEAD = (
     """\
-import glob
 import os
 from typing import Any
 

@@ -25,13 +25,18 @@ class Machine:
     system: str
 
 
+def usable_cores() -> int:
+    """How many cores this process may run on: all, or those that a container or taskset gives."""
+    return len(os.sched_getaffinity(0))
+
+
 @cache
 def describe_machine() -> Machine:
     """Facts about this machine. Starts nothing on the GPU (asks its driver's NVML)."""
     gpu, gpu_memory, driver, no_gpu = _gpu()
     return Machine(
         cpu=_cpu_name(),
-        cores=len(os.sched_getaffinity(0)),
+        cores=usable_cores(),
         memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         gpu=gpu,
         gpu_memory_gib=gpu_memory,

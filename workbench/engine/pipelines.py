@@ -9,6 +9,7 @@ import itertools
 import linecache
 import re
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.emit.source import Source
@@ -17,6 +18,7 @@ from workbench.errors import PipelineError
 _numbers = itertools.count()
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
 _ASSERT = re.compile(r'Assert on "[^\n]*" failed:? ?')
+_MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -45,11 +47,24 @@ class Compiled:
         for filename, line in frames + quoted:
             if filename == self.filename and line is not None:
                 node = self.source.node_at(line) or node
+        if is_out_of_memory(error):
+            return PipelineError(out_of_memory([node] if node else []), node)
         where = f"{node}: " if node else ""
         return PipelineError(where + plain_reason(error), node)
 
     def __del__(self) -> None:
         linecache.cache.pop(self.filename, None)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether host or GPU memory ran out, in the words of Python, C++, CUDA or the workbench."""
+    return bool(_MEMORY.search(f"{type(error).__name__}: {error}"))
+
+
+def out_of_memory(nodes: Sequence[str]) -> str:
+    """What to say then; ``nodes`` are those that ran."""
+    where = f" while it ran {', '.join(nodes)}" if nodes else ""
+    return f"Out of memory{where}. Show fewer tiles or make the images smaller."
 
 
 def plain_reason(error: Exception) -> str:

@@ -12,12 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.catalog.spec import Catalog
 from workbench.emit.stage import emit_stage
-from workbench.engine.pipelines import Compiled, plain_reason
+from workbench.engine.machine import usable_cores
+from workbench.engine.pipelines import Compiled
 from workbench.engine.plan import AFTER, BEFORE, DECODE, READ, Plan, is_reader, make_plan
 from workbench.engine.reading import Reading
-from workbench.engine.samples import Sample, check_samples, replace_samples
+from workbench.engine.samples import Sample, check_samples, decoding_error, replace_samples
 from workbench.engine.values import Batch, Store
 from workbench.errors import PipelineError
 from workbench.graph.model import Graph, Node, Port
@@ -25,7 +29,7 @@ from workbench.graph.model import Graph, Node, Port
 _KEPT_BYTES = 2 * 2**30
 _KEPT_DECODERS = 4
 _KEPT_READERS = 2
-_THREADS = max(1, min(8, os.cpu_count() or 1))
+_THREADS = min(8, usable_cores())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class Runner:
         self._readings.move_to_end(key)
         read = reading.batch(job.plan.batch)
         arrays = [samples[: job.plan.count] for samples in read.arrays]
-        encoded = [o.kind == "encoded" for o in self.catalog[node.op].outputs].index(True)
+        encoded = self._encoded_output(node)
         samples = check_samples(read.files[: job.plan.count], arrays[encoded], reading.unreadable)
         arrays[encoded] = replace_samples(arrays[encoded], samples)
         self._keep_samples(job, node, samples)
@@ -139,63 +143,32 @@ class Runner:
         try:
             self._stage(job, nodes, keep_built=True)
         except PipelineError:
-            if not self._leave_out_bad(job, nodes):
+            fed = {p.node for n in nodes for p in n.inputs.values()}
+            readers = [n for n in job.plan.nodes if n.id in fed and is_reader(n)]
+            found = [self._leave_out_bad(job, reader) for reader in readers]
+            if not any(found):
                 raise
             self._stage(job, nodes, keep_built=True)
 
-    def _leave_out_bad(self, job: _Job, nodes: list[Node]) -> bool:
-        """Decode each sample alone on the CPU; replace those that fail. Whether any did."""
-        reader = next(
-            (
-                p.node
-                for n in nodes
-                for p in n.inputs.values()
-                if is_reader(job.plan.graph.node(p.node))
-            ),
-            None,
-        )
-        if reader is None:
-            return False
-        node = job.plan.graph.node(reader)
-        samples = list(self._samples[job.plan.keys[reader]])
-        for index in range(job.plan.count):
-            if not samples[index].error:
-                reason = self._try_sample(job, nodes, index)
-                if reason:
-                    samples[index] = Sample(samples[index].file, samples[index].warning or reason)
-        found = tuple(samples) != self._samples[job.plan.keys[reader]]
-        self._keep_samples(job, node, tuple(samples))
-        outputs = self.catalog[node.op].outputs
-        batches = [job.batches[Port(reader, output.name)] for output in outputs]
-        self._keep(
-            job,
-            node,
-            [
-                Batch(replace_samples(batch.data, tuple(samples))) if o.kind == "encoded" else batch
-                for o, batch in zip(outputs, batches, strict=True)
-            ],
-        )
-        return found
+    def _leave_out_bad(self, job: _Job, reader: Node) -> bool:
+        """Replace the files that DALI does not decode, whatever the decoder's arguments are.
 
-    def _try_sample(self, job: _Job, nodes: list[Node], index: int) -> str:
-        settings = job.plan.graph.settings
-        taps, feeds = self._taps(nodes), self._feeds(job, nodes)
-        source = emit_stage(
-            job.plan.graph, self.catalog, [n.id for n in nodes], taps, dict.fromkeys(feeds, "cpu")
+        Returns whether there are any: else the decoder's own arguments are at fault.
+        """
+        batches = [job.batches[port] for port in self._ports(reader)]
+        at = self._encoded_output(reader)
+        known = self._samples[job.plan.keys[reader.id]]
+        samples = tuple(
+            sample if sample.error else _decoded_alone(sample, encoded)
+            for sample, encoded in zip(known, batches[at].data, strict=True)
         )
-        compiled = Compiled(source)
-        try:
-            pipe = compiled["stage"](
-                job.plan.data, "cpu", settings.seed, job.plan.position,
-                batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1,
-            )  # fmt: skip
-            pipe.build()
-            for port, batch in feeds.items():
-                pipe.feed_input(str(port), [batch.arrays()[index]])
-            pipe.run()
-        except RuntimeError as error:
-            return plain_reason(error)
-        return ""
+        batches[at] = Batch(replace_samples(batches[at].data, samples))
+        self._keep_samples(job, reader, samples)
+        self._keep(job, reader, batches)
+        return samples != known
+
+    def _encoded_output(self, reader: Node) -> int:
+        return [output.kind for output in self.catalog[reader.op].outputs].index("encoded")
 
     def _stage(self, job: _Job, nodes: list[Node], keep_built: bool) -> None:
         self._announce([node.id for node in nodes])
@@ -254,6 +227,11 @@ class Runner:
         self._decoders.clear()
         self._samples.clear()
         self.store.clear()
+
+
+def _decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:
+    reason = decoding_error(encoded)
+    return Sample(sample.file, sample.warning or reason) if reason else sample
 
 
 def _batch(tensors: Any) -> Batch:

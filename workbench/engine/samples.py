@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.engine.encoded import damage, refusal, stand_in
+from workbench.engine.pipelines import plain_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +34,10 @@ def check_samples(
     samples = []
     for file, array in zip(files, encoded, strict=True):
         data = array.tobytes()
-        error = unreadable.get(_relative(file, unreadable)) or refusal(data) or ""
+        error = unreadable.get(file) or refusal(data) or ""
         warning = "" if error else damage(data) or ""
         samples.append(Sample(file, error, warning))
     return tuple(samples)
-
-
-def _relative(file: str, unreadable: Mapping[str, str]) -> str:
-    """The reader's path is relative to its root, which for a flat folder is the parent."""
-    if file in unreadable:
-        return file
-    return file.partition("/")[2]
 
 
 def replace_samples(
@@ -56,3 +51,23 @@ def replace_samples(
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
     filler = stand_in() if good is None else good
     return [filler if s.error else a for a, s in zip(encoded, samples, strict=True)]
+
+
+def decoding_error(encoded: NDArray[np.uint8]) -> str:
+    """Why DALI's CPU decoder, as it comes, does not decode a file; empty where it does.
+
+    Asked of one file at a time, for DALI names none when a batch fails. Costs about 3 ms.
+    """
+    from nvidia.dali import fn, pipeline_def
+
+    def alone() -> Any:
+        return fn.decoders.image(fn.external_source(name="encoded"))
+
+    pipe = pipeline_def(alone)(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    try:
+        pipe.build()
+        pipe.feed_input("encoded", [encoded])
+        pipe.run()
+    except RuntimeError as error:
+        return plain_reason(error)
+    return ""

@@ -6,7 +6,7 @@ Runs inside the worker process only.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -94,6 +94,3 @@ class Store:
         """Drop everything."""
         self._kept.clear()
         self.used = {"cpu": 0, "gpu": 0}
-
-
-Outputs = Mapping[Any, Batch]

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from workbench.catalog import load_catalog
+from workbench.engine.pipelines import is_out_of_memory, out_of_memory
 from workbench.engine.runner import Runner
 from workbench.errors import EngineError, WorkbenchError
 
@@ -30,13 +31,16 @@ class Worker:
         self.runner = Runner(load_catalog(), announce=self._announce)
         self.kept: dict[Any, Any] = {}
         """What tasks keep between calls, dropped by ``release``."""
+        self.running: tuple[str, ...] = ()
+        """The nodes that this call began last."""
 
     def report(self, value: Any) -> None:
         """Send progress to the caller's ``on_report``."""
         self._connection.send(("report", value))
 
     def _announce(self, nodes: Sequence[str]) -> None:
-        self._connection.send(("running", tuple(nodes)))
+        self.running = tuple(nodes)
+        self._connection.send(("running", self.running))
 
 
 Task = Callable[..., Any]
@@ -52,20 +56,27 @@ def serve(connection: Connection) -> None:
             task, arguments = connection.recv()
         except EOFError:
             return
+        worker.running = ()
+        exhausted = False
         try:
             connection.send(("result", task(worker, *arguments)))
         except BrokenPipeError:
             return
-        except WorkbenchError as error:
-            connection.send(("error", error))
-        except MemoryError:
-            worker.runner.forget()
-            gc.collect()
-            connection.send(("error", EngineError("Out of memory. Show fewer tiles.")))
         except Exception as error:
-            detail = traceback.format_exc(limit=-3)
-            text = f"{type(error).__name__}: {error}"
-            connection.send(("error", EngineError(f"The worker failed: {text}\n{detail}")))
+            connection.send(("error", _told(worker, error)))
+            exhausted = is_out_of_memory(error)
+        if exhausted:  # here, where no frame of the error holds arrays any more
+            release(worker)
+
+
+def _told(worker: Worker, error: Exception) -> WorkbenchError:
+    """The error as the user is told it."""
+    if isinstance(error, WorkbenchError):
+        return error
+    if is_out_of_memory(error):
+        return EngineError(out_of_memory(worker.running))
+    detail = "".join(traceback.format_exception(error, limit=-3))
+    return EngineError(f"The worker failed: {type(error).__name__}: {error}\n{detail}")
 
 
 def release(worker: Worker) -> None:

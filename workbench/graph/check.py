@@ -9,9 +9,12 @@ from difflib import get_close_matches
 
 from workbench.catalog.spec import Catalog, Device, OpSpec
 from workbench.errors import GraphFaultsError
-from workbench.graph.devices import infer_devices, port_kind
+from workbench.graph.devices import infer_channels, infer_devices, port_kind
 from workbench.graph.model import Graph, Node, Port, is_name, topological
 from workbench.graph.values import value_fault
+
+LARGEST_SEED = 10_000
+"""Of a node; added to the graph's it must fit into DALI's 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
     """Every fault of the graph, those of the whole first, then in the order of the nodes."""
     faults = list(_whole(graph, catalog))
     devices = infer_devices(graph, catalog)
+    channels = infer_channels(graph, catalog)
     for node in graph.nodes:
         if node.op not in catalog:
             near = get_close_matches(node.op, catalog, n=1)
@@ -48,6 +52,7 @@ def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
         for part in (_arguments, _inputs):
             faults += part(node, graph, catalog)
         faults += _device(node, graph, catalog, devices)
+        faults += _channels(node, catalog, channels)
     return tuple(faults)
 
 
@@ -83,12 +88,21 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
         names = ", ".join(node.id for node in cyclic)
         yield Fault(cyclic[0].id, "", f"these nodes wait for each other: {names}", "Cut one edge.")
     settings = graph.settings
-    for field, least in (("batch_size", 1), ("num_threads", 1), ("prefetch_queue_depth", 1)):
+    for field, most in (
+        ("batch_size", 100_000),
+        ("num_threads", 1024),
+        ("prefetch_queue_depth", 64),
+    ):
         value = getattr(settings, field)
-        if value < least:
-            yield Fault("", "", f"{field} is {value}", f"Give {least} or more.")
-    if not 0 <= settings.seed < 2**31 - 10_000:
-        yield Fault("", "", f"seed is {settings.seed}", "Give a number from 0 to 2147473647.")
+        if not 1 <= value <= most:
+            yield Fault("", "", f"{field} is {value}", f"Give a whole number from 1 to {most}.")
+    if not 0 <= settings.seed < 2**31 - LARGEST_SEED:
+        yield Fault(
+            "",
+            "",
+            f"seed is {settings.seed}",
+            f"Give a number from 0 to {2**31 - LARGEST_SEED - 1}.",
+        )
 
 
 def _port_problem(port: Port, graph: Graph, catalog: Catalog) -> tuple[str, str] | None:
@@ -127,6 +141,15 @@ def _arguments(node: Node, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
             yield Fault(node.id, name, f"{node.op} needs it", "Give a value.")
     if node.seed is not None and not spec.seeded:
         yield Fault(node.id, "seed", f"{node.op} draws nothing", "Remove the seed.")
+    if spec.seeded and (node.seed is None or not 0 <= node.seed <= LARGEST_SEED):
+        others = max((n.seed for n in graph.nodes if n.seed is not None), default=-1)
+        yield Fault(
+            node.id,
+            "seed",
+            f"{node.op} draws, and its seed is {node.seed}",
+            f"Give it one from 0 to {LARGEST_SEED} that no other node has, for example "
+            f"{min(max(others, -1) + 1, LARGEST_SEED)}.",
+        )
 
 
 def _inputs(node: Node, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
@@ -199,6 +222,17 @@ def _device(
                 f"it runs on the CPU and {source} is on the GPU",
                 f"Let {node.id} follow its input, or move it before {source.node}.",
             )
+
+
+def _channels(node: Node, catalog: Catalog, channels: dict[str, int | None]) -> Iterator[Fault]:
+    need, found = catalog[node.op].needs_channels, channels.get(node.id)
+    if need is not None and found is not None and need != found:
+        yield Fault(
+            node.id,
+            "",
+            f"it takes {need} channels and is fed {found}",
+            "Decode as RGB, or remove it.",
+        )
 
 
 def _list(devices: tuple[Device, ...]) -> str:

@@ -41,6 +41,24 @@ def _device(node: Node, graph: Graph, catalog: Catalog, known: dict[str, Device]
     return "gpu" if any(device in ("gpu", "mixed") for device in fed) else "cpu"
 
 
+def infer_channels(graph: Graph, catalog: Catalog) -> dict[str, int | None]:
+    """Channels of every node's image by id; None where nothing in the graph tells."""
+    channels: dict[str, int | None] = {}
+    for node in topological(graph)[0]:
+        fed = next((p for name, p in node.inputs.items() if _is_input(node, name, catalog)), None)
+        if "output_type" in node.args:
+            channels[node.id] = 1 if node.args["output_type"] == "GRAY" else 3
+        elif node.op.startswith("reductions.") and node.args.get("axis_names") == "C":
+            channels[node.id] = 1
+        else:
+            channels[node.id] = channels.get(fed.node) if fed is not None else None
+    return channels
+
+
+def _is_input(node: Node, name: str, catalog: Catalog) -> bool:
+    return node.op not in catalog or name not in catalog[node.op].args
+
+
 def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
     """What flows out of a port; ``any`` where the catalogue does not say."""
     if not graph.has(port.node):

@@ -12,8 +12,8 @@
      "outputs": {"images": "resize.output", "labels": "reader.labels"}}
 
 A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept as
-they are. Read by hand and not with cattrs, which the architecture page names for it: the core must
-import with numpy alone, and arguments hold any JSON value.
+they are. Read by hand and not with a library: the core must import with numpy alone, and arguments
+hold any JSON value.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _short(value: Any) -> str:
 def read_graph(path: str | Path) -> Graph:
     """The graph in a file. Raises GraphFormatError, which names the file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise GraphFormatError(f"{path} cannot be read: {error}.") from None
     try:

@@ -1,6 +1,6 @@
 """What is in a data folder, and which of its files cannot be used."""
 
 from workbench.health.check import BadFile, check_folder
-from workbench.health.scan import FolderFacts, image_files, scan_folder
+from workbench.health.scan import FolderFacts, scan_folder
 
-__all__ = ["BadFile", "FolderFacts", "check_folder", "image_files", "scan_folder"]
+__all__ = ["BadFile", "FolderFacts", "check_folder", "scan_folder"]

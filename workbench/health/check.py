@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from workbench.engine.encoded import damage, refusal
+from workbench.engine.folder import list_files
 from workbench.errors import CancelledError
-from workbench.health.scan import image_files
 
 _AT_ONCE = 256
 
@@ -36,7 +36,7 @@ def check_folder(
     """
     bad: list[BadFile] = []
     done = 0
-    paths = (entry.path for entry in image_files(data))
+    paths = (entry.path for entry, _, _ in list_files(data))
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         for part in _parts(paths):
             for path, reason in zip(part, pool.map(_fault, part), strict=True):

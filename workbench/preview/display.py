@@ -6,7 +6,6 @@ they are given comes out of emitted source.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog, Value
+from workbench.engine.machine import usable_cores
 from workbench.engine.values import Batch
 from workbench.engine.worker import Worker
+from workbench.errors import GraphError
 from workbench.graph.model import Graph, Port
 
-_THREADS = max(1, min(8, os.cpu_count() or 1))
+_THREADS = min(8, usable_cores())
 _KEPT_PIPELINES = 16
 
 
@@ -89,7 +90,13 @@ def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float]:
 
 def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None) -> Tiles:
     """Scale, order channels last, make RGB, fit each picture into ``size`` x ``size`` pixels."""
-    layout = batch.layout or ("HWC" if len(batch.shapes[0]) == 3 else "HW")
+    dims = len(batch.shapes[0])
+    layout = batch.layout or {2: "HW", 3: "HWC"}.get(dims, "")
+    if sorted(layout) not in (["H", "W"], ["C", "H", "W"]) or len(layout) != dims:
+        named = f"layout {batch.layout}" if batch.layout else "no layout"
+        raise GraphError(
+            f"An output of shape {batch.shapes[0]} with {named} is no picture to show."
+        )
     height, width = layout.index("H"), layout.index("W")
     channels = [shape[layout.index("C")] if "C" in layout else 1 for shape in batch.shapes]
     look = _Look(
@@ -149,6 +156,8 @@ def _build(look: _Look) -> Any:
         image: Any = fn.external_source(name="batch", device=look.device, no_copy=True)
         if "C" not in look.layout:
             image = fn.expand_dims(image, axes=len(look.layout), new_axis_names="C")
+        elif look.layout not in ("HWC", "CHW"):
+            image = fn.transpose(image, perm=[look.layout.index(axis) for axis in "HWC"])
         if look.scaled:
             if look.dtype != "float32":
                 image = fn.cast(image, dtype=types.FLOAT)

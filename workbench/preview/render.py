@@ -13,7 +13,7 @@ from workbench.errors import GraphError
 from workbench.graph.devices import image_outputs, infer_devices, is_decoder, is_generator
 from workbench.graph.model import Graph, Node, Port, ancestors, topological
 from workbench.preview.display import Tiles, make_tiles, scaling_of
-from workbench.preview.sheet import Encoder, compose, encode, gpu_encoder
+from workbench.preview.sheet import Encoder, compose, encode, gpu_encoder, mark_bad
 
 _KEPT_TILES = 8
 
@@ -103,10 +103,13 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
     first = result.batches[next(iter(images.values()))]
     tiles = []
     for index, sample in enumerate(result.samples):
-        boxes = [
-            _box(places[index * len(groups) + k], group.sizes[index])
-            for k, group in enumerate(groups)
-        ]
+        corners = places[index * len(groups) : (index + 1) * len(groups)]
+        sizes = [group.sizes[index] for group in groups]
+        if sample.error:
+            sizes = [(request.tile_size, request.tile_size)] * len(groups)
+            for corner in corners:
+                mark_bad(sheet, corner, request.tile_size)
+        boxes = [_box(corner, size) for corner, size in zip(corners, sizes, strict=True)]
         tiles.append(
             Tile(
                 index,

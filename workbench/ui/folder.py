@@ -6,8 +6,9 @@ import os
 import threading
 from collections.abc import Callable
 
+from workbench.engine.folder import list_files, no_images
 from workbench.errors import CancelledError, DataError
-from workbench.health import FolderFacts, check_folder, image_files, scan_folder
+from workbench.health import FolderFacts, check_folder, scan_folder
 from workbench.health.scan import SAMPLE
 from workbench.ui.views import DataView
 
@@ -39,8 +40,8 @@ class Folder:
             "unreadable": [],
         }
         try:
-            if next(image_files(self.data), None) is None:
-                scan_folder(self.data)  # to say what is missing
+            if next(list_files(self.data), None) is None:
+                raise DataError(no_images(self.data))
         except DataError as error:
             self.view["error"] = str(error)
 

@@ -195,7 +195,9 @@ def _speed_row(row: Measurement, machine: Machine) -> SpeedRow:
         "high": max(row.imgs_per_s, default=None),
         "rounds": list(row.imgs_per_s),
         "settings": f"batch {row.batch_size} · {row.threads} thread{'s' * (row.threads != 1)} · "
-        f"prefetch {row.prefetch}",
+        f"prefetch {row.prefetch}"
+        + " · unstable: the rounds differ by more than 10 %"
+        * row.unstable,
         "machine": f"{cores}, {machine.gpu}" if machine.gpu else cores,
         "reason": row.reason,
     }

@@ -5,7 +5,6 @@ Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--thread
 """
 
 import argparse
-import glob
 import os
 import time
 from typing import Any
@@ -23,13 +22,19 @@ MEAN = [123.675, 116.28, 103.53]
 STD = [58.395, 57.12, 57.375]
 
 
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
 def find_files(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, or for one flat folder of images."""
-    folders = [entry.name for entry in os.scandir(data) if entry.is_dir()]
-    if any(not name.startswith(".") for name in folders):
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
         return {"file_root": data}
-    parent, name = os.path.split(os.path.abspath(data))
-    return {"file_root": parent, "dir_filters": [glob.escape(name)]}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
 
 
 @pipeline_def
