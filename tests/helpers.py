@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.catalog import ArgSpec, Catalog, Value, load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
-from workbench.graph import Graph, Settings
+from workbench.graph import Graph, Settings, check_graph
 from workbench.graph.edit import (
     insert_node,
     move_node,
@@ -137,11 +137,14 @@ def chained(picks: Sequence[tuple[int, Sequence[Step]]]) -> Graph:
     ops = sorted(op.name for op in usable if "cpu" in op.devices and op.inputs[0].kind == "image")
     graph, last = start_graph(catalog), "decode"
     for pick, changes in picks:
+        before = graph, last
         graph, last = insert_node(graph, catalog, ops[pick % len(ops)], last)
         index = [node.id for node in graph.nodes].index(last)
         for change in changes:
             graph = apply_step(graph, catalog, replace(change, node=index))
             index = [node.id for node in graph.nodes].index(last)
+        if any("channels" in fault.message for fault in check_graph(graph, catalog)):
+            graph, last = before  # a colour operator behind a grey image
     return graph
 
 
