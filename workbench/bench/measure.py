@@ -229,7 +229,7 @@ class Bench:
                 bad.append(f"{file}: {reason}")
             if len(bad) == NAMED_FILES:
                 break
-        return f"\nSome files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
+        return f". Some files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
 
 
 def _look(data: str) -> Iterator[tuple[os.DirEntry[str], str]]:
