@@ -73,3 +73,13 @@ def test_start_values_and_ranges_of_the_catalogue_are_allowed() -> None:
             for end in arg.draw or ():
                 value = int(end) if arg.kind.startswith("int") else end
                 assert value_fault(arg, value) is None, (op.name, arg.name)
+
+
+@pytest.mark.parametrize("value", [(500, 10), (1,), (1, 2, 3), 5])
+def test_a_range_goes_from_low_to_high(value: Value) -> None:
+    arg = load_catalog()["random.uniform"].args["range"]
+    fault = value_fault(arg, value)
+    assert fault is not None
+    assert fault[0].endswith("is not a range")
+    assert "low then high" in fault[1]
+    assert value_fault(arg, (-10, 10)) is None

@@ -84,6 +84,14 @@ def test_only_what_changed_is_published(ready: tuple[ViewModel, Screen]) -> None
     assert screen.published == [("inspector", "node"), ("code", "lit")]
 
 
+@pytest.mark.parametrize("batch", [-1, 10**7])
+def test_a_batch_that_cannot_be_shown_is_said(ready: tuple[ViewModel, Screen], batch: int) -> None:
+    model, screen = ready
+    model.receive("preview", "batch", batch)
+    assert "can be shown" in screen["bar", "message"]
+    assert screen["preview", "batch"] == 0
+
+
 def test_an_edit_is_a_picture_and_undo_brings_the_old_one_back(
     ready: tuple[ViewModel, Screen],
 ) -> None:

@@ -55,12 +55,21 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
     items = value if isinstance(value, tuple) else (value,)
     if isinstance(value, tuple) and not arg.kind.endswith("_list"):
         return f"{_show(value)} is a list", allowed
+    if arg.name == "range" and (len(items) != 2 or _falls(items)):
+        return f"{_show(value)} is not a range", (
+            "Give two numbers, low then high, for example -10, 10."
+        )
     for item in items:
         fault = _item_fault(arg, element, item)
         if fault:
             near = get_close_matches(str(item), [*map(str, arg.choices), *arg.members], n=1)
             return fault, allowed + (f" Did you mean {near[0]}?" if near else "")
     return None
+
+
+def _falls(items: tuple[Value, ...]) -> bool:
+    low, high = items
+    return isinstance(low, int | float) and isinstance(high, int | float) and low > high
 
 
 def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:

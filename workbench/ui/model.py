@@ -30,6 +30,7 @@ from workbench.ui.screen import constant_fields, graph_fields
 from workbench.ui.sources import GraphSource, to_graph, writable_path
 from workbench.ui.speed import Speed
 from workbench.ui.state import (
+    MOST_BATCH,
     MOST_TILES,
     State,
     check,
@@ -224,7 +225,9 @@ class ViewModel:
             case "mode", "original" | "augmented" | "both":
                 state.mode = value
             case "batch", int():
-                state.batch = max(0, value)
+                if not 0 <= value <= MOST_BATCH:
+                    raise GraphEditError(f"batch {value}: 0 to {MOST_BATCH} can be shown.")
+                state.batch = value
             case "tiles", int():
                 state.tiles = min(MOST_TILES, max(4, value))
             case "device", "mixed" if self.machine.no_gpu:

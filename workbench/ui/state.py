@@ -18,6 +18,8 @@ from workbench.ui.present import on_shown_nodes
 from workbench.ui.rows import random_view
 
 Mode = Literal["original", "augmented", "both"]
+MOST_BATCH = 999
+"""The reader runs through every batch before the one that is shown: some seconds for a thousand."""
 MOST_TILES = 64
 
 
