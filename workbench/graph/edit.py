@@ -30,7 +30,7 @@ def free_id(graph: Graph, wanted: str) -> str:
 
 
 def free_seed(graph: Graph) -> int:
-    """The smallest seed offset above those in use, so that a removed one is not drawn again."""
+    """One above the largest seed offset in use: no two nodes share one."""
     return max((node.seed for node in graph.nodes if node.seed is not None), default=-1) + 1
 
 
