@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import io
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.helpers import same, script_batches
+from tests.placed import CATALOG, placed
+from tests.placed import USABLE as PLACEABLE
 from workbench.catalog import ArgSpec, OpSpec, Value, load_catalog
+from workbench.engine.runner import Runner
 
 Photos = list[NDArray[Any]]
 
@@ -24,6 +29,11 @@ CLASHES = {
     ("resize_crop_mirror", "mode"),  # not together with resize_shorter
 }
 """Arguments whose choices depend on another argument or on the photo."""
+
+ELEMENTS = (
+    *("UINT8", "INT8", "UINT16", "INT16", "INT32", "UINT32", "INT64"),
+    *("FLOAT16", "FLOAT", "FLOAT64", "BOOL"),
+)
 
 
 def start_values(op: OpSpec) -> dict[str, Value]:
@@ -48,6 +58,7 @@ def run(
     args: dict[str, Value],
     draw: ArgSpec | None = None,
     device: Literal["cpu", "gpu"] = "cpu",
+    dtype: str = "UINT8",
 ) -> tuple[Photos, Photos]:
     """Run the photos through one operator: as decoded, and what it made of them."""
     from nvidia.dali import fn, types
@@ -68,6 +79,8 @@ def run(
             values[draw.name] = generator(draw)
         encoded = fn.external_source(source=lambda: jpegs(), no_copy=False)
         photos = fn.decoders.image(encoded, device="mixed" if device == "gpu" else "cpu")
+        if dtype != "UINT8":
+            photos = fn.cast(photos, dtype=getattr(types, dtype))
         pipeline.set_outputs(photos, function(photos, **values))
     pipeline.build()
     before, after = (output.as_cpu() for output in pipeline.run())
@@ -90,7 +103,7 @@ def check_images(op: OpSpec, before: Photos, after: Photos) -> None:
         assert image.ndim == 3
         assert image.size > 0
         assert 3 in image.shape or 1 in image.shape
-        assert image.dtype in (np.uint8, np.float32)
+        assert image.dtype in (np.uint8, np.float32, np.uint64)
         assert np.isfinite(image.astype(np.float64)).all()
         assert image.std() > 1e-3, "one flat colour"
     pairs = zip(before, after, strict=True)
@@ -139,6 +152,17 @@ def test_dali_takes_both_ends_of_the_sliders_that_start_open(op: OpSpec) -> None
                 run(op, {**start_values(op), arg.name: many})
 
 
+@pytest.mark.parametrize("op", [o for o in ON_CPU if o.inputs[0].dtypes], ids=lambda op: op.name)
+def test_dali_takes_the_element_types_that_the_catalogue_says_and_no_others(op: OpSpec) -> None:
+    args = {name: value for name, value in start_values(op).items() if name != "dtype"}
+    for dtype in ELEMENTS:
+        if dtype in op.inputs[0].dtypes:
+            run(op, args, dtype=dtype)
+        else:
+            with pytest.raises((RuntimeError, ValueError)):
+                run(op, args, dtype=dtype)
+
+
 @pytest.mark.parametrize(
     ("name", "args"),
     [
@@ -160,3 +184,17 @@ def test_dali_refuses_what_excludes_each_other(name: str, args: dict[str, Value]
     assert any(op.rivals(arg) & set(args) for arg in args)
     with pytest.raises(RuntimeError):
         run(op, args)
+
+
+@pytest.mark.parametrize(
+    "op", [op for op in PLACEABLE if "cpu" in op.devices], ids=lambda op: op.name
+)
+def test_the_preview_runs_what_the_script_runs(op: OpSpec, photos: Path, tmp_path: Path) -> None:
+    """Every usable operator, fed as the catalogue says, in the first batch and in a later one."""
+    graph, _ = placed(op, batch_size=4, num_threads=2)
+    scripted = script_batches(graph, photos, 3, tmp_path)
+    runner, taps = Runner(CATALOG), list(graph.outputs.values())
+    for batch in (0, 2):
+        shown = runner.run(graph, str(photos), batch, 3, taps).batches
+        for samples, port in zip(scripted[batch], taps, strict=True):
+            assert same(samples[:3], shown[port].arrays()[:3]), (batch, port)

@@ -7,13 +7,23 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     label = "Rotate"
     image = true                # takes one image, gives one image
     alters = false              # its start values leave the pixels as they are
-    needs_channels = 3          # DALI ends the process on any other number
+    needs_channels = 3          # DALI ends the process on any other number; or an argument's name
+    takes = ["UINT8"]           # element types of the first input; none for any
     inputs = ["image"]          # port kinds, in order; image operators need none of these two
-    outputs = { output = "image" }   # port names and kinds, in order
+    outputs = { output = "image" }   # port names and kinds, in order; "same": the first input's
+    layouts = { data = ["FHWC"] }    # those that a port takes, where the schema does not say
+    ports = 1                   # offers so many of its inputs: more would add outputs
+    gives = { dtype = "input", layout = "input", shape = "canvas" }   # see ``Gives``; these three
+                                # for every output, or a table of them by the output's name
+    feeds.mtx = { op = "transforms.rotation", args = { angle = 15 } }   # what can feed a port
     unusable = "..."            # why it cannot be used; "" for "it can", against the rule
     exclusive = [["size", "scale"]]  # groups of arguments of which at most one can be given
+    together = [["crop_h", "crop_w"]]  # groups that are given all or not at all
+    whole_batch = true          # what a sample becomes depends on the others of its batch
     args.angle = { low = -180, high = 180, unit = "°", start = 15, advanced = false }
+    args.size = { form = "fields", parts = ["h", "w"] }   # how it is edited, see ``Form``
 
+The inspector and the code have an operator's arguments in the order of its rows.
 ``[shared.args]`` holds rows for arguments that mean the same wherever they occur; an operator's
 own row replaces single keys of it. ``shared.exclusive`` holds groups for every operator that has
 all their arguments. Unknown operators, arguments and keys are errors.
@@ -28,19 +38,35 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, cast, get_args
 
-from workbench.catalog.spec import ArgSpec, OpSpec, PortKind, PortSpec, Value
+from workbench.catalog.spec import (
+    NOTHING_KNOWN,
+    ArgSpec,
+    Feed,
+    Form,
+    Gives,
+    OpSpec,
+    PortKind,
+    PortSpec,
+    ShapeWord,
+    Value,
+)
 from workbench.catalog.usable import unusable_reason
 from workbench.errors import CatalogError
 
 _OP_KEYS = (
     *("category", "label", "image", "alters", "inputs", "outputs"),
-    *("exclusive", "unusable", "args", "needs_channels"),
+    *("exclusive", "unusable", "args", "needs_channels", "ports", "gives"),
+    *("feeds", "together", "whole_batch", "layouts", "takes"),
 )
 _ARG_KEYS = (
     *("label", "unit", "low", "high", "step", "minimum", "maximum"),
-    *("choices", "start", "draw", "constant", "advanced"),
+    *("choices", "start", "draw", "constant", "advanced", "form", "parts", "items", "elements"),
 )
+_GIVES_KEYS = ("dtype", "layout", "shape")
+_FEED_KEYS = ("op", "args", "output")
+_WORDS: tuple[ShapeWord, ...] = get_args(ShapeWord)
 _KINDS: tuple[PortKind, ...] = get_args(PortKind)
+_FORMS: tuple[Form, ...] = get_args(Form)
 CATEGORIES = (
     *("source", "decode", "geometry", "crop", "colour", "filter", "noise", "occlusion"),
     *("format", "random", "statistics", "boxes", "masks", "points", "transforms"),
@@ -58,6 +84,7 @@ class Overlay:
     ops: Mapping[str, Row]
     shared: Mapping[str, Row]
     exclusive: tuple[tuple[str, ...], ...]
+    together: tuple[tuple[str, ...], ...]
     origin: Mapping[str, str]
     """Operator name -> the file its row stands in."""
 
@@ -71,6 +98,7 @@ def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
     origin: dict[str, str] = {}
     shared: dict[str, Row] = {}
     exclusive: list[tuple[str, ...]] = []
+    together: list[tuple[str, ...]] = []
     for file, text in (_package_texts() if texts is None else texts).items():
         try:
             tables = tomllib.loads(text)
@@ -79,11 +107,12 @@ def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
         common = tables.pop("shared", {})
         shared |= common.get("args", {})
         exclusive += map(tuple, common.get("exclusive", []))
+        together += map(tuple, common.get("together", []))
         for name, row in tables.items():
             if name in ops:
                 raise CatalogError(f"{file}: [{name}] has a row in {origin[name]} already")
             ops[name], origin[name] = row, file
-    return Overlay(ops, shared, tuple(exclusive), origin)
+    return Overlay(ops, shared, tuple(exclusive), tuple(together), origin)
 
 
 def apply_overlay(
@@ -98,8 +127,10 @@ def apply_overlay(
     known = {op.name: op for op in ops}
     if not strict:
         overlay = _fitting(overlay, known)
-    for name in overlay.ops:
+    for name, row in overlay.ops.items():
         _demand(name, known, f"{overlay.origin[name]}: [{name}]: operator")
+        for fed, feed in row.get("feeds", {}).items():
+            _demand(feed.get("op", ""), known, f"{overlay.origin[name]}: [{name}]: feeds.{fed}: op")
     return {name: _merged(op, overlay) for name, op in known.items()}
 
 
@@ -108,8 +139,13 @@ def _fitting(overlay: Overlay, known: Mapping[str, OpSpec]) -> Overlay:
     for name, row in overlay.ops.items():
         if name in known:
             args = {arg: r for arg, r in row.get("args", {}).items() if arg in known[name].args}
-            groups = [g for g in row.get("exclusive", []) if set(g) <= known[name].args.keys()]
-            ops[name] = {**row, "args": args, "exclusive": groups}
+            names = known[name].args.keys() | {port.name for port in known[name].inputs}
+            groups = {
+                key: [group for group in row.get(key, []) if set(group) <= names]
+                for key in ("exclusive", "together")
+            }
+            feeds = {fed: f for fed, f in row.get("feeds", {}).items() if f.get("op") in known}
+            ops[name] = {**row, "args": args, "feeds": feeds, **groups}
     return replace(overlay, ops=ops)
 
 
@@ -125,7 +161,8 @@ def _package_texts() -> dict[str, str]:
 def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     row = overlay.ops.get(op.name)
     if row is None:
-        op = replace(op, label=_label(op.name))
+        outputs = tuple(replace(port, gives=NOTHING_KNOWN) for port in op.outputs)
+        op = replace(op, label=_label(op.name), outputs=outputs)
         return replace(op, unusable=unusable_reason(op, described=False))
     where = f"{overlay.origin[op.name]}: [{op.name}]"
     for key in row:
@@ -136,6 +173,27 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     own = row.get("args", {})
     for name in own:
         _demand(name, op.args, f"{where}: argument")
+    inputs = _input_kinds(op, row.get("inputs", ["image"] if image else []), where)
+    outputs = _output_kinds(op, row.get("outputs", {"output": "image"} if image else {}), where)
+    args = {
+        name: _argument(op.args[name], {**overlay.shared.get(name, {}), **own.get(name, {})}, where)
+        for name in dict.fromkeys((*own, *op.args))  # in the order in which the row has them
+    }
+    feeds = {name: _feed(table, f"{where}: feeds.{name}") for name, table in _feeds(row)}
+    for name in feeds:
+        _demand(name, [*(port.name for port in inputs), *args], f"{where}: feeds: input")
+    layouts = row.get("layouts", {})
+    for name in layouts:
+        _demand(name, [port.name for port in inputs], f"{where}: layouts: input")
+    inputs = tuple(
+        replace(
+            port,
+            layouts=tuple(layouts.get(port.name, port.layouts)),
+            dtypes=tuple(row.get("takes", ())) if index == 0 else (),
+        )
+        for index, port in enumerate(inputs)
+    )
+    offered = row.get("ports", op.max_inputs)
     merged = replace(
         op,
         category=category,
@@ -143,27 +201,33 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
         image=image,
         alters=row.get("alters", True),
         needs_channels=row.get("needs_channels"),
-        inputs=_input_kinds(op, row.get("inputs", ["image"] if image else []), where),
-        outputs=_output_kinds(op, row.get("outputs", {"output": "image"} if image else {}), where),
-        args={
-            name: _argument(spec, {**overlay.shared.get(name, {}), **own.get(name, {})}, where)
-            for name, spec in op.args.items()
-        },
+        whole_batch=row.get("whole_batch", False),
+        inputs=tuple(replace(p, feed=feeds.get(p.name)) for p in inputs[:offered]),
+        max_inputs=offered,
+        outputs=_gives(outputs, row, sourceless=not inputs, where=where),
+        args={name: replace(arg, feed=feeds.get(name)) for name, arg in args.items()},
     )
-    merged = replace(merged, exclusive=_exclusive(op, row, overlay.exclusive, where))
+    merged = replace(
+        merged,
+        exclusive=_groups(merged, row, "exclusive", overlay.exclusive, where),
+        together=_groups(merged, row, "together", overlay.together, where),
+    )
     reason = row.get("unusable", unusable_reason(merged, described=True))
     return replace(merged, unusable=reason or None)
 
 
 def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ...]:
-    if len(kinds) > len(op.inputs):
+    """The named inputs with their kinds; where any number is allowed, as many as kinds."""
+    if len(kinds) > max(len(op.inputs), op.max_inputs):
         raise CatalogError(
             f"{where}: inputs: {len(kinds)} kinds, but it has {len(op.inputs)} named inputs"
         )
-    padded = [*kinds, *["any"] * (len(op.inputs) - len(kinds))]
+    further = (replace(op.input(i), optional=False) for i in range(len(op.inputs), len(kinds)))
+    ports = (*op.inputs, *further)
+    padded = [*kinds, *["any"] * (len(ports) - len(kinds))]
     return tuple(
         replace(port, kind=_kind(kind, f"{where}: inputs"))
-        for port, kind in zip(op.inputs, padded, strict=True)
+        for port, kind in zip(ports, padded, strict=True)
     )
 
 
@@ -174,15 +238,61 @@ def _output_kinds(op: OpSpec, kinds: Mapping[str, str], where: str) -> tuple[Por
         raise CatalogError(
             f"{where}: outputs: {len(kinds)} ports, but it has {len(op.outputs)} outputs"
         )
-    return tuple(PortSpec(name, _kind(kind, f"{where}: outputs")) for name, kind in kinds.items())
+    return tuple(
+        PortSpec(name, follows=True)
+        if kind == "same"
+        else PortSpec(name, _kind(kind, f"{where}: outputs"))
+        for name, kind in kinds.items()
+    )
 
 
-def _exclusive(
-    op: OpSpec, row: Row, shared: tuple[tuple[str, ...], ...], where: str
+def _gives(
+    ports: tuple[PortSpec, ...], row: Row, sourceless: bool, where: str
+) -> tuple[PortSpec, ...]:
+    table = row.get("gives", {})
+    by_name = all(isinstance(value, dict) for value in table.values())
+    for name in table if by_name else ():
+        _demand(name, [port.name for port in ports], f"{where}: gives: output")
+    tables = {port.name: table.get(port.name, {}) if by_name else table for port in ports}
+    usual = NOTHING_KNOWN if sourceless else Gives()
+    return tuple(
+        replace(port, gives=_rule(tables[port.name], usual, f"{where}: gives")) for port in ports
+    )
+
+
+def _rule(table: Row, usual: Gives, where: str) -> Gives:
+    for key in table:
+        _demand(key, _GIVES_KEYS, f"{where}: key")
+    fields: dict[str, Any] = {key: None if value == "?" else value for key, value in table.items()}
+    shape = fields.get("shape")
+    if isinstance(shape, str):
+        for word in shape.split():
+            _demand(word, _WORDS, f"{where}: shape: word")
+        fields["shape"] = tuple(shape.split())
+    elif shape is not None:
+        fields["shape"] = tuple(None if extent == "?" else int(extent) for extent in shape)
+    return replace(usual, **fields)
+
+
+def _feeds(row: Row) -> Iterable[tuple[str, Row]]:
+    feeds: Mapping[str, Row] = row.get("feeds", {})
+    return feeds.items()
+
+
+def _feed(table: Row, where: str) -> Feed:
+    for key in table:
+        _demand(key, _FEED_KEYS, f"{where}: key")
+    args = {name: _frozen(value) for name, value in table.get("args", {}).items()}
+    return Feed(table["op"], args, table.get("output", "output"))
+
+
+def _groups(
+    op: OpSpec, row: Row, key: str, shared: tuple[tuple[str, ...], ...], where: str
 ) -> tuple[tuple[str, ...], ...]:
-    own = [tuple(group) for group in row.get("exclusive", [])]
+    own = [tuple(group) for group in row.get(key, [])]
+    names = [*op.args, *(port.name for port in op.inputs)]
     for name in (name for group in own for name in group):
-        _demand(name, op.args, f"{where}: exclusive: argument")
+        _demand(name, names, f"{where}: {key}: argument")
     return (*(group for group in shared if set(group) <= set(op.args)), *own)
 
 
@@ -194,6 +304,7 @@ def _kind(kind: str, where: str) -> PortKind:
 def _argument(spec: ArgSpec, row: Row, where: str) -> ArgSpec:
     for key in row:
         _demand(key, _ARG_KEYS, f"{where}: args.{spec.name}: key")
+    _demand(row.get("form", ""), _FORMS, f"{where}: args.{spec.name}: form")
     fields: dict[str, Any] = {key: _frozen(value) for key, value in row.items()}
     return replace(spec, **{"label": _label(spec.name), **fields})
 

@@ -12,6 +12,7 @@ from workbench.catalog.spec import (
     ArgSpec,
     Device,
     OpSpec,
+    PortDevice,
     PortSpec,
     Scalar,
     Value,
@@ -126,6 +127,7 @@ def _inputs(schema: Any) -> tuple[PortSpec, ...]:
             _input_name(schema, index),
             optional=index >= least,
             layouts=tuple(str(layout) for layout in schema.GetSupportedLayouts(index)),
+            device=_input_device(schema, index),
         )
         for index in range(most if most <= _FEW_INPUTS else least)
     )
@@ -133,8 +135,20 @@ def _inputs(schema: Any) -> tuple[PortSpec, ...]:
 
 def _input_name(schema: Any, index: int) -> str:
     if schema.HasInputDox():
-        return str(schema.GetInputName(index)).strip("_")
+        name = str(schema.GetInputName(index)).strip("_")
+        # ``slice`` has an argument and an input called shape: one name, one meaning
+        return f"{name}_input" if schema.HasArgument(name) else name
     return "data" if schema.MaxNumInput() == 1 else f"input_{index}"
+
+
+def _input_device(schema: Any, index: int) -> PortDevice:
+    if schema.Name() == "Copy":
+        return "operator"  # DALI copies from either side, too; here a transfer is a transfer
+    if schema.GetInputDevice(index, "gpu", "cpu") == "gpu":
+        return "any"
+    if schema.GetInputDevice(index, "gpu", "gpu") == "cpu":
+        return "cpu"
+    return "either" if schema.GetInputDevice(index, "cpu", "gpu") == "cpu" else "operator"
 
 
 def _outputs(dali: Any, schema: Any) -> tuple[PortSpec, ...]:

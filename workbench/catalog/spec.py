@@ -20,7 +20,70 @@ ArgKind = Literal[
     "bool_list", "int_list", "float_list", "str_list", "enum_list", "object",
 ]  # fmt: skip
 
+Form = Literal["", "flag", "fields", "each", "colour", "range", "matrix"]
+"""How an argument is edited, where its kind alone does not say: ``flag`` is a whole number that
+means yes or no; lists are one value for each of ``parts`` (``fields``), the same or one value for
+each of them (``each``), a colour, a low and a high end (``range``) or rows of numbers
+(``matrix``)."""
+
 PortKind = Literal["encoded", "image", "label", "boxes", "mask", "points", "number", "any"]
+
+PortDevice = Literal["operator", "either", "any", "cpu"]
+"""On which side the data of an input must lie: where the operator runs; there or on the CPU; on
+any, for only its shape or type is looked at; on the CPU always."""
+
+FITTING: Mapping[PortKind, frozenset[PortKind]] = {
+    "image": frozenset({"mask"}),  # a mask is read from a file as an image is
+    "mask": frozenset({"image", "number"}),
+    "boxes": frozenset({"number"}),
+    "points": frozenset({"number"}),
+    "number": frozenset({"label", "boxes", "points"}),
+    "label": frozenset({"number"}),
+}
+"""Kinds that a port takes besides its own and ``any``: DALI sees arrays of numbers in all these."""
+
+
+def kind_fits(want: PortKind, got: PortKind) -> bool:
+    """Whether what flows out as ``got`` may flow into a port of ``want``."""
+    return "any" in (want, got) or want == got or got in FITTING.get(want, frozenset())
+
+
+ShapeWord = Literal[
+    "input", "decoded", "resize", "resize_axes", "crop", "pad_channels", "relayout", "recolour",
+    "canvas", "pad", "slice", "paste", "paste_many", "filter", "transpose", "reduce",
+    "shape", "drawn", "one_hot", "join", "stack", "expand", "squeeze", "reshape", "extract",
+    "reorder", "per_frame", "affine", "points", "corner",
+]  # fmt: skip
+"""What an operator does to the shape; ``graph/shape_words.py`` has a function for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gives:
+    """What comes out of a port, as far as it can be told before anything has run.
+
+    The argument ``dtype`` of the operator, where it is set or has a default, goes before ``dtype``.
+    """
+
+    dtype: str | None = "input"
+    """A member of ``DALIDataType``, the name of the input that it is taken from, ``input`` for the
+    first one, or None where only the data tell."""
+    layout: str | None = "input"
+    """``HWC``; empty for none; ``input`` for what the words of ``shape`` leave; None: the data."""
+    shape: tuple[ShapeWord, ...] | tuple[int | None, ...] | None = ("input",)
+    """Words, applied from left to right to the first input's; or extents, None for those that the
+    data tell; or None where not even their number is known."""
+
+
+NOTHING_KNOWN = Gives(None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A node that can feed a port or an argument, where the graph has none that fits."""
+
+    op: str
+    args: Mapping[str, Value] = field(default_factory=dict)
+    output: str = "output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +122,20 @@ class ArgSpec:
     """The value a freshly added node gets; None leaves the argument out."""
     draw: tuple[float, float] | None = None
     """The range that "make it random" starts with."""
+    form: Form = ""
+    parts: tuple[str, ...] = ()
+    """Names of a list's elements in order, such as ``h``, ``w``; of a matrix, of its columns."""
     constant: str | None = None
     """The name under which exported code lifts the value to the top of the file."""
     advanced: bool = True
     """Folded away in the inspector."""
+    items: int | None = None
+    """How many elements a list must have, where DALI takes no other number."""
+    feed: Feed | None = None
+    """What can feed it, where a fixed value is of no use."""
+    elements: str | None = None
+    """The element type that a linked tensor must have, where it is not that of ``kind``; ``any``
+    where DALI converts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +147,16 @@ class PortSpec:
     optional: bool = False
     layouts: tuple[str, ...] = ()
     """Layouts the schema accepts, such as ``HWC``; empty where it does not say."""
+    device: PortDevice = "operator"
+    """Of an input."""
+    dtypes: tuple[str, ...] = ()
+    """Element types that an input takes; empty for any."""
+    feed: Feed | None = None
+    """Of an input: what can feed it."""
+    gives: Gives = Gives()
+    """Of an output."""
+    follows: bool = False
+    """Of an output: it is of the kind that feeds the first input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +187,22 @@ class OpSpec:
     """Takes an image and gives an image: has a row in the overlay and can stand in a chain."""
     alters: bool = True
     """Whether its start values visibly change an image; False for ``copy`` and the like."""
-    needs_channels: int | None = None
-    """Channels that it takes where DALI ends the process on any other number."""
+    needs_channels: int | str | None = None
+    """Channels that it takes where DALI ends the process on any other number, or the argument that
+    says how many."""
     exclusive: tuple[tuple[str, ...], ...] = ()
-    """Groups of arguments of which at most one can be given, such as ``size`` and
+    """Groups of arguments and ports of which at most one can be given, such as ``size`` and
     ``resize_shorter``."""
+    together: tuple[tuple[str, ...], ...] = ()
+    """Groups of arguments and ports that are given all or not at all, such as ``crop_h`` and
+    ``crop_w``."""
+    whole_batch: bool = False
+    """What a sample becomes depends on the others of its batch."""
     unusable: str | None = None
     """Why the workbench cannot use it yet, or None."""
 
     def rivals(self, arg: str) -> frozenset[str]:
-        """The arguments that cannot be given together with ``arg``."""
+        """The arguments and ports that cannot be given together with ``arg``."""
         return frozenset(name for group in self.exclusive if arg in group for name in group) - {arg}
 
     def input(self, index: int) -> PortSpec:
