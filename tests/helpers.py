@@ -20,13 +20,14 @@ from workbench.errors import GraphEditError
 from workbench.graph import Graph, Settings, check_graph
 from workbench.graph.edit import (
     insert_node,
+    is_movable,
     move_node,
     randomise_arg,
-    remove_node,
     reset_arg,
     set_arg,
     start_graph,
 )
+from workbench.graph.remove import remove_nodes
 
 Kind = Literal["insert", "remove", "move", "set", "set_bad", "randomise", "reset"]
 KINDS: tuple[Kind, ...] = ("insert", "remove", "move", "set", "set_bad", "randomise", "reset")
@@ -87,7 +88,10 @@ def good_value(arg: ArgSpec, pick: int) -> Value | None:
         "str": HOSTILE[pick % len(HOSTILE)],
     }
     value = values.get(element)
-    return (value,) * (1 + pick % 3) if arg.kind.endswith("_list") and value is not None else value
+    if value is None or not arg.kind.endswith("_list"):
+        return value
+    count = 2 if "range" in (arg.name, arg.form) else arg.items or 1 + pick % 3
+    return (value,) * count
 
 
 def apply_step(graph: Graph, catalog: Catalog, made: Step) -> Graph:
@@ -100,8 +104,8 @@ def apply_step(graph: Graph, catalog: Catalog, made: Step) -> Graph:
             case "insert":
                 ops = sorted(catalog)
                 return insert_node(graph, catalog, ops[made.choice % len(ops)], node.id)[0]
-            case "remove":
-                return remove_node(graph, catalog, node.id)
+            case "remove" if is_movable(node, catalog):
+                return remove_nodes(graph, catalog, [node.id])
             case "move":
                 return move_node(graph, catalog, node.id, (-1, 1)[made.choice % 2])
             case "set":
@@ -114,7 +118,8 @@ def apply_step(graph: Graph, catalog: Catalog, made: Step) -> Graph:
             case "reset":
                 return reset_arg(graph, catalog, node.id, arg)
     except GraphEditError:
-        return graph
+        pass
+    return graph
 
 
 def edited(made: Sequence[Step], start: Graph | None = None) -> Graph:
@@ -130,6 +135,10 @@ GRAPHS = st.lists(step(), max_size=12).map(edited)
 """Any graph that edits lead to, with good and bad values."""
 
 
+_UNFIT = ("channels", "layout", "dtype", "apart")
+"""Faults that allowed values, or an allowed place, can lead to."""
+
+
 def chained(picks: Sequence[tuple[int, Sequence[Step]]]) -> Graph:
     """A chain of operators that run on the CPU, with values that the catalogue allows."""
     catalog = load_catalog()
@@ -143,8 +152,8 @@ def chained(picks: Sequence[tuple[int, Sequence[Step]]]) -> Graph:
         for change in changes:
             graph = apply_step(graph, catalog, replace(change, node=index))
             index = [node.id for node in graph.nodes].index(last)
-        if any("channels" in fault.message for fault in check_graph(graph, catalog)):
-            graph, last = before  # a colour operator behind a grey image
+        if any(fault.code in _UNFIT for fault in check_graph(graph, catalog)):
+            graph, last = before  # a colour operator behind a grey image, or half a size
     return graph
 
 

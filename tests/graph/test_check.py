@@ -22,9 +22,11 @@ from workbench.graph import (
     load_recipes,
     require_sound,
 )
+from workbench.graph.compose import place_node
 from workbench.graph.edit import insert_node, randomise_arg, set_arg
 
 CATALOG = load_catalog()
+DECODED = Port("decode", "output")
 
 
 def with_node(graph: Graph, node_id: str, **changes: Any) -> Graph:
@@ -219,7 +221,6 @@ def test_links_into_arguments() -> None:
 @pytest.mark.parametrize(
     ("change", "node", "words"),
     [
-        (lambda g: with_node(g, "flip", device="cpu"), "flip", "rotate.output is on the GPU"),
         (lambda g: with_node(g, "reader", device="gpu"), "reader", "cannot run on the GPU"),
         (lambda g: with_node(g, "flip", device="mixed"), "flip", "cannot run mixed"),
         (lambda g: with_node(g, "decode", device="gpu"), "decode", "cannot run on the GPU"),
@@ -235,19 +236,81 @@ def test_a_cpu_operator_cannot_follow_a_gpu_one(
 
 
 def test_an_operator_without_a_gpu_version_behind_a_mixed_decoder(catalog: Catalog) -> None:
-    ops = [
-        op.name
-        for op in catalog.values()
-        if op.devices == ("cpu",) and op.image and not op.unusable and op.inputs[0].kind == "image"
-    ]
+    ops = ("segmentation.random_mask_pixel", "segmentation.random_object_bbox")
     for op in ops:
-        graph = with_settings(chain_graph(op), device="mixed")
-        assert "runs on the CPU only and follows a GPU operator" in only_fault(graph).message
-    graph = with_settings(chain_graph("rotate"), device="cpu")
+        graph, node = place_node(chain_graph(), catalog, op, Port("decode", "output"))
+        assert check_graph(graph, catalog) == ()
+        fault = only_fault(with_settings(graph, device="mixed"))
+        assert (fault.node, fault.code) == (node, "cpu_after_gpu")
+        assert "runs on the CPU only and follows a GPU operator" in fault.message
+        by_hand = with_node(with_settings(graph, device="mixed"), node, device="cpu")
+        assert check_graph(by_hand, catalog) == ()  # a transfer
+    graph = with_settings(chain_graph("rotate", "flip"), device="cpu")
     by_hand = with_node(graph, "rotate", device="gpu")
-    flipped = insert_node(by_hand, catalog, "flip", "rotate")[0]
-    assert not [f for f in check_graph(flipped, catalog) if f.node == "flip"]
-    assert "on the GPU" in only_fault(with_node(flipped, "flip", device="cpu")).message
+    assert not check_graph(by_hand, catalog)
+    assert not check_graph(with_node(by_hand, "flip", device="cpu"), catalog)
+
+
+def test_an_operator_that_only_asks_for_the_shape_stays_on_the_cpu(catalog: Catalog) -> None:
+    graph = with_settings(chain_graph(), device="mixed")
+    graph = place_node(graph, catalog, "zeros_like", DECODED)[0]
+    assert check_graph(graph, catalog) == ()
+
+
+def test_an_operator_of_the_gpu_alone_says_what_can_be_done() -> None:
+    fault = only_fault(chain_graph("jitter"))
+    assert fault.code == "gpu_only"
+    assert "runs on the GPU only" in fault.message
+    assert not check_graph(with_node(chain_graph("jitter"), "jitter", device="gpu"), CATALOG)
+
+
+def test_an_operator_that_cannot_be_used_says_why() -> None:
+    graph = chain_graph("copy")
+    fault = only_fault(with_node(graph, "copy", op="dump_image"))
+    assert fault.message == f"dump_image cannot be used: {CATALOG['dump_image'].unusable}"
+
+
+def test_a_layout_that_does_not_fit() -> None:
+    fault = only_fault(chain_graph("crop_mirror_normalize", "hsv"))
+    assert (fault.node, fault.arg, fault.code) == ("hsv", "data", "layout")
+    assert fault.message == (
+        "it takes HWC (rows, columns, channels) and is fed CHW (channels, rows, columns)"
+    )
+    assert not check_graph(chain_graph("crop_mirror_normalize", "crop"), CATALOG)
+    fault = only_fault(place_node(chain_graph(), CATALOG, "sequence_rearrange", DECODED)[0])
+    assert "frames" in fault.message
+
+
+def test_a_tensor_of_the_wrong_type_for_an_argument() -> None:
+    graph = randomise_arg(chain_graph("rotate"), CATALOG, "rotate", "angle")
+    generator = graph.node("rotate").inputs["angle"].node
+    fault = only_fault(set_arg(graph, CATALOG, generator, "dtype", "INT32"))
+    assert (fault.node, fault.arg, fault.code) == ("rotate", "angle", "arg_dtype")
+    assert fault.message == (
+        f"it takes fractions (FLOAT) and {generator}.output gives whole numbers (INT32)"
+    )
+
+
+def test_what_belongs_together() -> None:
+    graph = with_node(chain_graph("crop"), "crop", args={"crop_h": 100.0})
+    fault = only_fault(graph)
+    assert str(fault) == ("crop.crop_h: it needs crop_w beside it. Give crop_w, or reset crop_h.")
+    assert not check_graph(set_arg(graph, CATALOG, "crop", "crop_w", 80.0), CATALOG)
+
+
+def test_an_input_and_the_arguments_that_it_stands_for() -> None:
+    graph = chain_graph("slice")
+    for port in ("anchor", "shape_input"):
+        graph = fed(graph, "slice", port, "decode.output")
+    codes = {fault.code for fault in check_graph(graph, CATALOG)}
+    assert codes == {"rivals", "kind"}
+
+
+def test_a_list_of_the_wrong_length() -> None:
+    graph = set_arg(chain_graph("warp_affine"), CATALOG, "warp_affine", "matrix", (1.0, 0.0))
+    assert str(only_fault(graph)) == (
+        "warp_affine.matrix: [1.0, 0.0] has 2 elements. Give exactly 6."
+    )
 
 
 def test_arguments_come_from_the_cpu() -> None:

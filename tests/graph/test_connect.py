@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,8 @@ from tests.helpers import GRAPHS
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.connect import connect, disconnect, place_node, refusal, set_output
+from workbench.graph.compose import place_node
+from workbench.graph.connect import connect, disconnect, refusal, set_output
 from workbench.graph.edit import set_setting
 
 CATALOG = load_catalog()
@@ -54,6 +56,18 @@ def test_an_argument_cannot_come_from_the_gpu() -> None:
         graph.node("angle").__class__("angle", "random.uniform", device="gpu", seed=1)
     )
     assert "must come from the CPU" in (refusal(moved, CATALOG, out("angle"), "color", "hue") or "")
+
+
+def test_the_mean_of_an_image_feeds_an_argument() -> None:
+    graph, mean = place_node(JITTER, CATALOG, "reductions.mean", out("resize"))
+    assert "gives image" in (refusal(graph, CATALOG, out(mean), "color", "hue") or "")
+    node = graph.node(mean)
+    graph = graph.replace_node(replace(node, args={"axis_names": "HWC"}))
+    graph = connect(graph, CATALOG, out(mean), "color", "hue")
+    assert check_graph(graph, CATALOG) == ()
+    most = graph.replace_node(replace(graph.node(mean), op="reductions.max"))
+    assert "color.hue: it takes fractions" in str(check_graph(most, CATALOG)[0])
+    assert "takes FLOAT" in (refusal(most, CATALOG, out(mean), "color", "hue") or "")
 
 
 def test_two_nodes_share_one_draw() -> None:

@@ -3,10 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.helpers import chain_graph, with_settings
+from tests.placed import placed
 from workbench.catalog import Catalog
-from workbench.graph import Port, load_recipe
-from workbench.graph.devices import image_outputs, infer_devices, port_kind
-from workbench.graph.edit import randomise_arg
+from workbench.graph import Graph, Port, load_recipe
+from workbench.graph.devices import image_outputs, infer_devices, port_kind, transfers
+from workbench.graph.edit import new_node, randomise_arg
+from workbench.graph.feed import link
 
 
 def test_what_follows_a_mixed_decoder_is_on_the_gpu_and_generators_stay(catalog: Catalog) -> None:
@@ -45,3 +47,54 @@ def test_kinds_and_image_outputs(catalog: Catalog) -> None:
     assert port_kind(graph, catalog, Port("reader", "labels")) == "label"
     assert port_kind(graph, catalog, Port("nowhere", "labels")) == "any"
     assert port_kind(graph, catalog, Port("reader", "nothing")) == "any"
+
+
+def moved(graph: Graph, catalog: Catalog, node: str) -> dict[str, str]:
+    devices = infer_devices(graph, catalog)
+    return dict(transfers(graph.node(node), catalog[graph.node(node).op], devices))
+
+
+def test_what_changes_sides(catalog: Catalog) -> None:
+    graph = chain_graph("resize", "rotate")
+    assert moved(graph, catalog, "rotate") == {}
+    mixed = with_settings(graph, device="mixed")
+    assert moved(mixed, catalog, "resize") == moved(mixed, catalog, "decode") == {}
+    by_hand = graph.replace_node(replace(graph.node("resize"), device="gpu"))
+    assert moved(by_hand, catalog, "resize") == {"data": "gpu"}
+    back = mixed.replace_node(replace(mixed.node("rotate"), device="cpu"))
+    assert moved(back, catalog, "rotate") == {"data": "cpu"}
+
+
+def test_numbers_may_stay_on_the_cpu_where_dali_takes_them(catalog: Catalog) -> None:
+    graph, node = placed(catalog["cat"], device="mixed")
+    cpu = new_node(graph, catalog, "ones")
+    graph = replace(graph, nodes=(*graph.nodes, cpu))
+    graph = link(graph, catalog, Port("ones", "output"), node, "input_1")
+    assert infer_devices(graph, catalog)[node] == "gpu"
+    assert moved(graph, catalog, node) == {"input_1": "gpu"}
+    graph, node = placed(catalog["warp_affine"], device="mixed")
+    graph = replace(graph, nodes=(*graph.nodes, new_node(graph, catalog, "transforms.rotation")))
+    graph = link(graph, catalog, Port("rotation", "output"), node, "mtx")
+    assert moved(graph, catalog, node) == {}
+
+
+def test_only_a_shape_is_asked_for_on_either_side(catalog: Catalog) -> None:
+    graph, node = placed(catalog["zeros_like"], device="mixed")
+    assert infer_devices(graph, catalog)[node] == "cpu"
+    assert moved(graph, catalog, node) == {}
+
+
+def test_a_kind_is_followed_through_what_leaves_it(catalog: Catalog) -> None:
+    graph = chain_graph("resize", "copy", "cast")
+    assert port_kind(graph, catalog, Port("cast", "output")) == "image"
+    copy = graph.node("copy")
+    of_labels = graph.replace_node(replace(copy, inputs={"data": Port("reader", "labels")}))
+    assert port_kind(of_labels, catalog, Port("cast", "output")) == "label"
+    circle = graph.replace_node(replace(copy, inputs={"data": Port("cast", "output")}))
+    assert port_kind(circle, catalog, Port("cast", "output")) == "any"
+
+
+def test_frames_are_no_picture_to_show(catalog: Catalog) -> None:
+    graph, node = placed(catalog["stack"])
+    assert port_kind(graph, catalog, Port(node, "output")) == "image"
+    assert image_outputs(graph, catalog) == {}

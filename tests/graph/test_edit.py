@@ -21,12 +21,12 @@ from workbench.graph.edit import (
     move_node,
     new_node,
     randomise_arg,
-    remove_node,
     reset_arg,
     set_arg,
     set_setting,
     start_graph,
 )
+from workbench.graph.remove import remove_nodes
 
 CATALOG = load_catalog()
 
@@ -59,7 +59,7 @@ def test_a_node_put_in_and_taken_out_leaves_no_trace(graph: Graph, where: int, w
         return
     assert [n.id for n in longer.nodes if not graph.has(n.id)] == [node_id]
     if is_movable(longer.node(node_id), CATALOG):
-        assert remove_node(longer, CATALOG, node_id) == graph
+        assert remove_nodes(longer, CATALOG, [node_id]) == graph
 
 
 @given(GRAPHS, st.integers(0, 1000))
@@ -91,10 +91,10 @@ def test_every_operator_fits_behind_every_image_of_a_recipe(graph: Graph) -> Non
     images = [n.id for n in graph.nodes if CATALOG[n.op].outputs[0].kind == "image"]
     for op in (op for op in CATALOG.values() if op.image and not op.unusable):
         device = "cpu" if "cpu" in op.devices else "mixed"
-        for after in images if op.inputs[0].kind == "image" else ():
+        for after in images if op.inputs[0].kind in ("image", "any") else ():
             longer, _ = insert_node(set_setting(graph, device=device), CATALOG, op.name, after)
             faults = check_graph(longer, CATALOG)
-            assert [f for f in faults if "channels and is fed" not in f.message] == [], op.name
+            assert {f.code for f in faults} <= {"channels", "layout", "dtype"}, op.name
 
 
 def test_an_inserted_node_takes_over_what_left_the_port(catalog: Catalog) -> None:
@@ -123,11 +123,8 @@ def test_what_cannot_be_inserted_is_refused_with_the_reason(catalog: Catalog) ->
         insert_node(graph, catalog, "rotat", "decode")
 
 
-def test_reader_and_decoder_stay(catalog: Catalog) -> None:
+def test_what_cannot_change_places_says_why(catalog: Catalog) -> None:
     graph = chain_graph("rotate")
-    for node_id in ("reader", "decode"):
-        with pytest.raises(GraphEditError, match=f"{node_id} .* cannot be removed"):
-            remove_node(graph, catalog, node_id)
     with pytest.raises(GraphEditError, match="cannot move before decode"):
         move_node(graph, catalog, "rotate", -1)
     with pytest.raises(GraphEditError, match="0 followers"):
@@ -167,12 +164,12 @@ def test_a_node_fed_twice_by_its_neighbour_does_not_move(catalog: Catalog) -> No
 def test_unknown_operators_can_be_removed_but_not_moved(catalog: Catalog) -> None:
     graph = chain_graph("resize", "rotate")
     graph = graph.replace_node(replace(graph.node("resize"), op="gone.with_the_wind"))
-    assert [n.id for n in remove_node(graph, catalog, "resize").nodes] == [
+    assert [n.id for n in remove_nodes(graph, catalog, ["resize"]).nodes] == [
         "reader",
         "decode",
         "rotate",
     ]
-    assert remove_node(graph, catalog, "resize").node("rotate").inputs["data"].node == "decode"
+    assert remove_nodes(graph, catalog, ["resize"]).node("rotate").inputs["data"].node == "decode"
     for edit in (
         lambda: move_node(graph, catalog, "rotate", -1),
         lambda: insert_node(graph, catalog, "flip", "resize"),
@@ -193,7 +190,7 @@ def test_random_arguments_bring_and_take_their_generator(catalog: Catalog) -> No
     assert not check_graph(drawn, catalog)
     assert set_arg(drawn, catalog, "rotate", "angle", 12.5) == graph
     assert not reset_arg(drawn, catalog, "rotate", "angle").has(generator.id)
-    assert not remove_node(drawn, catalog, "rotate").has(generator.id)
+    assert not remove_nodes(drawn, catalog, ["rotate"]).has(generator.id)
     normal = randomise_arg(drawn, catalog, "rotate", "angle", "random.normal")
     assert [n.op for n in normal.nodes if n.op.startswith("random.")] == ["random.normal"]
 
@@ -203,7 +200,7 @@ def test_a_generator_that_also_feeds_another_stays(catalog: Catalog) -> None:
     port = graph.node("rotate").inputs["angle"]
     hue = graph.node("hue")
     graph = graph.replace_node(replace(hue, args={}, inputs={**hue.inputs, "hue": port}))
-    assert remove_node(graph, catalog, "rotate").has(port.node)
+    assert remove_nodes(graph, catalog, ["rotate"]).has(port.node)
 
 
 def test_what_takes_no_random_value_says_so(catalog: Catalog) -> None:
@@ -219,7 +216,7 @@ def test_seeds_stay_with_their_nodes(catalog: Catalog) -> None:
     graph = chain_graph("noise.gaussian", "noise.shot")
     seeds = {n.id: n.seed for n in graph.nodes}
     assert len({seed for seed in seeds.values() if seed is not None}) == 3
-    shorter = remove_node(graph, catalog, "gaussian")
+    shorter = remove_nodes(graph, catalog, ["gaussian"])
     assert shorter.node("shot").seed == seeds["shot"]
     again = insert_node(shorter, catalog, "noise.gaussian", "decode")[0]
     assert again.node("gaussian").seed != again.node("shot").seed

@@ -2,60 +2,172 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from workbench.catalog.spec import Catalog, PortKind
+from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.check import positional_ports
-from workbench.graph.devices import infer_devices, is_generator, port_kind
-from workbench.graph.edit import generators_for, new_node
+from workbench.graph.check_flow import wanted_elements
+from workbench.graph.devices import infer_devices, is_generator, port_device, port_kind
+from workbench.graph.draw import draw_refusal, element_for
 from workbench.graph.model import Graph, Node, Port, ancestors, is_name
+from workbench.graph.shapes import Flow, infer_types
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a refusal needs to know of the port that is to feed another, found once."""
+
+    port: Port
+    drawn: Node | None
+    """Its node, if that is a generator."""
+    kind: PortKind
+    dtype: str | None
+    """Its element type, if that can be told."""
+    device: Device
+    upstream: frozenset[str]
+
+
+def _source(
+    graph: Graph,
+    catalog: Catalog,
+    port: Port,
+    devices: Mapping[str, Device] | None = None,
+    flows: Mapping[Port, Flow] | None = None,
+) -> _Source:
+    devices = devices or infer_devices(graph, catalog)
+    flows = flows or infer_types(graph, catalog)
+    node = graph.node(port.node)
+    spec = catalog.find(node.op)
+    kind, flow = port_kind(graph, catalog, port), flows.get(port, Flow())
+    if kind == "image" and flow.shape is not None and len(flow.shape) < 2:
+        kind = "number"  # the mean of an image, say
+    return _Source(
+        port,
+        node if spec is not None and is_generator(spec) else None,
+        kind,
+        flow.dtype,
+        devices[port.node],
+        frozenset(ancestors(graph, [port])),
+    )
 
 
 def refusal(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> str | None:
     """Why the output ``source`` cannot feed the port or argument ``into``, or None where it can.
 
-    A port that is fed already can be fed anew: the old edge goes.
+    Whether that port is fed already is not asked: see ``taken``.
     """
-    if target == source.node or target in _upstream(graph, source):
-        return f"{target} feeds {source.node}: the nodes would wait for each other"
+    return _refusal(_source(graph, catalog, source), catalog, graph.node(target), into)
+
+
+def taken(graph: Graph, target: str, into: str, source: Port) -> str | None:
+    """Why a port is not free for ``source``, or None where it is. An argument's value gives way."""
+    fed = graph.node(target).inputs.get(into)
+    if fed is None:
+        return None
+    if fed == source:
+        return f"{source} feeds it already"
+    return f"{into} is taken by {fed}: cut that edge first, or drag its end away"
+
+
+def offers(graph: Graph, catalog: Catalog, source: Port) -> dict[tuple[str, str], str]:
+    """Every port and argument that ``source`` could be drawn to -> why not, or an empty text.
+
+    Arguments are listed for a source of numbers only: for others each would say the same.
+    """
+    facts = _source(graph, catalog, source)
+    found: dict[tuple[str, str], str] = {}
+    for node in graph.nodes:
+        spec = catalog.find(node.op)
+        if spec is None:
+            continue
+        for into in _places(node, spec, facts.kind):
+            reason = _refusal(facts, catalog, node, into) or taken(graph, node.id, into, source)
+            found[node.id, into] = reason or ""
+    return found
+
+
+def feeders(graph: Graph, catalog: Catalog, target: str) -> dict[str, list[Port]]:
+    """Every argument of a node that takes a tensor -> the outputs that may feed it.
+
+    Of labels, boxes and points a person rarely makes an argument: they can be drawn to it only.
+    """
     node = graph.node(target)
+    spec = catalog.find(node.op)
+    wanted = [name for name, arg in spec.args.items() if arg.tensor] if spec else []
+    found: dict[str, list[Port]] = {name: [] for name in wanted}
+    if spec is None or not wanted:
+        return found
+    devices, flows = infer_devices(graph, catalog), infer_types(graph, catalog)
+    for port in _number_ports(graph, catalog):
+        facts = _source(graph, catalog, port, devices, flows)
+        if target in facts.upstream:
+            continue
+        for name in wanted:
+            if _argument_refusal(facts, catalog, spec, name) is None:
+                found[name].append(port)
+    return found
+
+
+def _number_ports(graph: Graph, catalog: Catalog) -> Iterator[Port]:
+    for node in graph.nodes:
+        spec = catalog.find(node.op)
+        for output in spec.outputs if spec else ():
+            port = Port(node.id, output.name)
+            if port_kind(graph, catalog, port) in ("number", "any"):
+                yield port
+
+
+def _places(node: Node, spec: OpSpec, kind: PortKind) -> Iterator[str]:
+    yield from _ports_with_a_free_one(node, spec)
+    if kind_fits("number", kind):
+        yield from (name for name, arg in spec.args.items() if arg.tensor and not arg.deprecated)
+
+
+def _refusal(source: _Source, catalog: Catalog, node: Node, into: str) -> str | None:
+    if node.id in source.upstream:
+        return f"{node.id} feeds {source.port.node}: the nodes would wait for each other"
     spec = catalog.find(node.op)
     if spec is None:
         return f"{node.op} is no operator of this DALI"
-    got = port_kind(graph, catalog, source)
     if into in spec.args:
-        return _argument_refusal(graph, catalog, source, target, into, got)
-    ports = _ports_with_a_free_one(node, catalog)
+        return _argument_refusal(source, catalog, spec, into)
+    ports = _ports_with_a_free_one(node, spec)
     if into not in ports:
         return f"{node.op} has no input {into!r}"
     want = ports[into]
-    if "any" not in (want, got) and want != got:
-        return f"{into} takes {want}, and {source} gives {got}"
-    device = infer_devices(graph, catalog).get(source.node, "cpu")
-    if device != "cpu" and "gpu" not in spec.devices:
-        return f"{node.op} runs on the CPU only, and {source.node} gives its output on the GPU"
+    if not kind_fits(want, source.kind):
+        return f"{into} takes {want}, and {source.port} gives {source.kind}"
+    works_on = port_device(spec, into) in ("operator", "either") and node.device is None
+    if source.device != "cpu" and "gpu" not in spec.devices and works_on:
+        return f"{node.op} runs on the CPU only, and {source.port.node} gives its output on the GPU"
     return None
 
 
-def _argument_refusal(
-    graph: Graph, catalog: Catalog, source: Port, target: str, into: str, got: PortKind
-) -> str | None:
-    arg = catalog[graph.node(target).op].args[into]
+def _argument_refusal(source: _Source, catalog: Catalog, spec: OpSpec, into: str) -> str | None:
+    arg = spec.args[into]
     if not arg.tensor:
         return f"{into} takes one value for all samples: it cannot be fed by a node"
-    if got not in ("number", "any"):
-        return f"{into} takes numbers, and {source} gives {got}"
-    if infer_devices(graph, catalog).get(source.node, "cpu") != "cpu":
-        return f"{into} must come from the CPU, and {source.node} runs on the GPU"
-    op = graph.node(source.node).op
-    if op in catalog and is_generator(catalog[op]) and op not in generators_for(arg):
-        return f"{into} takes {', '.join(generators_for(arg))}, not {op}"
+    if element_for(arg) is None:
+        return f"{into} takes no numbers, and no operator gives what it takes"
+    if not kind_fits("number", source.kind):
+        return f"{into} takes numbers, and {source.port} gives {source.kind}"
+    if source.device != "cpu":
+        return f"{into} must come from the CPU, and {source.port.node} runs on the GPU"
+    if source.drawn is not None:
+        return draw_refusal(source.drawn, arg)
+    wanted = wanted_elements(arg)
+    if None not in (wanted, source.dtype) and wanted != source.dtype:
+        return f"{into} takes {wanted}, and {source.port} gives {source.dtype}"
     return None
 
 
 def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> Graph:
-    """Feed a port or an argument. Raises GraphEditError with the reason of ``refusal``."""
+    """Feed a port or an argument; what fed it before feeds it no more.
+
+    Raises GraphEditError with the reason of ``refusal``.
+    """
     reason = refusal(graph, catalog, source, target, into)
     if reason:
         raise GraphEditError(f"{target}.{into} was not connected: {reason}.")
@@ -75,15 +187,6 @@ def disconnect(graph: Graph, target: str, into: str) -> Graph:
     return graph.replace_node(replace(node, inputs=inputs))
 
 
-def place_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
-    """Add a node that nothing feeds yet. Returns the graph and the node's id."""
-    spec = catalog[op]
-    if spec.unusable:
-        raise GraphEditError(f"{op} cannot be added: {spec.unusable}.")
-    node = new_node(graph, catalog, op)
-    return replace(graph, nodes=(*graph.nodes, node)), node.id
-
-
 def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
     """Give an output of a node out under a name, or with None give it out no more."""
     outputs = {key: value for key, value in graph.outputs.items() if key != name}
@@ -95,13 +198,8 @@ def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
     return replace(graph, outputs=outputs)
 
 
-def _upstream(graph: Graph, source: Port) -> set[str]:
-    return ancestors(graph, [source])
-
-
-def _ports_with_a_free_one(node: Node, catalog: Catalog) -> dict[str, str]:
+def _ports_with_a_free_one(node: Node, spec: OpSpec) -> dict[str, PortKind]:
     """Positional ports by name, and one more where the operator takes any number."""
-    spec = catalog[node.op]
     ports = dict(positional_ports(node, spec))
     if len(ports) < spec.max_inputs:
         free = spec.input(len(ports))

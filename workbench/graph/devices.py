@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind
+from collections.abc import Mapping
+from typing import Literal
+
+from workbench.catalog.spec import Catalog, Device, OpSpec, PortDevice, PortKind
 from workbench.graph.model import Graph, Node, Port, topological
+from workbench.graph.shapes import infer_types
 
 
 def is_generator(spec: OpSpec) -> bool:
-    """Whether an operator only draws numbers: it feeds arguments, not image ports."""
-    return spec.name.startswith("random.")
+    """Whether an operator only draws numbers: it feeds arguments and needs nothing itself."""
+    return spec.name.startswith("random.") and all(port.optional for port in spec.inputs)
 
 
 def is_decoder(spec: OpSpec) -> bool:
@@ -20,7 +24,8 @@ def infer_devices(graph: Graph, catalog: Catalog) -> dict[str, Device]:
     """Device of every node by id; nodes of unknown operators count as CPU.
 
     A node's own ``device`` wins; a decoder follows the graph's setting; any other operator goes to
-    the GPU as soon as one of its positional inputs comes from there, as DALI does.
+    the GPU as soon as data that it works on come from there, as DALI does. An input of which it
+    only asks the shape or type does not take it there.
     """
     devices: dict[str, Device] = {}
     ordered, cyclic = topological(graph)
@@ -37,45 +42,71 @@ def _device(node: Node, graph: Graph, catalog: Catalog, known: dict[str, Device]
     spec = catalog[node.op]
     if is_decoder(spec):
         return graph.settings.device
-    fed = [known.get(p.node, "cpu") for name, p in node.inputs.items() if name not in spec.args]
-    return "gpu" if any(device in ("gpu", "mixed") for device in fed) else "cpu"
+    for name, source in node.inputs.items():
+        works_on = port_device(spec, name) in ("operator", "either")
+        if works_on and known.get(source.node, "cpu") != "cpu":
+            return "gpu"
+    return "cpu"
 
 
-def infer_channels(graph: Graph, catalog: Catalog) -> dict[str, int | None]:
-    """Channels of every node's image by id; None where nothing in the graph tells."""
-    channels: dict[str, int | None] = {}
-    for node in topological(graph)[0]:
-        fed = next((p for name, p in node.inputs.items() if _is_input(node, name, catalog)), None)
-        if "output_type" in node.args:
-            channels[node.id] = 1 if node.args["output_type"] == "GRAY" else 3
-        elif node.op.startswith("reductions.") and node.args.get("axis_names") == "C":
-            channels[node.id] = 1
-        else:
-            channels[node.id] = channels.get(fed.node) if fed is not None else None
-    return channels
+def port_device(spec: OpSpec, name: str) -> PortDevice:
+    """On which side the data of an input or argument must lie."""
+    if name in spec.args:
+        return "any"  # always the CPU: a fault of its own, not a way to the GPU
+    return next((port.device for port in spec.inputs if port.name == name), "operator")
 
 
-def _is_input(node: Node, name: str, catalog: Catalog) -> bool:
-    return node.op not in catalog or name not in catalog[node.op].args
+def transfers(
+    node: Node, spec: OpSpec, devices: Mapping[str, Device]
+) -> dict[str, Literal["cpu", "gpu"]]:
+    """The positional inputs whose data change sides on their way into a node, and to which side.
+
+    Arguments are not among them: one from the GPU is a fault.
+    """
+    own: Literal["cpu", "gpu"] = "gpu" if devices[node.id] == "gpu" else "cpu"
+    found: dict[str, Literal["cpu", "gpu"]] = {}
+    for name, source in node.inputs.items():
+        there = "cpu" if devices.get(source.node, "cpu") == "cpu" else "gpu"
+        match port_device(spec, name):
+            case "any":
+                continue
+            case "cpu":
+                wanted: Literal["cpu", "gpu"] = "cpu"
+            case "either":
+                wanted = own if there == "gpu" else "cpu"
+            case _:
+                wanted = own
+        if wanted != there:
+            found[name] = wanted
+    return found
 
 
 def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
-    """What flows out of a port; ``any`` where the catalogue does not say."""
-    if not graph.has(port.node):
-        return "any"
-    node = graph.node(port.node)
-    if node.op not in catalog:
-        return "any"
-    for output in catalog[node.op].outputs:
-        if output.name == port.output:
+    """What flows out of a port; ``any`` where the catalogue does not say.
+
+    An output of the kind of its input (``copy``) is followed to where that comes from.
+    """
+    seen = set()
+    while port not in seen and graph.has(port.node):
+        seen.add(port)
+        node = graph.node(port.node)
+        spec = catalog.find(node.op)
+        output = next((o for o in spec.outputs if o.name == port.output), None) if spec else None
+        if spec is None or output is None:
+            return "any"
+        first = spec.inputs[0].name if spec.inputs else ""
+        if not output.follows or first not in node.inputs:
             return output.kind
+        port = node.inputs[first]
     return "any"
 
 
 def image_outputs(graph: Graph, catalog: Catalog) -> dict[str, Port]:
-    """The graph's outputs that are pictures, by name."""
-    return {
+    """The graph's outputs that can be shown as pictures, by name."""
+    images = {
         name: port
         for name, port in graph.outputs.items()
         if port_kind(graph, catalog, port) == "image"
     }
+    flows = infer_types(graph, catalog) if images else {}
+    return {name: port for name, port in images.items() if flows[port].may_be_picture}

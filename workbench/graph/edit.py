@@ -11,9 +11,10 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError
-from workbench.graph.devices import is_decoder, is_generator
+from workbench.graph.devices import is_decoder, is_generator, port_kind
+from workbench.graph.draw import draw_args, draw_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, is_name, topological
 
 
@@ -38,11 +39,17 @@ def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = No
     """A node of the operator with its start values, not yet part of the graph."""
     spec = catalog[op]
     return Node(
-        id=free_id(graph, wanted_id or op.rpartition(".")[2]),
+        id=free_id(graph, wanted_id or _usual_id(op)),
         op=op,
         args={name: arg.start for name, arg in spec.args.items() if arg.start is not None},
         seed=free_seed(graph) if spec.seeded else None,
     )
+
+
+def _usual_id(op: str) -> str:
+    """The variable that a person would write: ``reader`` and ``decode``, else the last word."""
+    module, _, word = op.rpartition(".")
+    return {"readers": "reader", "decoders": "decode"}.get(module, word)
 
 
 def start_graph(catalog: Catalog, name: str = "untitled") -> Graph:
@@ -95,8 +102,9 @@ def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) ->
         raise GraphEditError(f"{spec.name} has no input and output to stand in a chain with.")
     want = spec.inputs[0].kind
     for output in catalog[before.op].outputs:
-        if "any" in (want, output.kind) or want == output.kind:
-            return Port(after, output.name)
+        port = Port(after, output.name)
+        if kind_fits(want, port_kind(graph, catalog, port)):
+            return port
     gives = ", ".join(output.kind for output in catalog[before.op].outputs)
     raise GraphEditError(f"{spec.name} takes {want}, and {after} gives {gives}. Add it later on.")
 
@@ -107,36 +115,15 @@ def _refeed(node: Node, catalog: Catalog, old: Port, new: Port) -> Node:
     return replace(node, inputs={k: new if p == old else p for k, p in node.inputs.items()})
 
 
-def remove_node(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
-    """Take a node out and join what fed it to what it fed; generators that fed only it go too."""
-    node = graph.node(node_id)
-    if not is_movable(node, catalog):
-        raise GraphEditError(f"{node_id} ({node.op}) cannot be removed: all else depends on it.")
-    spec = catalog.find(node.op)
-    fed_by = next((p for name, p in node.inputs.items() if not spec or name not in spec.args), None)
-
-    def healed(ports: Mapping[str, Port]) -> dict[str, Port]:
-        joined = {k: fed_by if port.node == node_id else port for k, port in ports.items()}
-        return {k: port for k, port in joined.items() if port is not None}
-
-    nodes = tuple(
-        other if not any(p.node == node_id for p in other.inputs.values())
-        else replace(other, inputs=healed(other.inputs))
-        for other in graph.nodes
-        if other.id != node_id
-    )  # fmt: skip
-    without = replace(graph, nodes=nodes, outputs=healed(graph.outputs))
-    return _without_idle_generators(without, catalog, node)
-
-
 def is_movable(node: Node, catalog: Catalog) -> bool:
-    """Whether a node may be reordered or removed: a reader and a decoder may not."""
+    """Whether a node may change places with a neighbour: a reader and a decoder may not."""
     if node.op not in catalog:
         return True
     return not (node.op.startswith("readers.") or is_decoder(catalog[node.op]))
 
 
-def _without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
+def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
+    """Without the generators that fed ``gone`` and now feed nothing."""
     idle = {
         port.node
         for port in gone.inputs.values()
@@ -211,7 +198,7 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
     # a value that was there keeps its place, so that code and inspector stay still
     kept = {name: v for name, v in node.args.items() if name in cleared.args or name == arg}
     changed = replace(cleared, args={**kept, arg: value})
-    return _without_idle_generators(graph.replace_node(changed), catalog, node)
+    return without_idle_generators(graph.replace_node(changed), catalog, node)
 
 
 def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
@@ -225,7 +212,7 @@ def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
         if start is not None and not spec.rivals(arg) & (args.keys() | inputs.keys()):
             args[arg] = start
     graph = graph.replace_node(replace(node, args=args, inputs=inputs))
-    return _without_idle_generators(graph, catalog, node)
+    return without_idle_generators(graph, catalog, node)
 
 
 def _without(node: Node, catalog: Catalog, arg: str) -> Node:
@@ -239,9 +226,17 @@ def _without(node: Node, catalog: Catalog, arg: str) -> Node:
 
 
 def randomise_arg(
-    graph: Graph, catalog: Catalog, node_id: str, arg: str, op: str = "random.uniform"
+    graph: Graph,
+    catalog: Catalog,
+    node_id: str,
+    arg: str,
+    op: str = "random.uniform",
+    args: Mapping[str, Value] | None = None,
 ) -> Graph:
-    """Feed an argument from a new generator that starts with the overlay's range."""
+    """Feed an argument from a generator, with ``args`` in place of those that it starts with.
+
+    A generator that fed it becomes the new one in its place, also for what else it feeds.
+    """
     node = graph.node(node_id)
     spec = catalog[node.op].args.get(arg)
     if spec is None or not spec.tensor:
@@ -249,9 +244,16 @@ def randomise_arg(
             f"{node_id}.{arg} takes one value for all samples: it cannot be random."
         )
     if op not in generators_for(spec):
-        allowed = ", ".join(generators_for(spec))
+        allowed = ", ".join(generators_for(spec)) or "no random numbers"
         raise GraphEditError(f"{node_id}.{arg} cannot come from {op}. It takes {allowed}.")
-    generator = _generator(graph, catalog, op, arg, spec)
+    old = generator_of(graph, catalog, node_id, arg)
+    fresh = new_node(graph, catalog, op, arg)
+    drawn = draw_args(op, spec, node.args.get(arg, spec.start), old.args if old else {})
+    generator = replace(old or fresh, op=op, args={**fresh.args, **drawn})
+    for key, value in (args or {}).items():
+        generator = _given(generator, catalog, key, value)
+    if old is not None:
+        return _exchanged(graph, catalog, generator)
     cleared = _without(node, catalog, arg)
     fed = replace(cleared, inputs={**cleared.inputs, arg: Port(generator.id, "output")})
     nodes: list[Node] = []
@@ -259,29 +261,52 @@ def randomise_arg(
         if other.id == node_id:
             nodes.append(generator)
         nodes.append(fed if other.id == node_id else other)
-    return _without_idle_generators(replace(graph, nodes=tuple(nodes)), catalog, node)
+    return without_idle_generators(replace(graph, nodes=tuple(nodes)), catalog, node)
 
 
-def generators_for(arg: ArgSpec) -> tuple[str, ...]:
-    """The operators that can draw values for an argument: DALI takes no other element type."""
-    if not arg.tensor:
-        return ()
-    if arg.kind.startswith("float"):
-        return ("random.uniform", "random.normal", "random.beta")
-    return ("random.coin_flip", "random.uniform", "random.normal")
+def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node | None:
+    """The generator that feeds an argument, or None where none does."""
+    port = graph.node(node_id).inputs.get(arg)
+    if port is None or not graph.has(port.node):
+        return None
+    node = graph.node(port.node)
+    return node if node.op in catalog and is_generator(catalog[node.op]) else None
 
 
-def _generator(graph: Graph, catalog: Catalog, op: str, arg: str, spec: ArgSpec) -> Node:
-    """A generator whose range, element type and shape fit the argument that it is to feed."""
-    generator = new_node(graph, catalog, op, arg)
-    args = dict(generator.args)
-    if op == "random.uniform" and spec.draw is not None:
-        args["range"] = spec.draw
-    if spec.kind.startswith("int") and op != "random.coin_flip":
-        args["dtype"] = "INT32"
-    if isinstance(spec.start, tuple):
-        args["shape"] = (len(spec.start),)
-    return replace(generator, args=args)
+def own_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
+    """Give an argument a copy of the generator that it shares, with draws of its own."""
+    shared = generator_of(graph, catalog, node_id, arg)
+    if shared is None:
+        raise GraphEditError(f"{node_id}.{arg} is not random.")
+    own = replace(shared, id=free_id(graph, arg), seed=free_seed(graph))
+    node = graph.node(node_id)
+    fed = replace(
+        node, inputs={**node.inputs, arg: graph.node(node_id).inputs[arg]._replace(node=own.id)}
+    )
+    at = next(index for index, other in enumerate(graph.nodes) if other.id == shared.id)
+    nodes = [fed if other.id == node_id else other for other in graph.nodes]
+    return replace(graph, nodes=(*nodes[: at + 1], own, *nodes[at + 1 :]))
+
+
+def _given(node: Node, catalog: Catalog, arg: str, value: Value) -> Node:
+    if arg not in catalog[node.op].args:
+        raise GraphEditError(f"{node.op} has no argument {arg!r}.")
+    cleared = _without(node, catalog, arg)
+    return replace(cleared, args={**cleared.args, arg: value})
+
+
+def _exchanged(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
+    """The graph with a generator in place of that of its id, if all that it feeds can take it."""
+    for edge in graph.consumers(generator.id):
+        spec = catalog.find(graph.node(edge.target).op)
+        arg = spec.args.get(edge.input) if spec else None
+        reason = draw_refusal(generator, arg) if arg else None
+        if reason:
+            raise GraphEditError(
+                f"{generator.id} feeds {edge.target}.{edge.input} too: {reason}. "
+                "Make it its own first."
+            )
+    return graph.replace_node(generator)
 
 
 def set_setting(graph: Graph, **settings: Any) -> Graph:

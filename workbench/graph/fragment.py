@@ -1,48 +1,60 @@
 """Part of a graph as text: cut out, copied, pasted into the same or another notebook.
 
-The text is a graph file without outputs, so a whole graph can be pasted too. Pasting runs nothing.
+The text is a graph file, so a whole graph can be pasted too. Pasting runs nothing.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import replace
 
 from workbench.errors import GraphFormatError
 from workbench.graph.edit import free_id, free_seed
-from workbench.graph.io import graph_to_json, load_graph
+from workbench.graph.io import dump_graph, load_graph
 from workbench.graph.model import Graph, Port
 
 
 def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
-    """The nodes and the edges between them, with the generators that feed only them, as text."""
-    wanted = set(nodes)
-    for node in graph.nodes:
-        fed = {edge.target for edge in graph.consumers(node.id)}
-        if node.op.startswith("random.") and fed and fed <= wanted:
-            wanted.add(node.id)
+    """The nodes, the edges between them, their outputs, and the generators that feed only them."""
+    wanted = _with_generators(graph, nodes)
     part = replace(
         graph,
-        outputs={},
+        outputs={name: port for name, port in graph.outputs.items() if port.node in wanted},
         nodes=tuple(
             replace(n, inputs={k: p for k, p in n.inputs.items() if p.node in wanted})
             for n in graph.nodes
             if n.id in wanted
         ),
     )
-    return json.dumps(graph_to_json(part), indent=2, ensure_ascii=False)
+    return dump_graph(part)
+
+
+def _with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
+    wanted = set(nodes)
+    fed: dict[str, set[str]] = {}
+    for edge in graph.edges:
+        fed.setdefault(edge.source.node, set()).add(edge.target)
+    drawn = {node.id for node in graph.nodes if node.op.startswith("random.")}
+    return wanted | {node for node, targets in fed.items() if node in drawn and targets <= wanted}
 
 
 def paste_fragment(graph: Graph, text: str) -> tuple[Graph, tuple[str, ...]]:
     """Add the nodes of a text under free ids and with draws of their own.
 
-    Returns the graph and the new ids. Operators that this DALI lacks come along as they are.
-    Raises GraphFormatError for a text that is no graph.
+    Into a graph that gives nothing out, the outputs come along. Returns the graph and the new ids.
+    Operators that this DALI lacks come along as they are. Raises GraphFormatError for a text that
+    is no graph.
     """
     part = load_graph(text)
     if not part.nodes:
         raise GraphFormatError("The text holds no nodes: there is nothing to paste.")
+    graph, renamed = _added(graph, part)
+    return graph, tuple(renamed.values())
+
+
+def _added(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
+    """The graph with another's nodes, and the new id of each."""
+    keep_outputs = not graph.outputs
     renamed: dict[str, str] = {}
     for node in part.nodes:
         new_id = free_id(graph, node.id)
@@ -55,9 +67,25 @@ def paste_fragment(graph: Graph, text: str) -> tuple[Graph, tuple[str, ...]]:
             k: Port(renamed[p.node], p.output) for k, p in node.inputs.items() if p.node in renamed
         }
         graph = graph.replace_node(replace(node, inputs=inputs))
-    return graph, tuple(renamed.values())
+    if keep_outputs:
+        outputs = {
+            name: Port(renamed[port.node], port.output)
+            for name, port in part.outputs.items()
+            if port.node in renamed and not graph.has(name)
+        }
+        graph = replace(graph, outputs=outputs)
+    return graph, renamed
 
 
 def duplicate(graph: Graph, nodes: Collection[str]) -> tuple[Graph, tuple[str, ...]]:
-    """Copy and paste in one step. Returns the graph and the new ids."""
-    return paste_fragment(graph, copy_fragment(graph, nodes))
+    """Copies of the nodes beside them, fed by what feeds the originals.
+
+    Returns the graph and the new ids.
+    """
+    part = load_graph(copy_fragment(graph, nodes))
+    copied, renamed = _added(graph, part)
+    for old, new in renamed.items():
+        outer = {k: p for k, p in graph.node(old).inputs.items() if p.node not in renamed}
+        node = copied.node(new)
+        copied = copied.replace_node(replace(node, inputs={**outer, **node.inputs}))
+    return copied, tuple(renamed.values())

@@ -11,6 +11,9 @@
                 "inputs": {"data": "decode.output"}}],
      "outputs": {"images": "resize.output", "labels": "reader.labels"}}
 
+Two further entries are passed over here: ``layout`` belongs to the canvas (``graph.layout``),
+``draws`` to the preview (``graph.kept``).
+
 A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept as
 they are. Read by hand and not with a library: the core must import with numpy alone, and arguments
 hold any JSON value.
@@ -62,7 +65,11 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
 
 def dump_graph(graph: Graph) -> str:
     """The graph as the text of a graph file."""
-    data = graph_to_json(graph)
+    return dump_json(graph_to_json(graph))
+
+
+def dump_json(data: Mapping[str, Any]) -> str:
+    """JSON as it stands in a graph file."""
     text = json.dumps(data, indent=2, ensure_ascii=False)
     if any("\ud800" <= character <= "\udfff" for character in text):  # UTF-8 cannot hold these
         text = json.dumps(data, indent=2)
@@ -75,13 +82,17 @@ def load_graph(text: str) -> Graph:
     Raises GraphFormatError, which lists every fault of the format with its place. Whether the
     graph can run is for ``check_graph`` to say.
     """
+    return graph_from_json(parse_json(text))
+
+
+def parse_json(text: str) -> Any:
+    """JSON of untrusted origin. Raises GraphFormatError for what is none or is too long."""
     if len(text) > _LONGEST:
         raise GraphFormatError(f"The text has {len(text)} characters; {_LONGEST} are the limit.")
     try:
-        data = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise GraphFormatError(f"This is not JSON: {error}.") from None
-    return graph_from_json(data)
 
 
 def graph_from_json(data: Any) -> Graph:
@@ -107,6 +118,7 @@ class _Reader:
 
     def graph(self, data: dict[str, Any]) -> Graph:
         known = {"format", "version", "name", "about", "settings", "nodes", "outputs"}
+        known |= {"layout", "draws"}
         for key in data.keys() - known:
             self.faults.append(f"{key}: no such entry. Known: {', '.join(sorted(known))}.")
         entries = self.expect(data.get("nodes", []), list, "nodes", "a list")

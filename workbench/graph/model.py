@@ -10,6 +10,7 @@ import keyword
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from workbench.catalog.spec import Device, Value
@@ -96,18 +97,23 @@ class Graph:
     nodes: tuple[Node, ...] = ()
     outputs: Mapping[str, Port] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
+    _by_id: Mapping[str, Node] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_id = {node.id: node for node in reversed(self.nodes)}  # of two, the first is meant
+        object.__setattr__(self, "_by_id", by_id)
 
     def node(self, node_id: str) -> Node:
         """The node of that id, or GraphEditError."""
-        for node in self.nodes:
-            if node.id == node_id:
-                return node
+        node = self._by_id.get(node_id)
+        if node is not None:
+            return node
         known = ", ".join(node.id for node in self.nodes) or "none"
         raise GraphEditError(f"There is no node {node_id!r}. The graph has: {known}.")
 
     def has(self, node_id: str) -> bool:
         """Whether there is such a node."""
-        return any(node.id == node_id for node in self.nodes)
+        return node_id in self._by_id
 
     @property
     def edges(self) -> Iterator[Edge]:
@@ -133,24 +139,22 @@ def topological(graph: Graph) -> tuple[list[Node], list[Node]]:
     not exist are passed over.
     """
     known = {node.id for node in graph.nodes}
-    done: set[str] = set()
-    ordered: list[Node] = []
-    waiting = list(graph.nodes)
-    while waiting:
-        ready = next(
-            (
-                n
-                for n in waiting
-                if all(p.node in done or p.node not in known for p in n.inputs.values())
-            ),
-            None,
-        )
-        if ready is None:
-            break
-        waiting.remove(ready)
-        done.add(ready.id)
-        ordered.append(ready)
-    return ordered, waiting
+    needs = [{p.node for p in node.inputs.values() if p.node in known} for node in graph.nodes]
+    waiting: dict[str, list[int]] = {}
+    for index, sources in enumerate(needs):
+        for source in sources:
+            waiting.setdefault(source, []).append(index)
+    ready = [index for index, sources in enumerate(needs) if not sources]  # a heap: it is sorted
+    placed: list[int] = []
+    while ready:
+        index = heappop(ready)
+        placed.append(index)
+        for follower in waiting.pop(graph.nodes[index].id, ()):
+            needs[follower].discard(graph.nodes[index].id)
+            if not needs[follower]:
+                heappush(ready, follower)
+    cyclic = sorted(set(range(len(graph.nodes))).difference(placed))
+    return [graph.nodes[i] for i in placed], [graph.nodes[i] for i in cyclic]
 
 
 def ancestors(graph: Graph, ports: list[Port]) -> set[str]:

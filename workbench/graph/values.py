@@ -49,13 +49,12 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
     A list argument also takes a single number, as DALI does.
     """
     element = arg.kind.removesuffix("_list")
-    allowed = f"Give {describe_kind(arg)}."
     if element == "object":
-        return f"{arg.name} cannot be written down in a graph", allowed
+        return f"{arg.name} cannot be written down in a graph", f"Give {describe_kind(arg)}."
     items = value if isinstance(value, tuple) else (value,)
     if isinstance(value, tuple) and not arg.kind.endswith("_list"):
-        return f"{_show(value)} is a list", allowed
-    if arg.name == "range" and (len(items) != 2 or _falls(items)):
+        return f"{_show(value)} is a list", f"Give {describe_kind(arg)}."
+    if "range" in (arg.name, arg.form) and (len(items) != 2 or _falls(items)):
         return f"{_show(value)} is not a range", (
             "Give two numbers, low then high, for example -10, 10."
         )
@@ -63,7 +62,10 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
         fault = _item_fault(arg, element, item)
         if fault:
             near = get_close_matches(str(item), [*map(str, arg.choices), *arg.members], n=1)
-            return fault, allowed + (f" Did you mean {near[0]}?" if near else "")
+            hint = f" Did you mean {near[0]}?" if near else ""
+            return fault, f"Give {describe_kind(arg)}.{hint}"
+    if arg.items is not None and len(items) != arg.items:
+        return f"{_show(value)} has {len(items)} elements", f"Give exactly {arg.items}."
     return None
 
 
@@ -85,7 +87,7 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
             arg.maximum is not None and item > arg.maximum
         ):
             return f"{_show(item)} is out of range"
-    allowed = {"str": arg.choices, "enum": arg.members}.get(element)
+    allowed = arg.members if element == "enum" else arg.choices if element == "str" else ()
     if allowed and item not in allowed:
         return f"{_show(item)} is not among the choices"
     if element == "enum" and not str(item).isidentifier():

@@ -1,0 +1,338 @@
+"""Remedies at a click: in every graph offered the fault is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers import (
+    CHAINS,
+    HOSTILE,
+    VALUES,
+    chain_graph,
+    same,
+    script_batches,
+    with_settings,
+)
+from workbench.catalog import Catalog, Value, load_catalog
+from workbench.engine.runner import Runner
+from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
+from workbench.graph.compose import place_node
+from workbench.graph.edit import insert_node, new_node, set_arg, set_setting
+from workbench.graph.fixes import Fix, fixes
+from workbench.graph.model import topological
+
+CATALOG = load_catalog()
+OPS = sorted(CATALOG)
+RECIPES = list(load_recipes().values())
+
+Break = Callable[[Graph, int, Value], Graph]
+BREAKS: list[Break] = []
+
+
+def breaks(one: Break) -> Break:
+    BREAKS.append(one)
+    return one
+
+
+def changed(graph: Graph, pick: int, **fields: Any) -> Graph:
+    """With other fields in one node, chosen by its place: ids need not be unique."""
+    at = pick % len(graph.nodes)
+    nodes = list(graph.nodes)
+    nodes[at] = replace(nodes[at], **fields)
+    return replace(graph, nodes=tuple(nodes))
+
+
+def picked(graph: Graph, pick: int) -> Node:
+    return graph.nodes[pick % len(graph.nodes)]
+
+
+@breaks
+def other_id(graph: Graph, pick: int, value: Value) -> Graph:
+    return changed(graph, pick, id=graph.nodes[pick // 7 % len(graph.nodes)].id)
+
+
+@breaks
+def hostile_id(graph: Graph, pick: int, value: Value) -> Graph:
+    return changed(graph, pick, id=HOSTILE[pick % len(HOSTILE)])
+
+
+@breaks
+def hostile_op(graph: Graph, pick: int, value: Value) -> Graph:
+    return changed(graph, pick, op=[*HOSTILE, "rotat", "colour_twist"][pick % (len(HOSTILE) + 2)])
+
+
+@breaks
+def other_op(graph: Graph, pick: int, value: Value) -> Graph:
+    return changed(graph, pick, op=OPS[pick % len(OPS)])
+
+
+@breaks
+def any_value(graph: Graph, pick: int, value: Value) -> Graph:
+    node = picked(graph, pick)
+    names = sorted(CATALOG[node.op].args) if node.op in CATALOG else []
+    name = [*names, "angel", HOSTILE[0]][pick // 11 % (len(names) + 2)]
+    return changed(graph, pick, args={**node.args, name: value})
+
+
+@breaks
+def no_value(graph: Graph, pick: int, value: Value) -> Graph:
+    return changed(graph, pick, args={})
+
+
+@breaks
+def no_input(graph: Graph, pick: int, value: Value) -> Graph:
+    return changed(graph, pick, inputs={})
+
+
+@breaks
+def any_input(graph: Graph, pick: int, value: Value) -> Graph:
+    node = picked(graph, pick)
+    spec = CATALOG.find(node.op)
+    names = [p.name for p in spec.inputs] + sorted(spec.args) if spec else ["data"]
+    name = [*names, "picture"][pick // 5 % (len(names) + 1)]
+    source = graph.nodes[pick // 3 % len(graph.nodes)]
+    known = CATALOG.find(source.op)
+    output = [*(o.name for o in known.outputs if known), "pixels"][0] if known else "output"
+    port = Port("gone", "output") if pick % 6 == 0 else Port(source.id, output)
+    return changed(graph, pick, inputs={**node.inputs, name: port})
+
+
+@breaks
+def any_seed(graph: Graph, pick: int, value: Value) -> Graph:
+    return changed(graph, pick, seed=[None, -1, 3, 2**40][pick % 4])
+
+
+@breaks
+def any_device(graph: Graph, pick: int, value: Value) -> Graph:
+    return changed(graph, pick, device=["cpu", "gpu", "mixed"][pick % 3])
+
+
+@breaks
+def any_settings(graph: Graph, pick: int, value: Value) -> Graph:
+    names = ["batch_size", "num_threads", "prefetch_queue_depth", "seed"]
+    made = with_settings(graph, **{names[pick % 4]: [-5, 0, 2**40][pick // 4 % 3]})
+    return with_settings(made, device=["cpu", "mixed"][pick // 12 % 2])
+
+
+@breaks
+def any_outputs(graph: Graph, pick: int, value: Value) -> Graph:
+    port = Port(picked(graph, pick).id, ["output", "pixels"][pick % 2])
+    outputs: list[dict[str, Port]] = [
+        {},
+        {HOSTILE[pick % len(HOSTILE)]: port},
+        {**graph.outputs, "more": Port("gone", "output")},
+        {**graph.outputs, "more": port},
+    ]
+    return replace(graph, outputs=outputs[pick // 2 % 4])
+
+
+@breaks
+def one_less(graph: Graph, pick: int, value: Value) -> Graph:
+    at = pick % len(graph.nodes)
+    rest = (*graph.nodes[:at], *graph.nodes[at + 1 :])
+    return replace(graph, nodes=rest) if rest else graph
+
+
+@breaks
+def one_more(graph: Graph, pick: int, value: Value) -> Graph:
+    node = new_node(graph, CATALOG, OPS[pick % len(OPS)])
+    return replace(graph, nodes=(*graph.nodes, node))
+
+
+def broken(base: Graph, made: Sequence[tuple[Break, int, Value]]) -> Graph:
+    for one, pick, value in made:
+        base = one(base, pick, value)
+    return base
+
+
+BROKEN = st.builds(
+    broken,
+    st.one_of(st.sampled_from(RECIPES), CHAINS),
+    st.lists(
+        st.tuples(st.sampled_from(BREAKS), st.integers(0, 10_000), VALUES), min_size=1, max_size=4
+    ),
+)
+
+
+@settings(max_examples=150)
+@given(BROKEN)
+def test_every_fault_has_a_remedy_and_every_remedy_works(graph: Graph) -> None:
+    before = deepcopy(graph)
+    for fault in check_graph(graph, CATALOG):
+        assert fault.code
+        assert not fault.message.endswith(".")
+        assert fault.remedy[-1] in ".?"
+        assert not fault.remedy.endswith("..")
+        offered = fixes(graph, CATALOG, fault)
+        assert offered, (fault, fault.code)
+        assert len({fix.label for fix in offered}) == len(offered)
+        for fix in offered:
+            assert fault not in check_graph(fix.graph, CATALOG), fix.label
+            assert 0 < len(fix.label) <= 120
+    assert graph == before
+
+
+@settings(max_examples=100)
+@given(BROKEN)
+def test_the_first_remedies_one_after_another_lead_to_a_sound_graph(graph: Graph) -> None:
+    for _ in range(60):
+        faults = check_graph(graph, CATALOG)
+        if not faults:
+            return
+        graph = fixes(graph, CATALOG, faults[0])[0].graph
+    pytest.fail("\n".join(map(str, check_graph(graph, CATALOG))))
+
+
+def labels(graph: Graph, code: str) -> dict[str, Graph]:
+    (fault,) = [fault for fault in check_graph(graph, CATALOG) if fault.code == code]
+    return {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}
+
+
+def with_node(graph: Graph, node_id: str, **fields: Any) -> Graph:
+    return graph.replace_node(replace(graph.node(node_id), **fields))
+
+
+DECODED = Port("decode", "output")
+
+
+def test_an_operator_of_the_cpu_behind_the_gpu() -> None:
+    graph = with_node(chain_graph("resize", "rotate"), "rotate", device="gpu")
+    graph, node = place_node(graph, CATALOG, "segmentation.random_mask_pixel", DECODED)
+    graph = with_node(graph, node, inputs={"data": Port("rotate", "output")})
+    offered = labels(graph, "cpu_after_gpu")
+    assert offered["Copy to the CPU first"].node(node).device == "cpu"
+    assert f"Remove {node}" in offered
+    mixed = set_setting(with_node(graph, "rotate", device=None), device="mixed")
+    offered = labels(mixed, "cpu_after_gpu")
+    assert offered["Decode on the CPU"].settings.device == "cpu"
+
+
+def test_an_operator_moves_to_the_last_place_on_the_cpu() -> None:
+    graph = chain_graph("resize", "copy", "rotate", "flip")
+    graph = with_node(graph, "rotate", device="gpu")
+    cpu_only = replace(CATALOG["copy"], name="copy", devices=("cpu",))
+    catalog = Catalog({**CATALOG, "copy": cpu_only}, CATALOG.dali_version)
+    graph = with_node(graph, "copy", inputs={"data": Port("flip", "output")})
+    graph = with_node(graph, "rotate", inputs={"data": Port("resize", "output")})
+    graph = replace(graph, outputs={"images": Port("copy", "output")})
+    (fault,) = check_graph(graph, catalog)
+    offered = {fix.label: fix.graph for fix in fixes(graph, catalog, fault)}
+    moved = offered["Move copy before rotate"]
+    assert [n.id for n in topological(moved)[0]] == ["reader", "decode", "resize", "copy", "rotate",
+                                                     "flip"]  # fmt: skip
+    assert moved.outputs == {"images": Port("flip", "output")}
+    assert check_graph(moved, catalog) == ()
+
+
+def test_an_operator_of_the_gpu_alone() -> None:
+    offered = labels(chain_graph("resize", "jitter", "flip"), "gpu_only")
+    assert offered["Decode on the GPU (mixed)"].settings.device == "mixed"
+    assert offered["Copy to the GPU first"].node("jitter").device == "gpu"
+    assert not offered["Remove jitter"].has("jitter")
+    assert all(check_graph(graph, CATALOG) == () for graph in offered.values())
+
+
+def test_an_argument_from_the_gpu() -> None:
+    graph = with_node(load_recipe("rotate-jitter"), "angle", device="gpu")
+    offered = labels(graph, "arg_on_gpu")
+    copied = offered["Copy angle to the CPU first"]
+    assert copied.node("rotate").inputs["angle"] == Port("angle_cpu", "output")
+    assert (copied.node("angle_cpu").op, copied.node("angle_cpu").device) == ("copy", "cpu")
+    assert offered["Run angle on the CPU"].node("angle").device == "cpu"
+    assert all(check_graph(graph, CATALOG) == () for graph in offered.values())
+
+
+@pytest.mark.parametrize(
+    ("op", "arg", "value", "label", "mended"),
+    [
+        ("paste", "fill_value", (0, 256, 0), "Set it to 0, 255, 0", (0, 255, 0)),
+        ("clahe", "tiles_x", 0, "Set it to 1", 1),
+        ("rotate", "interp_type", "INTERP_CUBIK", "Set it to INTERP_CUBIC", "INTERP_CUBIC"),
+        ("rotate", "angle", "12.5", "Set it to 12.5", 12.5),
+        ("rotate", "keep_size", 0, "Set it to False", False),
+        ("jpeg_compression_distortion", "quality", 50.4, "Set it to 50", 50),
+        ("rotate", "angle", "ten", "Reset to 15", 15),
+        ("random_resized_crop", "random_area", (0.9, 0.1), "Set it to 0.1, 0.9", (0.1, 0.9)),
+        ("warp_affine", "matrix", (1.0, 0.0, 0.0, 0.0, 1.0), None, None),
+    ],
+)
+def test_values(op: str, arg: str, value: Value, label: str | None, mended: Value) -> None:
+    graph = set_arg(chain_graph("resize", op), CATALOG, op, arg, value)
+    offered = labels(graph, "value")
+    if label is None:
+        assert len(next(iter(offered.values())).node(op).args[arg]) == 6  # type: ignore[arg-type]
+    else:
+        assert offered[label].node(op).args[arg] == mended
+
+
+def test_layouts_types_and_channels() -> None:
+    graph = chain_graph("crop_mirror_normalize", "hsv")
+    offered = labels(graph, "layout")
+    assert check_graph(offered["Move hsv before crop_mirror_normalize"], CATALOG) == ()
+    turned = offered["Insert a transpose to HWC"]
+    assert turned.node("transpose").args["perm"] == (1, 2, 0)
+    assert check_graph(turned, CATALOG) == ()
+    offered = labels(
+        set_arg(chain_graph("cast", "clahe"), CATALOG, "cast", "dtype", "FLOAT"), "dtype"
+    )
+    assert list(offered) == ["Move clahe before cast", "Insert a cast to UINT8", "Remove clahe"]
+    graph = set_arg(load_recipe("rotate-jitter"), CATALOG, "decode", "output_type", "GRAY")
+    assert check_graph(labels(graph, "channels")["Decode as RGB"], CATALOG) == ()
+    graph = set_arg(chain_graph("paste"), CATALOG, "decode", "output_type", "GRAY")
+    assert labels(graph, "channels")["Set n_channels to 1"].node("paste").args["n_channels"] == 1
+
+
+def test_what_needs_several_inputs() -> None:
+    graph, node = insert_node(chain_graph("resize"), CATALOG, "filter", "resize")
+    offered = labels(graph, "unfed")
+    assert next(iter(offered)) == "Add random.uniform"
+    assert check_graph(offered["Add random.uniform"], CATALOG) == ()
+    graph, node = insert_node(chain_graph("resize"), CATALOG, "permute_batch", "resize")
+    assert check_graph(labels(graph, "missing_arg")["Add batch_permutation"], CATALOG) == ()
+    assert node == "permute_batch"
+
+
+def test_halves_of_a_size() -> None:
+    graph = with_node(chain_graph("crop"), "crop", args={"crop_h": 100.0})
+    offered = labels(graph, "apart")
+    assert offered["Set crop_w to 100 too"].node("crop").args == {"crop_h": 100.0, "crop_w": 100.0}
+    assert offered["Leave crop_h out"].node("crop").args == {}
+
+
+def test_a_fault_that_is_not_there_has_no_remedy() -> None:
+    assert fixes(chain_graph(), CATALOG, Fault("", "", "the moon is down", "Wait.")) == ()
+    assert Fix("a", chain_graph()) == Fix("a", chain_graph())
+
+
+def _several_faults() -> list[tuple[str, Graph]]:
+    source = Port("resize", "output")
+    mask = place_node(chain_graph("resize"), CATALOG, "segmentation.random_mask_pixel", source)[0]
+    mask = replace(mask, outputs={"at": Port("random_mask_pixel", "output")})
+    mask = set_setting(mask, device="mixed")
+    return [
+        ("cpu_after_gpu", mask),
+        ("gpu_only", chain_graph("resize", "jitter", "flip")),
+        ("arg_on_gpu", with_node(load_recipe("rotate-jitter"), "angle", device="gpu")),
+    ]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("code", "graph"), _several_faults())
+def test_remedies_of_sides_run(code: str, graph: Graph, photos: Path, tmp_path: Path) -> None:
+    for graph_now in labels(graph, code).values():
+        if check_graph(graph_now, CATALOG):
+            continue
+        mended = with_settings(graph_now, batch_size=4)
+        (batch,) = script_batches(mended, photos, 1, tmp_path)
+        taps = list(mended.outputs.values())
+        shown = Runner(CATALOG).run(mended, str(photos), 0, 4, taps).batches
+        for samples, port in zip(batch, taps, strict=True):
+            assert same(samples, shown[port].arrays()), port

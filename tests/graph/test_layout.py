@@ -1,0 +1,71 @@
+"""Where nodes stand is kept beside the graph and never costs anyone the graph."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers import GRAPHS
+from workbench.errors import GraphFormatError
+from workbench.graph import Graph, load_graph, load_recipe
+from workbench.graph.layout import Document, Layout, dump_document, load_document
+
+JITTER = load_recipe("rotate-jitter")
+PLACES = st.tuples(*[st.floats(-1e6, 1e6, allow_nan=False)] * 2)
+
+
+@given(GRAPHS, st.data())
+def test_a_document_comes_back_as_it_was(graph: Graph, data: st.DataObject) -> None:
+    ids = [node.id for node in graph.nodes] + [f":{name}" for name in graph.outputs]
+    positions = data.draw(st.dictionaries(st.sampled_from(ids), PLACES))
+    document = Document(graph, Layout(positions, frozenset(ids[:2])))
+    text = dump_document(document)
+    assert load_document(text) == document
+    assert load_graph(text) == graph
+
+
+def test_a_graph_without_layout_is_written_without_one() -> None:
+    assert "layout" not in json.loads(dump_document(Document(JITTER)))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        7,
+        [],
+        {"positions": 3, "unfolded": "angle"},
+        {"positions": {"rotate": [1, 2, 3]}, "unfolded": [1, None]},
+        {"positions": {"rotate": ["1", "2"]}},
+        {"positions": {"rotate": [True, False]}},
+        {"positions": {"rotate": [1e300, 0]}},
+        {"positions": {"nowhere": [1, 2]}, "unfolded": ["nowhere"]},
+    ],
+)
+def test_a_damaged_layout_is_passed_over(layout: object) -> None:
+    data = json.loads(dump_document(Document(JITTER)))
+    text = json.dumps(data | {"layout": layout})
+    assert load_document(text) == Document(JITTER)
+
+
+def test_positions_beyond_numbers_are_passed_over() -> None:
+    data = json.loads(dump_document(Document(JITTER)))
+    text = json.dumps(
+        data | {"layout": {"positions": {"rotate": [float("nan"), 0], "flip": [1, 2]}}}
+    )
+    assert load_document(text).layout.positions == {"flip": (1.0, 2.0)}
+
+
+def test_text_that_is_no_graph_is_refused() -> None:
+    with pytest.raises(GraphFormatError, match="not a graph file"):
+        load_document('{"layout": {}}')
+
+
+def test_a_layout_keeps_what_the_graph_has() -> None:
+    layout = Layout({"rotate": (1, 2), "gone": (3, 4), ":images": (5, 6)}, frozenset({"gone"}))
+    assert layout.within(JITTER) == Layout({"rotate": (1, 2), ":images": (5, 6)})
+
+
+def test_a_renamed_node_stays_in_its_place() -> None:
+    layout = Layout({"rotate": (1, 2)}, frozenset({"rotate"}))
+    assert layout.renamed("rotate", "turn") == Layout({"turn": (1, 2)}, frozenset({"turn"}))

@@ -1,0 +1,243 @@
+"""What is told before anything has run, against what comes out."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.graph.test_fixes import BROKEN
+from tests.helpers import CHAINS, chain_graph, import_script
+from tests.placed import CATALOG, USABLE, placed
+from workbench.catalog import OpSpec
+from workbench.catalog.spec import ShapeWord
+from workbench.emit import emit_script
+from workbench.graph import Graph, Node, Port, check_graph, load_recipes
+from workbench.graph.devices import infer_devices
+from workbench.graph.edit import set_arg
+from workbench.graph.shape_words import WORDS
+from workbench.graph.shapes import Flow, flow_text, infer_types
+
+ON_CPU = [op for op in USABLE if "cpu" in op.devices]
+
+
+def run(graph: Graph, data: Path, folder: Path, device: str = "cpu") -> dict[Port, Any]:
+    """One batch of the exported script: what each output of the graph holds."""
+    script = import_script(emit_script(graph, CATALOG).text, folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        batch = script.build_pipeline(str(data), device=device).run()
+    return dict(zip(graph.outputs.values(), batch, strict=True))
+
+
+def check_flow(flow: Flow, batch: Any, where: object) -> None:
+    """Every part that is told must be right for every sample."""
+    assert flow.dtype in (None, batch.dtype.name), (where, flow, batch.dtype)
+    assert flow.layout in (None, batch.layout()), (where, flow, batch.layout())
+    for shape in (tuple(shape) for shape in batch.shape()):
+        if flow.shape is not None:
+            assert len(flow.shape) == len(shape), (where, flow, shape)
+            told = zip(flow.shape, shape, strict=True)
+            assert all(a is None or a == b for a, b in told), (where, flow, shape)
+
+
+@pytest.mark.parametrize("op", ON_CPU, ids=lambda op: op.name)
+def test_every_operator_gives_what_was_told(op: OpSpec, photos: Path, tmp_path: Path) -> None:
+    graph, _ = placed(op, batch_size=5, num_threads=2)
+    assert check_graph(graph, CATALOG) == ()
+    flows = infer_types(graph, CATALOG)
+    for port, batch in run(graph, photos, tmp_path).items():
+        check_flow(flows[port], batch, port)
+        assert None not in (flows[port].dtype, flows[port].layout, flows[port].shape), op.name
+
+
+def told(graphs: Iterator[Graph]) -> tuple[int, int]:
+    """How many extents are told, of how many there are."""
+    known = every = 0
+    for graph in graphs:
+        flows = infer_types(graph, CATALOG)
+        for port in graph.outputs.values():
+            shape = flows[port].shape or ()
+            known += sum(extent is not None for extent in shape)
+            every += len(shape)
+    return known, every
+
+
+def test_half_of_the_extents_are_told_behind_photos_of_any_size() -> None:
+    known, every = told(placed(op)[0] for op in ON_CPU)
+    assert known / every >= 0.5, f"{known} of {every}"
+
+
+@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+def test_every_node_of_a_recipe_gives_what_was_told(
+    graph: Graph, photos: Path, tmp_path: Path
+) -> None:
+    graph = replace(graph, settings=replace(graph.settings, batch_size=4, num_threads=2))
+    flows = infer_types(graph, CATALOG)
+    tapped = [port for port in flows if CATALOG[graph.node(port.node).op].outputs]
+    whole = replace(graph, outputs={f"out_{i}": port for i, port in enumerate(tapped)})
+    for port, batch in run(whole, photos, tmp_path).items():
+        check_flow(flows[port], batch, port)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graph=CHAINS)
+def test_any_chain_gives_what_was_told(graph: Graph, photos: Path, tmp_path: Path) -> None:
+    graph = replace(graph, settings=replace(graph.settings, batch_size=3, num_threads=2))
+    flows = infer_types(graph, CATALOG)
+    try:
+        batches = run(graph, photos, tmp_path)
+    except (RuntimeError, ValueError):
+        return  # allowed values that this photo cannot take, such as a crop outside it
+    for port, batch in batches.items():
+        check_flow(flows[port], batch, port)
+
+
+@given(BROKEN)
+def test_a_graph_with_faults_is_read_as_far_as_it_goes(graph: Graph) -> None:
+    for port, flow in infer_types(graph, CATALOG).items():
+        assert graph.has(port.node)
+        assert flow_text(flow)
+        assert flow.shape is None or all(e is None or e >= 0 for e in flow.shape)
+
+
+def dali_says(graph: Graph, node: Node, flows: dict[Port, Flow]) -> list[tuple[Any, Any, Any]]:
+    """Axes, element type and layout of a node's outputs by ``OpSpec.InferOutputMetadata``."""
+    from nvidia.dali import fn, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+
+    def fed(name: str) -> Any:
+        flow = flows[node.inputs[name]]
+        assert flow.shape is not None
+        dtype = getattr(types, flow.dtype or "")
+        return DataNode(name, "cpu", None, ndim=len(flow.shape), dtype=dtype, layout=flow.layout)
+
+    spec = CATALOG[node.op]
+    function: Any = fn
+    for part in node.op.split("."):
+        function = getattr(function, part)
+    values = {
+        name: getattr(types, str(value)) if spec.args[name].enum else value
+        for name, value in node.args.items()
+    }
+    values |= {name: fed(name) for name in node.inputs if name in spec.args}
+    inputs = [fed(port.name) for port in spec.inputs if port.name in node.inputs]
+    with warnings.catch_warnings(), Pipeline(2, 1, None):
+        warnings.simplefilter("ignore")
+        made = function(*inputs, **values)
+    outputs = made if isinstance(made, list | tuple) else [made]
+    outputs[0].source.spec.InferOutputMetadata()
+    return [outputs[0].source.spec.OutputDesc(index)[2:] for index in range(len(outputs))]
+
+
+def test_dali_itself_says_the_same() -> None:
+    said = 0
+    for op in ON_CPU:
+        if op.name.startswith("readers."):
+            continue
+        graph, node_id = placed(op)
+        flows = infer_types(graph, CATALOG)
+        descriptions = dali_says(graph, graph.node(node_id), flows)
+        for port, (ndim, dtype, layout) in zip(graph.outputs.values(), descriptions, strict=True):
+            flow = flows[port]
+            assert flow.shape is not None
+            assert ndim in (None, len(flow.shape)), port
+            assert dtype is None or dtype.name == flow.dtype, port
+            assert layout is None or str(layout) == flow.layout, port
+            said += sum(part is not None for part in (ndim, dtype, layout))
+    assert said > 150, "DALI says little: look whether InferOutputMetadata is still there"
+
+
+def test_every_word_has_a_function() -> None:
+    assert set(WORDS) == set(get_args(ShapeWord))
+    used = {w for op in USABLE for p in op.outputs for w in p.gives.shape or () if w is not None}
+    assert {word for word in used if isinstance(word, str)} == set(WORDS)
+
+
+def shape_of(graph: Graph) -> str:
+    return flow_text(infer_types(graph, CATALOG)[graph.outputs["images"]])
+
+
+@pytest.mark.parametrize(
+    ("ops", "args", "text"),
+    [
+        ((), {}, "?×?×3 u8 HWC"),
+        (("resize",), {"size": (100.0,)}, "100×100×3 u8 HWC"),
+        (("resize",), {"size": (100.0, 0.0)}, "100×?×3 u8 HWC"),
+        (("resize",), {"resize_x": 100.0}, "?×100×3 u8 HWC"),
+        (("resize",), {"resize_shorter": 100.0}, "?×?×3 u8 HWC"),
+        (("resize", "crop"), {"crop_h": 50.0}, "50×224×3 u8 HWC"),
+        (("resize", "rotate"), {"keep_size": False}, "?×?×3 u8 HWC"),
+        (("resize", "rotate"), {"size": (90.0, 80.0)}, "90×80×3 u8 HWC"),
+        (("resize", "pad"), {"align": (100,)}, "300×300×3 u8 HWC"),
+        (("resize", "pad"), {"shape": (300, 100)}, "320×256×3 u8 HWC"),
+        (("resize", "transpose"), {"perm": (2, 0, 1)}, "3×224×224 u8 HWC"),
+        (("resize", "transpose"), {"transpose_layout": True}, "224×224×3 u8 WHC"),
+        (("resize", "reductions.mean"), {"keep_dims": False}, "224×224 f32 HW"),
+        (("resize", "reductions.max"), {"axis_names": "HW"}, "1×1×3 u8 HWC"),
+        (("resize", "reductions.sum"), {}, "224×224×1 u64 HWC"),
+        (("crop_mirror_normalize",), {"pad_output": True}, "4×224×224 f32 CHW"),
+        (("crop_mirror_normalize",), {"output_layout": "HWC"}, "224×224×3 f32 HWC"),
+        (("resize", "reshape"), {"shape": (-1, 1, 3)}, "50176×1×3 u8 HWC"),
+        (("resize", "color_space_conversion"), {"output_type": "GRAY"}, "224×224×1 u8 HWC"),
+        (("resize", "cast"), {"dtype": "FLOAT16"}, "224×224×3 f16 HWC"),
+        (("resize", "expand_dims"), {}, "1×224×224×3 u8 FHWC"),
+        (("resize", "slice"), {}, "?×?×3 u8 HWC"),
+        (("resize",), {"size": "ten"}, "?×?×3 u8 HWC"),
+    ],
+)
+def test_words(ops: tuple[str, ...], args: dict[str, Any], text: str) -> None:
+    graph = chain_graph(*ops)
+    for name, value in args.items():
+        graph = set_arg(graph, CATALOG, graph.nodes[-1].id, name, value)
+    assert shape_of(graph) == text
+
+
+@given(st.sampled_from(ON_CPU), st.data())
+def test_values_of_any_kind_do_no_harm(op: OpSpec, data: st.DataObject) -> None:
+    graph, node_id = placed(op)
+    node = graph.node(node_id)
+    values = st.sampled_from(
+        (0, -3, 2**40, 1.5, float("inf"), "x", "HWC", True, (), (1, "a"), ((1,),))
+    )
+    args = {name: data.draw(values, label=name) for name in op.args}
+    flows = infer_types(graph.replace_node(replace(node, args=args)), CATALOG)
+    assert set(flows) == set(infer_types(graph, CATALOG))
+
+
+ON_GPU = [op for op in USABLE if "gpu" in op.devices or "mixed" in op.devices]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("op", ON_GPU, ids=lambda op: op.name)
+def test_every_operator_gives_what_was_told_on_the_gpu(
+    op: OpSpec, photos: Path, tmp_path: Path
+) -> None:
+    graph, node_id = placed(op, batch_size=5, num_threads=2, device="mixed")
+    if infer_devices(graph, CATALOG)[node_id] == "cpu":
+        graph = graph.replace_node(replace(graph.node(node_id), device="gpu"))
+    assert check_graph(graph, CATALOG) == ()
+    flows = infer_types(graph, CATALOG)
+    for port, batch in run(graph, photos, tmp_path, device="mixed").items():
+        check_flow(flows[port], batch, port)
+        assert None not in (flows[port].dtype, flows[port].layout, flows[port].shape), op.name
+
+
+def test_150_nodes_take_less_than_five_milliseconds() -> None:
+    graph = chain_graph(*("resize", "rotate", "flip", "erase", "water", "crop", "copy") * 21)
+    assert len(graph.nodes) == 149
+
+    def seconds() -> float:
+        start = time.process_time()
+        infer_types(graph, CATALOG)
+        return time.process_time() - start
+
+    assert min(seconds() for _ in range(10)) < 0.005

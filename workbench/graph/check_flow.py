@@ -1,0 +1,170 @@
+"""Faults of what flows into a node: the side it lies on, its layout, channels and element type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
+from workbench.graph.faults import Fault
+from workbench.graph.flow import Flow
+from workbench.graph.model import Node, Port
+
+_ELEMENTS = {"int": "INT32", "float": "FLOAT"}
+"""Element types of a tensor that DALI takes for an argument, by its kind: no others (tried)."""
+
+
+def flow_faults(
+    node: Node, spec: OpSpec, devices: Mapping[str, Device], flows: Mapping[Port, Flow]
+) -> Iterator[Fault]:
+    """All of them for one node."""
+    yield from _side(node, spec, devices)
+    for name, source in node.inputs.items():
+        flow = flows.get(source)
+        if name in spec.args:
+            if devices.get(source.node, "cpu") != "cpu":
+                yield Fault(
+                    node.id,
+                    name,
+                    f"{source} is on the GPU",
+                    "Arguments must come from the CPU.",
+                    "arg_on_gpu",
+                )
+            if flow is not None and spec.args[name].tensor:
+                yield from _elements(node, spec.args[name], source, flow)
+        elif flow is not None:
+            yield from _input(node, spec, name, flow)
+    if spec.needs_channels is not None:
+        yield from _channels(node, spec, flows)
+
+
+def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[Fault]:
+    device = devices[node.id]
+    if device not in spec.devices:
+        if node.device is not None:
+            where = "mixed" if device == "mixed" else f"on {_list((device,))}"
+            yield Fault(
+                node.id,
+                "",
+                f"{node.op} cannot run {where}",
+                f"It runs on {_list(spec.devices)}.",
+                "device",
+            )
+        elif device == "cpu":
+            yield Fault(
+                node.id,
+                "",
+                f"{node.op} runs on {_list(spec.devices)} only",
+                "Decode on the GPU (mixed), copy to the GPU first, or remove it.",
+                "gpu_only",
+            )
+        else:
+            yield Fault(
+                node.id,
+                "",
+                f"{node.op} runs on the CPU only and follows a GPU operator",
+                "Move it before the GPU part, copy to the CPU first, or decode on the CPU.",
+                "cpu_after_gpu",
+            )
+
+
+def _elements(node: Node, arg: ArgSpec, source: Port, flow: Flow) -> Iterator[Fault]:
+    wanted = wanted_elements(arg)
+    if wanted is not None and flow.dtype is not None and flow.dtype != wanted:
+        yield Fault(
+            node.id,
+            arg.name,
+            f"it takes {_noun(wanted)} ({wanted}) and {source} gives {_noun(flow.dtype)} "
+            f"({flow.dtype})",
+            f"Put a cast to {wanted} between them.",
+            "arg_dtype",
+            wanted,
+        )
+
+
+def wanted_elements(arg: ArgSpec) -> str | None:
+    """The only element type of a tensor that an argument takes; None where DALI takes several."""
+    if arg.elements == "any":
+        return None
+    return arg.elements or _ELEMENTS.get(arg.kind.removesuffix("_list"))
+
+
+def _noun(dtype: str) -> str:
+    if dtype == "BOOL":
+        return "truth values"
+    return "fractions" if dtype.startswith("FLOAT") else "whole numbers"
+
+
+def _input(node: Node, spec: OpSpec, name: str, flow: Flow) -> Iterator[Fault]:
+    port = next((port for port in spec.inputs if port.name == name), None)
+    if port is None or not kind_fits(port.kind, flow.kind):
+        return
+    if port.dtypes and flow.dtype is not None and flow.dtype not in port.dtypes:
+        wanted = "FLOAT" if "FLOAT" in port.dtypes else port.dtypes[0]
+        yield Fault(
+            node.id,
+            name,
+            f"it takes numbers of type {' or '.join(port.dtypes)} and is fed {flow.dtype}",
+            f"Put a cast to {wanted} before it.",
+            "dtype",
+            wanted,
+        )
+    if port.layouts and flow.layout is not None:
+        yield from _layout(node, name, port.layouts, flow)
+
+
+def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: Flow) -> Iterator[Fault]:
+    if flow.layout:
+        if any(_matches(flow.layout, layout) for layout in allowed):
+            return
+        found = f"{flow.layout} ({_axes(flow.layout)})"
+    else:
+        if flow.shape is None or len(flow.shape) in map(len, allowed):
+            return
+        found = f"data of {len(flow.shape)} axes"
+    first = "HWC" if "HWC" in allowed else allowed[0]
+    yield Fault(
+        node.id,
+        name,
+        f"it takes {first} ({_axes(first)}) and is fed {found}",
+        "Put it before the node that gives this, or transpose what it is fed.",
+        "layout",
+        first,
+    )
+
+
+def _matches(layout: str, allowed: str) -> bool:
+    return len(layout) == len(allowed) and all(
+        "*" in (one, other) or one == other for one, other in zip(layout, allowed, strict=True)
+    )
+
+
+_AXES = {"H": "rows", "W": "columns", "C": "channels", "F": "frames", "D": "slices"}
+
+
+def _axes(layout: str) -> str:
+    return ", ".join(_AXES.get(letter, letter) for letter in layout)
+
+
+def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[Fault]:
+    source = node.inputs.get(spec.inputs[0].name)
+    found = flows[source].channels if source is not None and source in flows else None
+    need = spec.needs_channels
+    if isinstance(need, str):
+        given = node.args.get(need, spec.args[need].default)
+        need = given if isinstance(given, int) and need not in node.inputs else None
+    if None not in (found, need) and found != need:
+        space = "GRAY" if need == 1 else "RGB"
+        yield Fault(
+            node.id,
+            "",
+            f"it takes {need} channels and is fed {found}",
+            f"Decode as {space}, or remove it.",
+            "channels",
+            space,
+        )
+
+
+def _list(devices: tuple[Device, ...]) -> str:
+    return " and ".join(
+        "the GPU" if d == "gpu" else "the CPU" if d == "cpu" else d for d in devices
+    )

@@ -1,0 +1,144 @@
+"""Faults of one node's arguments and inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from workbench.catalog.spec import Catalog, OpSpec, PortKind, kind_fits
+from workbench.graph.devices import port_kind
+from workbench.graph.faults import Fault
+from workbench.graph.limits import LARGEST_SEED
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.values import value_fault
+
+
+def port_problem(port: Port, graph: Graph, catalog: Catalog) -> tuple[str, str] | None:
+    """What is wrong with a source, and the remedy; None where it exists."""
+    if not graph.has(port.node):
+        return "which does not exist", "Connect it to a node of the graph."
+    spec = catalog.find(graph.node(port.node).op)
+    if spec is not None:
+        names = [output.name for output in spec.outputs]
+        if port.output not in names:
+            return f"but {spec.name} gives {', '.join(names) or 'nothing'}", "Choose one of these."
+    return None
+
+
+def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
+    """Kinds of a node's positional inputs by name; as many as are named or in use."""
+    used = sum(name not in spec.args for name in node.inputs)
+    count = min(spec.max_inputs, max(len(spec.inputs), used))
+    return {spec.input(i).name: spec.input(i).kind for i in range(count)}
+
+
+def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
+    """What is wrong with values, with what goes with what, and with the seed."""
+    for name, value in node.args.items():
+        if name not in spec.args:
+            near = get_close_matches(name, spec.args, n=1)
+            hint = f"Did you mean {near[0]}?" if near else "Remove it."
+            yield Fault(node.id, name, f"{node.op} has no such argument", hint, "unknown_arg")
+            continue
+        if name in node.inputs:
+            yield Fault(
+                node.id, name, "it has a value and a link", "Keep one of them.", "value_and_link"
+            )
+        found = value_fault(spec.args[name], value)
+        if found:
+            yield Fault(node.id, name, *found, "value")
+    yield from _combinations(node, spec)
+    for name, arg in spec.args.items():
+        if arg.required and name not in node.args and name not in node.inputs:
+            yield Fault(node.id, name, f"{node.op} needs it", "Give a value.", "missing_arg")
+    yield from _seed(node, spec, graph)
+
+
+def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
+    names = dict.fromkeys((*spec.args, *(port.name for port in spec.inputs)))
+    given = [name for name in names if name in node.args or name in node.inputs]
+    for name in given if spec.exclusive else ():
+        rival = next((other for other in given if other in spec.rivals(name)), None)
+        if rival is not None and given.index(rival) > given.index(name):
+            yield Fault(
+                node.id,
+                name,
+                f"it cannot be given together with {rival}",
+                "Reset one of them.",
+                "rivals",
+                rival,
+            )
+    for group in spec.together:
+        missing = [name for name in group if name not in given]
+        there = [name for name in group if name in given]
+        if there and missing:
+            yield Fault(
+                node.id,
+                there[0],
+                f"it needs {' and '.join(missing)} beside it",
+                f"Give {' and '.join(missing)}, or reset {' and '.join(there)}.",
+                "apart",
+                missing[0],
+            )
+
+
+def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
+    if node.seed is not None and not spec.seeded:
+        yield Fault(node.id, "seed", f"{node.op} draws nothing", "Remove the seed.", "seed")
+    if spec.seeded and (node.seed is None or not 0 <= node.seed <= LARGEST_SEED):
+        yield Fault(
+            node.id,
+            "seed",
+            f"{node.op} draws, and its seed is {node.seed}",
+            f"Give it one from 0 to {LARGEST_SEED} that no other node has, for example "
+            f"{unused_seed(graph)}.",
+            "seed",
+        )
+
+
+def unused_seed(graph: Graph) -> int:
+    """One above the largest seed in use, or the smallest free one where that is too large."""
+    taken = {node.seed for node in graph.nodes if node.seed is not None}
+    above = max((seed for seed in taken if 0 <= seed <= LARGEST_SEED), default=-1) + 1
+    return above if above <= LARGEST_SEED else min(set(range(len(taken) + 1)) - taken)
+
+
+def input_faults(node: Node, spec: OpSpec, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """What is wrong with the edges that lead into a node, and which are lacking."""
+    ports = positional_ports(node, spec)
+    for name, source in node.inputs.items():
+        problem = port_problem(source, graph, catalog)
+        if problem:
+            words, remedy = problem
+            yield Fault(node.id, name, f"it is fed by {source}, {words}", remedy, "source")
+        if name in spec.args:
+            if not spec.args[name].tensor:
+                yield Fault(
+                    node.id,
+                    name,
+                    "it takes one value for all samples",
+                    "Give a fixed value.",
+                    "fixed_arg",
+                )
+            continue
+        if name not in ports:
+            yield Fault(
+                node.id,
+                name,
+                f"{node.op} has no such input",
+                f"It has {', '.join(ports) or 'none'}.",
+                "unknown_input",
+            )
+            continue
+        want, got = ports[name], port_kind(graph, catalog, source)
+        if not kind_fits(want, got):
+            yield Fault(
+                node.id,
+                name,
+                f"it takes {want} and is fed {got}",
+                "Connect a port of its kind.",
+                "kind",
+            )
+    for port in spec.inputs:
+        if not port.optional and port.name not in node.inputs:
+            yield Fault(node.id, port.name, "nothing feeds it", "Connect a node to it.", "unfed")

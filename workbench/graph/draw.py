@@ -1,0 +1,119 @@
+"""Random draws: which generators can feed an argument, and what they start with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.catalog.spec import ArgSpec, Value
+from workbench.graph.model import Node
+
+_ELEMENTS = {"float": "FLOAT", "int": "INT32", "bool": "BOOL"}
+_GENERATORS: dict[str | None, tuple[str, ...]] = {
+    "FLOAT": ("random.uniform", "random.normal", "random.beta"),
+    "INT32": ("random.coin_flip", "random.uniform", "random.normal"),
+    "BOOL": ("random.coin_flip",),
+}
+_UNSAID = {"random.coin_flip": "INT32"}
+"""What a generator gives without ``dtype``, where that is not FLOAT."""
+
+
+def element_for(arg: ArgSpec) -> str | None:
+    """The only element type of a tensor that DALI reads for an argument (2.4.0 converts none).
+
+    None where no generator gives it: names, texts, Python objects.
+    """
+    if arg.elements not in (None, "any"):
+        return arg.elements
+    return _ELEMENTS.get(arg.kind.removesuffix("_list"))
+
+
+def generators_for(arg: ArgSpec) -> tuple[str, ...]:
+    """The operators that can draw values for an argument, the usual one first.
+
+    None for a range, whose ends would cross, and for a matrix, which ``transforms.*`` make.
+    """
+    if not arg.tensor or arg.form in ("range", "matrix"):
+        return ()
+    found = _GENERATORS.get(element_for(arg), ())
+    if arg.minimum is not None and arg.minimum > 0:
+        return tuple(op for op in found if op != "random.coin_flip")
+    return found
+
+
+def element_of(generator: Node) -> str:
+    """The element type that a generator gives."""
+    return str(generator.args.get("dtype", _UNSAID.get(generator.op, "FLOAT")))
+
+
+def draw_refusal(generator: Node, arg: ArgSpec) -> str | None:
+    """Why a generator cannot feed an argument, or None where it can."""
+    allowed = generators_for(arg)
+    if not allowed:
+        return f"{arg.name} takes no random numbers"
+    if generator.op not in allowed:
+        return f"{arg.name} takes {', '.join(allowed)}, not {generator.op}"
+    if arg.elements != "any" and element_of(generator) != element_for(arg):
+        return (
+            f"{arg.name} takes {element_for(arg)}, and {generator.id} draws {element_of(generator)}"
+        )
+    return None
+
+
+def draw_args(
+    op: str, arg: ArgSpec, value: Value | None, before: Mapping[str, Value]
+) -> dict[str, Value]:
+    """What a generator starts with to suit an argument.
+
+    ``value`` is what the argument has; ``before`` are the arguments of the generator that fed it
+    until now, if one did: the new one draws from about the same range.
+    """
+    low, high = _range(before) or _usual_range(arg, value)
+    element = element_for(arg)
+    args: dict[str, Value] = {}
+    if op == "random.uniform":
+        args["range"] = (low, high)
+    elif op == "random.normal":
+        # Nineteen of twenty draws lie within two deviations of the mean.
+        args |= {"mean": _tidy((low + high) / 2), "stddev": _tidy((high - low) / 4)}
+    if element is not None and element != _UNSAID.get(op, "FLOAT"):
+        args["dtype"] = element
+    if "shape" in before:
+        args["shape"] = before["shape"]
+    elif isinstance(value, tuple) and len(value) > 1:
+        args["shape"] = (len(value),)
+    elif not value and (arg.items or arg.form == "fields"):
+        args["shape"] = (arg.items or len(arg.parts),)
+    return args
+
+
+def _range(before: Mapping[str, Value]) -> tuple[float, float] | None:
+    """About where the draws of a generator lay; None where its arguments do not say."""
+    match before:
+        case {"range": (int() | float() as low, int() | float() as high)} if low < high:
+            return low, high
+        case {"mean": int() | float() as mean, "stddev": int() | float() as deviation}:
+            return (_tidy(mean - 2 * deviation), _tidy(mean + 2 * deviation))
+        case {"values": tuple(values)}:
+            numbers = [item for item in values if isinstance(item, int | float)]
+            if len(set(numbers)) > 1:
+                return min(numbers), max(numbers)
+    return None
+
+
+def _usual_range(arg: ArgSpec, value: Value | None) -> tuple[float, float]:
+    if arg.draw is not None:
+        return arg.draw
+    items = value if isinstance(value, tuple) else (value,)
+    numbers = [item for item in items if isinstance(item, int | float)]
+    middle = max(numbers, default=arg.low if arg.low is not None else 0.5)
+    span = (arg.high - arg.low) / 8 if arg.low is not None and arg.high is not None else 0.5
+    if arg.kind.startswith("int"):
+        span = max(1, round(span))
+    low, high = _tidy(middle - span), _tidy(middle + span)
+    for end in (arg.low, arg.minimum):
+        low = low if end is None else max(low, end)
+    return low, max(low, high if arg.high is None else min(high, max(arg.high, low)))
+
+
+def _tidy(number: float) -> float:
+    return float(f"{number:.6g}") if isinstance(number, float) else number

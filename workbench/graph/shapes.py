@@ -1,0 +1,80 @@
+"""Element type, layout and shape at every port, told before anything has run.
+
+The rules are data: ``Gives`` in the catalogue's rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from workbench.catalog.spec import Catalog, Gives, PortSpec
+from workbench.graph.flow import Call, Flow, flow_text
+from workbench.graph.model import Graph, Port, topological
+from workbench.graph.shape_words import WORDS
+
+__all__ = ["Flow", "flow_text", "infer_types"]
+
+
+def infer_types(graph: Graph, catalog: Catalog) -> dict[Port, Flow]:
+    """What flows out of every port of the graph.
+
+    Any graph will do, also one with faults: what cannot be told is None. Nodes of unknown
+    operators have no ports here; those on a cycle, or behind one, have nothing known.
+    """
+    flows: dict[Port, Flow] = {}
+    ordered, cyclic = topological(graph)
+    for node in ordered:
+        spec = catalog.find(node.op)
+        if spec is None:
+            continue
+        fed = {name: flows.get(port, _NOTHING) for name, port in node.inputs.items()}
+        call = Call(node, spec, fed)
+        for output in spec.outputs:
+            flows[Port(node.id, output.name)] = _flow(call, output)
+    for node in cyclic:
+        spec = catalog.find(node.op)
+        for output in spec.outputs if spec else ():
+            flows[Port(node.id, output.name)] = Flow(kind=output.kind)
+    return flows
+
+
+_NOTHING = Flow()
+
+
+def _flow(call: Call, output: PortSpec) -> Flow:
+    rule, first = output.gives, call.first
+    kind = first.kind if output.follows else output.kind
+    flow = _shaped(call, rule, Flow(None, first.layout, first.shape, kind))
+    layout = flow.layout if rule.layout == "input" else rule.layout
+    return replace(flow, dtype=_dtype(call, rule), layout=layout)
+
+
+def _shaped(call: Call, rule: Gives, flow: Flow) -> Flow:
+    if rule.shape is None:
+        return flow.unknown()
+    if rule.shape and isinstance(rule.shape[0], str):
+        for word in rule.shape:
+            flow = WORDS[word](call, flow)
+        return flow
+    return replace(flow, shape=cast(tuple[int | None, ...], rule.shape))
+
+
+def _dtype(call: Call, rule: Gives) -> str | None:
+    asked = call.text("dtype")
+    if asked is not None or "dtype" in call.node.inputs:
+        return asked
+    if rule.dtype is None or rule.dtype.isupper():
+        return rule.dtype
+    if rule.dtype == "sum":
+        return _SUMS.get(call.first.dtype or "")
+    return (call.first if rule.dtype == "input" else call.fed.get(rule.dtype, _NOTHING)).dtype
+
+
+_SUMS: Mapping[str, str] = {
+    **dict.fromkeys(("BOOL", "UINT8", "UINT16", "UINT32", "UINT64"), "UINT64"),
+    **dict.fromkeys(("INT8", "INT16", "INT32", "INT64"), "INT64"),
+    "FLOAT": "FLOAT",
+}
+"""What DALI adds elements up in."""
