@@ -1,0 +1,124 @@
+"""imagenet-train: ResNet training: random crop to 224, mirror, normalise with
+ImageNet's mean and deviation.
+
+The pipeline in DALI's dynamic mode (experimental): each operator runs where it is called,
+so its results can be looked at and changed in between. It gives what the pipeline gives,
+bit for bit.
+
+Usage: python dynamic.py --data DIR [--device cpu|gpu] [--batch-size N] [--threads T]
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import nvidia.dali.experimental.dynamic as ndd
+from nvidia.dali import types
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+
+
+class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
+    """The random state that an operator of a pipeline has at a sample.
+
+    That is Philox with the operator's seed as its key and the samples so far as its position;
+    an operator of the dynamic mode asks for it in seven words.
+    """
+
+    def __init__(self, seed: int, position: int) -> None:
+        super().__init__(seed)
+        self._words = [seed, 0, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
+
+    def __call__(self) -> int:
+        return self._words.pop(0)
+
+
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, or for one flat folder of images."""
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+def augment(
+    jpegs: ndd.Batch, labels: ndd.Batch, device: str, base_seed: int, position: int
+) -> tuple[ndd.Batch, ...]:
+    """The operators of one batch, which begins at sample ``position`` of all."""
+    batch_size = jpegs.batch_size
+    images = ndd.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = ndd.random_resized_crop(
+        images, size=SIZE, rng=Draws(base_seed + 1, position)
+    )
+    mirror = ndd.random.coin_flip(
+        probability=0.5, batch_size=batch_size, rng=Draws(base_seed + 2, position)
+    )
+    images = ndd.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return images, labels
+
+
+def batches(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> Iterator[tuple[ndd.Batch, ...]]:
+    """Yield batches without an end; ``device`` says where images are decoded: cpu or gpu."""
+    reader = ndd.readers.File(**find_files(data), random_shuffle=True, seed=seed)
+    position = 0
+    while True:
+        for jpegs, labels in reader.next_epoch(batch_size=batch_size):
+            yield augment(jpegs, labels, device, seed, position)
+            position += batch_size
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the operators and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "gpu"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+
+    ndd.set_num_threads(args.threads)  # before anything has run
+    stream = batches(args.data, args.batch_size, args.device)
+    for _ in range(5):  # the first batches allocate memory
+        evaluate(next(stream))
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        evaluate(next(stream))
+    seconds = time.perf_counter() - start
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+
+
+def evaluate(outputs: tuple[ndd.Batch, ...]) -> None:
+    """Wait for the operators, which run in the background."""
+    for output in outputs:
+        output.evaluate()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""imagenet-eval: ResNet evaluation: shorter side to 256, centre crop 224, normalise.
+
+A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
+backend serialises this file itself; where its Python has no DALI, do it beforehand.
+
+Usage: python dali.py [--out FILE]    (writes model.dali beside this file)
+"""
+
+import argparse
+from pathlib import Path
+
+try:
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.plugin.triton import autoserialize
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+CROP = [224, 224]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+
+
+@autoserialize
+@pipeline_def(
+    batch_size=BATCH_SIZE,
+    num_threads=NUM_THREADS,
+    device_id=0 if DEVICE == "mixed" else None,
+)
+def imagenet_eval_pipeline(
+    device: str = DEVICE, base_seed: int = SEED
+) -> tuple[DataNode, ...]:
+    jpegs = fn.external_source(device="cpu", name="IMAGE", dtype=types.UINT8, ndim=1)
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.resize(images, resize_shorter=256)
+    images = fn.crop_mirror_normalize(
+        images, crop=CROP, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
+    )
+    return (images,)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the serialised model.")
+    parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
+    path = parser.parse_args().out
+    pipe = imagenet_eval_pipeline()
+    pipe.serialize(filename=str(path))
+    print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""medical-gray: X-ray or microscopy: one channel, local contrast (CLAHE), a small turn,
+mirror half.
+
+A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
+backend serialises this file itself; where its Python has no DALI, do it beforehand.
+
+Usage: python dali.py [--out FILE]    (writes model.dali beside this file)
+"""
+
+import argparse
+from pathlib import Path
+
+try:
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.plugin.triton import autoserialize
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [256, 256]
+CROP = [224, 224]
+MEAN = [127.5]
+STD = [63.75]
+
+
+@autoserialize
+@pipeline_def(
+    batch_size=BATCH_SIZE,
+    num_threads=NUM_THREADS,
+    device_id=0 if DEVICE == "mixed" else None,
+)
+def medical_gray_pipeline(
+    device: str = DEVICE, base_seed: int = SEED
+) -> tuple[DataNode, ...]:
+    jpegs = fn.external_source(device="cpu", name="IMAGE", dtype=types.UINT8, ndim=1)
+    images = fn.decoders.image(jpegs, output_type=types.GRAY, device=device)
+    images = fn.resize(images, size=SIZE)
+    images = fn.clahe(images, clip_limit=2.0, tiles_x=8, tiles_y=8)
+    angle = fn.random.uniform(range=[-7, 7], seed=base_seed + 1)
+    images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    images = fn.crop_mirror_normalize(
+        images,
+        crop=CROP,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return (images,)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the serialised model.")
+    parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
+    path = parser.parse_args().out
+    pipe = medical_gray_pipeline()
+    pipe.serialize(filename=str(path))
+    print(path)
+
+
+if __name__ == "__main__":
+    main()

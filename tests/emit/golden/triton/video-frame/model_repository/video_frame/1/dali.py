@@ -1,0 +1,62 @@
+"""video-frame: Frames as a stream delivers them: 16:9, a little shaken, blurred and
+compressed.
+
+A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
+backend serialises this file itself; where its Python has no DALI, do it beforehand.
+
+Usage: python dali.py [--out FILE]    (writes model.dali beside this file)
+"""
+
+import argparse
+from pathlib import Path
+
+try:
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.plugin.triton import autoserialize
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [252, 448]
+CROP = [216, 384]
+
+
+@autoserialize
+@pipeline_def(
+    batch_size=BATCH_SIZE,
+    num_threads=NUM_THREADS,
+    device_id=0 if DEVICE == "mixed" else None,
+)
+def video_frame_pipeline(
+    device: str = DEVICE, base_seed: int = SEED
+) -> tuple[DataNode, ...]:
+    jpegs = fn.external_source(device="cpu", name="IMAGE", dtype=types.UINT8, ndim=1)
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.resize(images, size=SIZE, mode="not_smaller")
+    angle = fn.random.uniform(range=[-2, 2], seed=base_seed + 1)
+    images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
+    x = fn.random.uniform(range=[0.4, 0.6], seed=base_seed + 2)
+    y = fn.random.uniform(range=[0.4, 0.6], seed=base_seed + 3)
+    images = fn.crop(images, crop=CROP, crop_pos_x=x, crop_pos_y=y)
+    sigma = fn.random.uniform(range=[0.1, 1.2], seed=base_seed + 4)
+    images = fn.gaussian_blur(images, sigma=sigma)
+    quality = fn.random.uniform(range=[20, 60], dtype=types.INT32, seed=base_seed + 5)
+    images = fn.jpeg_compression_distortion(images, quality=quality)
+    return (images,)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the serialised model.")
+    parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
+    path = parser.parse_args().out
+    pipe = video_frame_pipeline()
+    pipe.serialize(filename=str(path))
+    print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""two-view: Two normalised views as in BYOL: one always blurred, the other one time in
+ten.
+
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+"""
+
+import argparse
+import os
+import time
+from typing import Any
+
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+SIGMA_2_VALUES = [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0]
+
+
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, or for one flat folder of images."""
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+@pipeline_def
+def two_view_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+    jpegs, labels = fn.readers.file(
+        **find_files(data), random_shuffle=True, seed=base_seed, name="reader"
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    view_1 = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.08, 1.0], seed=base_seed + 1
+    )
+    brightness_1 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 2)
+    contrast_1 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 3)
+    hue_1 = fn.random.uniform(range=[-36, 36], seed=base_seed + 4)
+    saturation_1 = fn.random.uniform(range=[0.8, 1.2], seed=base_seed + 5)
+    view_1 = fn.color_twist(
+        view_1,
+        brightness=brightness_1,
+        contrast=contrast_1,
+        hue=hue_1,
+        saturation=saturation_1,
+    )
+    in_color_1 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=base_seed + 6)
+    view_1 = fn.saturation(view_1, saturation=in_color_1)
+    sigma_1 = fn.random.uniform(range=[0.1, 2.0], seed=base_seed + 7)
+    view_1 = fn.gaussian_blur(view_1, sigma=sigma_1)
+    mirror_1 = fn.random.coin_flip(probability=0.5, seed=base_seed + 8)
+    view_1 = fn.crop_mirror_normalize(
+        view_1,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror_1,
+    )
+    view_2 = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.08, 1.0], seed=base_seed + 9
+    )
+    brightness_2 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 10)
+    contrast_2 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 11)
+    hue_2 = fn.random.uniform(range=[-36, 36], seed=base_seed + 12)
+    saturation_2 = fn.random.uniform(range=[0.8, 1.2], seed=base_seed + 13)
+    view_2 = fn.color_twist(
+        view_2,
+        brightness=brightness_2,
+        contrast=contrast_2,
+        hue=hue_2,
+        saturation=saturation_2,
+    )
+    in_color_2 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=base_seed + 14)
+    view_2 = fn.saturation(view_2, saturation=in_color_2)
+    sigma_2 = fn.random.uniform(values=SIGMA_2_VALUES, seed=base_seed + 15)
+    view_2 = fn.gaussian_blur(view_2, sigma=sigma_2)
+    mirror_2 = fn.random.coin_flip(probability=0.5, seed=base_seed + 16)
+    view_2 = fn.crop_mirror_normalize(
+        view_2,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror_2,
+    )
+    return view_1, view_2, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> Pipeline:
+    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    pipe = two_view_pipeline(
+        data,
+        device,
+        seed,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=0 if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+
+    pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
+    for _ in range(5):  # the first batches fill queues and allocate memory
+        pipe.run()
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        pipe.run()
+    seconds = time.perf_counter() - start
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()
