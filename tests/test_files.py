@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import SaveError
-from workbench.files import write_bytes, write_text
+from workbench.files import write_bytes, write_folder, write_text
 
 
 @pytest.fixture
@@ -141,3 +141,31 @@ def test_text_that_utf8_cannot_hold_is_refused(tmp_path: Path) -> None:
         write_text(target, "half a character: \ud800")
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_folder_has_all_its_files(tmp_path: Path) -> None:
+    files = {"a/b.txt": "é\n", "c.txt": ""}
+    (tmp_path / "made").mkdir()  # an empty one may be there
+    for name in ("made", "new"):
+        written = write_folder(tmp_path / name, files)
+        assert written == [tmp_path / name / "a/b.txt", tmp_path / name / "c.txt"]
+        assert [path.read_text(encoding="utf-8") for path in written] == ["é\n", ""]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "new"]
+
+
+def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "mine.txt").write_text("mine")
+    with pytest.raises(SaveError, match="is there already"):
+        write_folder(tmp_path / "kept", {"a.txt": "a"})
+    with pytest.raises(SaveError, match="is there already"):
+        write_folder(tmp_path / "kept" / "mine.txt", {"a.txt": "a"})
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["mine.txt"]
+
+
+def test_a_folder_is_not_half_written(tmp_path: Path) -> None:
+    with pytest.raises(SaveError, match="was not written"):
+        write_folder(tmp_path / "new", {"a.txt": "a", "b.txt": "\ud800"})
+    with pytest.raises(SaveError, match="was not written"):
+        write_folder(tmp_path / "new", {"a": "a", "a/b": "b"})
+    assert list(tmp_path.iterdir()) == []

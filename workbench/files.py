@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from workbench.errors import SaveError
@@ -17,6 +19,28 @@ def write_text(path: str | Path, text: str) -> Path:
     except UnicodeEncodeError as error:
         raise SaveError(f"{path} was not written: {error}.") from None
     return write_bytes(path, data)
+
+
+def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
+    """Write text files, by path inside a new folder, which then has all of them or is not there.
+
+    An empty folder may be there before. Returns the absolute paths. Raises SaveError.
+    """
+    target = Path(path).expanduser().absolute()
+    temporary = target.with_name(f".workbench-{secrets.token_hex(8)}")
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise SaveError(f"{target} was not written: it is there already. Name a new folder.")
+        for name, text in files.items():
+            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
+            (temporary / name).write_text(text, encoding="utf-8")
+        os.replace(temporary, target)  # takes the place of an empty folder
+    except (OSError, UnicodeEncodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SaveError(f"{target} was not written: {reason or error}.") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return [target / name for name in files]
 
 
 def write_bytes(path: str | Path, data: bytes) -> Path:

@@ -51,6 +51,8 @@ def name_outputs(
                 name = next(iter(ends))
             else:
                 name = _KIND_NAMES.get(output.kind, node.id)
+            if port not in last_use:
+                name = f"_{name}"  # as linters like what is unpacked and not used
             if busy(name) or name in (names.get(Port(node.id, o.name)) for o in spec.outputs):
                 name = node.id if len(spec.outputs) == 1 else f"{node.id}_{output.name}"
             while busy(name):

@@ -6,19 +6,23 @@ exported script, the preview and the benchmark all run them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.catalog.spec import Catalog
+from workbench.catalog.spec import ArgSpec, Catalog, Value
 from workbench.emit.naming import name_outputs
-from workbench.emit.python import LINE, call, identifier, literal
+from workbench.emit.python import INDENT, LINE, call, identifier, literal
 from workbench.graph.check import positional_ports
+from workbench.graph.devices import infer_devices, is_decoder, port_device, transfers
 from workbench.graph.model import Graph, Node, Port
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "DEVICE", "SEED", "IMAGES"}
 """Constants that every script has."""
 _SOURCES = {"file_root", "files", "file_list"}
 """Arguments of the file reader that say what it reads."""
+_SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
+"""Arguments of a reader of one shard. Without padding the shuffle buffer carries samples over from
+one epoch to the next, and an epoch would lose some and double others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Source:
 class Emitter:
     """Writes the calls of some nodes of a graph, in running order.
 
+    A target whose calls differ overrides ``module`` or the methods.
+
     Parameters
     ----------
     lift:
@@ -44,7 +50,13 @@ class Emitter:
     positioned:
         Whether random operators get ``_random_state``, so that a pipeline that begins at any batch
         draws what a long run draws there.
+    sharded:
+        Whether readers read the part ``shard_id`` of ``num_shards``, each sample once an epoch.
+    taken:
+        Names that the source uses otherwise, besides those of every script.
     """
+
+    module = "fn"
 
     def __init__(
         self,
@@ -54,22 +66,27 @@ class Emitter:
         *,
         lift: bool = False,
         positioned: bool = False,
+        sharded: bool = False,
+        taken: Collection[str] = (),
     ) -> None:
         self.graph = graph
         self.catalog = catalog
         self.ordered = ordered
         self.positioned = positioned
+        self.sharded = sharded
         self.constants: dict[str, str] = {}
+        self._devices = infer_devices(graph, catalog)
+        self._transfers = {n.id: transfers(n, catalog[n.op], self._devices) for n in ordered}
         self._lifted: dict[tuple[str, str], str] = {}
         if lift:
             self._lift()
-        self.names = name_outputs(graph, catalog, ordered, self.constants)
+        self.names = name_outputs(graph, catalog, ordered, [*self.constants, *taken])
 
     def _lift(self) -> None:
         for node in self.ordered:
             for name, value in node.args.items():
                 arg = self.catalog[node.op].args[name]
-                text = literal(value, arg)
+                text = self.value_text(value, arg)
                 if not isinstance(value, tuple) or (arg.constant is None and len(text) < LINE // 2):
                     continue
                 constant = arg.constant or f"{node.id}_{name}".upper()
@@ -83,33 +100,85 @@ class Emitter:
     def node_lines(self, node: Node) -> list[str]:
         """The call of one node, assigned to its variables."""
         spec = self.catalog[node.op]
-        fed = [
-            self.names[node.inputs[port]]
+        targets = ", ".join(self.names[Port(node.id, output.name)] for output in spec.outputs)
+        moved = self._moved(node)
+        arguments = [
+            self.names[node.inputs[port]] + moved.get(port, "")
             for port in positional_ports(node, spec)
             if port in node.inputs
         ]
-        arguments = [f"{name}.gpu()" for name in fed] if node.device == "gpu" else fed
-        if spec.name == "readers.file" and not _SOURCES & node.args.keys():
-            arguments.append("**find_files(data)")
-        for name in node.args:
-            arg = spec.args[name]
-            value = self._lifted.get((node.id, name)) or literal(node.args[name], arg)
-            arguments.append(f"{identifier(name)}={value}")
+        if node.op == "copy" and moved:
+            return [f"{INDENT}{targets} = {arguments[0]}"]
+        arguments += self.value_arguments(node)
         arguments += [
             f"{identifier(name)}={self.names[port]}"
             for name, port in node.inputs.items()
             if name in spec.args
         ]
-        if node.device is not None and not (node.device == "gpu" and fed):
-            arguments.append(f'device="{node.device}"')
-        elif "mixed" in spec.devices:
-            arguments.append("device=device")
-        if spec.seeded:
-            seed = f"base_seed + {node.seed}" if node.seed else "base_seed"
-            arguments.append(f"seed={seed}")
-            if self.positioned and spec.random_state:
-                arguments.append(f"_random_state=random_state({seed}, position)")
-        if node.op.startswith("readers."):
+        arguments += self.placement(node)
+        arguments += self.randomness(node)
+        if is_reader(node):
             arguments.append(f'name="{identifier(node.id)}"')
-        targets = ", ".join(self.names[Port(node.id, output.name)] for output in spec.outputs)
-        return call(targets, f"fn.{identifier(node.op)}", arguments)
+        return call(targets, f"{self.module}.{identifier(node.op)}", arguments)
+
+    def _moved(self, node: Node) -> dict[str, str]:
+        """``.cpu()`` or ``.gpu()`` behind the inputs that need it.
+
+        Where a node's own device says so, always: a script can decode on either side.
+        """
+        spec = self.catalog[node.op]
+        moved = {name: f".{side}()" for name, side in self._transfers[node.id].items()}
+        if node.device is not None and not is_decoder(spec):
+            for name, source in node.inputs.items():
+                fixed = self.catalog[self.graph.node(source.node).op].devices == (node.device,)
+                if name not in spec.args and port_device(spec, name) == "operator" and not fixed:
+                    moved.setdefault(name, f".{node.device}()")
+        return moved
+
+    def value_arguments(self, node: Node) -> list[str]:
+        """The fixed values of a node; for a reader also what it reads."""
+        spec = self.catalog[node.op]
+        arguments = []
+        if reads_folder(node):
+            arguments.append("**find_files(data)")
+        for name in node.args:
+            arg = spec.args[name]
+            value = self._lifted.get((node.id, name)) or self.value_text(node.args[name], arg)
+            arguments.append(f"{identifier(name)}={value}")
+        if self.sharded and is_reader(node):
+            arguments += [f"{k}={v}" for k, v in _SHARD.items() if k not in node.args]
+        return arguments
+
+    def value_text(self, value: Value, arg: ArgSpec) -> str:
+        """A fixed value as source."""
+        return literal(value, arg)
+
+    def placement(self, node: Node) -> list[str]:
+        """The argument that says where a node runs, if it needs one."""
+        spec = self.catalog[node.op]
+        if is_decoder(spec):
+            return ["device=device" if node.device is None else f'device="{node.device}"']
+        fed = [name for name in node.inputs if name not in spec.args]
+        works_on = [name for name in fed if port_device(spec, name) != "any"]
+        follows = bool(works_on) or (not fed and node.device is None)
+        return [] if follows else [f'device="{self._devices[node.id]}"']
+
+    def randomness(self, node: Node) -> list[str]:
+        """The arguments that say what a node draws from."""
+        spec = self.catalog[node.op]
+        if not spec.seeded:
+            return []
+        seed = f"base_seed + {node.seed}" if node.seed else "base_seed"
+        if self.positioned and spec.random_state:
+            return [f"seed={seed}", f"_random_state=random_state({seed}, position)"]
+        return [f"seed={seed}"]
+
+
+def reads_folder(node: Node) -> bool:
+    """Whether a node reads the images of the folder that a script is given."""
+    return node.op == "readers.file" and not _SOURCES & node.args.keys()
+
+
+def is_reader(node: Node) -> bool:
+    """Whether a node reads the data."""
+    return node.op.startswith("readers.")

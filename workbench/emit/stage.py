@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from workbench.catalog.spec import Catalog, Device
+from workbench.emit.parts import FIND_FILES
 from workbench.emit.python import INDENT, call
-from workbench.emit.script import FIND_FILES
 from workbench.emit.source import Emitter, Source
 from workbench.graph.model import Graph, Port, topological
 

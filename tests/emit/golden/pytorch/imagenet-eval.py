@@ -167,8 +167,9 @@ def train(args: argparse.Namespace) -> None:
 
     # Every rank stands elsewhere in its own shard, so each has a file of its own.
     file = Path(f"{args.save}.{rank}") if args.save else None
-    saved = torch.load(file, weights_only=True) if file and file.exists() else {}
-    if saved:
+    saved = {}
+    if file and file.exists():
+        saved = torch.load(file, map_location=place, weights_only=True)
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
     pipe = build_pipeline(

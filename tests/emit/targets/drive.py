@@ -1,0 +1,316 @@
+"""Runs exported modules as their users would, in a process of its own for each framework.
+
+    python -m tests.emit.targets.drive COMMAND ... prints one line of JSON
+
+A sample is printed as a digest of its type, shape and bytes; labels as numbers, for frameworks give
+them types and shapes of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+import os
+import sys
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+Batch = dict[str, list[Any]]
+"""Output -> what stands for each of its samples."""
+
+BATCHES = 3
+
+
+def digest(sample: Any) -> int | str:
+    array = np.asarray(sample)
+    if array.size == 1 and array.dtype.kind == "i":
+        return int(array.item())
+    head = f"{array.dtype.str} {array.shape}".encode()
+    return hashlib.sha256(head + np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+
+
+def digests(batch: dict[str, Any]) -> Batch:
+    return {name: [digest(sample) for sample in samples] for name, samples in batch.items()}
+
+
+def load(path: Path) -> ModuleType:
+    """An exported module, under a name of its own."""
+    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def dali_batches(pipe: Any, names: list[str]) -> Iterator[dict[str, Any]]:
+    while True:
+        yield host_batch(pipe.run(), names)
+
+
+def host_batch(outputs: Any, names: list[str]) -> dict[str, Any]:
+    return {
+        name: [np.array(sample) for sample in list(output.as_cpu())]
+        for name, output in zip(names, outputs, strict=True)
+    }
+
+
+def script(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    return dali_batches(load(path / "pipe.py").build_pipeline(data), names)
+
+
+def pytorch(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    module = load(path / "loader.py")
+    loader = module.Loader(module.build_pipeline(data))
+    for batch in loader:
+        yield {name: batch[name].cpu().numpy() for name in names}
+
+
+def lightning(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    module = load(path / "datamodule.py").PipelineData(data)
+    module.trainer = SimpleNamespace(global_rank=0, local_rank=0, world_size=1)
+    for batch in module.train_dataloader():
+        yield {name: batch[name].cpu().numpy() for name in names}
+
+
+def jax(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    for batch in load(path / "loader.py").Loader(data):
+        assert batch["valid"].all()
+        yield {name: np.asarray(batch[name]) for name in names}
+
+
+def tensorflow(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    for batch in load(path / "dataset.py").Loader(data):
+        yield {name: batch[name].numpy() for name in names}
+
+
+def dynamic(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    for batch in load(path / "dynamic.py").batches(data):
+        arrays = [[np.array(sample.cpu()) for sample in output.tensors] for output in batch]
+        yield dict(zip(names, arrays, strict=True))
+
+
+def notebook(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    cells = json.loads((path / "pipeline.ipynb").read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    built = next(index for index, text in enumerate(code) if text.endswith("pipe.build()"))
+    space: dict[str, Any] = {}
+    for text in code[: built + 1]:
+        exec(compile(text.replace('"photos"', repr(data)), "cell", "exec"), space)
+    return dali_batches(space["pipe"], names)
+
+
+def triton(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    """The served pipeline, fed with the files that the script's reader gives."""
+    (model,) = path.glob("model_repository/*/1/dali.py")
+    module = load(model)
+    (function,) = (f for f in vars(module).values() if getattr(f, "_is_autoserialize", False))
+    sys.argv = ["dali.py"]
+    module.main()
+    from nvidia.dali import Pipeline
+
+    live = function(prefetch_queue_depth=1)
+    stored = Pipeline.deserialize(
+        filename=str(model.with_name("model.dali")), prefetch_queue_depth=1
+    )
+    live.build()
+    files = load(path / "files.py").build_pipeline(data)
+    client = ast.parse((path / "client.py").read_text())
+    (given,) = (
+        ast.literal_eval(node.value)
+        for node in client.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "OUTPUTS"
+    )
+    while True:
+        encoded = [np.array(sample) for sample in files.run()[0]]
+        batch = host_batch(live.run(IMAGE=encoded), given)
+        again = host_batch(stored.run(IMAGE=encoded), given)
+        assert digests(batch) == digests(again), "model.dali differs from dali.py"
+        yield batch
+
+
+def tar_samples(path: Path) -> dict[str, dict[str, Any]]:
+    """What Ray's actors wrote: key -> output -> sample."""
+    samples: dict[str, dict[str, Any]] = {}
+    with tarfile.open(path) as tar:
+        for entry in tar:
+            key, name, ending = entry.name.split(".")
+            file = tar.extractfile(entry)
+            assert file is not None
+            text = file.read()
+            value = int(text) if ending == "cls" else np.load(BytesIO(text))
+            samples.setdefault(key, {})[name] = value
+    return samples
+
+
+def parquet_samples(path: Path) -> dict[str, dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    def read(value: int | bytes) -> Any:
+        return value if isinstance(value, int) else np.load(BytesIO(value))
+
+    rows = pq.read_table(path).to_pylist()
+    return {row.pop("key"): {n: read(value) for n, value in row.items()} for row in rows}
+
+
+def run_ray(module: ModuleType, out: Path, **settings: Any) -> dict[str, dict[str, Any]]:
+    """``main`` with a cluster that is already there."""
+    import ray
+
+    ray.cloudpickle.register_pickle_by_value(module)
+    sys.argv = ["augment.py", f"--out={out}", *(f"--{k}={v}" for k, v in settings.items())]
+    module.main()
+    read = parquet_samples if settings.get("format") == "parquet" else tar_samples
+    return {k: s for path in sorted(out.iterdir()) for k, s in read(path).items()}
+
+
+def ray(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
+    module = load(path / "augment.py")
+    written = run_ray(module, path / "out", data=data, actors=1, threads=1)
+    samples, size = list(written.values()), module.BATCH_SIZE
+    for start in range(0, len(samples), size):
+        yield {name: [s[name] for s in samples[start : start + size]] for name in names}
+
+
+TARGETS: dict[str, Callable[[Path, str, list[str]], Iterator[dict[str, Any]]]] = {
+    f.__name__: f
+    for f in (script, pytorch, lightning, jax, tensorflow, dynamic, notebook, triton, ray)
+}
+
+
+def start(target: str) -> None:
+    """What a user's program does once, before anything else."""
+    if target == "dynamic":
+        import nvidia.dali.experimental.dynamic as ndd
+
+        ndd.set_num_threads(2)
+    if target == "ray":
+        import ray
+
+        ray.init(num_cpus=2, include_dashboard=False)
+        ray.init = lambda address: None
+
+
+def first(target: str, folder: str, data: str, outputs: str) -> dict[str, list[Batch]]:
+    """For each exported recipe in the folder its first batches."""
+    names: dict[str, list[str]] = json.loads(outputs)
+    found: dict[str, list[Batch]] = {}
+    for recipe, given in names.items():
+        stream: Iterable[dict[str, Any]] = TARGETS[target](Path(folder, recipe), data, given)
+        found[recipe] = [digests(batch) for batch in islice(stream, BATCHES)]
+    return found
+
+
+def epochs(target: str, folder: str, data: str, count: str) -> list[list[list[Any]]]:
+    """The samples of each shard in some epochs: epoch -> shard -> digests of images."""
+    path, shards = Path(folder), 2
+    if target == "jax":
+        loader = load(path / "loader.py").Loader(data)
+        return [_jax_epoch(loader, shards) for _ in range(int(count))]
+    if target == "ray":
+        module = load(path / "augment.py")
+        written = run_ray(
+            module, path / "out", data=data, actors=shards, threads=1, epochs=count,
+            format="parquet",
+        )  # fmt: skip
+        found: list[list[list[Any]]] = [[[] for _ in range(shards)] for _ in range(int(count))]
+        for key, sample in written.items():
+            shard, epoch, _ = key.split("-")
+            found[int(epoch)][int(shard)].append(digest(sample["images"]))
+        return found
+    if target == "pytorch":
+        module = load(path / "loader.py")
+        loaders = [
+            module.Loader(module.build_pipeline(data, shard_id=shard, num_shards=shards))
+            for shard in range(shards)
+        ]
+    else:
+        module = load(path / "dataset.py")
+        loaders = [
+            module.Loader(data, shard_id=shard, num_shards=shards) for shard in range(shards)
+        ]
+    return [
+        [[digest(image) for batch in loader for image in batch["images"]] for loader in loaders]
+        for _ in range(int(count))
+    ]
+
+
+def _jax_epoch(loader: Any, shards: int) -> list[list[Any]]:
+    found: list[list[Any]] = [[] for _ in range(shards)]
+    for batch in loader:
+        assert len(batch["images"].sharding.device_set) == shards
+        images, valid = np.asarray(batch["images"]), np.asarray(batch["valid"])
+        each = len(valid) // shards
+        for index in np.flatnonzero(valid):
+            found[index // each].append(digest(images[index]))
+    return found
+
+
+def resume(folder: str, data: str) -> dict[str, list[Any]]:
+    """What loaders give that go on from checkpoints, and what the first one gave there."""
+    module = load(Path(folder, "loader.py"))
+
+    def stream(checkpoint: bytes | None) -> Iterator[tuple[Any, bytes]]:
+        loader = module.Loader(module.build_pipeline(data, resumable=True, checkpoint=checkpoint))
+        while True:
+            for batch in loader:
+                yield digests({n: t.numpy() for n, t in batch.items()}), loader.checkpoint()
+            yield "end of an epoch", b""
+
+    run = list(islice(stream(None), 24))
+    found: dict[str, list[Any]] = {}
+    for index in (0, 3, 6, 7, 12):
+        _, checkpoint = run[index]
+        after = run[index + 1 : index + 7]
+        if after[0][0] == "end of an epoch":  # a new loader begins with the next one
+            after = after[1:]
+        again = list(islice(stream(checkpoint), len(after)))
+        found[str(index)] = [[b for b, _ in after], [b for b, _ in again]]
+    return found
+
+
+def rank(folder: str, data: str, count: str) -> list[int]:
+    """One rank of torchrun: the samples of its shard in some epochs, into a file of its own."""
+    import torch
+
+    number, shards = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    gpu = int(os.environ["LOCAL_RANK"])
+    if torch.cuda.is_available():
+        torch.cuda.set_device(gpu)
+    module = load(Path(folder, "loader.py"))
+    loader = module.Loader(
+        module.build_pipeline(data, shard_id=number, num_shards=shards, device_id=gpu)
+    )
+    epochs, places = [], set()
+    for _ in range(int(count)):
+        images = [batch["images"] for batch in loader]
+        places |= {str(batch.device) for batch in images}
+        epochs.append([digest(image) for batch in images for image in batch.cpu().numpy()])
+    found = {"epochs": epochs, "places": sorted(places)}
+    Path(folder, f"rank-{number}.json").write_text(json.dumps(found))
+    return [len(epoch) for epoch in epochs]
+
+
+COMMANDS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (start, first, epochs, resume, rank)
+}
+
+if __name__ == "__main__":
+    # Commands stand one after the other, with "+" between them: a framework starts once.
+    printed: list[Any] = []
+    words = sys.argv[1:]
+    while words:
+        end = words.index("+") if "+" in words else len(words)
+        printed.append(COMMANDS[words[0]](*words[1:end]))
+        words = words[end + 1 :]
+    print(json.dumps(printed))

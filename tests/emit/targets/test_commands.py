@@ -1,0 +1,152 @@
+"""Exported programs as a whole: the command line, torchrun, a kernel, a trainer."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.emit.targets.test_execute import (
+    CATALOG,
+    ENVIRONMENT,
+    ROOT,
+    require,
+    shuffled_eval,
+    some_of,
+    write,
+)
+from workbench.emit.targets import export
+from workbench.graph import load_recipe
+from workbench.graph.edit import set_setting
+
+
+def run(folder: Path, *command: str) -> str:
+    """Standard output of a program that runs in the folder and ends well."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        cwd=folder,
+        env=os.environ | ENVIRONMENT | {"OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def test_pytorch_trains_saves_and_resumes(photos: Path, tmp_path: Path) -> None:
+    require("pytorch")
+    few = some_of(photos, 10, tmp_path / "photos")
+    folder = write(load_recipe("imagenet-train"), "pytorch", tmp_path)
+    options = ["--data", str(few), "--classes", "12", "--save", "state"]
+    first = run(folder, "loader.py", *options, "--epochs", "2")
+    assert re.findall(r"epoch (\d): (\d+) samples", first) == [("0", "10"), ("1", "10")]
+    assert (folder / "state.0").exists()
+    then = run(folder, "loader.py", *options, "--epochs", "3")
+    assert re.findall(r"epoch (\d): (\d+) samples", then) == [("2", "10")]
+
+
+def test_pytorch_under_torchrun_reads_a_shard_for_each_rank(photos: Path, tmp_path: Path) -> None:
+    require("pytorch")
+    few = some_of(photos, 9, tmp_path / "photos")  # a last batch that is empty on one rank
+    folder = write(load_recipe("simclr"), "pytorch", tmp_path)
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "loader.py"]
+    printed = run(folder, *launch, "--data", str(few), "--threads", "1")
+    found = re.findall(r"rank (\d), epoch 0: (\d+) samples, loss ([\d.]+)", printed)
+    assert sorted((rank, count) for rank, count, _ in found) == [("0", "4"), ("1", "5")]
+
+
+def ranks(folder: Path, data: Path) -> list[dict[str, Any]]:
+    """What two ranks of torchrun read in three epochs."""
+    launch = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    drive = ["-m", "tests.emit.targets.drive", "rank", str(folder), str(data), "3"]
+    run(ROOT, "-m", *launch, *drive)
+    return [json.loads((folder / f"rank-{number}.json").read_text()) for number in range(2)]
+
+
+def check_ranks(found: list[dict[str, Any]], places: list[list[str]]) -> None:
+    epochs = list(zip(*(rank["epochs"] for rank in found), strict=True))
+    every = Counter(epochs[0][0] + epochs[0][1])
+    assert len(epochs) == 3
+    assert len(every) == 33
+    for first, second in epochs:
+        assert {len(first), len(second)} == {16, 17}
+        assert Counter(first + second) == every
+    assert [rank["places"] for rank in found] == places
+
+
+def test_ranks_of_torchrun_lose_and_double_nothing(photos: Path, tmp_path: Path) -> None:
+    require("pytorch")
+    data = some_of(photos, 33, tmp_path / "photos")
+    folder = write(shuffled_eval(), "pytorch", tmp_path / "exported")
+    check_ranks(ranks(folder, data), [["cpu"], ["cpu"]])
+
+
+@pytest.mark.gpu
+def test_ranks_on_two_gpus_lose_and_double_nothing(photos: Path, tmp_path: Path) -> None:
+    require("pytorch")
+    import torch
+
+    if torch.cuda.device_count() < 2:
+        pytest.skip(f"two GPUs are needed; there is {torch.cuda.device_count()}")
+    data = some_of(photos, 33, tmp_path / "photos")
+    graph = set_setting(shuffled_eval(), device="mixed")
+    folder = write(graph, "pytorch", tmp_path / "exported")
+    check_ranks(ranks(folder, data), [["cuda:0"], ["cuda:1"]])
+
+
+@pytest.mark.gpu
+def test_the_training_loop_runs_on_the_gpu(photos: Path, tmp_path: Path) -> None:
+    require("pytorch")
+    few = some_of(photos, 10, tmp_path / "photos")
+    graph = set_setting(load_recipe("imagenet-train"), device="mixed")
+    folder = write(graph, "pytorch", tmp_path)
+    assert "10 samples" in run(folder, "loader.py", "--data", str(few))
+
+
+def test_lightning_trains_and_resumes(photos: Path, tmp_path: Path) -> None:
+    require("lightning")
+    few = some_of(photos, 10, tmp_path / "photos")
+    folder = write(load_recipe("imagenet-train"), "lightning", tmp_path)
+    options = ["--data", str(few), "--classes", "12"]
+    run(folder, "datamodule.py", *options, "--epochs", "1")
+    (kept,) = folder.rglob("*.ckpt")
+    run(folder, "datamodule.py", *options, "--epochs", "2", "--resume", str(kept))
+    steps = {path.stem for path in folder.rglob("*.ckpt")}
+    assert steps == {"epoch=0-step=3", "epoch=1-step=6"}
+
+
+def test_the_notebook_runs_in_a_kernel(photos: Path, tmp_path: Path) -> None:
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    some_of(photos, 8, tmp_path / "photos")
+    graph = load_recipe("simclr")
+    graph = replace(graph, settings=replace(graph.settings, batch_size=4, num_threads=2))
+    text = export(graph, "notebook", CATALOG).main.text
+    notebook = nbformat.reads(text, as_version=4)
+    client = nbclient.NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    pictures = [output for output in outputs if "image/png" in output.get("data", {})]
+    assert len(pictures) == 2, "a row of pictures for each view"
+    printed = "".join(output.get("text", "") for output in outputs)
+    assert "view_1: " in printed
+    assert "imgs/s" in printed
+
+
+@pytest.mark.parametrize(("target", "file"), [("jax", "loader.py"), ("dynamic", "dynamic.py")])
+def test_programs_print_their_speed(target: str, file: str, photos: Path, tmp_path: Path) -> None:
+    require(target)
+    few = some_of(photos, 8, tmp_path / "photos")
+    folder = write(load_recipe("imagenet-eval"), target, tmp_path)
+    size = ["--batches", "2"] if target == "dynamic" else ["--epochs", "1"]
+    assert "imgs/s" in run(folder, file, "--data", str(few), *size)

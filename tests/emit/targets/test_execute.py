@@ -1,0 +1,229 @@
+"""Exported code is run as its users run it, and compared with the script bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import with_settings
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export, target_names
+from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
+from workbench.graph.edit import set_arg, set_setting
+
+ROOT = Path(__file__).parents[3]
+CATALOG = load_catalog()
+RECIPES = load_recipes()
+SETTINGS = {"batch_size": 4, "num_threads": 2}
+
+NEEDS = {
+    "pytorch": ("torch",),
+    "lightning": ("lightning",),
+    "jax": ("jax",),
+    "tensorflow": ("tensorflow", "nvidia.dali_tf_plugin"),
+    "ray": ("ray",),
+    "dynamic": (),
+    "notebook": (),
+    "triton": (),
+}
+"""Target -> what its users install besides DALI. Those that cannot run here are not among them:
+DALI's Paddle iterator asks for a GPU."""
+
+
+ENVIRONMENT = {
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "RAY_AUTH_MODE": "disabled",
+    "RAY_raylet_start_wait_time_s": "120",
+}
+
+
+def require(target: str) -> None:
+    missing = [name for name in NEEDS[target] if find_spec(name) is None]
+    if missing:
+        pytest.skip(f"{target} is not executed: {' and '.join(missing)} not installed")
+
+
+def drive(*arguments: str | Path, **environment: str) -> list[Any]:
+    """What the commands of ``drive.py`` print."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.emit.targets.drive", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        cwd=ROOT,
+        env=os.environ | ENVIRONMENT | environment,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    printed = json.loads(done.stdout.splitlines()[-1])
+    assert isinstance(printed, list)
+    return printed
+
+
+def write(graph: Graph, target: str, folder: Path) -> Path:
+    """The export with settings that tests have time for."""
+    graph = with_settings(graph, **SETTINGS)
+    for name, file in export(graph, target, CATALOG).files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text, encoding="utf-8")
+    return folder
+
+
+def write_with_files(graph: Graph, target: str, folder: Path) -> None:
+    """The export; for Triton also a script that gives the files which the reader reads."""
+    write(graph, target, folder)
+    if target == "triton":
+        files = replace(graph, outputs={"files": Port("reader", "jpegs")})
+        text = export(with_settings(files, **SETTINGS), "script", CATALOG).main.text
+        (folder / "files.py").write_text(text)
+
+
+def some_of(photos: Path, count: int, folder: Path) -> Path:
+    """A flat folder of some photos, from all classes."""
+    folder.mkdir()
+    every = sorted(photos.rglob("*.jpg"))
+    for number in range(count):
+        (folder / f"{number:02}.jpg").symlink_to(every[number * len(every) // count])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def few(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three batches of photos: Ray's actors write all that there are."""
+    return some_of(photos, 12, tmp_path_factory.mktemp("few") / "photos")
+
+
+@pytest.fixture(scope="module")
+def scripts(few: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """The first batches of the script of each recipe."""
+    folder = tmp_path_factory.mktemp("scripts")
+    for name, graph in RECIPES.items():
+        write(graph, "script", folder / name)
+    return dict(drive("first", "script", folder, few, outputs_of(RECIPES))[0])
+
+
+def outputs_of(graphs: dict[str, Graph]) -> str:
+    return json.dumps({name: list(graph.outputs) for name, graph in graphs.items()})
+
+
+def test_every_target_is_executed_or_cannot_be() -> None:
+    assert {*NEEDS, "script", "paddle"} == set(target_names())
+
+
+@pytest.fixture(scope="module")
+def uneven(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """33 photos: shards of 16 and 17, of four batches and of five."""
+    return some_of(photos, 33, tmp_path_factory.mktemp("uneven") / "photos")
+
+
+SHARDED = ("pytorch", "tensorflow", "ray", "jax")
+
+
+@pytest.fixture(scope="module")
+def execute(
+    few: Path, uneven: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], list[Any]]:
+    """The first batches of every recipe, and three epochs of two shards of one."""
+
+    @cache
+    def run(target: str) -> list[Any]:
+        folder = tmp_path_factory.mktemp(target)
+        for name, graph in RECIPES.items():
+            write_with_files(graph, target, folder / name)
+        first = ("start", target, "+", "first", target, folder, few, outputs_of(RECIPES))
+        if target not in SHARDED:
+            return drive(*first)[1:]
+        shards = write(shuffled_eval(), target, folder / "shards")
+        epochs = ("epochs", target, shards, uneven, "3")
+        if target == "jax":  # two devices split every batch in two
+            two = "--xla_force_host_platform_device_count=2"
+            return [*drive(*first)[1:], *drive(*epochs, XLA_FLAGS=two)]
+        return drive(*first, "+", *epochs)[1:]
+
+    return run
+
+
+@pytest.mark.parametrize("target", NEEDS)
+def test_first_batches_of_every_recipe_are_those_of_the_script(
+    target: str, execute: Callable[[str], list[Any]], scripts: dict[str, list[Any]]
+) -> None:
+    require(target)
+    found = execute(target)[0]
+    assert set(found) == set(RECIPES)
+    for name, batches in found.items():
+        served = {"labels"} if target == "triton" else set()
+        assert len(batches) == 3, name
+        for ours, theirs in zip(batches, scripts[name], strict=True):
+            assert set(ours) == set(theirs) - served, name
+            assert ours == {output: theirs[output] for output in ours}, name
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("target", ["pytorch", "jax", "dynamic", "notebook", "triton"])
+def test_mixed_decoding_gives_the_batches_of_the_script(
+    target: str, few: Path, tmp_path: Path
+) -> None:
+    require(target)
+    made = {name: set_setting(graph, device="mixed") for name, graph in RECIPES.items()}
+    graphs = {name: graph for name, graph in made.items() if not check_graph(graph, CATALOG)}
+    assert len(graphs) >= 4
+    found = []
+    for kind in ("script", target):
+        for name, graph in graphs.items():
+            write_with_files(graph, kind, tmp_path / kind / name)
+        command = ("start", kind, "+", "first", kind, tmp_path / kind, few, outputs_of(graphs))
+        found.append(drive(*command)[1])
+    served = {"labels"} if target == "triton" else set()
+    for name in graphs:
+        for theirs, ours in zip(found[0][name], found[1][name], strict=True):
+            assert set(ours) == set(theirs) - served, name
+            assert ours == {output: theirs[output] for output in ours}, name
+
+
+def shuffled_eval() -> Graph:
+    """A recipe whose images do not depend on when they are read, read in random order."""
+    return set_arg(load_recipe("imagenet-eval"), CATALOG, "reader", "random_shuffle", True)
+
+
+@pytest.mark.parametrize("target", SHARDED)
+def test_two_shards_lose_and_double_nothing(
+    target: str, execute: Callable[[str], list[Any]]
+) -> None:
+    require(target)
+    epochs = execute(target)[1]
+    assert len(epochs) == 3
+    every = Counter(epochs[0][0] + epochs[0][1])
+    assert len(every) == 33
+    for shards in epochs:
+        assert sorted(map(len, shards)) == [16, 17]
+        assert Counter(shards[0] + shards[1]) == every
+    assert epochs[0] != epochs[1], "an epoch is shuffled as the one before"
+
+
+def test_shards_draw_apart() -> None:
+    """Two ranks that read the same photo would otherwise turn it alike."""
+    graph = load_recipe("imagenet-train")
+    text = export(graph, "pytorch", CATALOG).main.text
+    assert "seed + 100_000 * shard_id" in text
+    assert max(node.seed or 0 for node in graph.nodes) < 100_000
+
+
+def test_a_resumed_loader_gives_the_next_batches(photos: Path, tmp_path: Path) -> None:
+    require("pytorch")
+    graph = with_settings(load_recipe("imagenet-train"), **SETTINGS)
+    folder = write(graph, "pytorch", tmp_path)
+    small = some_of(photos, 30, tmp_path / "photos")  # 8 batches an epoch
+    for index, (went_on, resumed) in drive("resume", folder, small)[0].items():
+        assert len(resumed) >= 5, index
+        assert resumed == went_on, f"after batch {index}"

@@ -1,0 +1,284 @@
+"""Every target: golden files, formatting, types, help, missing packages, and what is refused."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from tests.emit.test_script import HOSTILE, imports_in, ruff
+from tests.helpers import CHAINS, chain_graph
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export, load_target, target_names
+from workbench.errors import GraphExportError, GraphFaultsError
+from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
+from workbench.graph.edit import set_arg, set_setting
+
+CATALOG = load_catalog()
+GOLDEN = Path(__file__).parent / "golden"
+RECIPES = load_recipes()
+TARGETS = [name for name in target_names() if name != "script"]
+"""``script`` has its golden files in ``test_script.py``."""
+PYTHON = [name for name in target_names() if name != "notebook"]
+
+
+def files_of(graph: Graph, target: str) -> Mapping[str, str]:
+    return {name: file.text for name, file in export(graph, target, CATALOG).files.items()}
+
+
+def golden_paths(target: str, recipe: str, files: Mapping[str, str]) -> dict[Path, str]:
+    """One file lies beside those of other recipes, several in a folder of their own."""
+    if len(files) > 1:
+        return {GOLDEN / target / recipe / name: text for name, text in files.items()}
+    ((name, text),) = files.items()
+    return {GOLDEN / target / f"{recipe}{Path(name).suffix}": text}
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("target", TARGETS)
+def test_golden(target: str, recipe: str, request: pytest.FixtureRequest) -> None:
+    paths = golden_paths(target, recipe, files_of(RECIPES[recipe], target))
+    for path, text in paths.items():
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), "no golden file: look at the export, then pytest --update-golden"
+        assert text == path.read_text(encoding="utf-8"), "if meant: pytest --update-golden"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_golden_file_without_its_recipe(target: str) -> None:
+    assert {path.name.split(".")[0] for path in (GOLDEN / target).iterdir()} == set(RECIPES)
+
+
+def test_no_golden_folder_without_its_target() -> None:
+    assert {path.name for path in GOLDEN.iterdir() if path.is_dir()} == set(TARGETS)
+
+
+@pytest.mark.parametrize("target", PYTHON)
+def test_exports_run_without_the_workbench(target: str) -> None:
+    for graph in RECIPES.values():
+        for name, text in files_of(graph, target).items():
+            assert "workbench" not in text
+            if name.endswith(".py"):
+                compile(text, name, "exec")
+                assert "workbench" not in {top.split(".")[0] for top in imports_in(text)}
+
+
+def test_hostile_graphs_are_as_ruff_would_have_them(tmp_path: Path) -> None:
+    """Long names, texts that would be code, one output, many outputs."""
+    pytest.importorskip("ruff")
+    graph = load_recipe("imagenet-train")
+    cases = {f"text_{i}": replace(graph, name=t, about=t) for i, t in enumerate(HOSTILE)}
+    cases["long"] = replace(graph, name="a_name_" * 8)
+    cases["one"] = replace(graph, outputs={"images": graph.outputs["images"]})
+    many = {f"the_images_number_{index}": graph.outputs["images"] for index in range(9)}
+    cases["many"] = replace(graph, outputs=many)
+    cases["loose"] = chain_graph("hue")
+    cases["fixed"] = set_arg(graph, CATALOG, "reader", "file_root", "photos")
+    for target in target_names():
+        for case, made in cases.items():
+            for name, text in files_of(made, target).items():
+                path = tmp_path / f"{target}_{case}_{name.replace('/', '_')}"
+                path.write_text(text.replace("\ud800", ""), encoding="utf-8")
+                if name.endswith(".py"):
+                    compile(text, name, "exec")
+    done = ruff(tmp_path)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+
+
+@settings(max_examples=10)
+@given(CHAINS)
+def test_any_chain_goes_to_every_target(graph: Graph) -> None:
+    refused: dict[str, str] = {}
+    for target in target_names():
+        try:
+            files = files_of(graph, target)
+        except GraphExportError as error:
+            refused[target] = re.split(r"[.:]", str(error))[0]
+            continue
+        for name, text in files.items():
+            if name.endswith(".py"):
+                compile(text, name, "exec")
+    assert set(refused) <= {"dynamic", "tensorflow", "triton"}
+    assert set(refused.values()) <= {node.id for node in graph.nodes}
+
+
+def test_a_loader_says_that_nothing_gives_its_images_one_size() -> None:
+    for target in ("pytorch", "lightning", "jax", "tensorflow", "paddle"):
+        loose = export(chain_graph("hue"), target, CATALOG).main.text
+        assert "Nothing in the pipeline gives ``images`` one size" in loose
+        fixed = export(load_recipe("imagenet-eval"), target, CATALOG).main.text
+        assert "one size" not in fixed
+
+
+def test_exports_are_typed(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    for target in PYTHON:
+        for recipe in ("imagenet-train", "simclr"):
+            for name, text in files_of(RECIPES[recipe], target).items():
+                if name.endswith(".py"):
+                    stem = f"{target}_{recipe}_{Path(name).stem}".replace("-", "_")
+                    (tmp_path / f"{stem}.py").write_text(text)
+    options = ["--disallow-untyped-defs", "--disallow-incomplete-defs", "--check-untyped-defs"]
+    options += ["--ignore-missing-imports", "--follow-imports=skip", "--warn-unreachable"]
+    config = tmp_path / "mypy.ini"  # DALI's own types lack rng, among others
+    config.write_text("[mypy]\n[mypy-nvidia.*]\nfollow_imports_for_stubs = True\n")
+    files = sorted(map(str, tmp_path.glob("*.py")))
+    command = [sys.executable, "-m", "mypy", f"--config-file={config}", *options, *files]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_missing_packages_are_named(target: str, tmp_path: Path) -> None:
+    for name, text in files_of(load_recipe("imagenet-eval"), target).items():
+        if not name.endswith(".py") or target == "dynamic":
+            continue
+        path = tmp_path / Path(name).name
+        path.write_text(text)
+        block = next(node for node in ast.parse(text).body if isinstance(node, ast.Try))
+        first = block.body[0]
+        assert isinstance(first, ast.Import | ast.ImportFrom)
+        package = first.names[0].name if isinstance(first, ast.Import) else str(first.module)
+        code = f"import runpy, sys; sys.modules[{package!r}] = None; runpy.run_path({str(path)!r})"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        last = done.stderr.strip().splitlines()[-1]
+        assert last.startswith("ImportError: "), last
+        assert package in last
+        assert "Needed: " in last
+        assert package.split(".")[0].replace("nvidia", "nvidia-dali-cuda120") in last
+
+
+PACKAGES = {
+    "script": "nvidia.dali", "dynamic": "nvidia.dali", "pytorch": "torch", "jax": "jax",
+    "lightning": "lightning", "ray": "ray", "tensorflow": "nvidia.dali_tf_plugin",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", PACKAGES)
+def test_help(target: str, tmp_path: Path) -> None:
+    if find_spec(PACKAGES[target]) is None:
+        pytest.skip(f"{PACKAGES[target]} is not installed")
+    path = tmp_path / "exported.py"
+    path.write_text(export(load_recipe("imagenet-eval"), target, CATALOG).main.text)
+    command = [sys.executable, str(path), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    for option in ("--data", "--device", "--batch-size", "--threads"):
+        assert option in done.stdout
+
+
+def test_the_lines_of_each_node_are_known() -> None:
+    graph = load_recipe("imagenet-train")
+    for target in set(TARGETS) - {"notebook"}:
+        main = export(graph, target, CATALOG).main
+        lines = main.text.splitlines()
+        for node, places in main.lines.items():
+            found = "\n".join(lines[places.start - 1 : places.stop - 1])
+            assert f".{graph.node(node).op}(" in found, (target, node)
+        left_out = {"reader"} if target in ("triton", "dynamic") else set()
+        assert set(main.lines) == {node.id for node in graph.nodes} - left_out
+
+
+def test_an_unknown_target_names_the_nearest() -> None:
+    with pytest.raises(GraphExportError, match="Did you mean pytorch"):
+        export(load_recipe("simclr"), "pytorc")
+    with pytest.raises(GraphExportError, match="There are script, "):
+        export(load_recipe("simclr"), "xyz")
+
+
+def test_every_target_says_what_it_is() -> None:
+    assert target_names()[0] == "script"
+    for name in target_names():
+        assert load_target(name).about
+
+
+def test_a_graph_with_faults_goes_nowhere() -> None:
+    graph = set_arg(chain_graph("rotate"), CATALOG, "rotate", "angle", "ten")
+    for target in target_names():
+        with pytest.raises(GraphFaultsError, match=r"rotate\.angle"):
+            export(graph, target, CATALOG)
+
+
+SHARDING = ("pytorch", "lightning", "jax", "tensorflow", "paddle", "ray")
+
+
+@pytest.mark.parametrize("target", SHARDING)
+def test_a_shard_of_its_own_is_refused(target: str) -> None:
+    graph = set_arg(load_recipe("simclr"), CATALOG, "reader", "num_shards", 4)
+    with pytest.raises(GraphExportError, match=r"reader\.num_shards: it is 4"):
+        export(graph, target, CATALOG)
+
+
+@pytest.mark.parametrize("target", ["pytorch", "lightning"])
+def test_training_needs_an_image(target: str) -> None:
+    graph = load_recipe("simclr")
+    graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
+    with pytest.raises(GraphExportError, match=r"reader: .* needs an image"):
+        export(graph, target, CATALOG)
+
+
+def test_triton_needs_more_than_labels() -> None:
+    graph = load_recipe("simclr")
+    graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
+    with pytest.raises(GraphExportError, match="reader: every output comes straight"):
+        export(graph, "triton", CATALOG)
+
+
+def test_triton_refuses_what_a_client_does_not_send() -> None:
+    graph = load_recipe("imagenet-eval")
+    classes = Node("classes", "one_hot", {"num_classes": 12}, {"input": Port("reader", "labels")})
+    name = CATALOG["one_hot"].inputs[0].name
+    classes = replace(classes, inputs={name: Port("reader", "labels")})
+    outputs = {**graph.outputs, "classes": Port("classes", "output")}
+    graph = replace(graph, nodes=(*graph.nodes, classes), outputs=outputs)
+    with pytest.raises(GraphExportError, match=r"classes\.\w+: it is fed by reader\.labels"):
+        export(graph, "triton", CATALOG)
+
+
+def test_dynamic_refuses_what_it_does_not_have() -> None:
+    graph = set_arg(chain_graph("rotate"), CATALOG, "rotate", "preserve", True)
+    with pytest.raises(GraphExportError, match=r"rotate\.preserve: DALI's dynamic mode"):
+        export(graph, "dynamic", CATALOG)
+
+
+def test_operators_that_dynamic_leaves_out_are_those_that_dali_has_not() -> None:
+    import nvidia.dali.experimental.dynamic as ndd
+
+    from workbench.emit.targets.dynamic import is_missing
+
+    for op in CATALOG.values():
+        home, name = ndd, op.name
+        if op.name.startswith("readers."):
+            name = "readers." + op.schema.split("__")[-1]
+        for part in name.split("."):
+            home = getattr(home, part, None)
+        assert (home is None) == is_missing(op.name), op.name
+
+
+def test_triton_asks_for_the_device_of_the_graph() -> None:
+    graph = load_recipe("imagenet-eval")
+    for device, kind in (("cpu", "KIND_CPU"), ("mixed", "KIND_GPU")):
+        files = files_of(set_setting(graph, device=device), "triton")
+        config = next(text for name, text in files.items() if name.endswith("config.pbtxt"))
+        assert f"kind: {kind}" in config
+        assert "dims: [ 3, 224, 224 ]" in config
+        assert "TYPE_FP32" in config
+
+
+def test_a_notebook_is_one() -> None:
+    nbformat = pytest.importorskip("nbformat")
+    for graph in RECIPES.values():
+        text = files_of(graph, "notebook")["pipeline.ipynb"]
+        nbformat.validate(nbformat.reads(text, as_version=4))
+        assert json.loads(text)["nbformat"] == 4

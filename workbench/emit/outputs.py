@@ -1,0 +1,55 @@
+"""What a graph gives out and reads, as far as a framework has to know it beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.source import is_reader
+from workbench.errors import GraphExportError
+from workbench.graph.flow import Flow
+from workbench.graph.model import Graph, Node
+from workbench.graph.shapes import infer_types
+
+Outputs = Mapping[str, Flow]
+"""One sample of each output of a graph, in their order."""
+
+
+def describe_outputs(graph: Graph, catalog: Catalog) -> Outputs:
+    """What a sound graph gives out."""
+    flows = infer_types(graph, catalog)
+    return {name: flows[port] for name, port in graph.outputs.items()}
+
+
+def of_kind(outputs: Outputs, kind: str) -> list[str]:
+    """The outputs of a kind, such as ``label``."""
+    return [name for name, flow in outputs.items() if flow.kind == kind]
+
+
+def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
+    """The pictures among the outputs. Raises GraphExportError where there are none."""
+    images = of_kind(outputs, "image")
+    if not images:
+        given = ", ".join(f"{name} ({flow.kind})" for name, flow in outputs.items())
+        raise GraphExportError(
+            f"{next(iter(graph.outputs.values())).node}: {target} needs an image to work on, and "
+            f"the graph gives {given}. Give an image out."
+        )
+    return images
+
+
+def first_reader(nodes: Sequence[Node]) -> Node:
+    """The reader that says how long an epoch is. There is one in every sound graph."""
+    return next(node for node in nodes if is_reader(node))
+
+
+def require_unsharded(nodes: Sequence[Node], target: str) -> None:
+    """Raise GraphExportError where a reader has a shard of its own already."""
+    for node in nodes:
+        for name in ("shard_id", "num_shards"):
+            if is_reader(node) and (name in node.args or name in node.inputs):
+                given = node.args.get(name, "linked")
+                raise GraphExportError(
+                    f"{node.id}.{name}: it is {given}, and {target} gives each process a shard of "
+                    "its own. Reset it."
+                )

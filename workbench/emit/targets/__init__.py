@@ -1,0 +1,78 @@
+"""What a graph can be exported to. Adding a target is adding a module here.
+
+Each module has a ``TARGET``; the module's name is the target's. Modules whose names begin with an
+underscore hold what several targets share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from workbench.catalog import load_catalog
+from workbench.catalog.spec import Catalog
+from workbench.emit.source import Source
+from workbench.errors import GraphExportError
+from workbench.graph.model import Graph
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One kind of export.
+
+    Parameters
+    ----------
+    about:
+        What comes out, in a few words.
+    emit:
+        Makes the files: path in the export -> source, the main one first. Raises GraphFaultsError
+        where the graph cannot run and GraphExportError where it cannot go there.
+    """
+
+    about: str
+    emit: Callable[[Graph, Catalog], Mapping[str, Source]]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The files of an export by path, the main one first."""
+
+    target: str
+    files: Mapping[str, Source]
+
+    @property
+    def main(self) -> Source:
+        """The file that holds the pipeline."""
+        return next(iter(self.files.values()))
+
+
+@cache
+def target_names() -> tuple[str, ...]:
+    """Every target, ``script`` first."""
+    names = [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
+    return tuple(sorted(names, key=lambda name: (name != "script", name)))
+
+
+def load_target(name: str) -> Target:
+    """The target of that name. Raises GraphExportError with the nearest known ones."""
+    if name not in target_names():
+        near = get_close_matches(name, target_names(), n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(target_names())}."
+        raise GraphExportError(f"There is no target {name!r}. {hint}")
+    found = import_module(f"{__name__}.{name}").TARGET
+    assert isinstance(found, Target)
+    return found
+
+
+def export(graph: Graph, target: str = "script", catalog: Catalog | None = None) -> Export:
+    """The graph as code for a target; nothing is written.
+
+    Raises GraphFaultsError where the graph cannot run, GraphExportError where it cannot go to the
+    target or there is no such target. ``catalog`` is that of the installed DALI if not given.
+    """
+    emit = load_target(target).emit
+    return Export(target, emit(graph, catalog or load_catalog()))

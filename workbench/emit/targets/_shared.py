@@ -1,0 +1,174 @@
+"""What several targets share: a sharded pipeline, a loader, and the fields of their templates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.outputs import (
+    Outputs,
+    describe_outputs,
+    first_reader,
+    of_kind,
+    require_unsharded,
+)
+from workbench.emit.parts import Parts, fill, pipeline_parts, reached_nodes
+from workbench.emit.python import LINE, constant
+from workbench.emit.source import Source
+from workbench.graph.model import Graph, Node
+
+BUILD = '''\
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    """
+    pipe = $function(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart; operators add less than that
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=$shard_device,
+        prefetch_queue_depth=$prefetch,
+    )
+    pipe.build()
+    return pipe
+'''
+
+RESUMABLE_BUILD = (
+    BUILD.replace(
+        ") -> Pipeline",
+        "    resumable: bool = False,\n    checkpoint: bytes | None = None,\n) -> Pipeline",
+    )
+    .replace(
+        "GPU.\n",
+        "GPU.\n    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.\n",
+    )
+    .replace("$prefetch,\n", "$prefetch,\n        enable_checkpointing=resumable,\n")
+    .replace("    )\n", "        checkpoint=checkpoint,\n    )\n")
+)
+"""``build_pipeline`` with a checkpoint to go on from."""
+
+LOADER = '''\
+class Loader:
+    """Batches as dictionaries of tensors: $listed.
+
+    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
+    as it comes.$labels_doc$sizes_doc
+    """
+
+    def __init__(
+        self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
+    ) -> None:
+        self._batches = DALIGenericIterator(
+            [pipe],
+            OUTPUTS,
+            reader_name="$reader",  # it knows how long an epoch is
+            last_batch_policy=last_batch,
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for (batch,) in self._batches:  # a list with one entry for each pipeline
+$squeeze            yield batch
+
+    def checkpoint(self) -> bytes:
+        """Where the loader of a resumable pipeline stands now."""
+        return self._batches.checkpoints()[0]
+'''
+"""A loader over DALI's PyTorch iterator."""
+
+SHARD_SIZE = '''\
+def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
+    """Samples of one shard, as DALI's readers divide them."""
+    begin = shard_id * samples // num_shards
+    return (shard_id + 1) * samples // num_shards - begin
+'''
+"""What tells samples from padding, for frameworks whose iterator does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A graph on its way into a template of its own."""
+
+    graph: Graph
+    nodes: Sequence[Node]
+    outputs: Outputs
+    parts: Parts
+
+    def _sizes_doc(self) -> str:
+        """What to know of images that nothing gives one size."""
+        loose = [
+            f"``{name}``"
+            for name, flow in self.outputs.items()
+            if flow.kind == "image" and (flow.shape is None or None in flow.shape)
+        ]
+        if not loose:
+            return ""
+        which = " and ".join(loose) if len(loose) < 3 else "the images"
+        return (
+            f"\n\n    Nothing in the pipeline gives {which} one size: photos of several\n"
+            "    sizes do not make a batch. Resize or crop them."
+        )
+
+    @property
+    def labels(self) -> list[str]:
+        """The outputs that are labels."""
+        return of_kind(self.outputs, "label")
+
+    def fill(self, template: str, **more: str) -> Source:
+        """The template with the fields of the parts and those that sharded targets share."""
+        names = ", ".join(f"``{name}``" for name in self.outputs)
+        fixed = [node.op for node in self.nodes if node.op in _NO_CHECKPOINT]
+        fields = {
+            "outputs": "\n".join(constant("OUTPUTS", quoted_list(self.outputs))),
+            "reader": first_reader(self.nodes).id,
+            "listed": names if len(names) < 40 else f"the {len(self.outputs)} of ``OUTPUTS``",
+            "labels_doc": " Labels are int64 of the shape [N]." if self.labels else "",
+            "sizes_doc": self._sizes_doc(),
+            "resumable": f"False,  # DALI cannot checkpoint {fixed[0]}" if fixed else "True,",
+            "shard_device": "device_id" + self.parts.device_id.removeprefix("0"),
+        }
+        return fill(template, self.parts, **fields | more)
+
+
+def sharded_module(graph: Graph, catalog: Catalog, target: str) -> Module:
+    """The graph with readers that read one shard. Raises GraphExportError, GraphFaultsError."""
+    nodes = reached_nodes(graph, catalog)
+    require_unsharded(nodes, target)
+    parts = pipeline_parts(graph, catalog, sharded=True, taken=("shard_id", "num_shards"))
+    return Module(graph, nodes, describe_outputs(graph, catalog), parts)
+
+
+_NO_CHECKPOINT = {"clahe"}
+"""Of the operators that pipelines of images are made of, those that DALI 2.4 cannot checkpoint."""
+
+
+def quoted_list(names: Sequence[str] | Outputs) -> str:
+    """Names as the source of a list."""
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
+
+
+def needs(packages: str) -> str:
+    """The end of the ``try`` around a module's imports, which names what to install."""
+    message = f'f"{{error}}. Needed: {packages}."'
+    line = f"    raise ImportError({message}) from None"
+    if len(line) > LINE:
+        line = f"    raise ImportError(\n        {message}\n    ) from None"
+    return f"except ImportError as error:\n{line}\n"

@@ -1,0 +1,203 @@
+"""DALI's dynamic mode: the same operators called from Python, one batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from workbench.catalog.spec import ArgSpec, Catalog, Value
+from workbench.emit.outputs import first_reader
+from workbench.emit.parts import (
+    fill,
+    make_parts,
+    node_lines,
+    reached_nodes,
+    returned,
+    signature,
+)
+from workbench.emit.python import call, identifier
+from workbench.emit.source import Emitter, Source, is_reader
+from workbench.emit.targets import Target
+from workbench.errors import GraphExportError
+from workbench.graph.model import Graph, Node, Port
+
+_TEMPLATE = '''\
+"""$title
+
+The pipeline in DALI's dynamic mode (experimental): each operator runs where it is called,
+so its results can be looked at and changed in between. It gives what the pipeline gives,
+bit for bit.
+
+Usage: python dynamic.py --data DIR [--device cpu|gpu] [--batch-size N] [--threads T]
+"""
+
+import argparse
+${os}import time
+from collections.abc import Iterator
+$any
+import nvidia.dali.experimental.dynamic as ndd
+$types
+$constants
+
+
+class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
+    """The random state that an operator of a pipeline has at a sample.
+
+    That is Philox with the operator's seed as its key and the samples so far as its position;
+    an operator of the dynamic mode asks for it in seven words.
+    """
+
+    def __init__(self, seed: int, position: int) -> None:
+        super().__init__(seed)
+        self._words = [seed, 0, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
+
+    def __call__(self) -> int:
+        return self._words.pop(0)
+
+
+$finder$definition
+
+
+def batches(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> Iterator[tuple[ndd.Batch, ...]]:
+    """Yield batches without an end; ``device`` says where images are decoded: cpu or gpu."""
+$reader
+    position = 0
+    while True:
+        for $read in reader.next_epoch(batch_size=batch_size):
+            yield augment($read, device, seed, position)
+            position += batch_size
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the operators and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "gpu"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+
+    ndd.set_num_threads(args.threads)  # before anything has run
+    stream = batches(args.data, args.batch_size, args.device)
+    for _ in range(5):  # the first batches allocate memory
+        evaluate(next(stream))
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        evaluate(next(stream))
+    seconds = time.perf_counter() - start
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+
+
+def evaluate(outputs: tuple[ndd.Batch, ...]) -> None:
+    """Wait for the operators, which run in the background."""
+    for output in outputs:
+        output.evaluate()
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+_MISSING = {"external_source", "python_function", "dl_tensor_python_function"}
+_NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
+"""Arguments of every operator that mean nothing outside a pipeline."""
+_TAKEN = ("ndd", "batches", "augment", "reader", "batch_size", "seed", "Draws", "evaluate")
+
+
+class _Emitter(Emitter):
+    """Calls of ``nvidia.dali.experimental.dynamic``."""
+
+    module = "ndd"
+
+    def value_text(self, value: Value, arg: ArgSpec) -> str:
+        """Matrices by rows: what can differ from sample to sample is a tensor here."""
+        columns = len(arg.parts)
+        if arg.form == "matrix" and isinstance(value, tuple) and len(value) % columns == 0:
+            starts = range(0, len(value), columns)
+            value = tuple(value[start : start + columns] for start in starts)
+        return super().value_text(value, arg)
+
+    def placement(self, node: Node) -> list[str]:
+        """Mixed is called gpu here."""
+        return [text.replace('"mixed"', '"gpu"') for text in super().placement(node)]
+
+    def randomness(self, node: Node) -> list[str]:
+        """``Draws`` in the place of a seed; what has no input is told the size of the batch."""
+        spec = self.catalog[node.op]
+        drawn = [
+            f"rng=Draws({text.removeprefix('seed=')}, position)"
+            for text in super().randomness(node)
+        ]
+        if all(name in spec.args for name in node.inputs):
+            return ["batch_size=batch_size", *drawn]
+        return drawn
+
+    def reader_lines(self, node: Node) -> list[str]:
+        """The reader, which is an object here."""
+        name = self.catalog[node.op].schema.split("__")[-1]
+        seed = [text.replace("base_seed", "seed") for text in super().randomness(node)]
+        arguments = [*self.value_arguments(node), *seed]
+        return call("reader", f"ndd.readers.{identifier(name)}", arguments)
+
+
+def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+    """The module ``dynamic.py``."""
+    nodes = reached_nodes(graph, catalog)
+    _require_dynamic(nodes)
+    reader = first_reader(nodes)
+    operators = [node for node in nodes if not is_reader(node)]
+    emitter = _Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
+    read = [emitter.names[Port(reader.id, o.name)] for o in catalog[reader.op].outputs]
+    parameters = ", ".join(f"{name}: ndd.Batch" for name in read)
+    head = [
+        *signature(
+            "augment",
+            f"{parameters}, device: str, base_seed: int, position: int",
+            "tuple[ndd.Batch, ...]",
+        ),
+        '    """The operators of one batch, which begins at sample ``position`` of all."""',
+    ]
+    if any("batch_size=batch_size" in emitter.randomness(node) for node in operators):
+        head.append(f"    batch_size = {read[0]}.batch_size")
+    body, lines = node_lines(emitter, operators, len(head))
+    tail = returned([emitter.names[port] for port in graph.outputs.values()])
+    device = {"cpu": '"cpu"', "mixed": '"gpu"'}[graph.settings.device]
+    parts = make_parts(emitter, [*head, *body, *tail], "augment", lines, {"DEVICE": device})
+    source = fill(
+        _TEMPLATE,
+        parts,
+        reader="\n".join(emitter.reader_lines(reader)),
+        read=", ".join(read),
+        types="from nvidia.dali import types\n" if parts.imports else "",
+    )
+    return {"dynamic.py": source}
+
+
+def is_missing(op: str) -> bool:
+    """Whether the dynamic mode leaves an operator out."""
+    return op in _MISSING or op.startswith(("experimental.inputs.", "experimental.readers."))
+
+
+def _require_dynamic(nodes: Sequence[Node]) -> None:
+    readers = [node for node in nodes if is_reader(node)]
+    if len(readers) > 1:
+        raise GraphExportError(
+            f"{readers[1].id}: the dynamic target reads from one reader, and {readers[0].id} is "
+            "one already. Export the graph as a script."
+        )
+    for node in nodes:
+        if is_missing(node.op):
+            raise GraphExportError(
+                f"{node.id}: DALI's dynamic mode has no {node.op}. Export the graph as a script."
+            )
+        for name in _NO_ARGUMENTS & node.args.keys():
+            raise GraphExportError(
+                f"{node.id}.{name}: DALI's dynamic mode does not have it. Reset it."
+            )
+
+
+TARGET = Target("the same work in DALI's dynamic mode, one call after the other", emit_dynamic)

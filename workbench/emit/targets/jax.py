@@ -1,0 +1,147 @@
+"""JAX: batches split over all devices, through DALI's JAX iterator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.source import Source
+from workbench.emit.targets import Target
+from workbench.emit.targets._shared import BUILD, SHARD_SIZE, needs, sharded_module
+from workbench.graph.model import Graph
+
+_TEMPLATE = f'''\
+"""$title
+
+Batches as JAX arrays that are split over all devices, of this process and of the others.
+
+Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+"""
+
+import argparse
+${{os}}import time
+from collections.abc import Iterator, Sequence
+$any
+try:
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.plugin.jax import DALIGenericIterator
+{needs("jax and nvidia-dali-cuda120")}
+$constants
+$outputs
+
+
+$finder$definition
+
+
+{BUILD}
+
+{SHARD_SIZE}
+
+class Loader:
+    """Batches as dictionaries of arrays: $listed.
+
+    Each device reads one shard, and every batch has the same shapes, as ``jit`` likes them:
+    where a shard ends, its last sample is repeated. The boolean array ``valid`` says which
+    samples count; in one epoch every sample does once.$labels_doc$sizes_doc
+    """
+
+    def __init__(
+        self,
+        data: str,
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+    ) -> None:
+        everywhere = jax.devices()
+        self._devices = jax.local_devices()
+        self._sharding = NamedSharding(
+            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
+        )
+        self._shards = [everywhere.index(place) for place in self._devices]
+        self._num_shards = len(everywhere)
+        self._batch_size = batch_size
+        pipes = [
+            build_pipeline(
+                data,
+                batch_size,
+                num_threads,
+                device,
+                seed,
+                shard,
+                self._num_shards,
+                place.local_hardware_id or 0,
+            )
+            for shard, place in zip(self._shards, self._devices, strict=True)
+        ]
+        self._samples = pipes[0].reader_meta("$reader")["epoch_size"]
+        self._epoch, self._seen = 0, 0  # samples of each shard in this epoch
+        # An iterator for each device: one for all of them would want a GPU for each.
+        self._iterators = [
+            DALIGenericIterator([pipe], OUTPUTS, reader_name="$reader", auto_reset=True)
+            for pipe in pipes
+        ]
+
+    def __len__(self) -> int:
+        return len(self._iterators[0])
+
+    def __iter__(self) -> Iterator[dict[str, jax.Array]]:
+        # With each epoch a reader goes on to the next shard.
+        now = [(shard + self._epoch) % self._num_shards for shard in self._shards]
+        sizes = [shard_size(self._samples, shard, self._num_shards) for shard in now]
+        for parts in zip(*self._iterators, strict=True):
+            batch = {{n: self._join([part[n] for part in parts]) for n in OUTPUTS}}
+$squeeze            numbers = np.arange(self._seen, self._seen + self._batch_size)
+            batch["valid"] = self._join([numbers < size for size in sizes])
+            self._seen += self._batch_size
+            yield batch
+        self._epoch, self._seen = self._epoch + 1, 0
+
+    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+        """One array of the parts, each on its own device."""
+        shape = (self._num_shards * self._batch_size, *parts[0].shape[1:])
+        placed = [
+            jax.device_put(part, place)
+            for part, place in zip(parts, self._devices, strict=True)
+        ]
+        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per device")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per device")
+    parser.add_argument("--epochs", type=int, default=1)
+    args = parser.parse_args()
+
+    loader = Loader(args.data, args.batch_size, args.threads, args.device)
+    for epoch in range(args.epochs):
+        start = time.perf_counter()
+        samples = sum(int(batch["valid"].sum()) for batch in loader)
+        seconds = time.perf_counter() - start
+        print(f"epoch {{epoch}}: {{samples}} samples, {{samples / seconds:.0f}} imgs/s")
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+    """The module ``loader.py``."""
+    module = sharded_module(graph, catalog, "jax")
+    squeeze = [f'{" " * 12}batch["{n}"] = batch["{n}"].squeeze(-1)\n' for n in module.labels]
+    labels = "\n    Labels have the shape [N]." if module.labels else ""
+    return {
+        "loader.py": module.fill(_TEMPLATE, squeeze="".join(squeeze), labels_doc=labels),
+    }
+
+
+TARGET = Target("a loader of arrays split over all devices", emit_jax)

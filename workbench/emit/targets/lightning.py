@@ -1,0 +1,149 @@
+"""Lightning: a data module around the PyTorch loader, and a module to train with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.source import Source
+from workbench.emit.targets import Target
+from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, needs, sharded_module
+from workbench.emit.targets.pytorch import training_fields
+from workbench.graph.model import Graph
+
+_TEMPLATE = f'''\
+"""$title
+
+A LightningDataModule of these batches, and a module to start from.
+
+Usage: python datamodule.py --data DIR [--device cpu|mixed] [--epochs N] [--resume CKPT]
+"""
+
+import argparse
+${{os}}from collections.abc import Iterator
+from typing import Any
+
+try:
+    import lightning
+    import torch
+    import torch.nn.functional as F
+    from lightning.pytorch.utilities.types import OptimizerLRScheduler
+    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+    from nvidia.dali.plugin.pytorch import DALIGenericIterator
+    from torch import Tensor, distributed, nn
+{needs("lightning, torch and nvidia-dali-cuda120")}
+$constants
+$outputs
+
+
+$finder$definition
+
+
+{RESUMABLE_BUILD}
+
+{LOADER}
+
+class PipelineData(lightning.LightningDataModule):
+    """Each rank of the trainer reads its own shard on its own GPU; resumes with the trainer."""
+
+    def __init__(
+        self,
+        data: str,
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+        resumable: bool = $resumable
+    ) -> None:
+        super().__init__()
+        self.settings = (data, batch_size, num_threads, device, seed)
+        self.resumable = resumable
+        self.loader: Loader | None = None
+        self.resume_from: list[bytes | None] = []
+
+    def train_dataloader(self) -> Loader:
+        assert self.trainer is not None, "a trainer calls this"
+        rank = self.trainer.global_rank
+        pipe = build_pipeline(
+            *self.settings,
+            shard_id=rank,
+            num_shards=self.trainer.world_size,
+            device_id=self.trainer.local_rank,
+            resumable=self.resumable,
+            checkpoint=self.resume_from[rank] if self.resume_from else None,
+        )
+        self.loader = Loader(pipe)
+        return self.loader
+
+    def state_dict(self) -> dict[str, Any]:
+        # Every rank comes here, but the file of rank 0 is the one that is kept.
+        mine = self.loader.checkpoint() if self.loader and self.resumable else None
+        every = [mine]
+        if distributed.is_available() and distributed.is_initialized():
+            every = [None] * distributed.get_world_size()
+            distributed.all_gather_object(every, mine)
+        return {{"loaders": every}}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.resume_from = state_dict["loaders"]
+
+
+def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    """$loss_doc"""
+$loss
+
+
+class Model(lightning.LightningModule):
+    """A model to put yours in the place of."""
+
+    def __init__(self, classes: int = 1000) -> None:
+        super().__init__()
+        self.model = nn.Sequential(
+            nn.Conv2d($channels, 32, kernel_size=7, stride=4),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(32, classes),
+        )
+
+    def training_step(self, batch: dict[str, Tensor], index: int) -> Tensor:
+        size = len(batch[OUTPUTS[0]])  # 0 where the last batch of a shard is empty
+        loss = loss_of(self.model, batch) / max(size, 1)
+        self.log("loss", loss, prog_bar=True, batch_size=size)
+        return loss
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        return torch.optim.SGD(self.parameters(), lr=0.05, momentum=0.9)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
+    args = parser.parse_args()
+
+    data = PipelineData(args.data, args.batch_size, args.threads, args.device)
+    trainer = lightning.Trainer(max_epochs=args.epochs, log_every_n_steps=1)
+    trainer.fit(Model(args.classes), datamodule=data, ckpt_path=args.resume)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def emit_lightning(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+    """The module ``datamodule.py``."""
+    module = sharded_module(graph, catalog, "lightning")
+    return {"datamodule.py": module.fill(_TEMPLATE, **training_fields(module, "lightning"))}
+
+
+TARGET = Target("a LightningDataModule around the PyTorch loader", emit_lightning)

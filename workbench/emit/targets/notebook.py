@@ -1,0 +1,185 @@
+"""A Jupyter notebook that builds the pipeline step by step and shows what it gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from string import Template
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.outputs import Outputs, describe_outputs
+from workbench.emit.parts import fill, make_parts, node_lines, reached_nodes, title
+from workbench.emit.python import call, constant
+from workbench.emit.source import Emitter, Source
+from workbench.emit.targets import Target
+from workbench.emit.targets._shared import quoted_list
+from workbench.graph.devices import is_generator
+from workbench.graph.model import Graph, Node
+
+_SETTINGS = """\
+${os}import time
+from typing import Any
+
+import numpy as np
+from IPython.display import display
+from nvidia.dali import Pipeline, fn$imports
+from PIL import Image
+
+data = "photos"  # a folder of images, or of class folders
+
+$constants
+
+device, base_seed = DEVICE, SEED
+"""
+
+_PIPELINE = """\
+pipe = Pipeline(
+    batch_size=BATCH_SIZE,
+    num_threads=NUM_THREADS,
+    device_id=$device_id,
+    prefetch_queue_depth=$prefetch,
+)
+"""
+
+_SHOW = '''\
+def show(samples: Any, layout: str, count: int = 4) -> None:
+    """The first images of a batch, each spread from its darkest value to its brightest."""
+    row = []
+    for sample in list(samples.as_cpu())[:count]:
+        image = np.moveaxis(np.array(sample, np.float32), layout.index("C"), -1)
+        image = 255 * (image - image.min()) / max(np.ptp(image), 1e-6)
+        picture = Image.fromarray(image.astype(np.uint8).squeeze())
+        row.append(picture.convert("RGB").resize((160, 160)))
+    display(Image.fromarray(np.hstack(row)))
+
+
+$names
+batch = pipe.run()
+for name, samples in zip(OUTPUTS, batch, strict=True):
+    print(f"{name}: {samples.dtype}, the first of shape {samples[0].shape()}")
+$shows
+'''
+
+_SPEED = """\
+for _ in range(5):  # the first batches fill queues and allocate memory
+    pipe.run()
+start = time.perf_counter()
+for _ in range(20):
+    pipe.run()
+seconds = time.perf_counter() - start
+print(f"{20 * BATCH_SIZE / seconds:.0f} imgs/s")
+"""
+
+_FINDER = "DALI's reader takes a folder with a folder for each class, or a list of files."
+
+_TAKEN = (
+    *("pipe", "batch", "name", "samples", "start", "seconds", "show"),
+    *("display", "Image", "Pipeline"),
+)
+
+
+def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+    """The notebook ``pipeline.ipynb``."""
+    nodes = reached_nodes(graph, catalog)
+    emitter = Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
+    parts = make_parts(emitter, node_lines(emitter, nodes, 0)[0], "", {})
+    outputs = describe_outputs(graph, catalog)
+    cells = [
+        _text(_introduction(graph)),
+        _code(fill(_SETTINGS, parts).text),
+    ]
+    if parts.finder:
+        cells += [_text(_FINDER), _code(parts.finder)]
+    cells += [
+        _text("## The pipeline\n\nIt is empty yet. Each step adds operators to it."),
+        _code(fill(_PIPELINE, parts).text),
+    ]
+    for number, step in enumerate(_steps(nodes, catalog), 1):
+        cells += [
+            _text(_about(step, emitter, number)),
+            _code("\n".join(["with pipe:", *node_lines(emitter, step, 0)[0]])),
+        ]
+    given = call("", "pipe.set_outputs", [emitter.names[port] for port in graph.outputs.values()])
+    cells += [
+        _text("## What it gives\n\nNothing has run so far: DALI builds the whole graph first."),
+        _code("\n".join(["with pipe:", *given, "pipe.build()"])),
+        _text("## A batch"),
+        _code(Template(_SHOW).substitute(_shown(outputs))),
+        _text("## Speed"),
+        _code(_SPEED),
+    ]
+    notebook = {
+        "cells": [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)],
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return {"pipeline.ipynb": Source(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", {})}
+
+
+def _steps(nodes: Sequence[Node], catalog: Catalog) -> list[list[Node]]:
+    """The nodes in groups: what only draws numbers goes with the next one that does not."""
+    steps: list[list[Node]] = [[]]
+    for node in nodes:
+        steps[-1].append(node)
+        if not is_generator(catalog[node.op]):
+            steps.append([])
+    return [step for step in steps if step]
+
+
+def _introduction(graph: Graph) -> str:
+    name, _, about = " ".join(title(graph).split()).partition(": ")
+    return (
+        f"# {name}\n\n{about}\n\nAn image pipeline in NVIDIA DALI, step by step. Needed: "
+        "`nvidia-dali-cuda120`, `numpy` and `pillow`."
+    ).replace("\n\n\n\n", "\n\n")
+
+
+def _about(step: Sequence[Node], emitter: Emitter, number: int) -> str:
+    """A heading, what the operator does, and what is drawn for it."""
+    node = step[-1]
+    spec = emitter.catalog[node.op]
+    drawn = [f"`{emitter.names[port]}`" for port in emitter.names if port.node in _ids(step[:-1])]
+    lines = [f"### {number}. {spec.label or node.op}", "", f"`{node.op}`: {spec.summary}"]
+    if drawn:
+        lines += ["", f"Drawn anew for each image: {', '.join(drawn)}."]
+    elif spec.random_state:
+        lines += ["", "It draws anew for each image."]
+    return "\n".join(lines)
+
+
+def _ids(nodes: Sequence[Node]) -> set[str]:
+    return {node.id for node in nodes}
+
+
+def _shown(outputs: Outputs) -> dict[str, str]:
+    shows = [
+        f'show(batch[{index}], "{flow.axes}")'
+        for index, flow in enumerate(outputs.values())
+        if flow.kind == "image" and flow.axes and "C" in flow.axes
+    ]
+    return {
+        "names": "\n".join(constant("OUTPUTS", quoted_list(outputs))),
+        "shows": "\n".join(shows),
+    }
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)}
+
+
+def _code(text: str) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": text.strip("\n").splitlines(keepends=True),
+    }
+
+
+TARGET = Target("a notebook that builds the pipeline step by step and shows a batch", emit_notebook)

@@ -1,0 +1,196 @@
+"""PyTorch: a loader, and a training loop to start from that also runs under ``torchrun``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.outputs import require_images
+from workbench.emit.source import Source
+from workbench.emit.targets import Target
+from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, Module, needs, sharded_module
+from workbench.graph.flow import Flow
+from workbench.graph.model import Graph
+
+_TEMPLATE = f'''\
+"""$title
+
+A PyTorch loader, and a training loop to start from.
+
+Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]
+       torchrun --nproc-per-node 2 loader.py --data DIR    (each rank reads one shard)
+"""
+
+import argparse
+import os
+from collections.abc import Iterator
+from pathlib import Path
+$any
+try:
+    import torch
+    import torch.nn.functional as F
+    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+    from nvidia.dali.plugin.pytorch import DALIGenericIterator
+    from torch import Tensor, distributed, nn
+    from torch.nn.parallel import DistributedDataParallel
+{needs("torch and nvidia-dali-cuda120")}
+$constants
+$outputs
+
+
+$finder$definition
+
+
+{RESUMABLE_BUILD}
+
+{LOADER}
+
+def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    """$loss_doc"""
+$loss
+
+
+def train(args: argparse.Namespace) -> None:
+    """A loop to start from, with a model to put yours in the place of."""
+    rank = int(os.environ.get("RANK", "0"))  # torchrun sets these three
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    place = torch.device("cpu")
+    if torch.cuda.is_available():
+        torch.cuda.set_device(local_rank)
+        place = torch.device("cuda", local_rank)
+    if world_size > 1:
+        distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
+
+    model: nn.Module = nn.Sequential(
+        nn.Conv2d($channels, 32, kernel_size=7, stride=4),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(32, args.classes),
+    ).to(place)
+    if world_size > 1:
+        model = DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+
+    # Every rank stands elsewhere in its own shard, so each has a file of its own.
+    file = Path(f"{{args.save}}.{{rank}}") if args.save else None
+    saved = {{}}
+    if file and file.exists():
+        saved = torch.load(file, map_location=place, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+    pipe = build_pipeline(
+        args.data,
+        args.batch_size,
+        args.threads,
+        args.device,
+        shard_id=rank,
+        num_shards=world_size,
+        device_id=local_rank,
+        resumable=file is not None,
+        checkpoint=saved.get("loader"),
+    )
+    loader = Loader(pipe)
+    for epoch in range(saved.get("epochs", 0), args.epochs):
+        total, count = 0.0, 0
+        for batch in loader:
+            batch = {{name: tensor.to(place) for name, tensor in batch.items()}}
+            loss = loss_of(model, batch)
+            size = len(batch[OUTPUTS[0]])
+            optimizer.zero_grad()
+            (loss / max(size, 1)).backward()  # a last batch can be empty on some rank
+            optimizer.step()
+            total, count = total + loss.item(), count + size
+        print(f"rank {{rank}}, epoch {{epoch}}: {{count}} samples, loss {{total / count:.3f}}")
+        if file:
+            state = {{
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "loader": loader.checkpoint(),
+                "epochs": epoch + 1,
+            }}
+            torch.save(state, file)
+    if world_size > 1:
+        distributed.destroy_process_group()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--save", metavar="FILE", help="save epochs here, and resume")
+    train(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def emit_pytorch(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+    """The module ``loader.py``."""
+    module = sharded_module(graph, catalog, "pytorch")
+    return {"loader.py": module.fill(_TEMPLATE, **training_fields(module, "pytorch"))}
+
+
+def training_fields(module: Module, target: str) -> dict[str, str]:
+    """What the loader, a model and its loss ask for. Raises GraphExportError without an image."""
+    images = require_images(module.graph, module.outputs, target)
+    squeeze = [
+        f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).long()\n'
+        for name in module.labels
+    ]
+    doc, loss = _loss(module, images)
+    return {
+        "squeeze": "".join(squeeze),
+        "channels": str(module.outputs[images[0]].channels or 3),
+        "loss_doc": doc,
+        "loss": "\n".join(loss),
+    }
+
+
+def _loss(module: Module, images: list[str]) -> tuple[str, list[str]]:
+    """Docstring and body of a loss that fits the outputs."""
+    fed = [_model_input(name, module.outputs[name]) for name in images]
+    if len(fed) > 1:
+        return "InfoNCE summed over the batch: each view finds the other of its photo.", [
+            f"    first = F.normalize(model({fed[0]}))",
+            f"    second = F.normalize(model({fed[1]}))",
+            "    similar = first @ second.T / 0.1",
+            "    same = torch.arange(len(similar), device=similar.device)",
+            '    return F.cross_entropy(similar, same, reduction="sum")',
+        ]
+    body = [f"    scores = model({fed[0]})"]
+    if module.labels:
+        return "Cross entropy summed over the batch.", [
+            *body,
+            f'    return F.cross_entropy(scores, batch["{module.labels[0]}"], reduction="sum")',
+        ]
+    return "A stand-in, for the graph gives no labels: every score is to be zero.", [
+        *body,
+        '    return F.mse_loss(scores, torch.zeros_like(scores), reduction="sum")',
+    ]
+
+
+def _model_input(name: str, flow: Flow) -> str:
+    """An image of a batch as a convolution takes it: floats, channels first."""
+    text = f'batch["{name}"]'
+    if flow.axes == "HWC":
+        text += ".permute(0, 3, 1, 2)"
+    if flow.dtype == "UINT8":
+        return text + ".float() / 255"
+    return text if flow.dtype == "FLOAT" else text + ".float()"
+
+
+TARGET = Target(
+    "a loader and a training loop; shards and GPUs by torchrun; resumes from a checkpoint",
+    emit_pytorch,
+)

@@ -1,0 +1,197 @@
+"""Ray: actors that each run the pipeline on one shard and write what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.python import constant
+from workbench.emit.source import Source
+from workbench.emit.targets import Target
+from workbench.emit.targets._shared import BUILD, SHARD_SIZE, needs, quoted_list, sharded_module
+from workbench.graph.model import Graph
+
+_TEMPLATE = f'''\
+"""$title
+
+The pipeline on many machines: Ray actors read one shard each and write augmented shards,
+as WebDataset tar files or as Parquet. Every machine must see both folders.
+
+Usage: python augment.py --data DIR --out DIR [--actors N] [--epochs N] [--format tar]
+"""
+
+import argparse
+import io
+import math
+import os
+import tarfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+$any
+try:
+    import numpy as np
+    import ray
+    from numpy.typing import NDArray
+    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+{needs("ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet")}
+$constants
+$outputs
+$labels
+
+Sample = dict[str, NDArray[np.generic]]
+
+
+$finder$definition
+
+
+{BUILD}
+
+{SHARD_SIZE}
+
+def write_tar(path: Path, samples: Iterator[tuple[str, Sample]]) -> int:
+    """WebDataset's form: files of one key, arrays as npy, labels as cls."""
+    count = 0
+    with tarfile.open(path, "w") as tar:
+        for key, sample in samples:
+            for name, array in sample.items():
+                if name in LABELS:
+                    file, data = f"{{key}}.{{name}}.cls", str(array.item()).encode()
+                else:
+                    file, data = f"{{key}}.{{name}}.npy", npy_bytes(array)
+                entry = tarfile.TarInfo(file)
+                entry.size = len(data)
+                tar.addfile(entry, io.BytesIO(data))
+            count += 1
+    return count
+
+
+def write_parquet(path: Path, samples: Iterator[tuple[str, Sample]]) -> int:
+    """A row for each sample: ``key``, arrays as npy in bytes, labels as integers."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {{name: pa.int64() if name in LABELS else pa.binary() for name in OUTPUTS}}
+    schema = pa.schema([("key", pa.string()), *kinds.items()])
+    count = 0
+    with pq.ParquetWriter(path, schema) as writer:
+        while group := list(islice(samples, 256)):
+            rows = [{{"key": key, **as_cells(sample)}} for key, sample in group]
+            writer.write_table(pa.Table.from_pylist(rows, schema))
+            count += len(rows)
+    return count
+
+
+def as_cells(sample: Sample) -> dict[str, int | bytes]:
+    return {{
+        name: int(array.item()) if name in LABELS else npy_bytes(array)
+        for name, array in sample.items()
+    }}
+
+
+def npy_bytes(array: NDArray[np.generic]) -> bytes:
+    """The array as a file of NumPy's own format: shape and type come along."""
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+WRITERS = {{"tar": write_tar, "parquet": write_parquet}}
+
+
+class Shard:
+    """Runs the pipeline on one shard."""
+
+    def __init__(self, args: argparse.Namespace, shard_id: int) -> None:
+        self.args = args
+        self.shard_id = shard_id
+        self.pipe = build_pipeline(
+            args.data,
+            args.batch_size,
+            args.threads,
+            args.device,
+            args.seed,
+            shard_id,
+            args.actors,
+        )
+
+    def write(self) -> int:
+        """Write a file for each epoch; return the number of samples."""
+        folder, count = Path(self.args.out), 0
+        folder.mkdir(parents=True, exist_ok=True)
+        for epoch in range(self.args.epochs):
+            name = f"shard-{{self.shard_id:05}}-epoch-{{epoch:03}}"
+            unfinished = folder / f"{{name}}.part"
+            count += WRITERS[self.args.format](unfinished, self.samples(epoch))
+            unfinished.rename(folder / f"{{name}}.{{self.args.format}}")  # it is whole now
+        return count
+
+    def samples(self, epoch: int) -> Iterator[tuple[str, Sample]]:
+        """Every sample of the shard once, with a key that no other has."""
+        shards, batch_size = self.args.actors, self.args.batch_size
+        total = self.pipe.reader_meta("$reader")["epoch_size"]
+        # With each epoch the reader goes on to the next shard.
+        size = shard_size(total, (self.shard_id + epoch) % shards, shards)
+        longest = math.ceil(total / shards)
+        for start in range(0, longest, batch_size):  # the reader pads the shorter ones
+            outputs = [output.as_cpu() for output in self.pipe.run()]
+            for index in range(min(size - start, batch_size)):
+                arrays = (np.array(output[index]) for output in outputs)
+                key = f"{{self.shard_id:05}}-{{epoch:03}}-{{start + index:07}}"
+                yield key, dict(zip(OUTPUTS, arrays, strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write augmented shards with Ray.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--out", required=True, help="folder to write")
+    parser.add_argument("--format", choices=list(WRITERS), default="tar")
+    parser.add_argument("--actors", type=int, default=2, help="as many as shards")
+    parser.add_argument("--epochs", type=int, default=1, help="each is drawn anew")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per actor")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--address", help="of a running cluster; else Ray starts here")
+    args = parser.parse_args()
+    if args.format == "parquet" and find_spec("pyarrow") is None:
+        parser.error("Parquet needs pyarrow, which is not installed")
+    args.data, args.out = os.path.abspath(args.data), os.path.abspath(args.out)
+
+    ray.init(address=args.address)
+    each = {{"CPU": args.threads, "GPU": $gpus}}
+    have = ray.cluster_resources()
+    for kind, number in each.items():
+        if number * args.actors > have.get(kind, 0):  # Ray would wait for more for ever
+            raise SystemExit(
+                f"{{args.actors}} actors with {{number}} {{kind}} each need more than the "
+                f"{{have.get(kind, 0):.0f}} here. Give fewer --actors or --threads."
+            )
+    actor = ray.remote(Shard).options(num_cpus=each["CPU"], num_gpus=each["GPU"])
+    shards = [actor.remote(args, shard_id) for shard_id in range(args.actors)]
+    counts = ray.get([shard.write.remote() for shard in shards])
+    print(f"{{sum(counts)}} samples in {{args.out}}, by shard: {{counts}}")
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+
+def emit_ray(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+    """The module ``augment.py``."""
+    module = sharded_module(graph, catalog, "ray")
+    scalars = [name for name in module.labels if module.outputs[name].shape == (1,)]
+    on_cpu = module.parts.device_id.endswith("None")
+    source = module.fill(
+        _TEMPLATE,
+        labels="\n".join(constant("LABELS", quoted_list(scalars))),
+        gpus='1 if args.device == "mixed" else 0' if on_cpu else "1",
+    )
+    return {"augment.py": source}
+
+
+TARGET = Target("actors that write augmented shards, as WebDataset tar or Parquet", emit_ray)

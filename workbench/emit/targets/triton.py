@@ -1,0 +1,264 @@
+"""Triton: a model repository for its DALI backend, and a client.
+
+The backend runs ``1/model.dali`` where there is one and else serialises ``1/dali.py``: the names
+are its own (``src/dali_model.h`` of triton-inference-server/dali_backend).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from string import Template
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.outputs import Outputs, describe_outputs, first_reader
+from workbench.emit.parts import (
+    fill,
+    function_name,
+    make_parts,
+    node_lines,
+    reached_nodes,
+    returned,
+    signature,
+)
+from workbench.emit.python import call, constant
+from workbench.emit.source import Emitter, Source, is_reader
+from workbench.emit.targets import Target
+from workbench.emit.targets._shared import needs, quoted_list
+from workbench.errors import GraphExportError
+from workbench.graph.model import Graph, Node, Port
+
+_MODEL = f'''\
+"""$title
+
+A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
+backend serialises this file itself; where its Python has no DALI, do it beforehand.
+
+Usage: python dali.py [--out FILE]    (writes model.dali beside this file)
+"""
+
+import argparse
+from pathlib import Path
+
+try:
+    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.plugin.triton import autoserialize
+{needs("nvidia-dali-cuda120")}
+$constants
+
+
+@autoserialize
+@pipeline_def(
+    batch_size=BATCH_SIZE,
+    num_threads=NUM_THREADS,
+    device_id=$decorated_device,
+)
+$definition
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the serialised model.")
+    parser.add_argument("--out", default=Path(__file__).with_name("model.dali"))
+    path = parser.parse_args().out
+    pipe = $function()
+    pipe.serialize(filename=str(path))
+    print(path)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+_CONFIG = """\
+# Triton's DALI backend runs 1/model.dali, or serialises 1/dali.py where there is none.
+name: "$name"
+backend: "dali"
+max_batch_size: $batch_size
+
+input [
+  {
+    name: "$input"
+    data_type: TYPE_UINT8
+    dims: [ -1 ]  # the bytes of a file, such as a JPEG
+    allow_ragged_batch: true
+  }
+]
+
+output [
+$outputs
+]
+
+instance_group [ { kind: $kind } ]
+
+parameters: [
+  {
+    key: "num_threads"
+    value: { string_value: "$num_threads" }
+  }
+]
+"""
+
+_OUTPUT = """\
+  {
+    name: "$name"
+    data_type: $dtype
+    dims: [ $dims ]
+  }"""
+
+_CLIENT = f'''\
+"""Sends an image to the model ``$name`` on a Triton server.
+
+Usage: python client.py PHOTO.jpg [--url HOST:PORT] [--save FILE.npz]
+"""
+
+import argparse
+from pathlib import Path
+
+try:
+    import numpy as np
+    import tritonclient.http as triton
+{needs("numpy and tritonclient[http]")}
+MODEL = "$name"
+INPUT = "$input"
+$outputs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Send an image to Triton.")
+    parser.add_argument("image", type=Path, help="JPEG, PNG, or what else DALI decodes")
+    parser.add_argument("--url", default="localhost:8000", help="its HTTP port")
+    parser.add_argument("--save", metavar="FILE.npz", help="keep the arrays")
+    args = parser.parse_args()
+
+    encoded = np.fromfile(args.image, np.uint8)[np.newaxis]  # a batch of one
+    image = triton.InferInput(INPUT, encoded.shape, "UINT8")
+    image.set_data_from_numpy(encoded)
+    with triton.InferenceServerClient(args.url) as client:
+        answer = client.infer(MODEL, [image])
+    arrays = {{name: answer.as_numpy(name) for name in OUTPUTS}}
+    for name, array in arrays.items():
+        print(f"{{name}}: {{array.dtype}} {{array.shape}}, mean {{array.mean():.3f}}")
+    if args.save:
+        np.savez(args.save, **arrays)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+_INPUT = "IMAGE"
+_DTYPES = {
+    "BOOL": "TYPE_BOOL", "FLOAT16": "TYPE_FP16", "FLOAT": "TYPE_FP32", "FLOAT64": "TYPE_FP64",
+    "INT8": "TYPE_INT8", "INT16": "TYPE_INT16", "INT32": "TYPE_INT32", "INT64": "TYPE_INT64",
+    "UINT8": "TYPE_UINT8", "UINT16": "TYPE_UINT16", "UINT32": "TYPE_UINT32",
+    "UINT64": "TYPE_UINT64",
+}  # fmt: skip
+"""Triton's names of DALI's types."""
+_PYTHON = {"python_function", "dl_tensor_python_function", "external_source"}
+
+
+def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+    """A model repository with one model, and a client beside it."""
+    served = _served(graph, catalog)
+    nodes = reached_nodes(served, catalog)
+    _require_serialisable(nodes, catalog)
+    outputs = describe_outputs(served, catalog)
+    emitter = Emitter(served, catalog, nodes, lift=True)
+    parts = make_parts(emitter, *_definition(emitter, catalog))
+    name = parts.function.removesuffix("_pipeline")
+    needs_gpu = graph.settings.device == "mixed" or parts.device_id == "0"
+    config = Template(_CONFIG).substitute(
+        name=name,
+        input=_INPUT,
+        batch_size=graph.settings.batch_size,
+        num_threads=graph.settings.num_threads,
+        outputs=",\n".join(_output(served, outputs, output) for output in outputs),
+        kind="KIND_GPU" if needs_gpu else "KIND_CPU",
+    )
+    client = Template(_CLIENT).substitute(
+        name=name, input=_INPUT, outputs="\n".join(constant("OUTPUTS", quoted_list(outputs)))
+    )
+    model = fill(_MODEL, parts, decorated_device=parts.device_id.replace("device ", "DEVICE "))
+    return {
+        f"model_repository/{name}/1/dali.py": model,
+        f"model_repository/{name}/config.pbtxt": Source(config, {}),
+        "client.py": Source(client, {}),
+    }
+
+
+def _served(graph: Graph, catalog: Catalog) -> Graph:
+    """The graph without the outputs that a client cannot get from an image: labels."""
+    nodes = reached_nodes(graph, catalog)
+    readers = {node.id for node in nodes if is_reader(node)}
+    outputs = {name: port for name, port in graph.outputs.items() if port.node not in readers}
+    if not outputs:
+        raise GraphExportError(
+            f"{sorted(readers)[0]}: every output comes straight from the reader, and Triton makes "
+            "outputs of an image that a client sends. Give an image out."
+        )
+    return replace(graph, outputs=outputs)
+
+
+def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
+    readers = [node for node in nodes if is_reader(node)]
+    for reader in readers[1:]:
+        raise GraphExportError(
+            f"{reader.id}: Triton sends one image, and {readers[0].id} takes it already. Leave one "
+            "of the two readers out."
+        )
+    if not _encoded_ports(readers[0], catalog):
+        raise GraphExportError(
+            f"{readers[0].id}: {readers[0].op} gives no encoded images, which is what a client of "
+            "Triton sends. Read files."
+        )
+    encoded = _encoded_ports(readers[0], catalog)
+    for node in nodes:
+        for name, port in node.inputs.items():
+            if port.node == readers[0].id and port not in encoded:
+                raise GraphExportError(
+                    f"{node.id}.{name}: it is fed by {port}, which a client of Triton does not "
+                    "send. Leave the node out."
+                )
+        if any(catalog[node.op].args[name].kind == "object" for name in node.args) or (
+            node.op in _PYTHON
+        ):
+            raise GraphExportError(
+                f"{node.id}: {node.op} calls Python, which DALI cannot serialise for Triton. "
+                "Leave the node out."
+            )
+
+
+def _encoded_ports(reader: Node, catalog: Catalog) -> list[Port]:
+    outputs = catalog[reader.op].outputs
+    return [Port(reader.id, output.name) for output in outputs if output.kind == "encoded"]
+
+
+def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Mapping[str, range]]:
+    """The pipeline function with an external source in the place of its reader."""
+    function = function_name(emitter.graph)
+    reader = first_reader(emitter.ordered)
+    image = emitter.names[_encoded_ports(reader, catalog)[0]]
+    arguments = ['device="cpu"', f'name="{_INPUT}"', "dtype=types.UINT8", "ndim=1"]
+    head = [
+        *signature(function, "device: str = DEVICE, base_seed: int = SEED"),
+        *call(image, "fn.external_source", arguments),
+    ]
+    nodes = [node for node in emitter.ordered if node is not reader]
+    body, lines = node_lines(emitter, nodes, len(head))
+    tail = returned([emitter.names[port] for port in emitter.graph.outputs.values()])
+    return [*head, *body, *tail], function, lines
+
+
+def _output(graph: Graph, outputs: Outputs, name: str) -> str:
+    flow, node = outputs[name], graph.outputs[name].node
+    if flow.dtype not in _DTYPES or flow.shape is None:
+        raise GraphExportError(
+            f"{node}: Triton must be told type and number of axes of {name!r}, and only the data "
+            f"tell them. Give {node} a dtype, or leave {name!r} out of the outputs."
+        )
+    dims = ", ".join("-1" if extent is None else str(extent) for extent in flow.shape)
+    return Template(_OUTPUT).substitute(name=name, dtype=_DTYPES[flow.dtype], dims=dims)
+
+
+TARGET = Target("a model repository for its DALI backend, and a client", emit_triton)
