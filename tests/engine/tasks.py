@@ -6,6 +6,8 @@ import os
 import sys
 import tempfile
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -87,3 +89,25 @@ def leave(_: Worker, code: int) -> None:
 
 def leave_politely(_: Worker, code: int) -> None:
     sys.exit(code)
+
+
+def fill_and_free(_: Worker, size: int) -> None:
+    """Take memory in small pieces and free all but the last, so that the heap does not shrink."""
+    pieces = [bytes(1000) for _ in range(size // 1000)]
+    del pieces[:-1]
+
+
+def wait_for_a_newer_request(worker: Worker) -> None:
+    """Come to one stage after the other, until given up."""
+    worker.report("running")
+    while True:
+        worker.announce(["rotate"])
+        threading.Event().wait(0.001)
+
+
+def until(true: Callable[[], bool], seconds: float) -> None:
+    """Wait until it is so, or fail after these seconds."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it never was"
+        threading.Event().wait(0.01)

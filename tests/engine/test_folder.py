@@ -7,7 +7,7 @@ import pytest
 
 from tests.damaged import make_folder
 from workbench.catalog import load_catalog
-from workbench.emit.script import IMAGES
+from workbench.emit.parts import IMAGES
 from workbench.engine.folder import SOUNDS, class_folders, list_files, no_images, unreadable
 from workbench.errors import DataError
 

@@ -29,6 +29,7 @@ from workbench.errors import (
 )
 from workbench.graph import Graph, load_recipe
 from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview.blame import call
 from workbench.preview.render import render
 
 PROMPTLY = 0.5
@@ -236,6 +237,28 @@ def test_cancelling_nothing_does_nothing(engine: Engine) -> None:
     assert engine.call(tasks.echo, 1) == 1
 
 
+def test_a_call_given_up_between_stages_leaves_the_worker_as_it_is(engine: Engine) -> None:
+    engine.call(release)
+    pid = engine.call(tasks.where)[0]
+    engine.call(tasks.count_calls)
+
+    def give_up(_: object) -> None:
+        engine.interrupt()
+
+    with pytest.raises(CancelledError, match="newer request"):
+        engine.call(tasks.wait_for_a_newer_request, on_report=give_up)
+    assert engine.call(tasks.count_calls) == 2, "what was kept is still there"
+    assert engine.call(tasks.where)[0] == pid
+
+
+def test_giving_up_what_has_ended_does_nothing(engine: Engine) -> None:
+    for _ in range(3):
+        engine.interrupt()
+    assert engine.call(tasks.echo, 1) == 1
+    assert engine.call(tasks.report, 2) == "done"
+    Engine().interrupt()
+
+
 def test_close_leaves_nothing_and_a_later_call_starts_anew(
     hurt: Engine, worker: tuple[int, Path]
 ) -> None:
@@ -309,13 +332,19 @@ class TestRealWork:
 
         The check of the graph refuses it beforehand; the worker is asked past it.
         """
-        graph = chain_graph("color_twist", decode={"output_type": "GRAY"})
+        graph = chain_graph("resize", "color_twist", "flip", decode={"output_type": "GRAY"})
         request = PreviewRequest(with_settings(graph, batch_size=2), str(photos), tiles=2)
-        with pytest.raises(GraphFaultsError, match="it takes 3 channels"):
+        with pytest.raises(GraphFaultsError, match="channel"):
             preview_batch(hurt, request)
-        with pytest.raises(EngineError) as caught:
+        with pytest.raises(WorkerCrashedError) as caught:
             hurt.call(render, request)
-        assert "color_twist" in str(caught.value)
+        assert caught.value.nodes == ("resize", "color_twist", "flip")
+        assert caught.value.node is None
+        with pytest.raises(WorkerCrashedError) as named:
+            call(hurt, render, request)
+        assert named.value.node == "color_twist"
+        assert str(named.value).startswith("color_twist: DALI ended the worker process in this")
+        assert "remove it" in str(named.value)
         colour = chain_graph("color_twist")
         request = PreviewRequest(with_settings(colour, batch_size=2), str(photos), tiles=2)
         assert len(preview_batch(hurt, request).tiles) == 2

@@ -14,8 +14,9 @@ from tests.helpers import chain_graph, same, script_batches, with_settings
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.runner import Result, Runner
 from workbench.errors import PipelineError
-from workbench.graph import Graph, Port, Settings, load_recipe, load_recipes
-from workbench.graph.edit import insert_node, move_node, randomise_arg, remove_node, set_arg
+from workbench.graph import Graph, Node, Port, Settings, load_recipe, load_recipes
+from workbench.graph.edit import insert_node, move_node, randomise_arg, set_arg
+from workbench.graph.remove import remove_nodes
 
 BATCH = 5
 CATALOG = load_catalog()
@@ -136,7 +137,7 @@ def test_edits_one_after_the_other(
     then(randomise_arg(graphs[-1], CATALOG, rotate, "angle"))
     then(insert_node(graphs[-1], CATALOG, "noise.gaussian", rotate)[0])
     then(move_node(graphs[-1], CATALOG, twist, -1))
-    then(remove_node(graphs[-1], CATALOG, "gaussian"))
+    then(remove_nodes(graphs[-1], CATALOG, ["gaussian"]))
     then(set_arg(graphs[-1], CATALOG, "decode", "output_type", "BGR"))
     then(graphs[0])
     then(with_settings(graphs[-1], seed=7))
@@ -162,7 +163,7 @@ def test_only_what_changed_runs_again(runner: Runner, photos: Path) -> None:
     assert run(runner, replace(graph, name="renamed", about="x"), photos, 0)[1].reran == ()
     longer = insert_node(graph, CATALOG, "flip", "hue")[0]
     assert run(runner, longer, photos, 0)[1].reran == ("flip",)
-    assert run(runner, remove_node(graph, CATALOG, "hue"), photos, 0)[1].reran == ()
+    assert run(runner, remove_nodes(graph, CATALOG, ["hue"]), photos, 0)[1].reran == ()
     assert "decode" in run(runner, graph, photos, 1)[1].reran
     assert run(runner, graph, photos, 0)[1].reran == ()
 
@@ -187,7 +188,7 @@ def test_random_values_of_one_node_leave_the_others_alone(runner: Runner, photos
     before = runner.run(graph, str(photos), 1, BATCH, ports)
     blur = [node.id for node in graph.nodes if node.op == "gaussian_blur"][-1]
     gone = {port.node for port in graph.node(blur).inputs.values()}
-    shorter = insert_node(remove_node(graph, CATALOG, blur), CATALOG, "noise.shot", "decode")[0]
+    shorter = insert_node(remove_nodes(graph, CATALOG, [blur]), CATALOG, "noise.shot", "decode")[0]
     after = runner.run(shorter, str(photos), 1, BATCH, [p for p in ports if p.node not in gone])
     for port, batch in after.batches.items():
         assert same(batch.arrays(), before.batches[port].arrays()), port
@@ -250,6 +251,39 @@ def test_nodes_before_the_decoder(runner: Runner, photos: Path, tmp_path: Path) 
     port = Port("shape", spec.outputs[0].name)
     graph = replace(graph, nodes=(*graph.nodes, shape), outputs={**graph.outputs, "shape": port})
     assert_parity(runner, graph, photos, tmp_path)
+
+
+def test_an_image_knows_its_file_through_every_stage(
+    runner: Runner, photos: Path, tmp_path: Path
+) -> None:
+    graph = small(chain_graph("resize", "flip"))
+    asked = {node: Port(f"file_{node}", "output") for node in ("reader", "decode", "flip")}
+    nodes = [
+        Node(port.node, "get_property", {"key": "source_info"},
+             {CATALOG["get_property"].inputs[0].name:
+              Port(node, "jpegs" if node == "reader" else "output")})
+        for node, port in asked.items()
+    ]  # fmt: skip
+    graph = replace(
+        graph,
+        nodes=(*graph.nodes, *nodes),
+        outputs={f"{node}_file": port for node, port in asked.items()},
+    )
+    assert_parity(runner, graph, photos, tmp_path)
+    edited = set_arg(graph, CATALOG, "flip", "vertical", 1)
+    assert_parity(runner, edited, photos, tmp_path)
+
+
+@pytest.mark.parametrize("device", ["cpu", ON_GPU])
+@pytest.mark.parametrize("op", ["pad", "normalize"])
+def test_nodes_that_look_at_the_whole_batch(
+    op: str, device: str, runner: Runner, photos: Path, tmp_path: Path
+) -> None:
+    """Few tiles show what those samples are in the whole batch."""
+    graph = small(chain_graph(op), device)
+    if op == "normalize":
+        graph = graph.replace_node(replace(graph.node(op), args={"batch": True}))
+    assert_parity(runner, graph, photos, tmp_path, (1, 0), count=2)
 
 
 @pytest.mark.gpu

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,7 +166,10 @@ def test_normalised_values_are_shown_de_normalised(
 ) -> None:
     layout = "HWC" if channels_last else "CHW"
     preview = show(engine, normalised({"dtype": "FLOAT", **args, "output_layout": layout}), folder)
-    assert preview.note == "shown de-normalised"
+    notes = preview.note.split(", ")
+    assert "shown de-normalised" in notes
+    assert ("channels first" in notes) == (not channels_last)
+    assert ("4 channels: the first three are shown" in notes) == ("pad_output" in args)
     for mine, image in zip(augmented(preview), pictures(), strict=True):
         assert np.abs(mine.astype(int) - np.asarray(image)).max() <= 1
 
@@ -176,7 +180,7 @@ def test_a_normalisation_that_cannot_be_undone_still_shows(
 ) -> None:
     preview = show(engine, normalised({"dtype": "FLOAT", **args}), folder)
     assert len(augmented(preview)) == COUNT
-    assert preview.note != "shown de-normalised"
+    assert "shown de-normalised" not in preview.note
 
 
 @pytest.mark.parametrize("dtype", ["FLOAT", "INT16", "UINT16", "INT32", "FLOAT16", "INT8"])
@@ -240,15 +244,28 @@ def test_exif_rotation_is_applied(
     assert width > height
 
 
-@pytest.mark.parametrize("batch", [0, 1, 2])
+def as_shown(graph: Graph, output: str, array: NDArray[Any]) -> NDArray[Any]:
+    """What a sample of an output should look like: (h, w, channels), 0 to 255."""
+    if array.dtype == np.uint8:
+        return array
+    args = graph.node(graph.outputs[output].node).args
+    return np.asarray(array.transpose(1, 2, 0) * np.array(args["std"]) + np.array(args["mean"]))
+
+
+def show_whole(engine: Engine, graph: Graph, data: Path, like: NDArray[Any], batch: int) -> Preview:
+    """With tiles of the size of a sample, so that nothing is resized."""
+    return show(engine, graph, data, batch=batch, tile_size=max(like.shape))
+
+
+@pytest.mark.parametrize("batch", [0, 2])
 @pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
 def test_the_picture_is_the_exported_scripts(
     graph: Graph, batch: int, engine: Engine, photos: Path, tmp_path: Path
 ) -> None:
-    preview = show(engine, graph, photos, batch=batch, tile_size=224)
     outputs = script_batches(with_settings(graph, batch_size=COUNT), photos, batch + 1, tmp_path)
-    mean, std = np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375])
-    for number, output in enumerate(list(graph.outputs)):
+    preview = show_whole(engine, graph, photos, outputs[batch][0][0], batch)
+    assert preview.outputs
+    for number, output in enumerate(graph.outputs):
         if output not in preview.outputs:
             continue
         index = preview.outputs.index(output)
@@ -256,8 +273,7 @@ def test_the_picture_is_the_exported_scripts(
             if its.dtype == np.uint8:
                 assert np.array_equal(mine, its)
             else:
-                pixels = its.transpose(1, 2, 0) * std + mean
-                assert np.abs(mine - pixels).max() <= 1
+                assert np.abs(mine - as_shown(graph, output, its)).max() <= 1
 
 
 def test_draws_are_the_values_that_were_drawn(engine: Engine, folder: Path, tmp_path: Path) -> None:
@@ -369,14 +385,13 @@ def test_mixed_decoding_shows_the_exported_scripts_pictures(
 ) -> None:
     graph = with_settings(graph, device="mixed", batch_size=COUNT)
     outputs = script_batches(graph, photos, 2, tmp_path)[1]
-    preview = show(engine, graph, photos, batch=1, tile_size=224)
-    mean, std = np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375])
+    preview = show_whole(engine, graph, photos, outputs[0][0], 1)
     for number, output in enumerate(graph.outputs):
         if output in preview.outputs:
             index = preview.outputs.index(output)
             for mine, its in zip(augmented(preview, index), outputs[number], strict=True):
-                pixels = its if its.dtype == np.uint8 else its.transpose(1, 2, 0) * std + mean
-                assert np.abs(mine.astype(float) - pixels).max() <= 1
-    lossy = show(engine, graph, photos, batch=1, tile_size=224, lossless=False)
+                assert np.abs(mine.astype(float) - as_shown(graph, output, its)).max() <= 1
+    size = max(outputs[0][0].shape)
+    lossy = show(engine, graph, photos, batch=1, tile_size=size, lossless=False)
     for mine, its in zip(augmented(lossy), augmented(preview), strict=True):
         assert np.abs(mine.astype(int) - its).mean() < 6

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from workbench.emit.script import IMAGES
+from workbench.emit.parts import IMAGES
 from workbench.errors import DataError
 
 SOUNDS = (".flac", ".ogg", ".wav")

@@ -17,7 +17,7 @@ from workbench.errors import PipelineError
 
 _numbers = itertools.count()
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
-_ASSERT = re.compile(r'Assert on "[^\n]*" failed:? ?')
+_ASSERT = re.compile(r'Assert on "([^\n]*)" failed:? ?')
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 
@@ -72,5 +72,8 @@ def plain_reason(error: Exception) -> str:
     text = str(error)
     _, mark, after = text.rpartition("encountered:")
     text = _AFTER.sub("", after if mark else text).strip()
+    condition = _ASSERT.search(text)
     text = _ASSERT.sub("", text).strip()
+    if not text and condition is not None:  # an assertion without words
+        return f"DALI asserts that {condition[1]}"
     return text or type(error).__name__

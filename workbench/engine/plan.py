@@ -25,6 +25,7 @@ costs 1.6 s (measured with 2.4.0): it can stay built while the others change."""
 class Plan:
     """The first ``count`` samples of batch ``batch`` (from 0), up to some outputs of a graph.
 
+    ``count`` is the whole batch where a node looks across samples; ``wanted`` are asked for.
     ``nodes`` are those that the outputs depend on, in running order; ``devices``, ``pipelines`` and
     ``keys`` have an entry for each by id.
     """
@@ -33,6 +34,11 @@ class Plan:
     data: str
     batch: int
     count: int
+    wanted: int
+    repeat: int | None
+    """The place in the batch whose file stands at every place, or None."""
+    version: str
+    """What the data folder was like when it was read."""
     nodes: tuple[Node, ...]
     devices: dict[str, Device]
     pipelines: dict[str, int]
@@ -45,17 +51,29 @@ class Plan:
 
 
 def make_plan(
-    graph: Graph, catalog: Catalog, data: str, batch: int, count: int, taps: Sequence[Port]
+    graph: Graph,
+    catalog: Catalog,
+    data: str,
+    batch: int,
+    count: int,
+    taps: Sequence[Port],
+    repeat: int | None = None,
+    version: str = "",
 ) -> Plan:
     """The plan for a sound graph. ``count`` is cut to the batch size."""
     ordered, _ = topological(graph)
-    wanted = ancestors(graph, list(taps))
-    nodes = tuple(node for node in ordered if node.id in wanted)
+    needed = ancestors(graph, list(taps))
+    nodes = tuple(node for node in ordered if node.id in needed)
+    size = graph.settings.batch_size
+    wanted = min(count, size)
     plan = Plan(
         graph,
         data,
         batch,
-        min(count, graph.settings.batch_size),
+        size if any(looks_across(node, catalog) for node in nodes) else wanted,
+        wanted,
+        repeat,
+        version,
         nodes,
         infer_devices(graph, catalog),
         _pipelines(nodes, catalog),
@@ -63,7 +81,12 @@ def make_plan(
     )
     emitter = Emitter(graph, catalog, nodes)
     for node in nodes:
-        plan.keys[node.id] = _key(plan, catalog, emitter, node)
+        # Inputs stand in the call as their keys: what a node is called changes no bits.
+        emitter.names.update({Port(node.id, o.name): o.name for o in catalog[node.op].outputs})
+        key = plan.keys[node.id] = _key(plan, catalog, emitter, node)
+        emitter.names.update(
+            {Port(node.id, o.name): f"{key}.{o.name}" for o in catalog[node.op].outputs}
+        )
     return plan
 
 
@@ -72,12 +95,20 @@ def is_reader(node: Node) -> bool:
     return node.op.startswith("readers.")
 
 
+def looks_across(node: Node, catalog: Catalog) -> bool:
+    """Whether what a node gives for one sample depends on the others of the batch."""
+    by_value = node.op == "normalize" and bool(node.args.get("batch", False))
+    return catalog[node.op].whole_batch or by_value
+
+
 def _key(plan: Plan, catalog: Catalog, emitter: Emitter, node: Node) -> str:
     settings = plan.graph.settings
     parts = [*emitter.node_lines(node), plan.devices[node.id], str(plan.count)]
     if not node.inputs or catalog[node.op].seeded:
         parts += [os.path.abspath(plan.data), str(settings.seed), str(plan.batch)]
         parts.append(str(settings.batch_size))
+    if is_reader(node):
+        parts += [str(plan.repeat), plan.version]
     parts += [f"{name}={plan.keys[p.node]}.{p.output}" for name, p in node.inputs.items()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

@@ -16,7 +16,8 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,24 @@ class Engine:
     Calls from several threads take turns. ``cancel`` and ``close`` may come from any thread.
     """
 
-    def __init__(self, call_limit: float = CALL_LIMIT) -> None:
+    def __init__(
+        self,
+        call_limit: float = CALL_LIMIT,
+        budget: int | None = None,
+        environment: Mapping[str, str] | None = None,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """``budget`` limits what the worker keeps between calls, in bytes on each device.
+
+        Without, it is an eighth of the memory there, 2 GiB at most. ``environment`` adds variables
+        to the worker's. Once ``stop`` is set every call, now and later, raises CancelledError.
+        """
         self.call_limit = call_limit
+        self.budget = budget
+        self._environment = dict(environment or {})
+        self._stop = stop or threading.Event()
+        self._number = 0
+        self._sending = threading.Lock()
         self._lock = threading.Lock()
         self._process: _Process | None = None
         self._cancelled = False
@@ -65,7 +82,9 @@ class Engine:
             process = self._alive() or self._start()
             process.running = ()
             try:
-                process.connection.send((task, arguments))
+                with self._sending:
+                    self._number += 1
+                    process.connection.send(("call", self._number, task, arguments))
                 kind, value = self._await(process, limit or self.call_limit, on_report)
             except (EOFError, OSError):
                 raise self._crashed(process) from None
@@ -84,7 +103,7 @@ class Engine:
         """The answer: ``result`` and what the task gave, or ``error`` and what it raised."""
         deadline = time.monotonic() + limit
         while True:
-            if self._cancelled:
+            if self._given_up():
                 raise CancelledError("Cancelled.")
             if process.connection.poll(_TICK):
                 kind, value = process.connection.recv()
@@ -98,7 +117,8 @@ class Engine:
             elif time.monotonic() > deadline:
                 raise WorkerTimeoutError(
                     f"No answer within {limit:g} s{_where(process.running)}: the worker was ended. "
-                    "The next change starts a fresh one."
+                    "The next change starts a fresh one; fewer tiles take less time.",
+                    process.running,
                 )
 
     def _alive(self) -> _Process | None:
@@ -107,13 +127,13 @@ class Engine:
         return self._process
 
     def _start(self) -> _Process:
-        process = _Process()
+        process = _Process(self.budget, self._environment)
         self._process = process
         self._finalizer = weakref.finalize(self, process.end)
         try:
             deadline = time.monotonic() + START_LIMIT
             while not process.connection.poll(_TICK):
-                if self._cancelled:
+                if self._given_up():
                     self._end()
                     raise CancelledError("Cancelled.")
                 if time.monotonic() > deadline:
@@ -125,7 +145,7 @@ class Engine:
         return process
 
     def _crashed(self, process: _Process) -> EngineError:
-        if self._cancelled:
+        if self._given_up():
             self._end()
             return CancelledError("Cancelled.")
         code = process.wait(5.0)
@@ -133,8 +153,13 @@ class Engine:
         self._end()
         return WorkerCrashedError(
             f"The worker {_ending(code)}{_where(process.running)}. "
-            f"The graph is untouched; the next change starts a fresh worker.{words}"
+            f"The graph is untouched; the next change starts a fresh worker.{words}",
+            process.running,
+            killed=code == -signal.SIGKILL,
         )
+
+    def _given_up(self) -> bool:
+        return self._cancelled or self._stop.is_set()
 
     def _end(self) -> None:
         if self._finalizer is not None:
@@ -152,6 +177,18 @@ class Engine:
         """End the call that runs now, if one does: it raises CancelledError within 0.1 s."""
         self._cancelled = True
 
+    def interrupt(self) -> None:
+        """Ask the call that runs now to end before its next stage, where it raises CancelledError.
+
+        The worker stays, with all that it keeps. A call that comes to no stage any more ends as
+        usual. May come from any thread.
+        """
+        process = self._process
+        if process is None:
+            return
+        with self._sending, suppress(OSError):
+            process.connection.send(("stop", self._number))
+
     def close(self) -> None:
         """End the worker. Host and GPU memory go back to the system; a later call starts anew."""
         self._cancelled = True
@@ -168,7 +205,7 @@ class Engine:
 class _Process:
     """The operating system's side of one worker."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: int | None, environment: Mapping[str, str]) -> None:
         self.folder = tempfile.mkdtemp(prefix="workbench-")
         self.running: tuple[str, ...] = ()
         ours, theirs = socket.socketpair()
@@ -177,6 +214,7 @@ class _Process:
             **os.environ,
             "PYTHONPATH": os.pathsep.join(paths),
             "TMPDIR": self.folder,  # so that what a killed worker leaves behind goes with it
+            **environment,
         }
         self._log = Path(self.folder, "log")
         with self._log.open("wb") as log:
@@ -187,6 +225,7 @@ class _Process:
                     "workbench.engine.worker",
                     str(theirs.fileno()),
                     self.folder,
+                    *([] if budget is None else [str(budget)]),
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -214,7 +253,8 @@ class _Process:
         return "\nIts last words:\n" + "\n".join(lines[-8:]) if lines else ""
 
     def end(self) -> None:
-        self.popen.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self.popen.pid, signal.SIGKILL)  # with the processes that a task started
         self.popen.wait()
         self.connection.close()
         shutil.rmtree(self.folder, ignore_errors=True)

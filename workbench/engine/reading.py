@@ -19,9 +19,12 @@ from workbench.emit.source import Source
 from workbench.engine.encoded import stand_in
 from workbench.engine.folder import list_files, no_images, require_folder, unreadable
 from workbench.engine.pipelines import Compiled
+from workbench.engine.values import Batch, tensor_list
 from workbench.errors import DataError, PipelineError
 
 _KEPT_BATCHES = 8
+_KEPT_BYTES = 256 * 2**20
+"""Of the batches read last; the newest one is kept whatever its size."""
 NO_FILES = ("No files found", "specified an empty list")
 """What DALI says of a folder without images."""
 
@@ -30,12 +33,20 @@ NO_FILES = ("No files found", "specified an empty list")
 class ReadBatch:
     """One batch of a reader.
 
-    ``arrays`` has a list of samples for each of the reader's outputs, ``files`` the path of each
-    sample relative to the data folder.
+    ``outputs`` has a DALI TensorList for each of the reader's outputs, ``files`` the path of each
+    sample relative to the data folder. Tensors and not arrays, for these know their file
+    (``get_property``).
     """
 
-    arrays: tuple[list[NDArray[Any]], ...]
+    outputs: tuple[Any, ...]
     files: tuple[str, ...]
+    nbytes: int
+    """Size of all outputs in bytes."""
+
+    @property
+    def arrays(self) -> tuple[list[NDArray[Any]], ...]:
+        """The samples of each output as host arrays, not copied."""
+        return tuple([np.asarray(output[i]) for i in range(len(output))] for output in self.outputs)
 
 
 @dataclass(slots=True)
@@ -111,7 +122,9 @@ class Reading:
                 if at.next_batch > index - _KEPT_BATCHES:
                     at.recent[at.next_batch] = self._copy(outputs)
                 at.next_batch += 1
-                while len(at.recent) > _KEPT_BATCHES:
+                while len(at.recent) > _KEPT_BATCHES or (
+                    len(at.recent) > 1 and self.nbytes > _KEPT_BYTES
+                ):
                     at.recent.popitem(last=False)
         except RuntimeError as error:
             self._position = None
@@ -134,10 +147,17 @@ class Reading:
 
     def _copy(self, outputs: Any) -> ReadBatch:
         paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
+        copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
-            tuple([np.array(output[i]) for i in range(len(output))] for output in outputs),
+            copies,
             tuple(self._originals.get(path, path) for path in paths),
+            sum(Batch(output).nbytes for output in copies),
         )
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the batches that are kept, in bytes."""
+        return sum(read.nbytes for read in self._position.recent.values()) if self._position else 0
 
     def close(self) -> None:
         """Drop the pipeline and the stand-ins."""

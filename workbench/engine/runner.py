@@ -8,43 +8,46 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.stage import emit_stage
-from workbench.engine.machine import usable_cores
-from workbench.engine.pipelines import Compiled
+from workbench.engine.memory import default_budget, use_little_memory
 from workbench.engine.plan import AFTER, BEFORE, DECODE, READ, Plan, is_reader, make_plan
 from workbench.engine.reading import Reading
 from workbench.engine.samples import Sample, check_samples, decoding_error, replace_samples
-from workbench.engine.values import Batch, Store
+from workbench.engine.stages import Stage, ports_of
+from workbench.engine.values import Batch, Memory, Store, tensor_list
+from workbench.engine.watch import Watch
 from workbench.errors import PipelineError
 from workbench.graph.model import Graph, Node, Port
 
-_KEPT_BYTES = 2 * 2**30
 _KEPT_DECODERS = 4
 _KEPT_READERS = 2
-_THREADS = min(8, usable_cores())
+_KEPT_SAMPLES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a run gave.
 
-    ``batches`` has the wanted outputs, ``keys`` for each node what its outputs are kept under (the
-    same key means the same bits), ``samples`` one entry for each sample, ``reran`` the ids of the
-    nodes that were not kept from before.
+    ``plan`` is what was run, ``batches`` has the wanted outputs, ``samples`` one entry for each
+    sample, ``reran`` the ids of the nodes that were not kept from before.
     """
 
+    plan: Plan
     batches: dict[Port, Batch]
-    keys: dict[str, str]
     samples: tuple[Sample, ...]
     reran: tuple[str, ...]
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """For each node what its outputs are kept under: the same key means the same bits."""
+        return self.plan.keys
 
 
 @dataclass(slots=True)
@@ -59,40 +62,84 @@ class Runner:
     """Executes graphs through emitted source. One to a worker; not thread-safe."""
 
     def __init__(
-        self, catalog: Catalog, announce: Callable[[Sequence[str]], None] = lambda _: None
+        self,
+        catalog: Catalog,
+        announce: Callable[[Sequence[str]], None] = lambda _: None,
+        budget: dict[Memory, int] | None = None,
     ) -> None:
-        """``announce`` hears which nodes run next: the last word before a crash."""
+        """``announce`` hears which nodes run next: the last word before a crash.
+
+        ``budget`` limits what is kept, in bytes on each device.
+        """
         self.catalog = catalog
         self._announce = announce
-        self.store = Store(_KEPT_BYTES)
+        self.store = Store(budget or default_budget())
         self._samples: OrderedDict[str, tuple[Sample, ...]] = OrderedDict()
         self._readings: OrderedDict[str, Reading] = OrderedDict()
-        self._decoders: OrderedDict[str, tuple[Compiled, Any]] = OrderedDict()
+        self._watches: OrderedDict[str, Watch] = OrderedDict()
+        self._decoders: OrderedDict[str, Stage] = OrderedDict()
 
-    def run(self, graph: Graph, data: str, batch: int, count: int, taps: Sequence[Port]) -> Result:
+    def run(
+        self,
+        graph: Graph,
+        data: str,
+        batch: int,
+        count: int,
+        taps: Sequence[Port],
+        *,
+        repeat: int | None = None,
+        one_by_one: bool = False,
+    ) -> Result:
         """The first ``count`` samples of batch ``batch`` (from 0) at each of the taps.
 
-        The graph must be sound. Raises PipelineError with the node, or DataError.
+        With ``repeat``, the file at that place of the batch stands at every place: exactly what the
+        script gives where its reader gives that file each time. ``one_by_one`` gives each node a
+        pipeline of its own, so that ``announce`` names the one. The graph must be sound. Raises
+        PipelineError with the node, or DataError.
         """
-        plan = make_plan(graph, self.catalog, data, batch, count, taps)
+        use_little_memory()
+        plan = self._plan(graph, data, batch, count, taps, repeat)
         job = _Job(plan)
         missing = self._missing(job, taps)
         for pipeline in (READ, BEFORE, DECODE, AFTER):
             nodes = [n for n in plan.nodes if n.id in missing and plan.pipelines[n.id] == pipeline]
-            if pipeline == READ:
-                for node in nodes:
-                    self._read(job, node)
-            elif pipeline == DECODE and nodes:
-                self._decode(job, nodes)
-            elif nodes:
-                self._stage(job, nodes, keep_built=False)
+            for group in [[node] for node in nodes] if one_by_one else [nodes] if nodes else []:
+                if pipeline == READ:
+                    for node in group:
+                        self._read(job, node)
+                elif pipeline == DECODE:
+                    self._decode(job, group)
+                else:
+                    self._stage(job, group, keep_built=False)
         readers = [self._samples[plan.keys[node.id]] for node in plan.nodes if is_reader(node)]
         return Result(
-            {port: job.batches[port] for port in taps},
-            plan.keys,
-            _merge(readers, plan.count),
+            plan,
+            {port: job.batches[port].first(plan.wanted) for port in taps},
+            _merge(readers, plan.wanted),
             tuple(node.id for node in plan.nodes if node.id in missing),
         )
+
+    def _plan(
+        self, graph: Graph, data: str, batch: int, count: int, taps: Sequence[Port],
+        repeat: int | None,
+    ) -> Plan:  # fmt: skip
+        """The plan, with the data folder as it is now."""
+
+        def plan() -> Plan:
+            return make_plan(graph, self.catalog, data, batch, count, taps, repeat, watch.version)
+
+        where = os.path.abspath(data)
+        watch = self._watches.setdefault(where, Watch(where))
+        self._watches.move_to_end(where)
+        while len(self._watches) > _KEPT_READERS:
+            self._watches.popitem(last=False)
+        made = plan()
+        known = [self._samples.get(made.keys[node.id], ()) for node in made.nodes]
+        if not watch.look(sample.file for samples in known for sample in samples):
+            return made
+        for key in [key for key in self._readings if key.startswith(f"{where}\n")]:
+            self._readings.pop(key).close()
+        return plan()
 
     def _missing(self, job: _Job, taps: Sequence[Port]) -> set[str]:
         """Nodes to run: walks back from the taps and stops at kept outputs."""
@@ -114,29 +161,47 @@ class Runner:
 
     def _read(self, job: _Job, node: Node) -> None:
         self._announce([node.id])
+        plan = job.plan
+        where = os.path.abspath(plan.data)
+        encoded = self._encoded_output(node)
+        for attempt in (1, 2):
+            reading = self._reading(job, node, where)
+            read = reading.batch(plan.batch)
+            sizes = {
+                file: array.nbytes
+                for file, array in zip(read.files, read.arrays[encoded], strict=True)
+                if file not in reading.unreadable
+            }
+            if not self._watches[where].remember(sizes) or attempt == 2:
+                break
+            # A file changed after the reader had read ahead: a fresh one reads what is there now.
+            self._readings.popitem()[1].close()
+        chosen = [plan.repeat] if plan.repeat is not None else range(plan.count)
+        tensors = [[output[i] for i in chosen] for output in read.outputs]
+        files = [read.files[i] for i in chosen]
+        samples = check_samples(files, map(np.asarray, tensors[encoded]), reading.unreadable)
+        tensors[encoded] = replace_samples(tensors[encoded], samples)
+        times = plan.count // len(chosen)
+        self._keep_samples(job, node, samples * times)
+        self._keep(job, node, [Batch(tensor_list(output * times)) for output in tensors])
+
+    def _reading(self, job: _Job, node: Node, where: str) -> Reading:
         settings = job.plan.graph.settings
-        taps = self._ports(node)
-        source = emit_stage(job.plan.graph, self.catalog, [node.id], taps, {})
-        where = os.path.abspath(job.plan.data)
+        source = emit_stage(
+            job.plan.graph, self.catalog, [node.id], ports_of(node, self.catalog), {}
+        )
         key = f"{where}\n{settings.seed}\n{settings.batch_size}\n{source.text}"
-        reading = self._readings.get(key)
-        if reading is None:
+        if key not in self._readings:
             reading = Reading(source, job.plan.data, settings.seed, settings.batch_size)
             self._readings[key] = reading
             while len(self._readings) > _KEPT_READERS:
                 self._readings.popitem(last=False)[1].close()
         self._readings.move_to_end(key)
-        read = reading.batch(job.plan.batch)
-        arrays = [samples[: job.plan.count] for samples in read.arrays]
-        encoded = self._encoded_output(node)
-        samples = check_samples(read.files[: job.plan.count], arrays[encoded], reading.unreadable)
-        arrays[encoded] = replace_samples(arrays[encoded], samples)
-        self._keep_samples(job, node, samples)
-        self._keep(job, node, [Batch(array) for array in arrays])
+        return self._readings[key]
 
     def _keep_samples(self, job: _Job, node: Node, samples: tuple[Sample, ...]) -> None:
         self._samples[job.plan.keys[node.id]] = samples
-        while len(self._samples) > 64:
+        while len(self._samples) > _KEPT_SAMPLES:
             self._samples.popitem(last=False)
 
     def _decode(self, job: _Job, nodes: list[Node]) -> None:
@@ -160,9 +225,10 @@ class Runner:
         known = self._samples[job.plan.keys[reader.id]]
         samples = tuple(
             sample if sample.error else _decoded_alone(sample, encoded)
-            for sample, encoded in zip(known, batches[at].data, strict=True)
+            for sample, encoded in zip(known, batches[at].arrays(), strict=True)
         )
-        batches[at] = Batch(replace_samples(batches[at].data, samples))
+        tensors = [batches[at].data[i] for i in range(len(samples))]
+        batches[at] = Batch(tensor_list(replace_samples(tensors, samples)))
         self._keep_samples(job, reader, samples)
         self._keep(job, reader, batches)
         return samples != known
@@ -172,52 +238,38 @@ class Runner:
 
     def _stage(self, job: _Job, nodes: list[Node], keep_built: bool) -> None:
         self._announce([node.id for node in nodes])
-        settings = job.plan.graph.settings
-        taps, feeds = self._taps(nodes), self._feeds(job, nodes)
-        source = emit_stage(
-            job.plan.graph, self.catalog, [n.id for n in nodes], taps,
-            {port: batch.device for port, batch in feeds.items()},
-        )  # fmt: skip
-        uses_gpu = any(job.plan.devices[n.id] != "cpu" for n in nodes)
-        draws = any(self.catalog[n.op].seeded for n in nodes)
-        start = f"{settings.seed}\n{job.plan.position}" if draws else ""
-        key = f"{settings.device}\n{start}\n{job.plan.count}\n{source.text}"
-        compiled, pipe = self._decoders.pop(key, None) or (Compiled(source), None)
-        try:
-            if pipe is None:
-                pipe = compiled["stage"](
-                    job.plan.data, settings.device, settings.seed, job.plan.position,
-                    batch_size=job.plan.count, num_threads=_THREADS,
-                    device_id=0 if uses_gpu else None, prefetch_queue_depth=1,
-                )  # fmt: skip
-                pipe.build()
-            for port, batch in feeds.items():
-                pipe.feed_input(str(port), batch.data)
-            outputs = pipe.run()
-        except Exception as error:
-            raise compiled.error(error) from None
+        stage = self.stage(job.plan, nodes, job.batches)
+        if not stage.built:
+            stage.build()
+        stage.feed(job.batches)
+        given = stage.run()
         if keep_built:
-            self._decoders[key] = compiled, pipe
-            while len(self._decoders) > _KEPT_DECODERS:
-                self._decoders.popitem(last=False)
-        given = dict(zip(taps, outputs, strict=True))
+            self.keep_built(stage)
         for node in nodes:
-            self._keep(job, node, [_batch(given[port]) for port in self._ports(node)])
+            self._keep(job, node, [given[port] for port in self._ports(node)])
+
+    def stage(self, plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batch]) -> Stage:
+        """These nodes as a pipeline: a decoder's that stayed built, or a new one, not yet built."""
+        stage = Stage(plan, self.catalog, nodes, known)
+        return self._decoders.pop(stage.key, stage)
+
+    def keep_built(self, stage: Stage) -> None:
+        """Let a decoder's pipeline stay built for the next time."""
+        self._decoders[stage.key] = stage
+        while len(self._decoders) > _KEPT_DECODERS:
+            self._decoders.popitem(last=False)
 
     def _keep(self, job: _Job, node: Node, batches: list[Batch]) -> None:
         self.store.put(job.plan.keys[node.id], batches)
         job.batches.update(zip(self._ports(node), batches, strict=True))
 
     def _ports(self, node: Node) -> list[Port]:
-        return [Port(node.id, output.name) for output in self.catalog[node.op].outputs]
+        return ports_of(node, self.catalog)
 
-    def _taps(self, nodes: list[Node]) -> list[Port]:
-        return [port for node in nodes for port in self._ports(node)]
-
-    def _feeds(self, job: _Job, nodes: list[Node]) -> dict[Port, Batch]:
-        inside = {node.id for node in nodes}
-        ports = [p for node in nodes for p in node.inputs.values() if p.node not in inside]
-        return {port: job.batches[port] for port in dict.fromkeys(ports)}
+    @property
+    def reader_bytes(self) -> int:
+        """Encoded bytes that the readers hold besides the store."""
+        return sum(reading.nbytes for reading in self._readings.values())
 
     def forget(self) -> None:
         """Drop every kept output, reader and decoder; host and GPU memory are free afterwards."""
@@ -232,10 +284,6 @@ class Runner:
 def _decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:
     reason = decoding_error(encoded)
     return Sample(sample.file, sample.warning or reason) if reason else sample
-
-
-def _batch(tensors: Any) -> Batch:
-    return Batch(tensors, "gpu" if "GPU" in type(tensors).__name__ else "cpu")
 
 
 def _merge(lists: list[tuple[Sample, ...]], count: int) -> tuple[Sample, ...]:

@@ -5,7 +5,7 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ class Sample:
 
 def check_samples(
     files: Sequence[str],
-    encoded: Sequence[NDArray[np.uint8]],
+    encoded: Iterable[NDArray[np.uint8]],
     unreadable: Mapping[str, str],
 ) -> tuple[Sample, ...]:
     """One Sample for each of the encoded arrays, shape (bytes,)."""
@@ -40,17 +40,21 @@ def check_samples(
     return tuple(samples)
 
 
-def replace_samples(
-    encoded: Sequence[NDArray[np.uint8]], samples: Sequence[Sample]
-) -> list[NDArray[np.uint8]]:
-    """The arrays with every bad one replaced by a good one of the same batch.
+def replace_samples(encoded: Sequence[Any], samples: Sequence[Sample]) -> list[Any]:
+    """The tensors with every bad one replaced by a good one of the same batch.
 
     A neighbour rather than a plain picture, for it passes wherever the others pass: a crop that
     needs 500 pixels, say. Where none is good, a plain picture.
     """
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
-    filler = stand_in() if good is None else good
+    filler = _plain() if good is None else good
     return [filler if s.error else a for a, s in zip(encoded, samples, strict=True)]
+
+
+def _plain() -> Any:
+    from nvidia.dali.tensors import TensorCPU
+
+    return TensorCPU(stand_in())
 
 
 def decoding_error(encoded: NDArray[np.uint8]) -> str:

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from workbench.engine import watch as module
+from workbench.engine.watch import Watch
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a/1.jpg", "a/2.jpg", "b/3.jpg"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(name)
+    return tmp_path
+
+
+@pytest.fixture
+def watch(folder: Path) -> Watch:
+    watch = Watch(str(folder))
+    assert not watch.look([])
+    assert not watch.remember({"a/1.jpg": 7, "b/3.jpg": 7})
+    return watch
+
+
+FILES = ["a/1.jpg", "a/2.jpg", "b/3.jpg"]
+
+
+def test_nothing_changed(watch: Watch) -> None:
+    version = watch.version
+    for _ in range(3):
+        assert not watch.look(FILES)
+    assert watch.version == version
+
+
+@pytest.mark.parametrize("change", ["content", "size", "touch", "remove", "replace"])
+def test_a_file_that_was_read(change: str, watch: Watch, folder: Path) -> None:
+    path, version = folder / "b/3.jpg", watch.version
+    stat = path.stat()
+    match change:
+        case "content":
+            path.write_text("B/3.JPG")
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+        case "size":
+            path.write_text("longer than before")
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        case "touch":
+            os.utime(path)
+        case "remove":
+            path.unlink()
+        case "replace":
+            (folder / "new").write_text("b/3.jpg")
+            os.replace(folder / "new", path)
+    assert watch.look(FILES)
+    assert watch.version != version
+    assert not watch.look(FILES), "once"
+
+
+def test_a_file_of_another_batch_is_not_looked_at(watch: Watch, folder: Path) -> None:
+    path = folder / "b/3.jpg"
+    path.write_text("changed in place")
+    assert not watch.look(["a/1.jpg"])
+    assert watch.look(["b/3.jpg"])
+
+
+@pytest.mark.parametrize("change", ["new file", "file gone", "new class", "class gone", "all gone"])
+def test_the_folder(change: str, watch: Watch, folder: Path) -> None:
+    match change:
+        case "new file":
+            (folder / "a/0.jpg").write_text("")
+        case "file gone":
+            (folder / "a/2.jpg").unlink()
+        case "new class":
+            (folder / "c").mkdir()
+        case "class gone":
+            (folder / "b").rename(folder.parent / "elsewhere")
+        case "all gone":
+            folder.rename(folder.parent / "gone")
+    assert watch.look(["a/1.jpg"])
+    assert not watch.look(["a/1.jpg"])
+
+
+def test_a_file_that_changes_while_it_is_read(watch: Watch) -> None:
+    assert watch.remember({"a/2.jpg": 3})
+    assert not watch.remember({"a/2.jpg": 7})
+    assert not watch.remember({"a/gone.jpg": 3})
+
+
+def test_two_watches_never_share_a_version(folder: Path) -> None:
+    assert Watch(str(folder)).version != Watch(str(folder)).version
+
+
+def test_a_slow_folder_is_looked_at_rarely(
+    watch: Watch, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
+    stamp = module._stamp
+
+    def slow(path: str) -> module.Stamp:
+        clock[0] += 0.05
+        return stamp(path)
+
+    monkeypatch.setattr(module, "_stamp", slow)
+    start = clock[0]
+    assert not watch.look(FILES)
+    took = clock[0] - start
+    (folder / "a/0.jpg").write_text("")
+    clock[0] += 50 * took
+    assert not watch.look(FILES), "it rests"
+    clock[0] += 50 * took
+    assert watch.look(FILES)

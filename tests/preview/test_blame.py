@@ -1,0 +1,84 @@
+"""Which error stands for a worker that ended; the real thing is in tests/engine/test_process.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.helpers import chain_graph
+from workbench.errors import PipelineError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
+from workbench.preview import PreviewRequest
+from workbench.preview.blame import call, run_one_by_one
+from workbench.preview.render import render
+
+REQUEST = PreviewRequest(chain_graph("rotate", "hue"), "photos")
+SEVERAL = ("rotate", "hue")
+
+
+class Scripted:
+    """An engine whose calls end as planned: a value, or an error to raise."""
+
+    def __init__(self, *ends: Any) -> None:
+        self.ends = list(ends)
+        self.tasks: list[Any] = []
+
+    def call(self, task: Any, *_: Any, limit: float | None = None) -> Any:
+        self.tasks.append(task)
+        end = self.ends.pop(0)
+        if isinstance(end, Exception):
+            raise end
+        return end
+
+
+def raised(engine: Scripted) -> WorkbenchError:
+    with pytest.raises(WorkbenchError) as caught:
+        call(engine, render, REQUEST)  # type: ignore[arg-type]
+    return caught.value
+
+
+def test_what_goes_well_runs_once() -> None:
+    engine = Scripted("picture")
+    assert call(engine, render, REQUEST) == "picture"  # type: ignore[arg-type]
+    assert engine.tasks == [render]
+
+
+def test_several_nodes_are_run_one_by_one() -> None:
+    engine = Scripted(WorkerCrashedError("ended", SEVERAL), WorkerCrashedError("ended", ["hue"]))
+    error = raised(engine)
+    assert engine.tasks == [render, run_one_by_one]
+    assert isinstance(error, WorkerCrashedError)
+    assert error.node == "hue"
+    assert str(error).startswith("hue: DALI ended the worker process in this node. Change its")
+
+
+def test_a_node_that_hangs_alone_is_named_too() -> None:
+    error = raised(Scripted(WorkerCrashedError("x", SEVERAL), WorkerTimeoutError("y", ["rotate"])))
+    assert isinstance(error, WorkerTimeoutError)
+    assert error.node == "rotate"
+
+
+def test_a_refusal_of_the_second_run_says_more() -> None:
+    told = PipelineError("rotate: no", "rotate")
+    assert raised(Scripted(WorkerCrashedError("x", SEVERAL), told)) is told
+
+
+def test_what_does_not_happen_again_stays_as_it_was() -> None:
+    first = WorkerCrashedError("ended", SEVERAL)
+    assert raised(Scripted(first, None)) is first
+    assert first.node is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        WorkerCrashedError("killed", SEVERAL, killed=True),
+        WorkerCrashedError("ended", ["rotate"]),
+        WorkerTimeoutError("hung", SEVERAL),
+        PipelineError("no", "rotate"),
+    ],
+)
+def test_others_are_not_run_again(error: WorkbenchError) -> None:
+    engine = Scripted(error)
+    assert raised(engine) is error
+    assert engine.tasks == [render]

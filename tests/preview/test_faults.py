@@ -1,0 +1,190 @@
+"""What goes wrong during a change is shown where it happened, and the next change works."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.engine.tasks import until
+from tests.helpers import chain_graph, with_settings
+from workbench.catalog import load_catalog
+from workbench.engine import Engine
+from workbench.engine.worker import Worker
+from workbench.errors import (
+    CancelledError,
+    DataError,
+    EngineError,
+    WorkbenchError,
+    WorkerCrashedError,
+    WorkerTimeoutError,
+)
+from workbench.graph import Graph
+from workbench.graph.edit import randomise_arg, set_arg
+from workbench.preview import Preview, PreviewRequest, preview_batch
+
+CATALOG = load_catalog()
+COUNT = 6
+
+
+@pytest.fixture(scope="module")
+def hurt() -> Iterator[Engine]:
+    """A worker that each of these tests may end."""
+    with Engine() as engine:
+        yield engine
+
+
+@pytest.fixture
+def folder(photos: Path, tmp_path: Path) -> Path:
+    """Photos that a test may spoil."""
+    for name in ("astronaut", "cat"):
+        shutil.copytree(photos / name, tmp_path / "data" / name)
+    return tmp_path / "data"
+
+
+def graph_of(angle: float = 5.0) -> Graph:
+    graph = chain_graph("resize", "rotate", "hue", resize={"size": (64, 64)})
+    graph = randomise_arg(graph, CATALOG, "hue", "hue")
+    graph = set_arg(graph, CATALOG, "rotate", "angle", angle)
+    return with_settings(graph, batch_size=COUNT)
+
+
+def show(engine: Engine, data: Path, angle: float = 5.0, **options: object) -> Preview:
+    request = PreviewRequest(graph_of(angle), str(data), tile_size=64, lossless=True)
+    return preview_batch(engine, replace(request, **options))  # type: ignore[arg-type]
+
+
+def in_a_change(engine: Engine, data: Path, happens: Callable[[int], None]) -> WorkbenchError:
+    """The error of a change during which something happens to the worker, which stands still."""
+    show(engine, data)
+    pid = engine.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)  # so that the change is under way for sure
+    raised: list[WorkbenchError] = []
+
+    def change() -> None:
+        try:
+            show(engine, data, angle=50.0)
+        except WorkbenchError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    happens(pid)
+    thread.join(60)
+    assert raised, "the change went well"
+    return raised[0]
+
+
+def assert_the_next_change_works(engine: Engine, data: Path) -> None:
+    expected = show(engine, data, angle=7.0)
+    with Engine() as fresh:
+        assert show(fresh, data, angle=7.0).image == expected.image
+    assert not any(tile.sample.error for tile in expected.tiles)
+
+
+def test_kill_9(hurt: Engine, folder: Path) -> None:
+    error = in_a_change(hurt, folder, lambda pid: os.kill(pid, signal.SIGKILL))
+    assert isinstance(error, WorkerCrashedError)
+    assert error.killed
+    assert "SIGKILL: out of memory, or killed from outside" in str(error)
+    assert "the next change starts a fresh worker" in str(error)
+    assert_the_next_change_works(hurt, folder)
+
+
+def test_sigstop(hurt: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hurt, "call_limit", 2.0)
+    error = in_a_change(hurt, folder, lambda pid: None)
+    assert isinstance(error, WorkerTimeoutError)
+    assert "No answer within 2 s" in str(error)
+    assert "The next change starts a fresh one; fewer tiles take less time" in str(error)
+    monkeypatch.undo()
+    assert_the_next_change_works(hurt, folder)
+
+
+def test_a_cancelled_change(hurt: Engine, folder: Path) -> None:
+    assert isinstance(in_a_change(hurt, folder, lambda _: hurt.cancel()), CancelledError)
+    assert_the_next_change_works(hurt, folder)
+
+
+def limit_memory(_: Worker, more: int) -> None:
+    """Task: let the process take no more than these bytes above what it has."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (now + more, now + more))
+
+
+def test_a_memory_limit(folder: Path) -> None:
+    """DALI either says that memory is short, or its threads end the process."""
+    with Engine() as engine:
+        show(engine, folder)
+        engine.call(limit_memory, 100_000_000)
+        graph = set_arg(graph_of(), CATALOG, "resize", "size", (4000.0, 4000.0))
+        with pytest.raises(EngineError) as caught:
+            preview_batch(engine, PreviewRequest(graph, str(folder), tile_size=64))
+        assert "memory" in str(caught.value).lower() or isinstance(caught.value, WorkerCrashedError)
+        assert_the_next_change_works(engine, folder)
+
+
+def test_the_data_folder_is_deleted(hurt: Engine, folder: Path) -> None:
+    show(hurt, folder)
+    away = folder.parent / "away"
+    folder.rename(away)
+    with pytest.raises(DataError, match=r"There is no folder .*data\. Give a folder of images"):
+        until_noticed(lambda: show(hurt, folder, angle=9.0))
+    away.rename(folder)
+    assert_the_next_change_works(hurt, folder)
+
+
+def until_noticed(change: Callable[[], object]) -> None:
+    """Change again and again: a slow look at the folder is followed by a rest."""
+
+    def raises() -> bool:
+        change()
+        return False
+
+    until(raises, 20)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_file_becomes_corrupt(kept: bool, hurt: Engine, folder: Path) -> None:
+    victim = "astronaut/astronaut_03.jpg"
+    before = show(hurt, folder)
+    (folder / victim).write_text("this was a photo")
+    if not kept:
+        os.kill(hurt.pid or 0, signal.SIGKILL)
+        until(lambda: hurt.pid is None, 10)
+    shown: list[Preview] = []
+
+    def noticed() -> bool:
+        shown.append(show(hurt, folder, angle=5.0))
+        return any(tile.sample.error for tile in shown[-1].tiles)
+
+    until(noticed, 20)
+    errors = {tile.sample.file: tile.sample.error for tile in shown[-1].tiles}
+    assert errors.pop(victim) == "text, not an image"
+    assert not any(errors.values())
+    assert [tile.draws for tile in shown[-1].tiles] == [tile.draws for tile in before.tiles]
+    shutil.copy(folder / "astronaut/astronaut_04.jpg", folder / victim)
+    until(lambda: not any(tile.sample.error for tile in show(hurt, folder).tiles), 20)
+    assert_the_next_change_works(hurt, folder)
+
+
+def test_a_new_file_moves_the_others_as_in_the_script(hurt: Engine, folder: Path) -> None:
+    show(hurt, folder)
+    shutil.copy(folder / "cat/cat_01.jpg", folder / "astronaut/a_new_one.jpg")
+    until(lambda: show(hurt, folder).tiles[0].sample.file == "astronaut/a_new_one.jpg", 20)
+    assert_the_next_change_works(hurt, folder)
+
+
+def test_nothing_runs_again_where_nothing_changed(hurt: Engine, folder: Path) -> None:
+    show(hurt, folder)
+    for _ in range(3):
+        assert show(hurt, folder).reran == ()

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.helpers import chain_graph, script_batches, with_settings
+from workbench.catalog import Value
+from workbench.engine import Engine
+from workbench.graph import load_recipe, load_recipes
+from workbench.preview import PreviewRequest, preview_statistics
+from workbench.preview.statistics import BINS, axis_range
+
+COUNT = 8
+
+
+@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+def test_figures_are_those_of_the_scripts_batch(  # type: ignore[no-untyped-def]
+    graph, engine: Engine, photos: Path, tmp_path: Path
+) -> None:
+    graph = with_settings(graph, batch_size=COUNT)
+    found = preview_statistics(engine, PreviewRequest(graph, str(photos), batch=1))
+    script = dict(zip(graph.outputs, script_batches(graph, photos, 2, tmp_path)[1], strict=True))
+    assert found
+    for one in found:
+        arrays = script[one.output]
+        axis = 0 if arrays[0].shape[0] in (1, 3) and arrays[0].ndim == 3 else -1
+        assert one.samples == COUNT
+        for number, channel in enumerate(one.channels):
+            values = np.concatenate([a.take(number, axis).reshape(-1) for a in arrays])
+            values = values.astype(np.float64)
+            assert channel.mean == pytest.approx(values.mean(), rel=1e-6, abs=1e-9)
+            assert channel.deviation == pytest.approx(values.std(), rel=1e-6)
+            assert (channel.smallest, channel.largest) == (values.min(), values.max())
+            counts, _ = np.histogram(values, BINS, (one.low, one.high))
+            assert sum(channel.counts) == values.size
+            assert np.abs(counts - np.array(channel.counts)).sum() <= values.size / 500
+
+
+def test_a_wrong_mean_shows(engine: Engine, photos: Path) -> None:
+    def hint(**args: Value) -> str:
+        graph = chain_graph("resize", "crop_mirror_normalize", resize={"size": (64, 64)})
+        node = graph.node("crop_mirror_normalize")
+        from dataclasses import replace
+
+        graph = graph.replace_node(replace(node, args={"dtype": "FLOAT", **args}))
+        graph = with_settings(graph, batch_size=COUNT)
+        (one,) = preview_statistics(engine, PreviewRequest(graph, str(photos)))
+        return one.hint
+
+    right: dict[str, Value] = {"mean": (123.675, 116.28, 103.53), "std": (58.4, 57.12, 57.375)}
+    assert hint(**right) == ""
+    for_0_to_1: dict[str, Value] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
+    assert "Check mean and std" in hint(**for_0_to_1)
+    assert "deviation" in hint(mean=(123.0,), std=(1.0,))
+    assert hint(**right, pad_output=True) == "", "a padded channel is no fault"
+
+
+def test_values_that_are_not_finite_are_counted_apart(engine: Engine, tmp_path: Path) -> None:
+    Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(tmp_path / "black.png")
+    graph = chain_graph("normalize", normalize={"dtype": "FLOAT", "axis_names": "HW"})
+    graph = with_settings(graph, batch_size=1)
+    (one,) = preview_statistics(engine, PreviewRequest(graph, str(tmp_path)))
+    for channel in one.channels:
+        assert sum(channel.counts) + channel.not_finite == 64
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high", "expected"),
+    [
+        ("uint8", 3, 77, (0, 256)),
+        ("int8", -3, 77, (-128, 128)),
+        ("float32", 0.0, 1.0, (0, 1)),
+        ("float32", -0.2, 0.4, (-1, 1)),
+        ("float32", -2.1, 2.6, (-3, 3)),
+        ("float32", 0.0, 254.0, (0, 256)),
+        ("float32", -40.0, 254.0, (-1000, 1000)),
+        ("int32", 0, 70_000, (0, 100_000)),
+    ],
+)
+def test_the_axis_stands_still(
+    dtype: str, low: float, high: float, expected: tuple[float, float]
+) -> None:
+    assert axis_range(np.dtype(dtype), low, high) == expected
+
+
+def test_they_come_from_what_is_kept(engine: Engine, photos: Path) -> None:
+    request = PreviewRequest(with_settings(load_recipe("simclr"), batch_size=4), str(photos))
+    first = preview_statistics(engine, request)
+    assert [one.output for one in first] == ["view_1", "view_2"]
+    assert preview_statistics(engine, request) == first

@@ -1,0 +1,195 @@
+"""Every step of one sample, from what is kept, with what it says about itself."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from tests.damaged import make_folder
+from tests.helpers import chain_graph, script_batches, with_settings
+from workbench.catalog import load_catalog
+from workbench.engine import Engine
+from workbench.errors import GraphError, PipelineError
+from workbench.graph import Graph, Port, load_recipe, load_recipes
+from workbench.graph.edit import randomise_arg, set_arg
+from workbench.preview import PreviewRequest, Steps, preview_batch, preview_steps
+
+CATALOG = load_catalog()
+COUNT = 4
+
+
+def request_of(graph: Graph, photos: Path, **options: object) -> PreviewRequest:
+    graph = with_settings(graph, batch_size=COUNT)
+    request = PreviewRequest(graph, str(photos), tile_size=96, lossless=True)
+    return replace(request, **options)  # type: ignore[arg-type]
+
+
+def pictures(steps: Steps) -> dict[str, NDArray[np.uint8]]:
+    """The picture of each output, cut out of the sheet."""
+    sheet = np.asarray(Image.open(io.BytesIO(steps.image)))
+    assert sheet.shape == (steps.size[1], steps.size[0], 3)
+    found = {}
+    for step in steps.steps:
+        for output in step.outputs:
+            if output.box is not None:
+                x, y, width, height = output.box
+                found[f"{step.node}.{output.name}"] = sheet[y : y + height, x : x + width]
+    return found
+
+
+@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+def test_every_node_of_a_recipe_says_what_it_gives(
+    graph: Graph, engine: Engine, photos: Path, tmp_path: Path
+) -> None:
+    request = request_of(graph, photos, batch=1)
+    steps = preview_steps(engine, request, 2, times=False)
+    ports = [Port(s.node, o.name) for s in steps.steps for o in s.outputs]
+    tapped = replace(request.graph, outputs={f"{port.node}__{port.output}": port for port in ports})
+    script = script_batches(tapped, photos, 2, tmp_path)[1]
+    outputs = [output for step in steps.steps for output in step.outputs]
+    for output, batch in zip(outputs, script, strict=True):
+        its = batch[2]
+        assert (output.shape, output.dtype) == (its.shape, str(its.dtype))
+        assert (output.box is None) == bool(output.text)
+        if output.kind != "encoded" and its.size:
+            assert (output.low, output.high) == (float(its.min()), float(its.max()))
+    assert {step.device for step in steps.steps} == {"cpu"}
+    assert steps.sample.file
+    assert (steps.index, steps.batch, steps.samples) == (2, 1, COUNT)
+
+
+def test_the_pictures_are_those_of_the_grid(engine: Engine, photos: Path) -> None:
+    graph = chain_graph("resize", "rotate", "crop_mirror_normalize", resize={"size": (96, 96)})
+    request = request_of(graph, photos)
+    preview = preview_batch(engine, request)
+    sheet = np.asarray(Image.open(io.BytesIO(preview.image)))
+    for index in range(COUNT):
+        found = pictures(preview_steps(engine, request, index, times=False))
+        assert list(found) == [
+            "decode.output", "resize.output", "rotate.output", "crop_mirror_normalize.output",
+        ]  # fmt: skip
+        tile = preview.tiles[index]
+        for name, box in (
+            ("decode.output", tile.original),
+            ("crop_mirror_normalize.output", tile.augmented[0]),
+        ):
+            assert box is not None
+            x, y, width, height = box
+            assert np.array_equal(found[name], sheet[y : y + height, x : x + width])
+
+
+def test_draws_stand_at_the_node_that_they_feed(engine: Engine, photos: Path) -> None:
+    graph = randomise_arg(
+        chain_graph("rotate", "flip", "noise.gaussian"), CATALOG, "rotate", "angle"
+    )
+    graph = randomise_arg(graph, CATALOG, "flip", "horizontal", "random.coin_flip")
+    request = request_of(graph, photos)
+    tiles = preview_batch(engine, request).tiles
+    for index in range(COUNT):
+        steps = {s.node: s for s in preview_steps(engine, request, index, times=False).steps}
+        draws = [*steps["rotate"].draws, *steps["flip"].draws]
+        assert draws == list(tiles[index].draws)
+        assert steps["flip"].draws[0] in ("horizontal yes", "horizontal no")
+        assert [node for node, step in steps.items() if step.drawn] == ["gaussian"]
+
+
+def test_what_is_no_picture_is_told_in_words(engine: Engine, photos: Path) -> None:
+    steps = preview_steps(engine, request_of(load_recipe("rotate-jitter"), photos), 0, times=False)
+    by_name = {f"{s.node}.{o.name}": o for s in steps.steps for o in s.outputs}
+    encoded = by_name["reader.jpegs"]
+    with Image.open(photos / steps.sample.file) as photo:
+        assert encoded.text.startswith(f"JPEG {photo.width}×{photo.height}, ")
+    classes = sorted(path.name for path in photos.iterdir())
+    label = classes.index(Path(steps.sample.file).parent.name)
+    assert by_name["reader.labels"].text == str(label)
+    assert float(by_name["angle.output"].text)
+
+
+def test_channels_first_floats_say_how_they_are_shown(engine: Engine, photos: Path) -> None:
+    graph = chain_graph("crop_mirror_normalize", crop_mirror_normalize={"output_layout": "CHW"})
+    steps = preview_steps(engine, request_of(graph, photos), 0, times=False)
+    (output,) = steps.steps[-1].outputs
+    assert (output.layout, output.dtype) == ("CHW", "float32")
+    assert output.note == "channels first, shown de-normalised"
+    assert output.low is not None
+    assert output.low < 0
+
+
+def test_times_are_of_each_node_and_kept(engine: Engine, photos: Path) -> None:
+    graph = chain_graph("resize", "water", resize={"size": (300, 300)})
+    request = request_of(graph, photos)
+    first = preview_steps(engine, request, 0)
+    times = {step.node: step.time for step in first.steps}
+    assert first.floor is not None
+    assert first.floor > 0
+    assert f"{COUNT} samples" in first.timing
+    reader = times.pop("reader")
+    assert reader is not None
+    assert (reader.milliseconds, bool(reader.reason)) == (None, True)
+    for time in times.values():
+        assert time is not None
+        assert time.milliseconds is not None
+        assert time.milliseconds > 0
+    again = preview_steps(engine, request, 1)
+    assert [step.time for step in again.steps] == [step.time for step in first.steps]
+    changed = preview_steps(engine, replace(request, graph=set_arg(
+        request.graph, CATALOG, "water", "ampl_x", 3.0)), 1)  # fmt: skip
+    assert [a.time == b.time for a, b in zip(first.steps, changed.steps, strict=True)] == [
+        True, True, True, False,
+    ]  # fmt: skip
+
+
+def test_timing_changes_no_picture(engine: Engine, photos: Path) -> None:
+    graph = chain_graph("random_resized_crop", "noise.gaussian")
+    request = request_of(graph, photos)
+    before = preview_batch(engine, request)
+    preview_steps(engine, request, 0)
+    after = preview_batch(engine, request)
+    assert after.reran == ()
+    assert after.image == before.image
+
+
+def test_it_is_made_of_what_is_kept(engine: Engine, photos: Path) -> None:
+    request = request_of(load_recipe("imagenet-train"), photos)
+    preview_batch(engine, request)
+    preview_steps(engine, request, 3, times=False)
+    assert preview_batch(engine, request).reran == ()
+
+
+def test_a_bad_sample_has_no_steps_of_another_file(
+    engine: Engine, photos: Path, tmp_path: Path
+) -> None:
+    bad, _ = make_folder(photos, tmp_path, ["text.jpg", "gif.jpg"])
+    graph = chain_graph("resize")
+    steps = preview_steps(engine, request_of(graph, bad), 1)
+    assert "text, not an image" in steps.sample.error
+    assert steps.image == b""
+    assert all(step.outputs == () for step in steps.steps)
+
+
+def test_what_fails_names_the_node(engine: Engine, photos: Path) -> None:
+    args = {"crop": (5000.0, 5000.0), "out_of_bounds_policy": "error"}
+    with pytest.raises(PipelineError) as caught:
+        preview_steps(engine, request_of(chain_graph("crop", crop=args), photos), 0)
+    assert caught.value.node == "crop"
+    with pytest.raises(GraphError, match=r"no sample 4\. Give 0 to 3"):
+        preview_steps(engine, request_of(chain_graph(), photos), COUNT)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu(engine: Engine, photos: Path) -> None:
+    request = request_of(with_settings(load_recipe("rotate-jitter"), device="mixed"), photos)
+    steps = preview_steps(engine, request, 1)
+    devices = {step.node: step.device for step in steps.steps}
+    assert devices["decode"] == "mixed"
+    assert devices["rotate"] == "gpu"
+    assert len(pictures(steps)) > 2
+    for step in steps.steps[1:]:
+        assert step.time is not None
+        assert step.time.milliseconds, step

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.damaged import make_folder
+from tests.helpers import chain_graph, with_settings
+from workbench.engine import Engine
+from workbench.errors import CancelledError, DataError, GraphFaultsError
+from workbench.graph import Graph, load_recipe, load_recipes
+from workbench.preview.verify import Verifier, deviation, verify
+
+COUNT = 4
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+def test_every_recipe_is_exact(graph: Graph, device: str, engine: Engine, photos: Path) -> None:
+    graph = with_settings(graph, batch_size=COUNT, device=device)
+    report = Verifier(graph, str(photos), 2, engine=engine).run()
+    assert report.lines() == [f"identical: {2 * COUNT} of {2 * COUNT}"]
+    assert report.exact
+    assert report.device == device
+
+
+def test_it_tells_how_far_it_is(photos: Path) -> None:
+    heard: list[tuple[float, str]] = []
+    graph = with_settings(load_recipe("imagenet-eval"), batch_size=COUNT)
+    report = verify(graph, str(photos), 3, on_progress=lambda *told: heard.append(told))
+    assert report.exact
+    assert [text for _, text in heard] == [
+        "building the script's pipeline",
+        "batch 1 of 3",
+        "batch 2 of 3",
+        "batch 3 of 3",
+        "done",
+    ]
+    assert [share for share, _ in heard] == sorted(share for share, _ in heard)
+
+
+def test_what_differs_is_named(
+    photos: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The script of a graph that differs in one value from the one that is previewed."""
+    from workbench.preview import verify as module
+
+    graph = with_settings(
+        chain_graph("brightness", brightness={"brightness": 1.0}), batch_size=COUNT
+    )
+    other = graph.replace_node(replace(graph.node("brightness"), args={"brightness": 1.1}))
+    emit = module.emit_script
+    monkeypatch.setattr(module, "emit_script", lambda _, catalog: emit(other, catalog))
+    report = Verifier(graph, str(photos), 1, engine=engine).run()
+    assert not report.exact
+    assert report.identical == 0
+    assert report.lines()[-1] == f"identical: 0 of {COUNT}"
+    assert [one.sample for one in report.deviations] == list(range(COUNT))
+    for one in report.deviations:
+        assert one.output == "images"
+        assert one.values is not None
+        assert one.total is not None
+        assert 0 < one.values <= one.total
+        assert one.largest is not None
+        assert 0 < one.largest <= 26, "a tenth of 255"
+        assert (photos / one.file).exists()
+        assert "values differ, by" in one.text
+
+
+def test_a_script_that_fails_is_reported(photos: Path, tmp_path: Path, engine: Engine) -> None:
+    bad, _ = make_folder(photos, tmp_path, ["text.jpg"])
+    graph = with_settings(chain_graph("resize"), batch_size=2)
+    report = Verifier(graph, str(bad), 1, engine=engine).run()
+    assert not report.exact
+    assert "The exported script ended with code 1: " in report.failure
+    assert "check the data" in report.failure
+    assert report.lines()[-1] == "identical: 0 of 2"
+
+
+def test_what_cannot_run_is_refused(photos: Path, tmp_path: Path) -> None:
+    with pytest.raises(GraphFaultsError):
+        verify(chain_graph("rotate", rotate={"angle": "ten"}), str(photos))
+    with pytest.raises(DataError, match="no folder"):
+        verify(chain_graph(), str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize("when", ["building", "batch 2"])
+def test_it_can_be_cancelled(when: str, photos: Path) -> None:
+    graph = with_settings(load_recipe("imagenet-eval"), batch_size=COUNT)
+    verifier = Verifier(graph, str(photos), 1000)
+
+    def hear(_: float, text: str) -> None:
+        if text.startswith(when):
+            threading.Thread(target=verifier.cancel).start()
+
+    with pytest.raises(CancelledError):
+        verifier.run(hear)
+
+
+@pytest.mark.parametrize(
+    ("preview", "script", "words"),
+    [
+        (np.zeros(3, np.uint8), np.zeros(3, np.uint8), None),
+        (np.zeros((0, 2)), np.zeros((0, 2)), None),
+        (np.full(2, np.nan), np.full(2, np.nan), None),
+        (np.zeros(3, np.uint8), np.zeros(4, np.uint8), r"shape is \(3,\), the script's \(4,\)"),
+        (np.zeros(3, np.uint8), np.zeros(3, np.int8), "gives uint8, the script int8"),
+        (np.zeros(2), np.array([0.0, -0.0]), "1 of 2 values differ, by 0 at most"),
+        (np.zeros((2, 2)), np.array([[0, 0], [0.5, 2]]), r"2 of 4 values.*2 at most.*\(1, 0\)"),
+        (np.zeros(2), np.array([0.0, np.nan]), "1 of 2 values differ, by nan"),
+        (np.array([1, 255], np.uint8), np.array([255, 255], np.uint8), "by 254 at most"),
+    ],
+)
+def test_deviations(preview: NDArray[np.generic], script: NDArray[np.generic], words: str) -> None:
+    import re
+
+    found = deviation(preview, script)
+    assert (found is None) == (words is None)
+    if found is not None:
+        assert re.search(words, found.text)

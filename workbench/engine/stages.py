@@ -1,0 +1,96 @@
+"""Some nodes of a graph as one built pipeline, through emitted source.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.stage import emit_stage
+from workbench.engine.machine import usable_cores
+from workbench.engine.pipelines import Compiled
+from workbench.engine.plan import Plan
+from workbench.engine.values import Batch
+from workbench.graph.model import Node, Port
+
+THREADS = min(8, usable_cores())
+
+
+class Stage:
+    """A pipeline that gives every output of ``nodes``, fed with what other nodes gave."""
+
+    def __init__(
+        self, plan: Plan, catalog: Catalog, nodes: Sequence[Node], known: Mapping[Port, Batch]
+    ) -> None:
+        """``known`` has at least what feeds the nodes from outside. Builds nothing yet."""
+        inside = {node.id for node in nodes}
+        outside = [p for node in nodes for p in node.inputs.values() if p.node not in inside]
+        self.feeds = tuple(dict.fromkeys(outside))
+        self.taps = tuple(port for node in nodes for port in ports_of(node, catalog))
+        self._plan = plan
+        self._uses_gpu = any(plan.devices[node.id] != "cpu" for node in nodes)
+        self._source = emit_stage(
+            plan.graph,
+            catalog,
+            inside,
+            self.taps,
+            {port: known[port].device for port in self.feeds},
+        )
+        settings = plan.graph.settings
+        draws = any(catalog[node.op].seeded for node in nodes)
+        start = f"{settings.seed}\n{plan.position}" if draws else ""
+        self.key = f"{settings.device}\n{start}\n{plan.count}\n{self._source.text}"
+        self._compiled: Compiled | None = None
+        self._pipe: Any = None
+
+    def build(self) -> None:
+        """Build the pipeline. Raises PipelineError with the node."""
+        settings, plan = self._plan.graph.settings, self._plan
+        self._compiled = Compiled(self._source)
+        with self._blaming():
+            pipe = self._compiled["stage"](
+                plan.data, settings.device, settings.seed, plan.position,
+                batch_size=plan.count, num_threads=THREADS,
+                device_id=0 if self._uses_gpu else None, prefetch_queue_depth=1,
+            )  # fmt: skip
+            pipe.build()
+        self._pipe = pipe
+
+    @property
+    def built(self) -> bool:
+        """Whether it can be fed and run."""
+        return self._pipe is not None
+
+    def feed(self, known: Mapping[Port, Batch]) -> None:
+        """Hand in the inputs of the next run."""
+        with self._blaming():
+            for port in self.feeds:
+                self._pipe.feed_input(str(port), known[port].data)
+
+    def run(self) -> dict[Port, Batch]:
+        """One batch; it is ready when this returns. Raises PipelineError with the node."""
+        with self._blaming():
+            outputs = self._pipe.run()
+        return {port: _batch(output) for port, output in zip(self.taps, outputs, strict=True)}
+
+    @contextmanager
+    def _blaming(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if self._compiled is None:
+                raise
+            raise self._compiled.error(error) from None
+
+
+def ports_of(node: Node, catalog: Catalog) -> list[Port]:
+    """The outputs of a node."""
+    return [Port(node.id, output.name) for output in catalog[node.op].outputs]
+
+
+def _batch(tensors: Any) -> Batch:
+    return Batch(tensors, "gpu" if "GPU" in type(tensors).__name__ else "cpu")

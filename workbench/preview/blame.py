@@ -1,0 +1,59 @@
+"""Calls of the worker that say which node ended it.
+
+DALI aborts the process where one of its C++ assertions fails, and a stage runs several nodes. The
+nodes are then run again one by one in a fresh worker, where the last word before the end names one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.engine.process import Engine
+from workbench.engine.worker import Worker
+from workbench.errors import CancelledError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
+from workbench.preview.request import PreviewRequest, run_request
+
+LIMIT = 20.0
+"""Seconds for one node of the second run."""
+
+
+def call(engine: Engine, task: Callable[..., Any], request: PreviewRequest, *arguments: Any) -> Any:
+    """``engine.call(task, request, *arguments)``.
+
+    Where several nodes ran when the worker ended by itself, the WorkerCrashedError names the one
+    that ends a fresh worker too, if there is one. Not where it was killed: by whom or for whose
+    memory cannot be found out by running it again.
+    """
+    try:
+        return engine.call(task, request, *arguments)
+    except WorkerCrashedError as error:
+        if error.killed or len(error.nodes) < 2:
+            raise
+        raise culprit(engine, request) or error from None
+
+
+def culprit(engine: Engine, request: PreviewRequest) -> WorkbenchError | None:
+    """The error that names the node, or None where the second run goes well."""
+    try:
+        engine.call(run_one_by_one, request, limit=LIMIT)
+    except (WorkerCrashedError, WorkerTimeoutError) as error:
+        return _named(error) if error.node else error
+    except CancelledError:
+        raise
+    except WorkbenchError as error:
+        return error
+    return None
+
+
+def _named(error: WorkerCrashedError | WorkerTimeoutError) -> WorkbenchError:
+    message = (
+        f"{error.node}: DALI ended the worker process in this node. Change its values or what "
+        f"feeds it, or remove it. {error}"
+    )
+    return type(error)(message, error.nodes)
+
+
+def run_one_by_one(worker: Worker, request: PreviewRequest) -> None:
+    """Task: every node in a pipeline of its own."""
+    run_request(worker, request, one_by_one=True)

@@ -1,0 +1,130 @@
+"""The exported script, run as a user runs it: in a fresh Python process, without the workbench."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from workbench.errors import EngineError, WorkerTimeoutError
+
+LIMIT = 300.0
+"""Seconds for one batch of the script; the first one builds the pipeline."""
+_TICK = 0.05
+
+_DRIVER = '''\
+"""Runs an exported script: for each line on stdin writes the next batch into the folder."""
+import importlib.util, os, pickle, sys, threading
+import numpy as np
+
+script, data, device, folder = sys.argv[1:]
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # what DALI prints is no answer
+spec = importlib.util.spec_from_file_location("exported", script)
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+pipe = module.build_pipeline(data, device=device)
+print("built", file=answers, flush=True)
+for line in sys.stdin:
+    batch = []
+    for output in pipe.run():
+        host = output.as_cpu() if "GPU" in type(output).__name__ else output
+        batch.append([np.array(host[i]) for i in range(len(host))])
+    path = os.path.join(folder, line.strip())
+    with open(path, "wb") as file:
+        pickle.dump(batch, file, protocol=5)
+    print(line.strip(), file=answers, flush=True)
+'''
+
+
+class ScriptError(EngineError):
+    """The exported script does not run on this data."""
+
+
+class ExportedScript:
+    """A script in a process of its own, which gives one batch after the other."""
+
+    def __init__(
+        self, text: str, data: str, device: str, folder: str, go_on: Callable[[], None]
+    ) -> None:
+        """``folder`` takes the batches; ``go_on`` is asked all the time and raises to stop."""
+        path = Path(folder, "exported.py")
+        path.write_text(text, encoding="utf-8")
+        self._folder = folder
+        self._go_on = go_on
+        self._log = Path(folder, "log")
+        command = [sys.executable, "-c", _DRIVER, str(path), os.path.abspath(data), device, folder]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=folder,
+                text=True,
+            )
+        assert self._process.stdout is not None
+        assert self._process.stdin is not None
+        self._orders: IO[str] = self._process.stdin
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
+
+    def _listen(self, lines: IO[str]) -> None:
+        for line in lines:
+            self._answers.put(line.strip())
+        self._answers.put("")
+
+    def __enter__(self) -> ExportedScript:
+        try:
+            self._await("built")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def batch(self, number: int) -> str:
+        """Path of the file that holds the next batch: a pickled list of outputs, of samples."""
+        name = f"batch-{number}"
+        try:
+            print(name, file=self._orders, flush=True)
+        except OSError:
+            raise self._failed() from None
+        self._await(name)
+        return os.path.join(self._folder, name)
+
+    def _await(self, answer: str) -> None:
+        waited = 0.0
+        while True:
+            self._go_on()
+            try:
+                found = self._answers.get(timeout=_TICK)
+            except queue.Empty:
+                waited += _TICK
+                if waited > LIMIT:
+                    raise WorkerTimeoutError(
+                        f"The exported script gave no batch within {LIMIT:g} s and was ended."
+                    ) from None
+                continue
+            if found != answer:
+                raise self._failed()
+            return
+
+    def _failed(self) -> ScriptError:
+        code = self._process.wait()
+        text = self._log.read_text(encoding="utf-8", errors="replace")
+        lines = [line for line in text.splitlines() if line.strip()]
+        words = next((line for line in reversed(lines) if "Error" in line), "\n".join(lines[-8:]))
+        return ScriptError(
+            f"The exported script ended with code {code}: {words or 'silently'}. A file that "
+            "cannot be decoded ends a script, while the preview leaves it out: check the data."
+        )
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._orders.close()

@@ -1,0 +1,138 @@
+"""Outputs as tiles, kept from before where their bits are the same; and differences of tiles.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.engine.values import Batch
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.graph.devices import port_kind
+from workbench.graph.model import Port, ancestors
+from workbench.preview.display import Scaling, Tiles, make_tiles, picture_layout, scaling_of
+from workbench.preview.request import Run
+from workbench.preview.sheet import Encoder, gpu_encoder
+
+NO_DIFFERENCE = (70, 70, 76)
+"""RGB of a tile for which there is no difference to show."""
+_KEPT_SCALINGS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The absolute difference of an output and the step ``against``, as they are shown.
+
+    ``notes`` has a text for each sample: how large it is, or why there is none.
+    """
+
+    tiles: Tiles
+    against: Port | None
+    notes: tuple[str, ...]
+
+
+def tiles_of(worker: Worker, run: Run, port: Port, size: int) -> Tiles:
+    """The tiles of an output of the whole batch. Raises GraphError for what is no picture."""
+    batch = run.result.batches[port]
+    key = f"tiles {len(batch)} {size} {port.output} {run.result.keys[port.node]}"
+    kept = worker.runner.store.get(key)
+    if kept is not None:
+        tiles: Tiles = kept[0]
+        return tiles
+    picture_layout(batch)
+    made = make_tiles(worker, batch, size, scaling_for(worker, run, port))
+    worker.runner.store.put(key, [made])
+    return made
+
+
+def scaling_for(worker: Worker, run: Run, port: Port) -> Scaling | None:
+    """How an output's values are shown: the same for each sample of the batch."""
+    known: dict[tuple[str, str, int], Scaling | None] = worker.kept.setdefault(("scalings",), {})
+    key = run.result.keys[port.node], port.output, len(run.result.samples)
+    if key not in known:
+        if len(known) >= _KEPT_SCALINGS:
+            known.clear()
+        known[key] = scaling_of(run.graph, run.catalog, port, run.result.batches[port])
+    return known[key]
+
+
+def encoder_for(worker: Worker, batch: Batch) -> Encoder | None:
+    """The GPU's JPEG encoder where the batch is on a GPU; Pillow serves elsewhere."""
+    if batch.device == "cpu":
+        return None
+    if ("encoder",) not in worker.kept:
+        try:
+            worker.kept[("encoder",)] = gpu_encoder()
+        except (ImportError, RuntimeError):  # nvImageCodec is optional: Pillow gives the same
+            worker.kept[("encoder",)] = None
+    encoder: Encoder | None = worker.kept[("encoder",)]
+    return encoder
+
+
+def difference_of(worker: Worker, run: Run, port: Port, size: int) -> Difference:
+    """What an output changes: |output - step| for each shown pixel and channel, 0 is black."""
+    of = tiles_of(worker, run, port, size)
+    extents = _extents(run, port)
+    against = _against(run, port)
+    pixels = np.empty_like(of.pixels)
+    pixels[:] = NO_DIFFERENCE
+    if against is None:
+        sides = "×".join(map(str, extents[0][::-1]))
+        note = f"no difference: no step before gives images of {sides} pixels"
+        return Difference(Tiles(pixels, of.sizes, of.note), None, (note,) * len(extents))
+    base, base_extents = tiles_of(worker, run, against, size), _extents(run, against)
+    notes = []
+    for index, (here, there) in enumerate(zip(extents, base_extents, strict=True)):
+        if here != there:
+            names = ["×".join(map(str, extent[::-1])) for extent in (there, here)]
+            notes.append(f"no difference: {against.node} gives {names[0]} pixels, not {names[1]}")
+            continue
+        found = _absolute(of.pixels[index], base.pixels[index])
+        pixels[index] = found
+        width, height = of.sizes[index]
+        shown = found[:height, :width]
+        notes.append(f"difference {shown.mean():.3g} of 255 on average, {shown.max()} at most")
+    return Difference(Tiles(pixels, of.sizes, of.note), against, tuple(notes))
+
+
+def _absolute(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.asarray(np.maximum(a, b) - np.minimum(a, b), np.uint8)
+
+
+def _extents(run: Run, port: Port) -> list[tuple[int, int]]:
+    """(height, width) of every sample."""
+    batch = run.result.batches[port]
+    layout = picture_layout(batch)
+    at = layout.index("H"), layout.index("W")
+    return [(shape[at[0]], shape[at[1]]) for shape in batch.shapes]
+
+
+def _against(run: Run, port: Port) -> Port | None:
+    """The step that an output is compared with: the one asked for, or the first that fits."""
+    before = ancestors(run.graph, [port])
+    steps = [
+        found
+        for found in run.result.batches
+        if found.node in before
+        and found != port
+        and port_kind(run.graph, run.catalog, found) == "image"
+    ]
+    wanted = run.request.against
+    if wanted:
+        if wanted not in [step.node for step in steps]:
+            names = ", ".join(step.node for step in steps) or "no step"
+            raise GraphError(f"{port} does not come from images of {wanted!r}, but of {names}.")
+        return next(step for step in steps if step.node == wanted)
+    extents = _extents(run, port)
+    for step in steps:
+        try:
+            if _extents(run, step) == extents:
+                return step
+        except GraphError:
+            continue  # a step that gives no picture
+    return None

@@ -1,0 +1,127 @@
+"""One tile looked at closely: its values as they are, and its picture at full size.
+
+Runs inside the worker process only, but for its records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.engine.samples import Sample
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.preview.display import make_tiles, picture_layout
+from workbench.preview.pictures import scaling_for
+from workbench.preview.request import PreviewRequest, run_request
+from workbench.preview.sheet import encode
+
+MOST_VALUES = 2**20
+"""Of one answer: a region of 590 x 590 pixels of three channels."""
+LARGEST_SIDE = 4096
+"""Of a picture in pixels; a larger one is shown smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pixels:
+    """The values of a region.
+
+    ``values`` has shape (height, width, channels) and the output's own element type, whatever its
+    layout is; ``x`` and ``y`` are the region's left upper corner, ``size`` (width, height) of the
+    whole image.
+    """
+
+    values: NDArray[Any]
+    x: int
+    y: int
+    size: tuple[int, int]
+    dtype: str
+    layout: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One sample of one output as PNG, at its own size where that is not too large.
+
+    ``size`` is (width, height) of the picture, ``full`` of the sample; ``note`` says how values and
+    channels are shown.
+    """
+
+    image: bytes
+    size: tuple[int, int]
+    full: tuple[int, int]
+    note: str
+    sample: Sample
+
+
+def read_pixels(
+    worker: Worker,
+    request: PreviewRequest,
+    index: int,
+    of: str,
+    x: int = 0,
+    y: int = 0,
+    width: int | None = None,
+    height: int | None = None,
+) -> Pixels:
+    """Task: the values of a region of sample ``index``; without sizes, up to the image's end.
+
+    ``of`` is ``original``, an output's name, or ``node.output``. A region that reaches over the
+    image's border is cut. Raises GraphError where there is no such image, and where the region has
+    more than a million values.
+    """
+    run = run_request(worker, request)
+    run.require_sample(index)
+    one = run.result.batches[run.port(of)].sample(index)
+    layout = picture_layout(one)
+    array = one.arrays()[0]
+    if "C" not in layout:
+        array, layout = array[..., np.newaxis], f"{layout}C"
+    image = array.transpose([layout.index(axis) for axis in "HWC"])
+    full_height, full_width = image.shape[:2]
+    left, top = min(max(x, 0), full_width), min(max(y, 0), full_height)
+    right = full_width if width is None else min(max(x + width, left), full_width)
+    bottom = full_height if height is None else min(max(y + height, top), full_height)
+    region = image[top:bottom, left:right]
+    if region.size > MOST_VALUES:
+        raise GraphError(
+            f"A region of {right - left}×{bottom - top} pixels has {region.size} values. "
+            f"Give a smaller one: {MOST_VALUES} are the limit."
+        )
+    return Pixels(
+        np.ascontiguousarray(region),
+        left,
+        top,
+        (full_width, full_height),
+        one.dtype,
+        picture_layout(one),
+    )
+
+
+def read_picture(
+    worker: Worker, request: PreviewRequest, index: int, of: str, largest: int = LARGEST_SIDE
+) -> Picture:
+    """Task: sample ``index`` of an output as PNG; no side is longer than ``largest`` pixels.
+
+    ``of`` is as for ``read_pixels``. Raises GraphError where there is no such image.
+    """
+    run = run_request(worker, request)
+    run.require_sample(index)
+    port = run.port(of)
+    one = run.result.batches[port].sample(index)
+    layout = picture_layout(one)
+    shape = one.shapes[0]
+    full = shape[layout.index("W")], shape[layout.index("H")]
+    side = min(max(full), max(1, largest), LARGEST_SIDE)
+    tiles = make_tiles(worker, one, side, scaling_for(worker, run, port))
+    width, height = tiles.sizes[0]
+    return Picture(
+        encode(np.ascontiguousarray(tiles.pixels[0, :height, :width]), "image/png"),
+        (width, height),
+        full,
+        tiles.note,
+        run.result.samples[index],
+    )

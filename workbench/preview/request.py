@@ -1,0 +1,152 @@
+"""What is asked to be shown, and the run of the graph that every view is made from.
+
+``run_request`` runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from workbench.catalog.spec import Catalog
+from workbench.engine.runner import Result
+from workbench.engine.stages import ports_of
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.graph.devices import image_outputs, is_decoder
+from workbench.graph.kept import KeptDraw
+from workbench.graph.model import Graph, Node, Port, ancestors, topological
+
+SHOWN = ("original", "augmented", "both", "difference")
+MOST_PIXELS = 2**27
+"""Of a sheet, which takes three bytes for each and is encoded in one piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRequest:
+    """What to show. Raises GraphError for values that cannot be shown.
+
+    Parameters
+    ----------
+    graph, data:
+        A sound graph and its data folder.
+    batch:
+        From 0.
+    tiles:
+        The number of samples; at most the batch size of the graph are shown.
+    tile_size:
+        Side of a tile in pixels.
+    shown:
+        ``original``, ``augmented``, ``both`` or ``difference``: the absolute difference between an
+        output and the step ``against``.
+    lossless:
+        PNG instead of JPEG.
+    repeat:
+        Many draws of one image: the file at this place of the batch stands at every place, and each
+        place draws what it always draws. Not a batch of the exported script, but exactly what that
+        script gives where its reader gives the same file each time.
+    against:
+        For ``difference``: id of the node whose image is compared. Empty: the first step whose
+        images have the height and width of the output's.
+    """
+
+    graph: Graph
+    data: str
+    batch: int = 0
+    tiles: int = 16
+    tile_size: int = 224
+    shown: str = "both"
+    lossless: bool = False
+    repeat: int | None = None
+    against: str = ""
+
+    def __post_init__(self) -> None:
+        size = self.graph.settings.batch_size
+        if self.shown not in SHOWN:
+            raise GraphError(f"shown is {self.shown!r}. Give one of {', '.join(SHOWN)}.")
+        for name, least in (("batch", 0), ("tiles", 1), ("tile_size", 8)):
+            if getattr(self, name) < least:
+                raise GraphError(f"{name} is {getattr(self, name)}. Give {least} or more.")
+        if min(self.tiles, size) * self.tile_size**2 > MOST_PIXELS:
+            side = math.isqrt(MOST_PIXELS // min(self.tiles, size))
+            raise GraphError(
+                f"{self.tiles} tiles of {self.tile_size} pixels are too much for one sheet. "
+                f"Give a tile_size of {side} at most, or fewer tiles."
+            )
+        if self.repeat is not None and not 0 <= self.repeat < size:
+            raise GraphError(
+                f"repeat is {self.repeat}. Give a sample's place in the batch, 0 to {size - 1}."
+            )
+
+
+def replayed(request: PreviewRequest, draw: KeptDraw) -> PreviewRequest:
+    """The request for the draws of another time: its seed, batch, batch size and repeated photo."""
+    settings = replace(request.graph.settings, seed=draw.seed, batch_size=draw.batch_size)
+    graph = replace(request.graph, settings=settings)
+    return replace(request, graph=graph, batch=draw.batch, repeat=draw.repeat)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """All outputs of all nodes that the graph's outputs depend on, for one request."""
+
+    request: PreviewRequest
+    catalog: Catalog
+    nodes: tuple[Node, ...]
+    """In running order."""
+    result: Result
+
+    @property
+    def graph(self) -> Graph:
+        """The request's graph."""
+        return self.request.graph
+
+    @property
+    def images(self) -> dict[str, Port]:
+        """The graph's outputs that are pictures, by name."""
+        return image_outputs(self.graph, self.catalog)
+
+    @property
+    def original(self) -> Port | None:
+        """The decoded image, or None in a graph that decodes nothing."""
+        decoder = next((n for n in self.nodes if is_decoder(self.catalog[n.op])), None)
+        return ports_of(decoder, self.catalog)[0] if decoder is not None else None
+
+    def port(self, of: str) -> Port:
+        """The output that a name means: ``original``, an output's name, or ``node.output``.
+
+        Raises GraphError with the names that there are.
+        """
+        node, _, output = of.rpartition(".")
+        found = {**self.graph.outputs, **({"original": self.original} if self.original else {})}
+        port = found.get(of) or Port(node, output)
+        if port not in self.result.batches:
+            steps = (str(port) for port in self.result.batches)
+            raise GraphError(
+                f"There is no {of!r} to show. Give one of {', '.join([*found, *steps])}."
+            )
+        return port
+
+    def require_sample(self, index: int) -> None:
+        """Raise GraphError where the request has no such sample."""
+        if not 0 <= index < len(self.result.samples):
+            raise GraphError(
+                f"There is no sample {index}. Give 0 to {len(self.result.samples) - 1}."
+            )
+
+
+def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = False) -> Run:
+    """Run what changed since the last time. Raises PipelineError, DataError or CancelledError."""
+    graph, catalog = request.graph, worker.runner.catalog
+    wanted = ancestors(graph, list(graph.outputs.values()))
+    nodes = tuple(node for node in topological(graph)[0] if node.id in wanted)
+    result = worker.runner.run(
+        graph,
+        request.data,
+        request.batch,
+        request.tiles,
+        [port for node in nodes for port in ports_of(node, catalog)],
+        repeat=request.repeat,
+        one_by_one=one_by_one,
+    )
+    return Run(request, catalog, nodes, result)

@@ -1,0 +1,162 @@
+"""A contact sheet that carries its graph: a PNG to look at, and to open again.
+
+The graph's text travels in an ``iTXt`` chunk before the pixels (PNG, third edition, 11.3.3.4), so
+that the head of the file is enough to read it. It is data: whoever opens it checks it as any graph.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from PIL import (
+    Image,
+    ImageDraw,
+    ImageFont,
+    ImageOps,
+    PngImagePlugin,
+    UnidentifiedImageError,
+)
+
+from workbench.engine.process import Engine
+from workbench.errors import GraphFormatError, SaveError
+from workbench.graph.io import load_graph
+from workbench.graph.model import Graph
+from workbench.preview.render import Box, Preview
+from workbench.preview.request import PreviewRequest
+
+KEY = "dali-workbench-graph"
+LONGEST = 1_000_000
+"""Characters of a graph in a picture; Pillow reads no longer text from a PNG."""
+
+WIDTH, MARGIN, GAP = 1200, 28, 6
+"""Pixels of the sheet, of its border and between tiles."""
+TILES, TILE = 32, 192
+"""How many tiles there are at most, and the side that they are rendered with."""
+PAPER, FRAME, INK, QUIET = (255, 255, 255), (246, 247, 249), (29, 36, 51), (92, 102, 120)
+HINT = "Drop this picture on a DALI Workbench to open its graph."
+_HEAD = 8_000_000
+"""Bytes of a file that are read: the graph stands before the pixels."""
+_BROKEN = (OSError, ValueError, SyntaxError, EOFError, KeyError, IndexError, OverflowError)
+"""What Pillow raises for files that are no PNG, or end too early, or lie about their sizes."""
+
+
+def share_sheet(engine: Engine, request: PreviewRequest, text: str) -> bytes:
+    """Render a batch and draw the sheet, with the graph's file text in it. PNG.
+
+    Raises as ``preview_batch`` and ``write_shared`` do.
+    """
+    from workbench.preview import preview_batch
+
+    request = replace(request, tile_size=TILE, shown="both", lossless=True)
+    shown = preview_batch(engine, request)
+    graph = request.graph
+    line = graph.about or f"Batch {shown.batch}, seed {graph.settings.seed}"
+    pictures = _pictures(shown)
+    return write_shared(draw_sheet(graph.name, line, pictures[: TILES // len(pictures[0])]), text)
+
+
+def draw_sheet(name: str, line: str, pictures: Sequence[Sequence[Image.Image]] = ()) -> Image.Image:
+    """A sheet with a title, a line under it, and the pictures of each sample side by side. RGB."""
+    each = max((len(group) for group in pictures), default=1)
+    columns = _columns(len(pictures), each)
+    inner = WIDTH - 2 * MARGIN
+    wide = (inner - (columns - 1) * 3 * GAP) // columns
+    side = (wide - (each - 1) * GAP) // each
+    rows = math.ceil(len(pictures) / columns)
+    top, step = MARGIN + 74, side + 3 * GAP
+    height = top + rows * step + MARGIN + 8
+    sheet = Image.new("RGB", (WIDTH, height), PAPER)
+    draw = ImageDraw.Draw(sheet)
+    _write(draw, (MARGIN, MARGIN - 6), name or "untitled", 30, INK)
+    _write(draw, (MARGIN, MARGIN + 36), line, 17, QUIET)
+    for place, group in enumerate(pictures):
+        row, column = divmod(place, columns)
+        for number, picture in enumerate(group):
+            x = MARGIN + column * (wide + 3 * GAP) + number * (side + GAP)
+            tile = ImageOps.pad(picture, (side, side), Image.Resampling.LANCZOS, FRAME)
+            sheet.paste(tile, (x, top + row * step))
+    _write(draw, (MARGIN, height - MARGIN - 8), HINT, 14, QUIET)
+    return sheet
+
+
+def write_shared(sheet: Image.Image, text: str) -> bytes:
+    """The sheet as PNG with the graph's file text in it. Raises SaveError for a text too long."""
+    if len(text) > LONGEST:
+        raise SaveError(
+            f"The graph has {len(text):,} characters; a picture carries {LONGEST:,}. Save it as a "
+            "file instead."
+        )
+    carried = PngImagePlugin.PngInfo()
+    carried.add_itxt(KEY, text, zip=True)
+    buffer = io.BytesIO()
+    sheet.save(buffer, "PNG", pnginfo=carried, compress_level=6)
+    return buffer.getvalue()
+
+
+def read_shared(picture: bytes) -> str:
+    """The graph's file text that a PNG carries; the part up to the pixels is enough.
+
+    Raises GraphFormatError for what is no PNG, is damaged, or carries no graph.
+    """
+    try:
+        with Image.open(io.BytesIO(picture), formats=["PNG"]) as image:
+            text = image.info.get(KEY)
+    except _BROKEN as error:
+        reason = "" if isinstance(error, UnidentifiedImageError) else f" ({error})"
+        raise GraphFormatError(
+            f"This is no PNG that can be read{reason}. A shared picture is the PNG itself, as it "
+            "was downloaded."
+        ) from None
+    if not isinstance(text, str):
+        raise GraphFormatError(
+            "This picture carries no graph. One that was shared loses it when a messenger or an "
+            "editor writes it anew: ask for the file itself, or for the graph as JSON."
+        )
+    return str(text)
+
+
+def read_picture(path: str | Path) -> Graph:
+    """The graph in a shared picture's file. Raises GraphFormatError, which names the file."""
+    try:
+        with open(path, "rb") as file:
+            return load_graph(read_shared(file.read(_HEAD)))
+    except OSError as error:
+        raise GraphFormatError(f"{path} cannot be read: {error.strerror}.") from None
+    except GraphFormatError as error:
+        raise GraphFormatError(f"{path}: {error}") from None
+
+
+def _columns(count: int, each: int) -> int:
+    """Samples in a row: about eight tiles, and no row nearly empty."""
+    most = max(1, min(count, 8 // each)) if count else 1
+    return min(range(max(1, most - 1), most + 1), key=lambda n: (-count % n, -n))
+
+
+def _pictures(preview: Preview) -> list[list[Image.Image]]:
+    with Image.open(io.BytesIO(preview.image)) as sheet:
+
+        def cut(box: Box) -> Image.Image:
+            x, y, width, height = box
+            return sheet.crop((x, y, x + width, y + height))
+
+        return [
+            [cut(box) for box in (tile.original, *tile.augmented) if box] for tile in preview.tiles
+        ]
+
+
+def _write(
+    draw: ImageDraw.ImageDraw, place: tuple[int, int], text: str, size: int, ink: tuple[int, ...]
+) -> None:
+    """One line, cut where it would leave the sheet."""
+    font = ImageFont.load_default(size)
+    line = " ".join(text[:500].encode("utf-8", "replace").decode().split())
+    room = WIDTH - 2 * MARGIN
+    if draw.textlength(line, font) > room:
+        while line and draw.textlength(line + "...", font) > room:
+            line = line[: -max(1, len(line) // 20)]
+        line += "..."
+    draw.text(place, line, ink, font)

@@ -1,0 +1,248 @@
+"""One sample through every node in running order: picture, facts, draws, time of each step.
+
+Runs inside the worker process only, but for its records.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.catalog.spec import Device, PortKind
+from workbench.engine.samples import Sample
+from workbench.engine.stages import THREADS
+from workbench.engine.timing import NodeTime, floor, time_node
+from workbench.engine.values import Batch, Memory
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.graph.devices import is_generator, port_kind
+from workbench.graph.model import Node, Port
+from workbench.preview.captions import describe_encoded, is_truth, long_values, short_values
+from workbench.preview.display import Tiles, make_tiles, picture_layout
+from workbench.preview.pictures import scaling_for
+from workbench.preview.render import Box
+from workbench.preview.request import PreviewRequest, Run, run_request
+from workbench.preview.sheet import compose, encode
+
+_KEPT_TIMES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutput:
+    """What one output of a node holds for the sample.
+
+    ``low`` and ``high`` are its smallest and largest finite value, None where it has none;
+    ``device`` is where it lies. A picture has its place in the sheet in ``box``, and ``note`` says
+    how its values and channels are shown; anything else stands in ``text``.
+    """
+
+    name: str
+    kind: PortKind
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str
+    device: Memory
+    low: float | None
+    high: float | None
+    box: Box | None = None
+    note: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node.
+
+    ``device`` is where it ran; ``draws`` has what its arguments were fed for this sample,
+    ``angle -7.24``; ``drawn`` says that it draws by itself too, with DALI showing no value;
+    ``time`` is None where times were not asked for.
+    """
+
+    node: str
+    op: str
+    device: Device
+    outputs: tuple[StepOutput, ...]
+    draws: tuple[str, ...]
+    drawn: bool
+    time: NodeTime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Every step of one sample, and one sheet with their pictures.
+
+    ``size`` is (width, height) of the sheet; ``image`` is empty where no step is a picture. Of a
+    sample with an error there are no outputs: another file's stand in its place. Times
+    are of the whole batch of ``samples`` samples: ``timing`` says what was measured, and
+    ``floor`` is the milliseconds that a pipeline takes which does nothing.
+    """
+
+    index: int
+    batch: int
+    sample: Sample
+    steps: tuple[Step, ...]
+    image: bytes
+    mime: str
+    size: tuple[int, int]
+    samples: int
+    timing: str
+    floor: float | None
+    milliseconds: float
+
+
+def render_steps(worker: Worker, request: PreviewRequest, index: int, times: bool = True) -> Steps:
+    """Task: sample ``index`` of the request's batch, from the outputs that are kept.
+
+    ``times`` runs each node alone a few times, once for each change of it: up to 0.1 s for a node,
+    1.6 s more for a mixed decoder that was not built yet. Raises as ``render``.
+    """
+    start = time.perf_counter()
+    run = run_request(worker, request)
+    run.require_sample(index)
+    pictures: list[Tiles] = []
+    steps = [_step(worker, run, node, index, pictures) for node in run.nodes]
+    sample = run.result.samples[index]
+    if sample.error:
+        steps, pictures = [replace(step, outputs=(), draws=()) for step in steps], []
+    image, size, mime = b"", (0, 0), "image/png" if request.lossless else "image/jpeg"
+    if pictures:
+        sheet, places = compose([np.concatenate([tiles.pixels for tiles in pictures])])
+        steps = [_placed(step, places) for step in steps]
+        image, size = encode(sheet, mime), (sheet.shape[1], sheet.shape[0])
+    if times:
+        steps = [replace(step, time=_time(worker, run, step.node)) for step in steps]
+    samples = len(run.result.samples)
+    return Steps(
+        index=index,
+        batch=request.batch,
+        sample=sample,
+        steps=tuple(steps),
+        image=image,
+        mime=mime,
+        size=size,
+        samples=samples,
+        timing=_timing(samples) if times else "",
+        floor=_floor(worker, run) if times else None,
+        milliseconds=(time.perf_counter() - start) * 1000,
+    )
+
+
+def _timing(samples: int) -> str:
+    return (
+        f"Each node alone in a pipeline of its own, {samples} samples, {THREADS} CPU threads: "
+        "median of up to 5 runs after one to warm up, until the batch is ready. In one pipeline "
+        "they overlap, so the sum is more than the whole takes."
+    )
+
+
+def _step(worker: Worker, run: Run, node: Node, index: int, pictures: list[Tiles]) -> Step:
+    spec = run.catalog[node.op]
+    outputs = []
+    for output in spec.outputs:
+        port = Port(node.id, output.name)
+        outputs.append(_output(worker, run, port, index, pictures))
+    return Step(
+        node=node.id,
+        op=node.op,
+        device=run.result.plan.devices[node.id],
+        outputs=tuple(outputs),
+        draws=tuple(_draws(run, node, index)),
+        drawn=spec.seeded and not is_generator(spec) and not spec.name.startswith("readers."),
+        time=None,
+    )
+
+
+def _draws(run: Run, node: Node, index: int) -> list[str]:
+    """What feeds the node's arguments for this sample."""
+    args = run.catalog[node.op].args
+    found = []
+    for name, port in node.inputs.items():
+        if name in args:
+            value = run.result.batches[port].sample(index).arrays()[0]
+            truth = is_truth(run.graph.node(port.node))
+            found.append(f"{name} {short_values(value, truth)}")
+    return found
+
+
+def _output(worker: Worker, run: Run, port: Port, index: int, pictures: list[Tiles]) -> StepOutput:
+    whole = run.result.batches[port]
+    one = whole.sample(index)
+    array = one.arrays()[0]
+    kind = port_kind(run.graph, run.catalog, port)
+    low, high = extent(array) if kind != "encoded" else (None, None)
+    made = StepOutput(
+        name=port.output,
+        kind=kind,
+        shape=one.shapes[0],
+        dtype=one.dtype,
+        layout=whole.layout,
+        device=whole.device,
+        low=low,
+        high=high,
+    )
+    if kind == "encoded":
+        return replace(made, text=describe_encoded(array))
+    tiles = _picture(worker, run, port, kind, one)
+    if tiles is None:
+        return replace(made, text=long_values(array))
+    pictures.append(tiles)
+    at = len(pictures) - 1  # its place in the sheet is known when all are there
+    return replace(made, box=(at, 0, *tiles.sizes[0]), note=tiles.note)
+
+
+def _picture(worker: Worker, run: Run, port: Port, kind: PortKind, one: Batch) -> Tiles | None:
+    if kind not in ("image", "mask", "any") or (kind != "image" and not one.layout):
+        return None
+    try:
+        picture_layout(one)
+    except GraphError:
+        return None
+    # On the host, where one sample alone is cheap; scaled as in the grid.
+    return make_tiles(worker, one, run.request.tile_size, scaling_for(worker, run, port))
+
+
+def _placed(step: Step, places: list[tuple[int, int]]) -> Step:
+    outputs = [
+        replace(output, box=(*places[output.box[0]], *output.box[2:])) if output.box else output
+        for output in step.outputs
+    ]
+    return replace(step, outputs=tuple(outputs))
+
+
+def extent(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
+    """Smallest and largest finite value, or None and None."""
+    if array.dtype.kind not in "biuf" or not array.size:
+        return None, None
+    if array.dtype.kind == "f":
+        array = array[np.isfinite(array)]
+        if not array.size:
+            return None, None
+    return float(array.min()), float(array.max())
+
+
+def _time(worker: Worker, run: Run, node_id: str) -> NodeTime:
+    """The time of a node, measured once for each key."""
+    worker.announce([node_id])
+    times: dict[str, NodeTime] = worker.kept.setdefault(("times",), {})
+    key = run.result.keys[node_id]
+    if key not in times:
+        if len(times) >= _KEPT_TIMES:
+            times.clear()
+        times[key] = time_node(worker.runner, run.result, run.graph.node(node_id))
+    return times[key]
+
+
+def _floor(worker: Worker, run: Run) -> float | None:
+    """What a pipeline takes that does nothing, with the batch of the last picture."""
+    port = next(iter(run.images.values()), None)
+    if port is None:
+        return None
+    batch = run.result.batches[port]
+    name = ("floor", batch.device, len(batch))
+    if name not in worker.kept:
+        worker.kept[name] = floor(batch)
+    found: float = worker.kept[name]
+    return found

@@ -1,0 +1,213 @@
+"""Whether the preview is what ships: the exported script against the preview engine, bit for bit.
+
+The script runs in a fresh process (``exported.py``). It writes one batch at a time into a temporary
+folder, where the preview engine, which runs the same batch its own way, compares sample by sample.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.catalog import load_catalog
+from workbench.emit.script import emit_script
+from workbench.engine.folder import require_folder
+from workbench.engine.process import Engine
+from workbench.engine.worker import Worker
+from workbench.errors import CancelledError
+from workbench.graph.check import require_sound
+from workbench.graph.model import DecodeDevice, Graph
+from workbench.preview.exported import ExportedScript, ScriptError
+
+_NAMED = 20
+
+Progress = Callable[[float, str], None]
+"""Hears the share that is done, 0 to 1, and what is being done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """One output of one sample that is not the same.
+
+    ``values`` is how many elements differ, of ``total``, and ``largest`` the largest absolute
+    difference; both are None where shape or element type differ. ``text`` says it in words.
+    """
+
+    batch: int
+    sample: int
+    file: str
+    output: str
+    text: str
+    values: int | None = None
+    total: int | None = None
+    largest: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """How many samples were compared, and how many are identical in every output.
+
+    ``deviations`` are the first of each output of a sample; ``failure`` says why the comparison
+    ended early, or is empty.
+    """
+
+    samples: int
+    identical: int
+    batches: int
+    device: DecodeDevice
+    deviations: tuple[Deviation, ...]
+    failure: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether all was compared and nothing differs."""
+        return not self.failure and self.identical == self.samples
+
+    def lines(self) -> list[str]:
+        """The report as text; the last line is ``identical: N of N``."""
+        found = [
+            f"batch {one.batch}, sample {one.sample} ({one.file}), {one.output}: {one.text}"
+            for one in self.deviations[:_NAMED]
+        ]
+        if len(self.deviations) > _NAMED:
+            found.append(f"and {len(self.deviations) - _NAMED} more")
+        if self.failure:
+            found.append(self.failure)
+        return [*found, f"identical: {self.identical} of {self.samples}"]
+
+
+class Verifier:
+    """One comparison; ``cancel`` may be called from any thread."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: str,
+        batches: int = 3,
+        device: DecodeDevice | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        """``device`` is used instead of the graph's.
+
+        The preview's part runs in ``engine``, whose other calls take turns with it, or in a fresh
+        one.
+        """
+        if device is not None:
+            graph = replace(graph, settings=replace(graph.settings, device=device))
+        self.graph = graph
+        self.data = data
+        self.batches = batches
+        self._cancelled = threading.Event()
+        self._engine = engine or Engine(stop=self._cancelled)
+        self._own = engine is None
+
+    def cancel(self) -> None:
+        """End the comparison: ``run`` raises CancelledError, within 0.1 s with a fresh engine."""
+        self._cancelled.set()
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Verification:
+        """Compare.
+
+        Raises GraphFaultsError, DataError, CancelledError, and what the preview engine raises. A
+        script that fails is a Verification with its reason.
+        """
+        require_sound(self.graph, load_catalog())
+        require_folder(self.data)
+        settings, text = self.graph.settings, emit_script(self.graph, load_catalog()).text
+        report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
+        folder = tempfile.mkdtemp(prefix="workbench-verify-")
+        try:
+            on_progress(0.0, "building the script's pipeline")
+            with ExportedScript(text, self.data, settings.device, folder, self._go_on) as script:
+                for batch in range(self.batches):
+                    on_progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
+                    path = script.batch(batch)
+                    same, deviations = self._engine.call(
+                        compare_batch, self.graph, os.path.abspath(self.data), batch, path
+                    )
+                    os.unlink(path)
+                    report = replace(
+                        report,
+                        identical=report.identical + same,
+                        batches=batch + 1,
+                        deviations=(*report.deviations, *deviations),
+                    )
+        except ScriptError as error:
+            return replace(report, failure=str(error))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            if self._own:
+                self._engine.close()
+        on_progress(1.0, "done")
+        return report
+
+    def _go_on(self) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError("Cancelled.")
+
+
+def verify(
+    graph: Graph,
+    data: str,
+    batches: int = 3,
+    device: DecodeDevice | None = None,
+    on_progress: Progress = lambda share, text: None,
+) -> Verification:
+    """Compare the first batches of the exported script with the preview engine's (``Verifier``)."""
+    return Verifier(graph, data, batches, device).run(on_progress)
+
+
+def compare_batch(
+    worker: Worker, graph: Graph, data: str, batch: int, path: str
+) -> tuple[int, list[Deviation]]:
+    """Task: the number of identical samples of a batch, and what differs in the others.
+
+    ``path`` holds what the script gave.
+    """
+    with open(path, "rb") as file:
+        theirs: list[list[NDArray[Any]]] = pickle.load(file)
+    size = graph.settings.batch_size
+    result = worker.runner.run(graph, data, batch, size, list(graph.outputs.values()))
+    ours = [result.batches[port].arrays() for port in graph.outputs.values()]
+    found: list[Deviation] = []
+    for sample in range(size):
+        facts = result.samples[sample]
+        for name, mine, its in zip(graph.outputs, ours, theirs, strict=True):
+            one = deviation(mine[sample], its[sample])
+            if facts.error:
+                one = Deviation(0, 0, "", "", f"the preview left the file out: {facts.error}")
+            if one is not None:
+                found.append(replace(one, batch=batch, sample=sample, file=facts.file, output=name))
+    return size - len({one.sample for one in found}), found
+
+
+def deviation(preview: NDArray[Any], script: NDArray[Any]) -> Deviation | None:
+    """How two arrays differ, bit for bit; None where they do not."""
+
+    def differs(text: str, *amounts: Any) -> Deviation:
+        return Deviation(0, 0, "", "", text, *amounts)
+
+    if preview.shape != script.shape:
+        return differs(f"the preview's shape is {preview.shape}, the script's {script.shape}")
+    if preview.dtype != script.dtype:
+        return differs(f"the preview gives {preview.dtype}, the script {script.dtype}")
+    a, b = np.ascontiguousarray(preview), np.ascontiguousarray(script)
+    if a.tobytes() == b.tobytes():
+        return None
+    bits = (a.reshape(-1).view(f"V{a.itemsize}"), b.reshape(-1).view(f"V{b.itemsize}"))
+    places = np.flatnonzero(bits[0] != bits[1])
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(a.reshape(-1)[places].astype(float) - b.reshape(-1)[places].astype(float))
+    largest = float(np.nanmax(apart)) if np.isfinite(apart).any() else float("nan")
+    first = tuple(int(i) for i in np.unravel_index(int(places[0]), a.shape))
+    text = f"{len(places)} of {a.size} values differ, by {largest:.6g} at most, first at {first}"
+    return differs(text, len(places), a.size, largest)
