@@ -1,0 +1,108 @@
+"""Measurements without a machine: fixed facts, rounds by formula, crews that follow a script."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from workbench.bench.config import Config
+from workbench.bench.measurement import Latency, Measurement
+from workbench.bench.record import Report
+from workbench.bench.usage import GpuUse
+from workbench.bench.work import Begun, Round
+from workbench.engine.machine import Machine
+from workbench.errors import EngineError
+
+MACHINE = Machine(
+    "A CPU", 16, 125.9, "NVIDIA H200", 140.4, "580", "", "2.4.0", "3.12", "Linux"
+)  # fmt: skip
+
+
+def rounds(*rates: float, others: float | None = 0.0) -> tuple[Round, ...]:
+    """Rounds of a second each with these imgs/s."""
+    return tuple(Round(1.0, 10, round(rate), 1.5, others) for rate in rates)
+
+
+def measured(rate: float, label: str = "", **config: Any) -> Measurement:
+    """A precise measurement of about this rate."""
+    return Measurement(
+        Config(**config),
+        rounds(*(rate * (1 + step / 1000) for step in (-2, -1, 0, 0, 1, 2))),
+        label=label,
+        ending="precise",
+        warm_up=(rate, rate),
+        latency=Latency(1.0, 2.0, 3.0),
+        first_batch=0.5,
+        host_bytes=10**9,
+    )
+
+
+def report(*rows: Measurement, **fields: Any) -> Report:
+    return Report("imagenet-train", "photos", MACHINE, rows, **fields)
+
+
+@dataclass
+class Script:
+    """What a fake crew does: rates in order (the last one for ever), and where it fails."""
+
+    rates: Sequence[float]
+    batches: int = 10
+    seconds: float = 1.0
+    fail_at: int | None = None
+    fail_begin: str = ""
+    memory: tuple[int, int | None] = (1000, None)
+    on_round: Callable[[int], None] = lambda number: None
+    log: list[str] = field(default_factory=list)
+    name: str = ""
+
+    def start(self) -> Any:
+        raise AssertionError("never sent to a worker")
+
+
+class FakeCrew:
+    """As ``bench.crew.Crew``; ``jobs`` holds one Script."""
+
+    made: list[FakeCrew] = []  # noqa: RUF012
+
+    def __init__(
+        self,
+        jobs: Sequence[Script],
+        stop: threading.Event,
+        environments: Sequence[Mapping[str, str]] = (),
+        cores: Sequence[tuple[int, ...]] = (),
+    ) -> None:
+        (self.script,) = jobs
+        self.stop = stop
+        self.closed = False
+        self.number: Iterator[int] = count()
+        FakeCrew.made.append(self)
+
+    def begin(self, hear: Callable[[float], None]) -> Begun:
+        hear(0.0)
+        if self.script.fail_begin:
+            raise EngineError(self.script.fail_begin)
+        self.script.log.append(f"{self.script.name} begins")
+        return Begun(0.25, *self.script.memory)
+
+    def round(self, seconds: float, batches: int, hear: Callable[[float], None]) -> Round:
+        number = next(self.number)
+        self.script.on_round(number)
+        hear(0.5)
+        if number == self.script.fail_at:
+            raise EngineError(f"batch {number}: no")
+        self.script.log.append(self.script.name)
+        rate = self.script.rates[min(number, len(self.script.rates) - 1)]
+        spent = self.script.seconds
+        return Round(spent, self.script.batches, round(rate * spent), 1.5, 0.0, 0, (0.01, 0.02))
+
+    def memory(self) -> tuple[int, int | None]:
+        return self.script.memory
+
+    def gpu_use(self) -> GpuUse:
+        return GpuUse(50, 0)
+
+    def close(self) -> None:
+        self.closed = True

@@ -1,0 +1,82 @@
+"""A configuration is a graph; what is measured is that graph's script."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.bench.fakes import MACHINE
+from tests.helpers import chain_graph
+from workbench.bench.config import (
+    Config,
+    config_of,
+    configured,
+    idle_knobs,
+    refusal,
+    sharded,
+)
+from workbench.catalog import Catalog
+from workbench.emit import emit_script
+from workbench.graph import load_recipe, load_recipes
+
+
+@pytest.mark.parametrize("name", list(load_recipes()))
+def test_every_recipe_can_be_cut_behind_its_decoder(name: str, catalog: Catalog) -> None:
+    config = replace(config_of(load_recipe(name)), regime="decode")
+    graph = configured(load_recipe(name), catalog, config)
+    called = re.findall(r"fn\.([\w.]+)\(", emit_script(graph, catalog).text)
+    assert called == ["readers.file", "decoders.image"]
+
+
+def test_settings_and_load_are_in_the_script(catalog: Catalog) -> None:
+    config = Config("mixed", "pipeline", 7, 3, 5, 0.9)
+    text = emit_script(configured(load_recipe("imagenet-train"), catalog, config), catalog).text
+    for words in ("BATCH_SIZE = 7", "NUM_THREADS = 3", "prefetch_queue_depth=5",
+                  "hw_decoder_load=0.9", 'DEVICE = "mixed"'):  # fmt: skip
+        assert words in text
+
+
+def test_a_config_reads_back_from_what_it_made(catalog: Catalog) -> None:
+    config = Config("mixed", "pipeline", 7, 3, 5, 0.9)
+    assert config_of(configured(load_recipe("simclr"), catalog, config)) == config
+
+
+def test_no_load_leaves_the_graph_s(catalog: Catalog) -> None:
+    graph = load_recipe("imagenet-train")
+    assert configured(graph, catalog, config_of(graph)) == graph
+
+
+def test_shards(catalog: Catalog) -> None:
+    text = emit_script(sharded(load_recipe("imagenet-train"), 1, 4), catalog).text
+    assert "shard_id=1" in text
+    assert "num_shards=4" in text
+
+
+def test_refusals(catalog: Catalog) -> None:
+    graph = load_recipe("imagenet-train")
+    mixed = configured(graph, catalog, config_of(graph, "mixed"))
+    assert refusal(mixed, catalog, MACHINE) == ""
+    there_is_none = replace(MACHINE, no_gpu="there is none")
+    assert refusal(mixed, catalog, there_is_none) == "not measured: there is none"
+    assert refusal(graph, catalog, there_is_none) == ""
+    wrong = chain_graph("rotate", rotate={"angle": "ten"})
+    assert "'ten' is not a number" in refusal(wrong, catalog, MACHINE)
+
+
+def test_knobs_without_effect() -> None:
+    jpeg = (("JPEG", 400),)
+    assert idle_knobs(Config(), jpeg) == ()
+    assert "took no effect" in idle_knobs(Config(hw_decoder_load=0.9), jpeg)[0]
+    assert idle_knobs(Config("mixed", hw_decoder_load=0.9), jpeg) == ()
+    (note,) = idle_knobs(Config("mixed"), (("JPEG", 300), ("PNG", 100)))
+    assert "25% of the files (PNG)" in note
+
+
+def test_labels_and_settings() -> None:
+    assert Config().label == "cpu, pipeline"
+    assert Config(program="OpenCV").label == "OpenCV, cpu, pipeline"
+    assert Config(threads=1, hw_decoder_load=1.0).settings == (
+        "batch 64, 1 thread, prefetch 2, hw_decoder_load 1"
+    )

@@ -1,0 +1,86 @@
+"""Workers of a configuration: what they start ends with them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from workbench.bench.crew import Crew
+from workbench.bench.work import Work
+from workbench.errors import CancelledError
+
+WAIT = "import sys; sys.stdin.read()"
+
+
+class _Idle:
+    lead = 1
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self.child = child
+
+    def run(self) -> int:
+        time.perf_counter()
+        return 3
+
+
+@dataclass(frozen=True)
+class ChildJob:
+    """Starts a process, as a DataLoader does, and notes its id."""
+
+    note: str
+
+    def start(self) -> Work:
+        child = subprocess.Popen([sys.executable, "-c", WAIT], stdin=subprocess.PIPE)
+        Path(self.note).write_text(str(child.pid))
+        return _Idle(child)
+
+
+def running(pid: int) -> bool:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_children_of_a_worker_end_with_it(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    crew = Crew((ChildJob(str(note)),), threading.Event())
+    begun = crew.begin(lambda share: None)
+    pid = int(note.read_text())
+    assert running(pid)
+    assert begun.first_batch_seconds > 0
+    one = crew.round(0.01, 5, lambda share: None)
+    assert one.samples == 3 * one.batches
+    assert one.batches >= 5
+    assert crew.memory()[0] >= begun.host_bytes
+    crew.close()
+    deadline = time.monotonic() + 5
+    while running(pid) and time.monotonic() < deadline:
+        pass
+    assert not running(pid)
+
+
+def test_a_crew_that_was_stopped_starts_nothing(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    crew = Crew((ChildJob(str(tmp_path / "pid")),), stop)
+    with pytest.raises(CancelledError):
+        crew.begin(lambda share: None)
+    crew.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_workers_begin_together_on_their_own_cores(tmp_path: Path) -> None:
+    jobs = [ChildJob(str(tmp_path / name)) for name in "ab"]
+    crew = Crew(jobs, threading.Event(), [{"CUDA_VISIBLE_DEVICES": "0"}] * 2, [(0,), (0,)])
+    crew.begin(lambda share: None)
+    one = crew.round(0.01, 5, lambda share: None)
+    assert one.batches >= 10
+    crew.close()

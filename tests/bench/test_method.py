@@ -1,0 +1,59 @@
+"""The rules of warm-up and stopping, on made-up rounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.bench.method import QUICK, Method, is_unstable
+
+
+@pytest.mark.parametrize(
+    ("rates", "batches", "warm"),
+    [
+        ([], 0, False),
+        ([100], 50, False),
+        ([100, 104], 50, True),
+        ([100, 96], 50, True),
+        ([100, 106], 50, False),
+        ([50, 100, 101], 50, True),
+        ([100, 101, 50], 50, False),
+        ([100, 101], 4, False),
+        ([100, 101], 5, True),
+    ],
+)
+def test_warm_is_two_rounds_alike_and_five_batches(
+    rates: list[float], batches: int, warm: bool
+) -> None:
+    assert Method().is_warm(rates, batches) is warm
+
+
+def test_the_issue_s_numbers() -> None:
+    method = Method()
+    assert (method.round_seconds, method.round_batches, method.rounds) == (1.0, 10, 5)
+    assert (method.warm_up_batches, method.warm_up_within, method.precision) == (5, 0.05, 0.03)
+    assert QUICK.budget < method.budget
+
+
+def test_precise_needs_six_rounds_for_95_percent() -> None:
+    method = Method()
+    assert not method.is_precise([100.0] * 5)
+    assert method.is_precise([100.0] * 6)
+    assert not method.is_precise([90, 95, 100, 100, 105, 110])
+    assert method.is_precise([98, 99, 100, 100, 101, 102])
+
+
+def test_the_reason_to_stop() -> None:
+    method = Method(budget=10)
+    steady, wild = [100.0] * 6, [60.0, 100, 140, 70, 130, 90]
+    assert method.ending([steady, steady], 1.0) == "precise"
+    assert method.ending([steady, wild], 19.9) is None, "the budget is for each"
+    assert method.ending([steady, wild], 20.0) == "budget"
+    assert method.ending([steady, wild[:4]], 99.0) is None, "five rounds at least"
+    assert method.ending([], 0.0) == "precise", "nothing is left to measure"
+
+
+def test_unstable() -> None:
+    assert not is_unstable([100, 101, 99], True)
+    assert is_unstable([100, 60, 130], True)
+    assert is_unstable([100, 101, 99], False)
+    assert not is_unstable([], True)

@@ -1,0 +1,114 @@
+"""Graphs as steps for one image, and peers where they are installed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.helpers import with_settings
+from workbench.bench import Bench
+from workbench.bench.method import Method
+from workbench.bench.peers import OPERATORS, PEERS
+from workbench.bench.peers.program import UnlikeError, draw, program_of, still
+from workbench.bench.pixels import difference
+from workbench.catalog import Catalog
+from workbench.emit import emit_script
+from workbench.graph import load_recipe
+
+ALIKE = ("imagenet-train", "imagenet-eval", "rotate-jitter", "simclr", "two-view")
+SHORT = Method(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_the_standard_recipes_have_counterparts(name: str, catalog: Catalog) -> None:
+    program = program_of(load_recipe(name), catalog, OPERATORS, "a peer")
+    assert program.decoder == "decode"
+    assert [step.op for step in program.steps if step.op not in OPERATORS] == []
+    assert emit_script(still(load_recipe(name), catalog), catalog).text
+
+
+def test_what_has_no_counterpart_is_refused(catalog: Catalog) -> None:
+    for name, words in (("medical-gray", "clahe"), ("robustness", "noise.gaussian")):
+        with pytest.raises(UnlikeError, match=words):
+            program_of(load_recipe(name), catalog, OPERATORS, "a peer")
+    graph = load_recipe("imagenet-eval")
+    resize = graph.node("resize")
+    other = graph.replace_node(replace(resize, args={**resize.args, "mode": "not_larger"}))
+    with pytest.raises(UnlikeError, match="mode of resize"):
+        program_of(other, catalog, OPERATORS, "a peer")
+
+
+def test_a_program_draws_and_runs_every_step(catalog: Catalog) -> None:
+    program = program_of(load_recipe("simclr"), catalog, OPERATORS, "a peer")
+
+    def step(image: list[str], **arguments: object) -> list[str]:
+        return [*image, *sorted(arguments)]
+
+    found = program.run([], dict.fromkeys(OPERATORS, step), random.Random(0))
+    assert len(found) == 2, "two views"
+    assert "brightness" in found[0]
+    assert "sigma" in found[0]
+
+
+def test_draws_are_within_their_range() -> None:
+    chance = random.Random(0)
+    coins = [draw("random.coin_flip", {"probability": 0.2}, chance) for _ in range(2000)]
+    assert set(coins) == {0.0, 1.0}
+    assert 0.15 < np.mean(coins) < 0.25
+    values = [draw("random.uniform", {"range": (2.0, 3.0)}, chance) for _ in range(100)]
+    assert all(2 <= value <= 3 for value in values)
+    assert draw("random.uniform", {"values": (7.0,)}, chance) == 7.0
+    assert -1 <= draw("random.uniform", {}, chance) <= 1
+
+
+def test_differences() -> None:
+    one = [np.zeros((2, 2, 3), np.uint8), np.full((1, 1, 3), 9, np.uint8)]
+    two = [np.zeros((2, 2, 3), np.uint8), np.full((1, 1, 3), 12, np.uint8)]
+    found = difference(one, two)
+    assert found is not None
+    assert (found.images, found.greatest) == (2, 3.0)
+    assert found.mean == pytest.approx(9 / 15)
+    assert found.share == pytest.approx(0.2)
+    assert difference(one, one[:1]) is None
+    assert difference(one, [two[1], two[0]]) is None
+
+
+def test_a_peer_that_is_not_installed_is_a_row_that_says_so(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: None)
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
+    report = Bench(graph, str(photos), ("cpu",), method=SHORT, peers=("OpenCV",)).run()
+    assert report.measurements[0].median
+    assert report.measurements[1].reason == (
+        "not measured: opencv-python-headless is not installed"
+    )
+
+
+@pytest.mark.parametrize("name", [peer.name for peer in PEERS.values() if peer.device == "cpu"])
+def test_a_peer_for_real(name: str, photos: Path) -> None:
+    if find_spec(PEERS[name].needs[1]) is None:
+        pytest.skip(f"{PEERS[name].needs[0]} is not installed")
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=8, num_threads=2)
+    report = Bench(graph, str(photos), ("cpu",), method=SHORT, peers=(name,)).run()
+    ours, theirs = report.measurements
+    assert (ours.reason, theirs.reason) == ("", "")
+    assert theirs.config.program == name
+    pixels = report.extra["peers"][name]["difference"]
+    assert pixels["mean"] < 0.05, "in standard deviations of ImageNet: three levels of 255"
+    assert [ratio.theirs for ratio in report.ratios] == [theirs.name]
+
+
+@pytest.mark.gpu
+def test_a_peer_on_the_gpu(photos: Path) -> None:
+    name = "torchvision, decode_jpeg on CUDA"
+    if find_spec("torchvision") is None:
+        pytest.skip("torchvision is not installed")
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=8, num_threads=2)
+    report = Bench(graph, str(photos), ("mixed",), method=SHORT, peers=(name,)).run()
+    assert [row.reason for row in report.measurements] == ["", ""]

@@ -1,0 +1,95 @@
+"""Every kind of record has its picture, as PNG and as SVG, the same each time."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from dataclasses import asdict
+
+import pytest
+from PIL import Image
+
+from tests.bench.fakes import measured, report
+from workbench.bench.config import Config
+from workbench.bench.grid import Grid
+from workbench.bench.measurement import Measurement
+from workbench.bench.plots import plot, render
+from workbench.bench.record import Report
+from workbench.bench.stages import WHOLE, StageCost, StageReport
+from workbench.errors import EngineError
+
+GRID = Grid((1, 2), (16, 32), (2, 4), (0.65, 1.0))
+FAILED = Measurement(Config("mixed"), reason="not measured: no GPU")
+STAGES = StageReport(
+    (
+        StageCost("reader", "read", "cpu", 0.1, None),
+        StageCost("decode", "decode", "mixed", 2.0, 2.4),
+        StageCost("copy to the host", "copy", "gpu", 1.1, None),
+    ),
+    *(2.1, -0.3, 60_000.0, "decode", "advice"),
+)
+KINDS: dict[str, tuple[Report, tuple[str, ...]]] = {
+    "bench": (
+        report(measured(4900, regime="decode"), measured(2800), FAILED),
+        ("imgs/s", "cpu, decode", "not measured: mixed, pipeline", "4,900"),
+    ),
+    "sweep": (
+        report(
+            *[
+                Measurement(GRID.config(place, Config("mixed")), reason="not measured: memory")
+                if index == 3
+                else measured(100.0 + index, **asdict(GRID.config(place, Config("mixed"))))
+                for index, place in enumerate(GRID.places())
+            ],
+            kind="sweep",
+            extra={"grid": GRID.to_json()},
+        ),
+        ("failed", "prefetch 2, load 0.65", "threads", "best 115"),
+    ),
+    "tune": (
+        report(measured(200, "candidate 1"), measured(100, "as it is"), measured(1, "probe 1"),
+               kind="tune"),
+        ("candidate 1", "as it is"),
+    ),
+    "threads": (
+        report(measured(100, threads=1), measured(180, threads=2), kind="threads"),
+        ("90%", "threads", "in proportion"),
+    ),
+    "workers": (
+        report(measured(100, device="mixed"), measured(150, device="mixed", workers=2),
+               kind="workers"),
+        ("75%", "processes, a GPU each"),
+    ),
+    "stages": (
+        report(measured(500, WHOLE), kind="stages", extra={"stages": asdict(STAGES)}),
+        ("decode (mixed)", "bottleneck: decode", "ms a batch", "alone leaves -0.3 ms"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_each_kind(kind: str) -> None:
+    record, words = KINDS[kind]
+    svg = render(plot(record), "svg").decode()
+    for word in words:
+        assert word in svg
+    assert render(plot(record), "svg").decode() == svg, "no date, no chance"
+    with Image.open(io.BytesIO(render(plot(record)))) as image:
+        assert image.format == "PNG"
+        assert image.width > 900
+
+
+def test_nothing_measured_has_no_picture() -> None:
+    with pytest.raises(EngineError, match="Nothing in this record"):
+        plot(report(FAILED))
+
+
+def test_no_pyplot() -> None:
+    code = (
+        "import sys; from tests.bench.test_plots import KINDS; "
+        "from workbench.bench.plots import plot, render; render(plot(KINDS['bench'][0])); "
+        "print('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,104 @@
+"""A record reads back as it was written; other versions and damage are told."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.bench.fakes import MACHINE, measured, report
+from workbench.bench.config import Config
+from workbench.bench.data import CacheState, Fingerprint
+from workbench.bench.measurement import Measurement
+from workbench.bench.record import Report, dump_report, load_report, to_csv
+from workbench.errors import RecordFormatError
+
+ROOT = Path(__file__).parents[2]
+FULL = report(
+    measured(4900, regime="decode"),
+    measured(31000, device="mixed", regime="decode"),
+    measured(2000, program="OpenCV"),
+    measured(2800),
+    Measurement(Config("mixed"), reason="not measured: why"),
+    fingerprint=Fingerprint("photos", 120, 12000, (("JPEG", 120),)),
+    cache=CacheState("warm", "read", 1.0),
+    name="a name",
+    created="2026-11-21T12:00:00+00:00",
+    context={"git": {"commit": "abc", "dirty": False}},
+    extra={"command": "workbench bench"},
+)
+
+
+def test_it_reads_back() -> None:
+    assert load_report(dump_report(FULL)) == FULL
+
+
+def test_the_keys_that_others_rely_on() -> None:
+    record = FULL.to_json()
+    assert {"format", "version", "results", "machine", "data"} <= set(record)
+    first = record["results"][0]
+    assert {"device", "regime", "batch_size", "threads", "imgs_per_s"} <= set(first)
+    assert {"median", "low", "high", "rounds"} <= set(first["imgs_per_s"])
+    assert first["imgs_per_s"]["rounds"] == list(FULL.measurements[0].imgs_per_s)
+    assert record["results"][4]["imgs_per_s"]["median"] is None
+    assert record["results"][4]["latency_ms"] == "not measured"
+    assert record["data"]["mean_bytes"] == 100
+
+
+def test_ratios_are_mixed_over_cpu_and_dali_over_peers() -> None:
+    found = {(one.ours, one.theirs): one.interval for one in FULL.ratios}
+    assert set(found) == {
+        ("mixed, decode", "cpu, decode"),
+        ("cpu, pipeline", "OpenCV, cpu, pipeline"),
+    }
+    assert found["mixed, decode", "cpu, decode"].median == pytest.approx(31000 / 4900, rel=0.01)
+
+
+def test_a_record_of_version_1_is_read() -> None:
+    old = load_report((ROOT / "assets/benchmarks/imagenet-train-h200.json").read_text())
+    cpu, mixed = old.measurements
+    assert round(cpu.median or 0) == 5074
+    assert (mixed.device, mixed.threads, len(mixed.rounds)) == ("mixed", 16, 5)
+    assert cpu.notes == ("from a record of version 1",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "not JSON"),
+        ("[]", "its format is 'list'"),
+        ('{"format": "dali-workbench-graph"}', "'dali-workbench-graph'"),
+        ('{"format": "dali-workbench-bench", "version": 3}', "version 3; this workbench reads 1"),
+        ('{"format": "dali-workbench-bench", "version": 2}', "has no 'data'"),
+    ],
+)
+def test_what_is_no_record_says_so(text: str, words: str) -> None:
+    with pytest.raises(RecordFormatError, match=words):
+        load_report(text)
+
+
+@pytest.mark.parametrize("key", ["machine", "results", "data", "graph", "method"])
+def test_a_damaged_record_says_so(key: str) -> None:
+    record = FULL.to_json()
+    record[key] = 7
+    if key == "graph":
+        del record[key]
+    with pytest.raises(RecordFormatError, match="damaged"):
+        load_report(json.dumps(record))
+
+
+def test_csv_has_a_line_for_each_measurement() -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv({"one": FULL, "two": report()}))))
+    assert len(rows) == 5
+    assert {row["record"] for row in rows} == {"a name"}
+    assert float(rows[0]["median"]) == pytest.approx(4900, rel=0.01)
+    assert rows[4]["reason"] == "not measured: why"
+    assert (rows[0]["cpu"], rows[0]["cache"], rows[0]["p99_ms"]) == ("A CPU", "warm", "3.0")
+
+
+def test_a_bare_report_can_be_written() -> None:
+    bare = Report("g", "d", MACHINE, ())
+    assert load_report(dump_report(bare)).files is None

@@ -1,0 +1,88 @@
+"""Curves, shards and cores; two processes for real."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.bench.fakes import measured, rounds
+from tests.helpers import with_settings
+from workbench.bench.config import Config
+from workbench.bench.crew import together
+from workbench.bench.measurement import Measurement
+from workbench.bench.method import Method
+from workbench.bench.scaling import GpuScaling, ThreadScaling, curve, gpu_count, split_cores
+from workbench.graph import Graph, load_recipe
+
+SHORT = Method(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=1)
+
+
+def test_efficiency_is_over_the_first_point() -> None:
+    rows = [measured(129_700, workers=4), measured(38_800, workers=1), measured(75_300, workers=2)]
+    found = curve([*rows, Measurement(Config(workers=8), reason="no")], "workers")
+    assert [point.count for point in found] == [1, 2, 4]
+    assert [round(point.speedup, 2) for point in found] == [1.0, 1.94, 3.34]
+    assert found[2].efficiency == pytest.approx(0.836, abs=0.001)
+    assert curve([], "threads") == ()
+
+
+def test_rounds_at_the_same_time_add_up() -> None:
+    (one,), (two,) = rounds(100, others=1.5), rounds(300, others=1.6)
+    found = together([one, replace(two, seconds=2.0, samples=600)], overlapping=True)
+    assert found.imgs_per_s == pytest.approx(400, rel=0.01)
+    assert found.others == pytest.approx(0.425, abs=0.01), "neighbours are no strangers"
+    assert together([one, two], overlapping=False).others == pytest.approx(3.1)
+    assert together(rounds(1, 2, others=None), overlapping=True).others is None
+
+
+def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    assert split_cores(2) == ((0, 1, 2, 3), (4, 5, 6, 7))
+    assert split_cores(3) == ((0, 1), (2, 3), (4, 5))
+    assert len(split_cores(16)) == 16
+    assert all(split_cores(16))
+
+
+def test_gpus_are_counted_as_cuda_sees_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    assert gpu_count() == 2
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert gpu_count() == 0
+
+
+@pytest.mark.parametrize("affinity", ["none", "split"])
+def test_two_processes_for_real(affinity: str, graph: Graph, photos: Path) -> None:
+    run = GpuScaling(graph, str(photos), (1, 2), "cpu", affinity=affinity, method=SHORT)  # type: ignore[arg-type]
+    report = run.run()
+    assert [row.reason for row in report.measurements] == ["", ""]
+    assert [row.name for row in report.measurements] == ["1 process", "2 processes"]
+    assert [point.count for point in curve(report.measurements, "workers")] == [1, 2]
+
+
+def test_too_few_gpus_are_a_reason(
+    graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.bench.scaling.refusal", lambda *_: "")
+    monkeypatch.setattr("workbench.bench.scaling.gpu_count", lambda: 0)
+    (row,) = GpuScaling(graph, str(photos), (2,), "mixed").run().measurements
+    assert row.reason == "not measured: this machine has 0 GPUs"
+
+
+def test_threads_for_real(graph: Graph, photos: Path) -> None:
+    report = ThreadScaling(graph, str(photos), (1, 2), method=SHORT).run()
+    assert [row.threads for row in report.measurements] == [1, 2]
+    assert all(row.median for row in report.measurements)
+
+
+@pytest.mark.gpu
+def test_a_gpu_for_real(graph: Graph, photos: Path) -> None:
+    report = GpuScaling(graph, str(photos), (1,), "mixed", method=SHORT).run()
+    assert report.measurements[0].median

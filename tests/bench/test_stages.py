@@ -1,0 +1,161 @@
+"""Prefixes, reconciliation and advice; one graph for real."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.bench.fakes import MACHINE, measured
+from tests.helpers import with_settings
+from workbench.bench.config import Config
+from workbench.bench.measurement import Measurement
+from workbench.bench.method import Method
+from workbench.bench.stages import (
+    CEILING,
+    WHOLE,
+    Stages,
+    behind_decoder,
+    prefixes,
+    reconcile,
+    stages_of,
+)
+from workbench.catalog import Catalog
+from workbench.emit import emit_script
+from workbench.engine.machine import usable_cores
+from workbench.errors import EngineError
+from workbench.graph import Node, load_recipe, load_recipes
+
+
+@pytest.mark.parametrize("name", list(load_recipes()))
+def test_every_prefix_of_every_recipe_is_a_sound_graph(name: str, catalog: Catalog) -> None:
+    graph = load_recipe(name)
+    cut = prefixes(graph, catalog)
+    assert cut[0][0].id == "reader"
+    assert cut[1][0].id == "decode"
+    for node, part in cut:
+        assert node.id in {port.node for port in part.outputs.values()}
+        assert emit_script(part, catalog).text
+    ends = {port.node for port in cut[-1][1].outputs.values()}
+    assert ends == {port.node for port in graph.outputs.values()} - {"reader"}
+
+
+def test_two_views_are_both_in_the_later_prefixes(catalog: Catalog) -> None:
+    last = prefixes(load_recipe("simclr"), catalog)[-1][1]
+    assert len(last.outputs) == 2
+
+
+def test_what_lies_behind_the_decoder(catalog: Catalog) -> None:
+    graph = load_recipe("imagenet-train")
+    assert behind_decoder(graph, catalog) == {"crop", "mirror", "normalize"}
+
+
+def steps() -> list[tuple[Node, str, str]]:
+    graph = load_recipe("imagenet-train")
+    return [
+        (graph.node("reader"), "read", "cpu"),
+        (graph.node("decode"), "decode", "cpu"),
+        (graph.node("crop"), "operator", "cpu"),
+        (graph.node("normalize"), "operator", "cpu"),
+    ]
+
+
+def rows(*rates: float) -> list[Measurement]:
+    names = ["up to reader", "up to decode", "up to crop", "up to normalize", WHOLE, CEILING]
+    return [measured(rate, name) for name, rate in zip(names, rates, strict=True)]
+
+
+def test_stages_add_up_and_the_remainder_is_shown() -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
+    found = reconcile(
+        steps(), rows(100_000, 2000, 1250, 1000, 1000, 2500),
+        {"decode": 45.0, "crop": 35.0, "normalize": 25.0}, graph, MACHINE,
+    )  # fmt: skip
+    assert found.total == pytest.approx(100)
+    assert [round(stage.adds or 0) for stage in found.stages] == [1, 49, 30, 20]
+    assert sum(stage.adds or 0 for stage in found.stages) == pytest.approx(found.total)
+    assert found.remainder == pytest.approx(-5)
+    assert found.ceiling == pytest.approx(2500)
+    assert found.bottleneck == "decode"
+    assert found.advice.startswith("decode (decode, cpu) takes 49% of a batch's time; without it")
+    assert "decode it on a GPU" in found.advice
+    assert "more threads" in found.advice
+
+
+def test_what_could_not_be_timed_alone_leaves_no_remainder() -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
+    found = reconcile(
+        steps(), rows(9999, 2000, 1250, 1000, 1000, 2500), {"crop": 1.0}, graph, MACHINE
+    )
+    assert found.remainder is None
+
+
+def test_a_prefix_that_failed_leaves_a_gap() -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
+    made = rows(100_000, 2000, 1250, 1000, 1000, 2500)
+    made[1] = Measurement(Config(), reason="not measured: x", label="up to decode")
+    found = reconcile(steps(), made, {}, graph, MACHINE)
+    assert [stage.adds is None for stage in found.stages] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("stage", "device", "words"),
+    [
+        (0, "cpu", "faster disk"),
+        (1, "mixed", "hw_decoder_load 1.0"),
+        (2, "gpu", "larger batch"),
+        (2, "cpu", "move it to the GPU"),
+    ],
+)
+def test_advice_fits_the_bottleneck(stage: int, device: str, words: str) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=100, device="mixed")
+    made = steps()
+    made[stage] = replace_device(made[stage], device)
+    rates, spent = [], 0.0
+    for number in range(4):
+        spent += 80.0 if number == stage else 5.0
+        rates.append(100_000 / spent)
+    found = reconcile(made, rows(*rates, rates[-1], 1.0), {}, graph, MACHINE)
+    assert found.bottleneck == made[stage][0].id
+    assert words in found.advice
+
+
+def replace_device(step: tuple[Node, str, str], device: str) -> tuple[Node, str, str]:
+    return step[0], step[1], device
+
+
+def test_for_real(photos: Path) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=2)
+    short = Method(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
+    report = Stages(graph, str(photos), method=short).run()
+    names = [row.name for row in report.measurements]
+    assert names == [
+        *("up to reader", "up to decode", "up to crop", "up to normalize"),
+        *(WHOLE, CEILING),
+    ]
+    assert [row.reason for row in report.measurements] == [""] * 6
+    found = stages_of(report.extra)
+    assert found is not None
+    assert [stage.alone is None for stage in found.stages] == [True, False, False, False]
+    assert found.remainder is not None
+    assert usable_cores() >= 1
+    assert stages_of({}) is None
+
+
+@pytest.mark.gpu
+def test_with_mixed_decoding_for_real(photos: Path) -> None:
+    graph = load_recipe("imagenet-train")
+    graph = replace(graph, settings=replace(graph.settings, device="mixed"))
+    short = Method(0.05, 3, 2, warm_up_rounds=2, budget=0.0)
+    report = Stages(graph, str(photos), method=short).run()
+    assert [row.reason for row in report.measurements] == [""] * 7
+    found = stages_of(report.extra)
+    assert found is not None
+    assert found.stages[-1].stage == "copy to the host"
+
+
+def test_a_graph_that_cannot_run(photos: Path) -> None:
+    graph = replace(load_recipe("imagenet-train"), outputs={})
+    with pytest.raises(EngineError, match="not measured"):
+        Stages(graph, str(photos)).run()

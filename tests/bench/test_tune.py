@@ -1,0 +1,129 @@
+"""Sweep and tuner around measurements that are made up; one small sweep for real."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.fakes import MACHINE, measured
+from tests.helpers import with_settings
+from workbench.bench.config import Config
+from workbench.bench.grid import Grid
+from workbench.bench.measurement import Measurement
+from workbench.bench.method import Method
+from workbench.bench.tune import Sweep, Tune, adopt, best_of
+from workbench.bench.turns import Entry
+from workbench.catalog import Catalog
+from workbench.emit import emit_script
+from workbench.errors import CancelledError, EngineError
+from workbench.graph import load_recipe
+
+GRID = Grid((1, 2, 4), (16, 32, 64, 128), (1, 2, 4))
+
+
+def rate(config: Config) -> float:
+    return 100.0 * config.threads + config.batch_size + 4 * config.prefetch
+
+
+@pytest.fixture
+def made_up(monkeypatch: pytest.MonkeyPatch) -> list[list[Config]]:
+    """Replaces the measuring; gives what was measured together."""
+    seen: list[list[Config]] = []
+
+    def fake(entries: Sequence[Entry], method: Method, stop: threading.Event, *_: Any) -> tuple:
+        if stop.is_set():
+            raise CancelledError("Cancelled.")
+        seen.append([entry.config for entry in entries])
+        return tuple(
+            Measurement(e.config, reason="not measured: Out of memory", label=e.label)
+            if e.config.batch_size == 128
+            else replace(measured(rate(e.config), e.label), config=e.config)
+            for e in entries
+        )
+
+    monkeypatch.setattr("workbench.bench.lab.measure", fake)
+    return seen
+
+
+def test_a_sweep_measures_all_and_goes_on_after_a_failure(
+    made_up: list[list[Config]], photos: Path
+) -> None:
+    report = Sweep(load_recipe("imagenet-train"), str(photos), grid=GRID).run()
+    assert len(report.measurements) == len(GRID)
+    assert len(made_up) == len(GRID)
+    failed = [row for row in report.measurements if row.reason]
+    assert {row.batch_size for row in failed} == {128}
+    assert best_of(report).config.settings == "batch 64, 4 threads, prefetch 4"
+    assert Grid.from_json(report.extra["grid"]) == GRID
+    assert report.kind == "sweep"
+    assert report.extra["sweep"]["no_effect"] == ["prefetch"], "it makes 12 of 480 imgs/s"
+
+
+def test_the_tuner_finds_it_with_a_quarter_and_measures_it_anew(
+    made_up: list[list[Config]], photos: Path
+) -> None:
+    heard: list[float] = []
+    report = Tune(load_recipe("imagenet-train"), str(photos), grid=GRID).run(
+        lambda share, text: heard.append(share)
+    )
+    assert heard == sorted(heard)
+    told = report.extra["tune"]
+    assert told["probes"] <= 0.25 * len(GRID)
+    assert best_of(report).median == pytest.approx(
+        rate(Config("cpu", "pipeline", 64, 4, 4)), rel=0.1
+    )
+    finalists = made_up[-1]
+    assert Config() in finalists, "the graph's own settings, beside the best"
+    assert [row.label for row in report.measurements[: len(finalists)]] != []
+    assert all(row.label.startswith("probe") for row in report.measurements[len(finalists) :])
+
+
+def test_nothing_can_be_measured(made_up: list[list[Config]], photos: Path) -> None:
+    grid = Grid((1,), (128,))
+    with pytest.raises(EngineError, match="Out of memory"):
+        Tune(load_recipe("imagenet-train"), str(photos), grid=grid).run()
+
+
+def test_cancelled(made_up: list[list[Config]], photos: Path) -> None:
+    tune = Tune(load_recipe("imagenet-train"), str(photos), grid=GRID)
+    with pytest.raises(CancelledError):
+        tune.run(lambda share, text: tune.cancel())
+    assert len(made_up) == 0
+
+
+def test_the_memory_limit_goes_along(
+    photos: Path, monkeypatch: pytest.MonkeyPatch, made_up: list[list[Config]]
+) -> None:
+    monkeypatch.setattr("workbench.bench.lab.describe_machine", lambda: MACHINE)
+    sweep = Sweep(load_recipe("imagenet-train"), str(photos), grid=GRID, gpu_limit=5)
+    sweep.run()
+    assert sweep.limit == (int(0.8 * MACHINE.memory_gib * 2**30), 5)
+
+
+def test_what_is_adopted_is_in_graph_and_script(catalog: Catalog) -> None:
+    graph = adopt(load_recipe("simclr"), Config("mixed", "decode", 96, 12, 3, 0.8))
+    assert graph.outputs == load_recipe("simclr").outputs, "all of the graph"
+    text = emit_script(graph, catalog).text
+    assert "BATCH_SIZE = 96" in text
+    assert "NUM_THREADS = 12" in text
+    assert "hw_decoder_load=0.8" in text
+
+
+def test_a_small_sweep_for_real(photos: Path) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
+    short = Method(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
+    report = Sweep(graph, str(photos), grid=Grid((1, 2), (4,), (2,)), method=short).run()
+    assert [row.threads for row in report.measurements] == [1, 2]
+    assert all(row.median for row in report.measurements)
+
+
+def test_a_limit_that_nothing_keeps_for_real(photos: Path) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
+    sweep = Sweep(graph, str(photos), grid=Grid((1,), (4,), (2,)), host_limit=1)
+    (row,) = sweep.run().measurements
+    assert "over the limit of 0.00 GiB" in row.reason

@@ -1,0 +1,155 @@
+"""Who runs when, when it stops and what becomes of failures: with crews that follow a script."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tests.bench.fakes import FakeCrew, Script
+from workbench.bench.config import Config
+from workbench.bench.measurement import Measurement
+from workbench.bench.method import Method
+from workbench.bench.turns import Entry, measure
+from workbench.errors import CancelledError, DataError, EngineError
+
+GIB = 2**30
+
+
+@pytest.fixture(autouse=True)
+def _fake_crews(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr("workbench.bench.turns.Crew", FakeCrew)
+    FakeCrew.made = []
+    yield
+    assert all(crew.closed for crew in FakeCrew.made), "nothing is left behind"
+
+
+def run(*scripts: Script, method: Method | None = None, **options: object) -> list[Measurement]:
+    entries = [Entry(Config(), (script,), f"s{i}") for i, script in enumerate(scripts)]
+    stop = threading.Event()
+    return list(measure(entries, method or Method(), stop, **options))  # type: ignore[arg-type]
+
+
+def test_a_steady_one_stops_when_it_is_precise() -> None:
+    (row,) = run(Script([50, 100, 101, 100]))
+    assert row.ending == "precise"
+    assert len(row.rounds) == 6
+    assert row.warm_up == (50, 100, 101)
+    assert row.settled
+    assert not row.unstable
+    assert (row.median, row.reason) == (100, "")
+    assert row.latency is not None
+    assert row.latency.p50 == pytest.approx(15.0)
+    assert row.first_batch == 0.25
+    assert (row.gpu_busy, row.jpeg_busy, row.host_bytes) == (50, 0, 1000)
+    assert all(one.latencies == () for one in row.rounds), "not kept"
+
+
+def test_an_unsteady_one_stops_when_time_is_up_and_says_so() -> None:
+    (row,) = run(Script([100, 100, *[60, 140] * 20]), method=Method(budget=8.0))
+    assert (row.ending, len(row.rounds)) == ("budget", 8)
+    assert row.unstable
+    assert "unstable: the rounds differ by more than 10 %" in row.flags
+
+
+def test_one_that_never_gets_warm_is_measured_and_flagged() -> None:
+    (row,) = run(Script([100 * 1.2**n for n in range(8)] + [500.0]))
+    assert len(row.warm_up) == 8
+    assert not row.settled
+    assert row.unstable
+    assert any("warm-up" in flag for flag in row.flags)
+
+
+def test_configurations_take_turns_in_changing_order() -> None:
+    log: list[str] = []
+    scripts = [Script([100.0], log=log, name=name) for name in "AB"]
+    for script, noise in zip(scripts, (20, 30), strict=True):
+        script.rates = [100, 100, *[100 - noise, 100 + noise] * 30]
+    rows = run(*scripts, method=Method(budget=20.0))
+    timed = log[-sum(len(row.rounds) for row in rows) :]
+    pairs = [tuple(timed[i : i + 2]) for i in range(0, len(timed), 2)]
+    assert set(pairs) == {("A", "B"), ("B", "A")}, "each once in a turn, in both orders"
+    assert "begins" not in "".join(timed), "all are warm before the first is timed"
+    assert len(rows[0].rounds) == len(rows[1].rounds), "so that the ratio has pairs"
+
+
+def test_a_failure_is_a_reason_and_the_others_go_on() -> None:
+    good, bad, refused = Script([100]), Script([100], fail_at=7), Script([1], fail_begin="no GPU")
+    rows = run(good, bad, refused, why=lambda: ". Some files are bad")
+    assert rows[0].median == 100
+    assert rows[1].reason == "not measured: batch 7: no. Some files are bad"
+    assert rows[1].rounds == ()
+    assert rows[2].reason == "not measured: no GPU. Some files are bad"
+
+
+def test_all_failing_is_no_endless_loop() -> None:
+    rows = run(Script([1], fail_at=0), Script([1], fail_begin="x"))
+    assert [bool(row.reason) for row in rows] == [True, True]
+    assert run() == []
+
+
+@pytest.mark.parametrize(
+    ("memory", "limit", "words"),
+    [
+        ((3 * GIB, None), (2 * GIB, None), "3.00 GiB of host memory, over the limit of 2.00 GiB"),
+        ((GIB, 5 * GIB), (2 * GIB, 4 * GIB), "5.00 GiB of GPU memory"),
+        ((GIB, None), (2 * GIB, 4 * GIB), ""),
+    ],
+)
+def test_the_memory_limit(
+    memory: tuple[int, int | None], limit: tuple[int | None, int | None], words: str
+) -> None:
+    entry = Entry(Config(), (Script([100], memory=memory),), limit=limit)  # type: ignore[arg-type]
+    (row,) = measure([entry], Method(), threading.Event())
+    assert words in row.reason
+    assert bool(row.reason) is bool(words)
+
+
+def test_data_that_cannot_be_read_ends_the_run() -> None:
+    def refuse(_: int) -> None:
+        raise DataError("no images")
+
+    with pytest.raises(DataError, match="no images"):
+        run(Script([100], on_round=refuse), Script([100]))
+
+
+@pytest.mark.parametrize("at", [0, 4])
+def test_cancel(at: int) -> None:
+    stop = threading.Event()
+    script = Script([100], on_round=lambda number: stop.set() if number == at else None)
+    with pytest.raises(CancelledError):
+        measure([Entry(Config(), (script,))], Method(), stop)  # type: ignore[arg-type]
+
+
+def test_several_processes_pool_their_rounds() -> None:
+    (row,) = run(Script([100]), method=Method(processes=3, rounds=2))
+    assert len(FakeCrew.made) == 3
+    assert sorted({one.process for one in row.rounds}) == [0, 1, 2]
+    assert len(row.warm_up) == 6
+
+
+def test_something_may_run_before_every_round() -> None:
+    calls: list[int] = []
+    (row,) = run(Script([100]), before_round=lambda: calls.append(1))
+    assert len(calls) == len(row.rounds) + len(row.warm_up)
+
+
+def test_progress_never_falls_and_ends_below_one() -> None:
+    heard: list[tuple[float, str]] = []
+    run(
+        *[Script([100, 100, 60, 140, 60, 140, 60, 140])] * 2,
+        on_progress=lambda share, text: heard.append((share, text)),
+        method=Method(budget=12.0),
+    )
+    shares = [share for share, _ in heard]
+    assert shares == sorted(shares)
+    assert shares[0] == 0.0
+    assert 0.5 < shares[-1] < 1
+    assert any(text.endswith(" left") for _, text in heard)
+    assert heard[0][1].endswith("building")
+
+
+def test_an_engine_error_before_the_first_batch_closes_the_crew() -> None:
+    (row,) = run(Script([1], fail_begin=str(EngineError("gone"))))
+    assert row.reason.startswith("not measured: gone")

@@ -1,0 +1,206 @@
+"""The speed lab's commands as a user calls them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.bench.fakes import measured, report, rounds
+from workbench.bench.config import Config
+from workbench.bench.measurement import Measurement
+from workbench.bench.method import Method
+from workbench.bench.record import dump_report, load_report
+from workbench.cli import main
+from workbench.engine.machine import describe_machine
+from workbench.graph import load_graph
+
+SHORT = Method(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds of two batches: these tests are about what is said and written."""
+    monkeypatch.setattr("workbench.bench.lab.measure", _shortly)
+
+
+def _shortly(entries, method, *rest):  # type: ignore[no-untyped-def]
+    from workbench.bench.turns import measure
+
+    return measure(entries, SHORT, *rest)
+
+
+def test_bench_records_what_it_measured(photos: Path, tmp_path: Path) -> None:
+    record, picture = tmp_path / "speed.json", tmp_path / "speed.svg"
+    options = ["--data", photos, "--batch-size", 8, "--threads", 2, "--json", record]
+    result = run("bench", "imagenet-eval", *options, "--plot", picture, "--name", "here")
+    assert result.exit_code == 0, result.output
+    assert "imgs/s" in result.output
+    assert "page cache warm" in result.output
+    found = json.loads(record.read_text())
+    shown = [(row["device"], row["regime"]) for row in found["results"]]
+    both = ["cpu", "mixed"]
+    assert shown == [(d, "decode") for d in both] + [(d, "pipeline") for d in both]
+    cpu = found["results"][0]
+    assert (cpu["batch_size"], cpu["threads"]) == (8, 2)
+    speed = cpu["imgs_per_s"]
+    assert 0 < speed["low"] <= speed["median"] <= speed["high"]
+    assert len(speed["rounds"]) >= 2
+    mixed = found["results"][1]
+    assert mixed["imgs_per_s"]["median"] or mixed["reason"].startswith("not measured: ")
+    assert found["machine"]["cores"] >= 1
+    assert (found["name"], found["data"]["files"]) == ("here", 120)
+    assert "<svg" in picture.read_text()
+
+
+def test_the_regime_can_be_chosen(photos: Path, tmp_path: Path) -> None:
+    record = tmp_path / "a.json"
+    options = ["--data", photos, "--batch-size", 4, "--device", "cpu", "--json", record]
+    assert run("bench", "imagenet-eval", *options, "--regime", "decode").exit_code == 0
+    (row,) = json.loads(record.read_text())["results"]
+    assert row["regime"] == "decode"
+
+
+def test_a_knob_without_effect_is_told(photos: Path) -> None:
+    options = ["--data", photos, "--batch-size", 4, "--device", "cpu", "--regime", "decode"]
+    result = run("bench", "imagenet-eval", *options, "--load", 0.9)
+    assert "hw_decoder_load took no effect: it is for mixed decoding" in result.output
+
+
+def test_without_a_gpu_the_command_for_one_is_shown(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = replace(describe_machine(), gpu="", no_gpu="the driver is asleep")
+    monkeypatch.setattr("workbench.bench.lab.describe_machine", lambda: machine)
+    result = run("bench", "imagenet-eval", "--data", photos, "--device", "mixed")
+    assert result.exit_code == 1
+    assert "the driver is asleep" in result.output
+    assert "workbench bench imagenet-eval --data DIR" in result.output
+
+
+def test_unsteady_rounds_are_marked(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Measurement(Config(), rounds(100.0, 100.0, 150.0))
+    row = replace(row, flags=row.doubts(2))
+    monkeypatch.setattr("workbench.bench.lab.measure", lambda *_: (row,))
+    result = run(
+        "bench", "imagenet-eval", "--data", photos, "--device", "cpu", "--regime", "decode"
+    )
+    assert "unstable: the rounds differ by more than 10 %" in result.output
+
+
+def test_stages(photos: Path, tmp_path: Path) -> None:
+    graph = tmp_path / "g.json"
+    graph.write_text(_small("imagenet-eval"))
+    result = run("stages", graph, "--data", photos, "--plot", tmp_path / "s.png")
+    assert result.exit_code == 0, result.output
+    for words in ("decode", "whole, and remainder", "ceiling", "What would lift it"):
+        assert words in result.output
+    assert (tmp_path / "s.png").stat().st_size > 1000
+
+
+def test_tune_writes_graph_script_and_record(photos: Path, tmp_path: Path) -> None:
+    out = {name: tmp_path / name for name in ("t.json", "pipe.py", "r.json")}
+    result = run(
+        *("tune", "imagenet-eval", "--data", photos, "-o", out["t.json"]),
+        *("--script", out["pipe.py"], "--json", out["r.json"]),
+        *("--threads", "1,2", "--batch-sizes", "2,4", "--prefetch", "2"),
+    )
+    assert result.exit_code == 0, result.output
+    best = result.output.rpartition("best: ")[2]
+    settings = load_graph(out["t.json"].read_text()).settings
+    assert f"batch {settings.batch_size}, {settings.num_threads} thread" in best
+    assert f"BATCH_SIZE = {settings.batch_size}" in out["pipe.py"].read_text()
+    assert load_report(out["r.json"].read_text()).kind == "tune"
+
+
+def test_an_exhaustive_sweep(photos: Path, tmp_path: Path) -> None:
+    record = tmp_path / "r.json"
+    result = run(
+        *("tune", "imagenet-eval", "--data", photos, "--exhaustive", "--json", record),
+        *("--threads", "1,2", "--batch-sizes", "4", "--prefetch", "2"),
+    )
+    assert result.exit_code == 0, result.output
+    found = load_report(record.read_text())
+    assert (found.kind, len(found.measurements)) == ("sweep", 2)
+
+
+def test_scale(photos: Path, tmp_path: Path) -> None:
+    graph = tmp_path / "g.json"
+    graph.write_text(_small("imagenet-eval"))
+    result = run("scale", graph, "--data", photos, "--threads", "1,2")
+    assert result.exit_code == 0, result.output
+    assert "2 threads: " in result.output
+    result = run("scale", graph, "--data", photos, "--gpus", "1,2", "--device", "cpu")
+    assert "2 workers: " in result.output
+
+
+def test_compare(tmp_path: Path) -> None:
+    for name, rate in (("a", 100), ("b", 150)):
+        (tmp_path / f"{name}.json").write_text(dump_report(report(measured(rate))))
+    result = run("compare", tmp_path / "a.json", tmp_path / "b.json")
+    assert result.exit_code == 0
+    assert "1.500 times" in result.output
+    assert "faster" in result.output
+    (tmp_path / "b.json").write_text(dump_report(report(measured(1, device="mixed"))))
+    result = run("compare", tmp_path / "a.json", tmp_path / "b.json")
+    assert result.exit_code == 1
+    assert "no measured configuration in common" in result.output
+    (tmp_path / "b.json").write_text('{"format": "dali-workbench-bench", "version": 99}')
+    result = run("compare", tmp_path / "a.json", tmp_path / "b.json")
+    assert (result.exit_code, "version 99" in result.output) == (1, True)
+
+
+def test_records_are_listed_named_drawn_and_exported(tmp_path: Path) -> None:
+    path, table, plots = tmp_path / "a.json", tmp_path / "t.csv", tmp_path / "plots"
+    path.write_text(dump_report(report(measured(100))))
+    assert run("records", path, "--name", "before").exit_code == 0
+    result = run("records", tmp_path, "--csv", table, "--plots", plots)
+    assert result.exit_code == 0, result.output
+    assert "before" in result.output
+    (row,) = csv.DictReader(table.open())
+    assert row["record"] == "before"
+    assert "before" in (plots / "a.svg").read_text()
+    assert run("records", tmp_path, "--name", "x").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["bench", "simclr", "--data", "/nowhere"], 2, "no folder /nowhere"),
+        (["bench", "simclr", "--data", ".", "--json", "-"], 2, "Name the file"),
+        (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
+        (["bench", "simclr", "--data", ".", "--plot", "a.gif"], 2, ".png nor .svg"),
+        (["bench", "simclr", "--data", "."], 1, "is empty"),
+        (["tune", "simclr", "--data", ".", "--threads", "4,2"], 2, "rising list"),
+        (["tune", "simclr", "--data", ".", "--threads", "a"], 2, "rising list"),
+        (["tune", "simclr", "--data", ".", "--batch-sizes", "0,1"], 2, "rising list"),
+        (["scale", "simclr", "--data", ".", "--threads", "1", "--gpus", "1"], 2, "not both"),
+        (["stages", "nowhere.json", "--data", "."], 1, "cannot be read"),
+        (["compare", "a.json", "b.json"], 1, "cannot be read"),
+        (["records", "a.json"], 1, "cannot be read"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    arguments: list[str], code: int, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert result.exit_code == code, result.output
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def _small(recipe: str) -> str:
+    from tests.helpers import with_settings
+    from workbench.graph import dump_graph, load_recipe
+
+    return dump_graph(with_settings(load_recipe(recipe), batch_size=4, num_threads=1))

@@ -1,0 +1,95 @@
+"""Work on a batch that is kept: the ceiling of a pipeline, and single operators.
+
+Both run emitted source that is fed from outside, as the preview does. Runs inside the worker
+process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.bench.work import Work
+from workbench.catalog import load_catalog
+from workbench.emit.stage import emit_stage
+from workbench.engine.pipelines import Compiled
+from workbench.engine.runner import Runner
+from workbench.engine.timing import floor, time_node
+from workbench.engine.worker import Worker
+from workbench.graph.devices import infer_devices
+from workbench.graph.model import Graph, Port, ancestors
+
+
+@dataclass(frozen=True, slots=True)
+class CachedJob:
+    """What lies behind the decoders, fed with one decoded batch again and again."""
+
+    graph: Graph
+    data: str
+
+    def start(self) -> Work:
+        return _CachedWork(self)
+
+
+class _CachedWork:
+    def __init__(self, job: CachedJob) -> None:
+        from workbench.bench.stages import behind_decoder
+
+        graph, catalog, settings = job.graph, load_catalog(), job.graph.settings
+        nodes = behind_decoder(graph, catalog)
+        taps = [port for port in graph.outputs.values() if port.node in nodes]
+        feeds = dict.fromkeys(
+            port
+            for node in graph.nodes
+            if node.id in nodes
+            for port in node.inputs.values()
+            if port.node not in nodes
+        )
+        kept = Runner(catalog).run(graph, job.data, 0, settings.batch_size, list(feeds)).batches
+        source = emit_stage(graph, catalog, nodes, taps, {p: kept[p].device for p in feeds})
+        self._compiled = Compiled(source)
+        self._fed = {str(port): kept[port].data for port in feeds}
+        self._size = settings.batch_size
+        uses_gpu = any(infer_devices(graph, catalog)[node] != "cpu" for node in nodes)
+        self._pipe = self._compiled["stage"](
+            job.data, settings.device, settings.seed, 0,
+            batch_size=settings.batch_size, num_threads=settings.num_threads,
+            device_id=0 if uses_gpu else None,
+            prefetch_queue_depth=settings.prefetch_queue_depth,
+        )  # fmt: skip
+        self._pipe.build()
+        self.lead = settings.prefetch_queue_depth + 2
+        for _ in range(settings.prefetch_queue_depth):
+            self._feed()
+
+    def _feed(self) -> None:
+        for name, batch in self._fed.items():
+            self._pipe.feed_input(name, batch)
+
+    def run(self) -> int:
+        try:
+            self._pipe.run()
+            self._feed()
+        except Exception as error:
+            raise self._compiled.error(error) from None
+        return self._size
+
+
+def time_alone(worker: Worker, graph: Graph, data: str, nodes: Sequence[str]) -> dict[str, float]:
+    """Task: milliseconds of each node by itself on the first batch, where it can be timed.
+
+    Handing the batch in and out is taken off.
+    """
+    runner = worker.runner
+    found: dict[str, float] = {}
+    for node_id in nodes:
+        node = graph.node(node_id)
+        needed = ancestors(graph, list(node.inputs.values()))
+        ports = [p for n in graph.nodes if n.id in needed | {node_id} for p in n.inputs.values()]
+        taps = list(dict.fromkeys([*ports, Port(node_id, runner.catalog[node.op].outputs[0].name)]))
+        result = runner.run(graph, data, 0, graph.settings.batch_size, taps)
+        spent = time_node(runner, result, node).milliseconds
+        if spent is not None:
+            handed = floor(result.batches[next(iter(node.inputs.values()))])
+            found[node_id] = max(0.0, spent - handed)
+    return found

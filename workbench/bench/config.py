@@ -1,0 +1,145 @@
+"""What is measured: one configuration, and the graph whose exported source runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from workbench.catalog.spec import Catalog
+from workbench.engine.machine import Machine
+from workbench.graph.check import check_graph
+from workbench.graph.devices import infer_devices, is_decoder
+from workbench.graph.model import DecodeDevice, Graph, Node, Port, ancestors
+
+Regime = Literal["decode", "pipeline"]
+"""``decode`` runs up to the decoder, ``pipeline`` all of the graph."""
+REGIMES: tuple[Regime, ...] = ("decode", "pipeline")
+LOAD = "hw_decoder_load"
+"""The decoder's argument: the share of a batch that the GPU's JPEG engines take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One setting of every knob. ``hw_decoder_load`` None leaves it as the graph has it."""
+
+    device: DecodeDevice = "cpu"
+    regime: Regime = "pipeline"
+    batch_size: int = 64
+    threads: int = 4
+    prefetch: int = 2
+    hw_decoder_load: float | None = None
+    program: str = "DALI"
+    """Whose code does the work: DALI's, or that of a peer."""
+    workers: int = 1
+    """Processes that work together, on a shard of the data each (and a GPU each, where mixed)."""
+
+    @property
+    def label(self) -> str:
+        """What a person calls it: ``cpu, decode``."""
+        return ", ".join([self.program] * (self.program != "DALI") + [self.device, self.regime])
+
+    @property
+    def settings(self) -> str:
+        """The knobs in words: ``batch 64, 4 threads, prefetch 2``."""
+        load = "" if self.hw_decoder_load is None else f", {LOAD} {self.hw_decoder_load:g}"
+        threads = f"{self.threads} thread{'s' * (self.threads != 1)}"
+        return f"batch {self.batch_size}, {threads}, prefetch {self.prefetch}{load}"
+
+
+def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
+    """The graph's own settings, on its device or another."""
+    settings = graph.settings
+    return Config(
+        device or settings.device,
+        "pipeline",
+        settings.batch_size,
+        settings.num_threads,
+        settings.prefetch_queue_depth,
+        next((load_of(node) for node in graph.nodes if LOAD in node.args), None),
+    )
+
+
+def load_of(node: Node) -> float | None:
+    """The share for the hardware decoder that a node names, or None."""
+    value = node.args.get(LOAD)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def configured(graph: Graph, catalog: Catalog, config: Config) -> Graph:
+    """The graph with the configuration written into it: what is measured, and what is adopted."""
+    settings = replace(
+        graph.settings,
+        device=config.device,
+        batch_size=config.batch_size,
+        num_threads=config.threads,
+        prefetch_queue_depth=config.prefetch,
+    )
+    nodes = graph.nodes
+    if config.hw_decoder_load is not None:
+        load = {LOAD: config.hw_decoder_load}
+        nodes = tuple(
+            replace(node, args={**node.args, **load}) if takes_load(node, catalog) else node
+            for node in nodes
+        )
+    made = replace(graph, settings=settings, nodes=nodes)
+    return decoding_only(made, catalog) if config.regime == "decode" else made
+
+
+def takes_load(node: Node, catalog: Catalog) -> bool:
+    """Whether a node is a decoder that can share its work with JPEG engines."""
+    return node.op in catalog and LOAD in catalog[node.op].args
+
+
+def decoders(graph: Graph, catalog: Catalog) -> list[Node]:
+    """The decoders that the graph's outputs depend on."""
+    needed = ancestors(graph, list(graph.outputs.values()))
+    return [n for n in graph.nodes if n.id in needed and is_decoder(catalog[n.op])]
+
+
+def decoding_only(graph: Graph, catalog: Catalog) -> Graph:
+    """The graph cut behind its decoders."""
+    outputs = {n.id: Port(n.id, catalog[n.op].outputs[0].name) for n in decoders(graph, catalog)}
+    return replace(graph, outputs=outputs)
+
+
+def sharded(graph: Graph, shard: int, shards: int) -> Graph:
+    """The graph with every reader on one of so many shards of the data."""
+    share = {"shard_id": shard, "num_shards": shards}
+    nodes = tuple(
+        replace(node, args={**node.args, **share}) if node.op.startswith("readers.") else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes)
+
+
+def refusal(graph: Graph, catalog: Catalog, machine: Machine) -> str:
+    """Why a graph, with its settings, cannot be measured on a machine; empty where it can."""
+    devices = infer_devices(graph, catalog)
+    if machine.no_gpu and (graph.settings.device == "mixed" or set(devices.values()) != {"cpu"}):
+        return f"not measured: {machine.no_gpu}"
+    faults = check_graph(graph, catalog)
+    if faults:
+        return f"not measured: {faults[0]}"
+    if not decoders(graph, catalog):
+        return "not measured: no output of the graph depends on a decoder"
+    return ""
+
+
+def idle_knobs(config: Config, formats: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """Knobs that can have no effect, or only in part, in words.
+
+    ``formats`` counts the files by format, as ``data.fingerprint`` names them.
+    """
+    found = []
+    if config.hw_decoder_load is not None and config.device == "cpu":
+        found.append(f"{LOAD} took no effect: it is for mixed decoding")
+    total = sum(count for _, count in formats)
+    other = {name: count for name, count in formats if name != "JPEG"}
+    if config.device == "mixed" and total and other:
+        share = sum(other.values()) / total
+        found.append(
+            f"the JPEG engines took no part in {share:.0%} of the files ({', '.join(other)}): they "
+            "decode baseline JPEG alone"
+        )
+    return tuple(found)

@@ -1,0 +1,236 @@
+"""What the data folder holds, and whether its files are in memory already."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from workbench.engine.encoded import refusal
+from workbench.engine.folder import list_files, unreadable
+from workbench.errors import DataError
+
+LOOK_SECONDS = 5.0
+"""Limit for a look at the data folder."""
+LOOK_FILES = 20_000
+NAMED_FILES = 3
+_HEADERS = 400
+"""Files whose header is read for the format."""
+_PROBED = 200
+"""Files that are asked whether they are in memory."""
+_WARM_SECONDS = 60.0
+_CHUNK = 2**20
+
+Cache = Literal["warm", "cold", "as found"]
+CACHES: tuple[Cache, ...] = ("warm", "cold", "as found")
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What a folder holds.
+
+    ``files`` and ``size`` (bytes) are None where counting takes too long. ``formats`` counts up to
+    400 files, evenly chosen, by what their first bytes say.
+    """
+
+    root: str
+    files: int | None = None
+    size: int | None = None
+    formats: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def mean_size(self) -> float | None:
+        """Bytes of a file on average, or None."""
+        return self.size / self.files if self.files and self.size is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class CacheState:
+    """Whether files were in memory, how that came about, and the share found there.
+
+    ``resident`` is a share from 0 to 1 of the pages of up to 200 files, just before the first timed
+    round; None where the system does not tell.
+    """
+
+    state: Cache
+    how: str
+    resident: float | None = None
+
+
+def fingerprint(data: str) -> Fingerprint:
+    """Count the files that the script reads, in 5 s at most."""
+    files, size = folder_size(data)
+    chosen = _spread(data, files or 0, _HEADERS)
+    formats = Counter(_format(path) for path in chosen)
+    return Fingerprint(data, files, size, tuple(formats.most_common()))
+
+
+def folder_size(data: str) -> tuple[int | None, int | None]:
+    """Number and bytes of the files that the script reads; None where that takes over 5 s."""
+    deadline = time.monotonic() + LOOK_SECONDS
+    files = size = 0
+    try:
+        for entry, _, _ in list_files(data):
+            files, size = files + 1, size + entry.stat().st_size
+            if time.monotonic() > deadline:
+                return None, None
+    except (OSError, DataError):  # a folder that changes, or a link to nowhere
+        return None, None
+    return files, size
+
+
+def look(data: str) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """The files that the script reads, with their paths in the folder, as far as time allows."""
+    deadline = time.monotonic() + LOOK_SECONDS
+    with suppress(DataError):
+        for entry, file, _ in islice(list_files(data), LOOK_FILES):
+            if time.monotonic() > deadline:
+                return
+            yield entry, file
+
+
+def bad_files(data: str, go_on: Callable[[], None]) -> str:
+    """Files that may be why a pipeline fails, for DALI names none; as a sentence, or empty.
+
+    ``go_on`` is called between files and may raise.
+    """
+    bad: list[str] = []
+    for entry, file in look(data):
+        go_on()
+        try:
+            reason = unreadable(entry) or refusal(Path(entry.path).read_bytes())
+        except OSError as error:
+            reason = error.strerror or str(error)
+        if reason:
+            bad.append(f"{file}: {reason}")
+        if len(bad) == NAMED_FILES:
+            break
+    return f". Some files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
+
+
+def make_cache(data: str, wanted: Cache, go_on: Callable[[], None]) -> CacheState:
+    """Bring the files into memory, or out of it, and say how. ``go_on`` may raise."""
+    if wanted == "as found":
+        return CacheState(wanted, "nothing was done about it", resident_share(data))
+    if wanted == "cold":
+        return _evict(data, go_on)
+    deadline = time.monotonic() + _WARM_SECONDS
+    room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") // 2
+    read = files = 0
+    stopped = ""
+    with suppress(DataError):
+        for entry, _, _ in list_files(data):
+            go_on()
+            read += _read(entry.path)
+            files += 1
+            if time.monotonic() > deadline or read > room:
+                what = "a minute" if read <= room else "half of the free memory"
+                stopped = f" (stopped after {what})"
+                break
+    how = f"{files} files, {read / 1e6:,.0f} MB, were read before the first round{stopped}"
+    return CacheState("warm", how, resident_share(data))
+
+
+def _evict(data: str, go_on: Callable[[], None]) -> CacheState:
+    files = 0
+    with suppress(DataError):
+        for entry, _, _ in list_files(data):
+            go_on()
+            with suppress(OSError), open(entry.path, "rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                files += 1
+    how = f"{files} files were dropped from memory (POSIX_FADV_DONTNEED) before every round"
+    return CacheState("cold", how, resident_share(data))
+
+
+def resident_share(data: str) -> float | None:
+    """Share (0 to 1) of the pages of some files that are in memory; None where it cannot be told.
+
+    Asks mincore(2), which reads nothing: a read with RWF_NOWAIT would make the kernel read ahead.
+    """
+    found = pages = 0
+    for path in _spread(data, folder_size(data)[0] or 0, _PROBED):
+        counted = _resident_pages(path)
+        if counted is None:
+            return None
+        found, pages = found + counted[0], pages + counted[1]
+    return found / pages if pages else None
+
+
+def _resident_pages(path: str) -> tuple[int, int] | None:
+    """Pages of a file that are in memory, and all; None where the system does not tell."""
+    try:
+        with open(path, "rb") as file:
+            length = os.fstat(file.fileno()).st_size
+            if not length:
+                return 0, 0
+            mapped = mmap.mmap(file.fileno(), length, access=mmap.ACCESS_COPY)
+    except (OSError, ValueError):
+        return 0, 0  # a file that is gone, or may not be read: the reader says so
+    pages = -(-length // mmap.PAGESIZE)
+    told = (ctypes.c_ubyte * pages)()
+    start = ctypes.c_char.from_buffer(mapped)
+    try:
+        mincore = ctypes.CDLL(None, use_errno=True).mincore
+        if mincore(ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(length), told):
+            return None
+    except (OSError, AttributeError):
+        return None
+    finally:
+        del start
+        mapped.close()
+    return sum(page & 1 for page in told), pages
+
+
+def _spread(data: str, files: int, count: int) -> list[str]:
+    """Paths of up to ``count`` of the files, evenly chosen."""
+    step = max(1, files // count)
+    return [entry.path for entry, _ in islice(look(data), 0, step * count, step)]
+
+
+def _read(path: str) -> int:
+    read = 0
+    with suppress(OSError), open(path, "rb", buffering=0) as file:
+        while got := len(file.read(_CHUNK)):
+            read += got
+    return read
+
+
+def _format(path: str) -> str:
+    """The format by the first bytes; a progressive JPEG by its frame header (ITU-T T.81, B.1)."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(65536)
+    except OSError:
+        return "unreadable"
+    signatures = {
+        b"\x89PNG": "PNG",
+        b"BM": "BMP",
+        b"II*\x00": "TIFF",
+        b"MM\x00*": "TIFF",
+        b"\x00\x00\x00\x0cjP": "JPEG 2000",
+        b"GIF8": "GIF",
+    }
+    for signature, name in signatures.items():
+        if head.startswith(signature):
+            return name
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WebP"
+    if head[:2] != b"\xff\xd8":
+        return "PNM" if head[:1] == b"P" and head[1:2].isdigit() else "other"
+    at = 2
+    while at + 4 <= len(head) and head[at] == 0xFF:
+        marker = head[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return "JPEG" if marker in (0xC0, 0xC1) else "progressive JPEG"
+        at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
+    return "JPEG"

@@ -1,0 +1,75 @@
+"""The settings that a sweep tries: threads x batch x prefetch x hw_decoder_load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import Any
+
+from workbench.bench.config import Config
+from workbench.engine.machine import Machine
+from workbench.graph.model import DecodeDevice
+
+KNOBS = ("hw_decoder_load", "threads", "batch_size", "prefetch")
+"""In the order in which the tuner turns them: those that mostly matter first."""
+
+Value = int | float | None
+Place = tuple[int, ...]
+"""An index into the values of each knob, in the order of ``KNOBS``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The values of each knob, ascending."""
+
+    threads: tuple[int, ...]
+    batch_size: tuple[int, ...]
+    prefetch: tuple[int, ...] = (1, 2, 4)
+    hw_decoder_load: tuple[float | None, ...] = (None,)
+
+    def __post_init__(self) -> None:
+        for knob in KNOBS:
+            values = self.values(knob)
+            known = [value for value in values if value is not None]
+            if not values or known != sorted(set(known)):
+                raise ValueError(f"{knob}: {values} is not one or more values in rising order.")
+
+    def values(self, knob: str) -> Sequence[Value]:
+        """The values of a knob."""
+        found: Sequence[Value] = getattr(self, knob)
+        return found
+
+    def __len__(self) -> int:
+        count = 1
+        for knob in KNOBS:
+            count *= len(self.values(knob))
+        return count
+
+    def places(self) -> Iterator[Place]:
+        """Every combination."""
+        return product(*(range(len(self.values(knob))) for knob in KNOBS))
+
+    def config(self, place: Place, base: Config) -> Config:
+        """The configuration at a place; what is no knob is the base's."""
+        values: dict[str, Any] = {
+            knob: self.values(knob)[index] for knob, index in zip(KNOBS, place, strict=True)
+        }
+        return replace(base, **values)
+
+    def to_json(self) -> dict[str, Any]:
+        """The values of each knob as JSON values."""
+        return {knob: list(values) for knob, values in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Grid:
+        """As ``to_json`` gave it."""
+        return cls(**{knob: tuple(values[knob]) for knob in KNOBS})
+
+
+def usual_grid(machine: Machine, device: DecodeDevice) -> Grid:
+    """What is worth trying on a machine: powers of two up to its cores, and usual batches."""
+    threads = [2**power for power in range(10) if 2**power < machine.cores] + [machine.cores]
+    if device == "mixed":
+        return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), (0.65, 0.85, 1.0))
+    return Grid((*threads, 2 * machine.cores), (16, 32, 64, 128), (1, 2, 4))

@@ -1,0 +1,244 @@
+"""CPU against mixed decoding, decode alone and the whole pipeline: the lab's main question."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from workbench.bench.config import (
+    Config,
+    Regime,
+    config_of,
+    configured,
+    idle_knobs,
+    refusal,
+)
+from workbench.bench.data import Cache, CacheState, Fingerprint, bad_files, fingerprint, make_cache
+from workbench.bench.measurement import Measurement
+from workbench.bench.method import Method
+from workbench.bench.pixels import compare_decoders
+from workbench.bench.record import MISSING, Report
+from workbench.bench.turns import Entry, Progress, measure
+from workbench.bench.work import ScriptJob
+from workbench.catalog import Catalog, load_catalog
+from workbench.emit.script import emit_script
+from workbench.engine.folder import require_folder
+from workbench.engine.machine import Machine, describe_machine
+from workbench.errors import CancelledError
+from workbench.graph.io import dump_graph
+from workbench.graph.model import DecodeDevice, Graph, Settings
+
+
+class Lab:
+    """What every kind of run shares: the graph, the data, a way to stop, the record's context.
+
+    ``cancel`` may be called from any thread; a run then raises CancelledError within 0.5 s.
+    """
+
+    kind = "bench"
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: str,
+        *,
+        method: Method | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        self.graph = graph
+        self.data = data
+        self.method = method or Method()
+        self.name = name
+        self._cache = cache
+        self._stop = threading.Event()
+
+    def cancel(self) -> None:
+        """End the run; it raises CancelledError and leaves no process behind."""
+        self._stop.set()
+
+    def prepare(self) -> tuple[Catalog, Machine, Fingerprint, CacheState]:
+        """Look at the machine and the data, and bring the files into memory or out of it.
+
+        Raises DataError where the folder cannot be used.
+        """
+        require_folder(self.data)
+        machine = describe_machine()
+        found = fingerprint(self.data)
+        self.go_on()
+        return load_catalog(), machine, found, make_cache(self.data, self._cache, self.go_on)
+
+    def go_on(self) -> None:
+        """Raise CancelledError if the run was cancelled."""
+        if self._stop.is_set():
+            raise CancelledError("Cancelled.")
+
+    def entry(self, config: Config, catalog: Catalog, found: Fingerprint, label: str = "") -> Entry:
+        """The exported source of the graph in a configuration, ready to be measured."""
+        source = emit_script(configured(self.graph, catalog, config), catalog)
+        job = ScriptJob(source, self.data, config.device, config.prefetch)
+        notes = idle_knobs(config, found.formats)
+        if found.files and found.files < config.batch_size:
+            notes += (
+                f"{found.files} files, fewer than a batch of {config.batch_size}: files repeat "
+                "within a batch",
+            )
+        return Entry(config, (job,), label, notes)
+
+    def measure(
+        self,
+        entries: Sequence[Entry],
+        on_progress: Progress,
+        method: Method | None = None,
+    ) -> tuple[Measurement, ...]:
+        """Take turns with the lab's method, or another."""
+        return measure(
+            entries,
+            method or self.method,
+            self._stop,
+            on_progress,
+            self._before_round(),
+            lambda: bad_files(self.data, self.go_on),
+        )
+
+    def _before_round(self) -> Callable[[], None] | None:
+        if self._cache != "cold":
+            return None
+        return lambda: _ignore(make_cache(self.data, "cold", self.go_on))
+
+    def report(
+        self,
+        measurements: Sequence[Measurement],
+        machine: Machine,
+        found: Fingerprint,
+        cache: CacheState,
+        **extra: Any,
+    ) -> Report:
+        """The record of what was measured."""
+        if cache.state == "cold" and found.files:
+            measurements = [_not_cold(row, found.files) for row in measurements]
+        plain = replace(self.graph, settings=Settings())  # knobs are compared by themselves
+        return Report(
+            self.graph.name,
+            self.data,
+            machine,
+            tuple(measurements),
+            found,
+            cache,
+            self.method,
+            self.kind,
+            self.name,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            {
+                "workbench": _version(),
+                "git": git_state(),
+                "graph_sha256": hashlib.sha256(dump_graph(plain).encode()).hexdigest(),
+                "load_average": os.getloadavg()[0],
+            },
+            {name: value for name, value in extra.items() if value},
+        )
+
+
+class Bench(Lab):
+    """imgs/s of the exported script, with CPU and with mixed decoding."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: str,
+        devices: Sequence[DecodeDevice] = ("cpu", "mixed"),
+        regimes: Sequence[Regime] = ("pipeline",),
+        *,
+        method: Method | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+        peers: Sequence[str] = (),
+    ) -> None:
+        """``peers`` names libraries to be measured at the same work (see ``bench.peers``)."""
+        super().__init__(graph, data, method=method, cache=cache, name=name)
+        self.devices = tuple(devices)
+        self.regimes = tuple(regimes)
+        self.peers = tuple(peers)
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every device and regime, in turns.
+
+        A configuration that cannot be measured gives a Measurement with the reason. Raises
+        DataError for the folder and CancelledError.
+        """
+        catalog, machine, found, cache = self.prepare()
+        rows: list[Measurement | None] = []
+        entries: list[Entry] = []
+        for regime in self.regimes:
+            for device in self.devices:
+                config = replace(config_of(self.graph, device), regime=regime)
+                reason = refusal(configured(self.graph, catalog, config), catalog, machine)
+                rows.append(Measurement(config, reason=reason) if reason else None)
+                if not reason:
+                    entries.append(self.entry(config, catalog, found))
+        extra: dict[str, Any] = {}
+        if self.peers and "pipeline" in self.regimes:
+            from workbench.bench.peers import add_peers
+
+            added, refused, extra["peers"] = add_peers(self, catalog, machine)
+            entries += added
+            rows += [None] * len(added) + list(refused)
+        measured = iter(self.measure(entries, on_progress))
+        rows = [row or next(measured) for row in rows]
+        if {"cpu", "mixed"} <= {row.device for row in rows if row and row.rounds}:
+            extra["decoders"] = compare_decoders(self.graph, self.data, self._stop)
+        if "mixed" in self.devices and machine.no_gpu:
+            extra["command"] = command_for_a_gpu(self.graph.name, self.regimes)
+        on_progress(1.0, "done")
+        return self.report([row for row in rows if row], machine, found, cache, **extra)
+
+
+def _not_cold(row: Measurement, files: int) -> Measurement:
+    """The row, flagged where its rounds read the files more than once."""
+    if not any(one.samples > files for one in row.rounds):
+        return row
+    flag = f"not cold throughout: a round reads the {files} files more than once"
+    return replace(row, flags=(*row.flags, flag))
+
+
+def command_for_a_gpu(graph: str, regimes: Sequence[Regime]) -> str:
+    """What to run on a machine with a GPU; its record can be opened and compared anywhere."""
+    regime = regimes[0] if len(regimes) == 1 else "both"
+    file = f"{graph}-gpu.json"
+    return shlex.join(
+        ["workbench", "bench", graph, "--data", "DIR", "--regime", regime, "--json", file]
+    )
+
+
+def git_state() -> Any:
+    """Commit of the checkout that the workbench runs from, and whether it was changed since."""
+    folder = Path(__file__).parents[2]
+    with suppress(OSError, subprocess.SubprocessError):
+        if (folder / ".git").exists():
+            commit = _git(folder, "rev-parse", "HEAD").strip()
+            return {"commit": commit, "dirty": bool(_git(folder, "status", "--porcelain"))}
+    return MISSING
+
+
+def _git(folder: Path, *words: str) -> str:
+    command = ["git", "-C", str(folder), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout
+
+
+def _version() -> str:
+    from workbench import __version__
+
+    return __version__
+
+
+def _ignore(_: object) -> None:
+    pass

@@ -1,0 +1,79 @@
+"""How a figure is taken: when it is warm, when it is precise enough, when to stop.
+
+Pure rules over the rounds so far; ``METHOD.md`` beside this file says the same in prose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.bench.stats import median_interval, variation
+
+Ending = Literal["precise", "budget"]
+
+UNSTABLE = 0.1
+"""Rounds whose coefficient of variation is above this were disturbed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """The lengths and limits of one measurement; seconds, batches and shares."""
+
+    round_seconds: float = 1.0
+    round_batches: int = 10
+    """A round lasts at least so many seconds and at least so many batches."""
+    rounds: int = 5
+    warm_up_batches: int = 5
+    warm_up_within: float = 0.05
+    """Warm means that two successive rounds differ by no more than this share."""
+    warm_up_rounds: int = 8
+    """After so many rounds it is measured all the same, and flagged."""
+    precision: float = 0.03
+    """Enough means that both ends of the 95 % interval lie within this share of the median."""
+    budget: float = 20.0
+    """Seconds of timed rounds for each configuration, at most."""
+    processes: int = 1
+    """Fresh workers for each configuration. More than one also covers what differs from one build
+    of the same pipeline to the next."""
+
+    def is_warm(self, rates: Sequence[float], batches: int) -> bool:
+        """Whether the warm-up may end after rounds of these rates (imgs/s), batches in all."""
+        if len(rates) < 2 or batches < self.warm_up_batches:
+            return False
+        before, last = rates[-2:]
+        return abs(last - before) <= self.warm_up_within * max(last, before)
+
+    def is_precise(self, rates: Sequence[float]) -> bool:
+        """Whether there are enough rounds, and their 95 % interval is narrow enough."""
+        if len(rates) < self.rounds:
+            return False
+        found = median_interval(rates)
+        return found.level >= 0.95 and found.spread <= self.precision
+
+    def ending(self, series: Sequence[Sequence[float]], seconds: float) -> Ending | None:
+        """Why configurations measured in turns may stop, or None.
+
+        ``series`` has the rates of each so far, ``seconds`` what their rounds took together. The
+        time may end, but never before each has ``rounds`` rounds.
+        """
+        if all(self.is_precise(rates) for rates in series):
+            return "precise"
+        enough = all(len(rates) >= self.rounds for rates in series)
+        return "budget" if enough and seconds >= self.budget * len(series) else None
+
+    def expected_rounds(self, seconds_a_round: float) -> float:
+        """How many timed rounds a configuration will take, for the time that is left."""
+        return max(self.rounds + 1.0, min(10.0, self.budget / max(seconds_a_round, 1e-9)))
+
+
+QUICK = Method(
+    round_seconds=0.5, round_batches=3, rounds=3, warm_up_rounds=3, precision=0.05, budget=3.0
+)
+"""For many configurations at once: stages, sweeps. Their intervals say what that costs."""
+
+
+def is_unstable(rates: Sequence[float], settled: bool) -> bool:
+    """Whether a figure is to be distrusted: rounds far apart, or never warm."""
+    return variation(rates) > UNSTABLE or not settled

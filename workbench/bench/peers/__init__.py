@@ -1,0 +1,189 @@
+"""Other libraries at the same work: the same files, sizes, draws and number of workers.
+
+A peer that is not installed, or lacks an operator of the graph, is a row that says so.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.bench.config import Config, config_of, configured
+from workbench.bench.measurement import Measurement
+from workbench.bench.peers.program import Program, UnlikeError, program_of, still
+from workbench.bench.pixels import IMAGES, Difference, difference, first_batch
+from workbench.bench.turns import Entry
+from workbench.bench.work import Work
+from workbench.catalog.spec import Catalog
+from workbench.emit.script import emit_script
+from workbench.emit.source import Source
+from workbench.engine.folder import list_files
+from workbench.engine.machine import Machine
+from workbench.engine.process import Engine
+from workbench.engine.worker import Worker
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.model import DecodeDevice
+
+if TYPE_CHECKING:
+    from workbench.bench.lab import Bench
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A library with a way to decode. ``needs`` names its package and its module."""
+
+    name: str
+    device: DecodeDevice
+    needs: tuple[str, str]
+    decoder: str
+
+
+PEERS = {
+    peer.name: peer
+    for peer in (
+        Peer("torchvision, PIL", "cpu", ("torchvision", "torchvision"), "PIL"),
+        Peer("torchvision, decode_jpeg", "cpu", ("torchvision", "torchvision"), "decode_jpeg"),
+        Peer("torchvision, decode_jpeg on CUDA", "mixed", ("torchvision", "torchvision"), "CUDA"),
+        Peer("OpenCV", "cpu", ("opencv-python-headless", "cv2"), "OpenCV"),
+    )
+}
+_TWIST = frozenset({"brightness", "contrast", "hue", "saturation"})
+_CROP = frozenset({"crop", "crop_pos_x", "crop_pos_y"})
+OPERATORS: Mapping[str, frozenset[str]] = {
+    "random_resized_crop": frozenset({"size", "random_area", "random_aspect_ratio"}),
+    "resize": frozenset({"size", "resize_shorter"}),
+    "crop": _CROP,
+    "crop_mirror_normalize": _CROP | {"mirror", "mean", "std", "dtype", "output_layout"},
+    "rotate": frozenset({"angle", "fill_value", "keep_size"}),
+    "color_twist": _TWIST,
+    "saturation": frozenset({"saturation"}),
+    "brightness": frozenset({"brightness"}),
+    "brightness_contrast": frozenset({"brightness", "contrast"}),
+    "flip": frozenset({"horizontal", "vertical"}),
+    "gaussian_blur": frozenset({"sigma", "window_size"}),
+}
+"""The operators, and the arguments of each, that every peer has a counterpart of."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerJob:
+    """A peer's way to run a program over a folder."""
+
+    peer: Peer
+    program: Program
+    data: str
+    batch_size: int
+    workers: int
+
+    def start(self) -> Work:
+        files = [entry.path for entry, _, _ in list_files(self.data)]
+        parts = self.program, files, self.batch_size, self.workers
+        if self.peer.decoder == "OpenCV":
+            from workbench.bench.peers.opencv import PoolWork
+
+            return PoolWork(*parts)
+        from workbench.bench.peers.vision import CudaWork, LoaderWork
+
+        if self.peer.decoder == "CUDA":
+            return CudaWork(*parts)
+        return LoaderWork(*parts, self.peer.decoder)
+
+
+def add_peers(
+    bench: Bench, catalog: Catalog, machine: Machine
+) -> tuple[list[Entry], list[Measurement], dict[str, Any]]:
+    """The bench's peers: entries of those that can do its work, rows of those that cannot.
+
+    The third is, for each that can, its version and how far its pixels lie from DALI's.
+    """
+    entries: list[Entry] = []
+    refused: list[Measurement] = []
+    facts: dict[str, Any] = {}
+    for name in bench.peers:
+        peer = PEERS[name]
+        config = replace(config_of(bench.graph, peer.device), program=name)
+        reason = "" if peer.device in bench.devices else "its device was not asked for"
+        if peer.device == "mixed" and machine.no_gpu:
+            reason = machine.no_gpu
+        elif find_spec(peer.needs[1]) is None:
+            reason = f"{peer.needs[0]} is not installed"
+        try:
+            if reason:
+                raise UnlikeError(reason)
+            program = program_of(bench.graph, catalog, OPERATORS, name)
+            found = _pixels(bench, catalog, peer)
+        except CancelledError:
+            raise
+        except EngineError as error:
+            refused.append(Measurement(config, reason=f"not measured: {error}"))
+            continue
+        facts[name] = {"version": _version(peer), "difference": asdict(found)}
+        job = PeerJob(peer, program, bench.data, config.batch_size, config.threads)
+        entries.append(Entry(config, (job,)))
+    return entries, refused, facts
+
+
+def _pixels(bench: Bench, catalog: Catalog, peer: Peer) -> Difference:
+    """Raises UnlikeError where the peer's images have other shapes: that is other work."""
+    graph = still(bench.graph, catalog)
+    program = program_of(graph, catalog, OPERATORS, peer.name)
+    config: Config = replace(config_of(graph, "cpu"), batch_size=IMAGES)
+    source = emit_script(configured(graph, catalog, config), catalog)
+    with Engine(stop=bench._stop) as engine:
+        found = engine.call(differ, source, program, peer, bench.data)
+    if found is None:
+        raise UnlikeError("its images have other shapes than DALI's")
+    assert isinstance(found, Difference)
+    return found
+
+
+def differ(
+    worker: Worker, source: Source, program: Program, peer: Peer, data: str
+) -> Difference | None:
+    """Task: the first files through DALI and through a peer, without chance, compared.
+
+    For an output of normalised floats, in its unit.
+    """
+    ours = first_batch(source, data, "cpu")
+    paths = [entry.path for entry, _, _ in list_files(data)]
+    files = [paths[index % len(paths)] for index in range(len(ours))]
+    theirs = images(program, peer, files)
+    return difference(ours, theirs)
+
+
+def images(program: Program, peer: Peer, files: list[str]) -> list[NDArray[Any]]:
+    """A peer's first output for some files, as arrays in DALI's layout. In the worker only."""
+    if peer.decoder == "OpenCV":
+        from workbench.bench.peers import opencv
+
+        chance = random.Random(0)
+        table = opencv.operators(chance)
+        made = [program.run(opencv.decode(f, program.gray), table, chance)[0] for f in files]
+        return [np.atleast_3d(image) for image in made]
+    from workbench.bench.peers import vision
+
+    if peer.decoder == "CUDA":
+        table, chance = vision.operators(), random.Random(0)
+        decoded = vision.decode_cuda(files, program.gray)
+        tensors = [program.run(image, table, chance)[0].cpu() for image in decoded]
+    else:
+        samples = vision.Samples(program, files, peer.decoder)
+        tensors = [samples[index][0] for index in range(len(files))]
+    normal = program.steps and program.steps[-1].op == "crop_mirror_normalize"
+    return [np.asarray(t if normal else t.permute(1, 2, 0)) for t in tensors]
+
+
+def _version(peer: Peer) -> str:
+    for package in (peer.needs[0], "opencv-python"):
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            continue
+    return "unknown"

@@ -1,0 +1,165 @@
+"""A graph as steps for one image, which a peer runs with its own operators.
+
+The graph's arguments and draws stay what they are; a peer brings one function for each operator
+that it has. What it lacks is refused: a peer is never measured at other work.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.errors import EngineError
+from workbench.graph.devices import image_outputs, is_decoder, is_generator
+from workbench.graph.model import Graph, Node, Port, ancestors, topological
+
+Image = Any
+"""Whatever a peer's functions hand on."""
+Operator = Callable[..., Image]
+"""``operator(image, **arguments)``: the arguments by DALI's names, each image's own draws."""
+
+
+class UnlikeError(EngineError):
+    """A peer has no counterpart of an operator or an argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operator call.
+
+    ``source`` is the id of the node that gives the image, ``draws`` says which generator gives
+    which argument.
+    """
+
+    node: str
+    op: str
+    source: str
+    args: Mapping[str, Any]
+    draws: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a peer does for each image: decode it, draw, run the steps, hand out ``outputs``."""
+
+    decoder: str
+    gray: bool
+    generators: Mapping[str, tuple[str, Mapping[str, Any]]]
+    steps: tuple[Step, ...]
+    outputs: tuple[str, ...]
+
+    def run(
+        self, image: Image, operators: Mapping[str, Operator], chance: random.Random
+    ) -> list[Image]:
+        """The outputs for one decoded image."""
+        drawn = {name: draw(kind, args, chance) for name, (kind, args) in self.generators.items()}
+        images = {self.decoder: image}
+        for step in self.steps:
+            own = {name: drawn[generator] for name, generator in step.draws.items()}
+            images[step.node] = operators[step.op](images[step.source], **step.args, **own)
+        return [images[node] for node in self.outputs]
+
+
+def draw(kind: str, args: Mapping[str, Any], chance: random.Random) -> float:
+    """One number as DALI's generator draws it."""
+    if kind == "random.coin_flip":
+        return float(chance.random() < args.get("probability", 0.5))
+    if "values" in args:
+        return float(chance.choice(args["values"]))
+    low, high = args.get("range", (-1.0, 1.0))
+    return chance.uniform(low, high)
+
+
+_GENERATORS = {"random.coin_flip": {"probability"}, "random.uniform": {"range", "values"}}
+_DECODER = {"output_type", "hw_decoder_load"}
+
+
+def program_of(
+    graph: Graph, catalog: Catalog, known: Mapping[str, frozenset[str]], peer: str
+) -> Program:
+    """The graph as a program. ``known`` has the arguments of each operator that the peer has.
+
+    Raises UnlikeError where the peer lacks something.
+    """
+    outputs = list(image_outputs(graph, catalog).values())
+    needed = ancestors(graph, outputs)
+    ordered = [node for node in topological(graph)[0] if node.id in needed]
+    found = [node for node in ordered if is_decoder(catalog[node.op])]
+    if len(found) != 1 or found[0].op != "decoders.image":
+        raise UnlikeError(f"{peer} is compared at graphs with one decoders.image")
+    decoder = found[0]
+    _require(decoder, catalog, _DECODER, peer)
+    generators: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    steps: list[Step] = []
+    for node in ordered:
+        if is_generator(catalog[node.op]):
+            if node.op not in _GENERATORS:
+                raise UnlikeError(f"{peer} is given no counterpart of {node.op} ({node.id})")
+            _require(node, catalog, _GENERATORS[node.op], peer)
+            generators[node.id] = node.op, dict(node.args)
+        elif not node.op.startswith("readers.") and node != decoder:
+            if node.op not in known:
+                raise UnlikeError(f"{peer} is given no counterpart of {node.op} ({node.id})")
+            _require(node, catalog, known[node.op], peer)
+            steps.append(_step(node, catalog))
+    return Program(
+        decoder.id,
+        decoder.args.get("output_type") == "GRAY",
+        generators,
+        tuple(steps),
+        tuple(port.node for port in outputs),
+    )
+
+
+def _step(node: Node, catalog: Catalog) -> Step:
+    spec = catalog[node.op]
+    images = [port for name, port in node.inputs.items() if name not in spec.args]
+    draws = {name: port.node for name, port in node.inputs.items() if name in spec.args}
+    return Step(node.id, node.op, images[0].node, dict(node.args), draws)
+
+
+def _require(node: Node, catalog: Catalog, known: frozenset[str] | set[str], peer: str) -> None:
+    drawn = {name for name in node.inputs if name in catalog[node.op].args}
+    unlike = (set(node.args) | drawn) - known
+    if unlike:
+        names = ", ".join(sorted(unlike))
+        raise UnlikeError(f"{peer} is given no counterpart of {names} of {node.op} ({node.id})")
+
+
+def still(graph: Graph, catalog: Catalog) -> Graph:
+    """The graph without chance, for a comparison of pixels.
+
+    Every draw is the middle of its range, a coin always falls on 1, a random crop takes the whole
+    image (where it falls cannot be fixed), and the files come in order.
+    """
+    middle: dict[str, Value] = {}
+    for node in graph.nodes:
+        if node.op == "random.coin_flip":
+            middle[node.id] = 1
+        elif node.op == "random.uniform":
+            values = node.args.get("values") or node.args.get("range") or (-1.0, 1.0)
+            assert isinstance(values, Sequence)
+            numbers = [float(v) for v in values if isinstance(v, int | float)]
+            middle[node.id] = numbers[0] if "values" in node.args else sum(numbers) / 2
+    nodes = tuple(_still(node, catalog, middle) for node in graph.nodes)
+    outputs: dict[str, Port] = image_outputs(graph, catalog)
+    return replace(graph, nodes=nodes, outputs=outputs)
+
+
+def _still(node: Node, catalog: Catalog, middle: Mapping[str, Value]) -> Node:
+    drawn = {
+        name: middle[port.node]
+        for name, port in node.inputs.items()
+        if port.node in middle and name in catalog[node.op].args
+    }
+    args = {**node.args, **drawn}
+    if node.op == "random_resized_crop":
+        node = replace(node, op="resize", seed=None)
+        args = {"size": args["size"]}
+    if node.op.startswith("readers."):
+        args["random_shuffle"] = False
+    inputs = {name: port for name, port in node.inputs.items() if name not in drawn}
+    return replace(node, args=args, inputs=inputs)

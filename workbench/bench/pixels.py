@@ -1,0 +1,85 @@
+"""How far the pixels of two ways to the same images lie apart."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.bench.config import config_of, configured
+from workbench.catalog import load_catalog
+from workbench.emit.script import emit_script
+from workbench.emit.source import Source
+from workbench.engine.pipelines import Compiled
+from workbench.engine.process import Engine
+from workbench.engine.worker import Worker
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.model import DecodeDevice, Graph
+
+IMAGES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Mean and greatest absolute difference of the values of some images.
+
+    In the unit of the images: levels of 255 where they are 8-bit. ``share`` (0 to 1) of the values
+    differ at all.
+    """
+
+    images: int
+    mean: float
+    greatest: float
+    share: float
+
+
+def difference(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> Difference | None:
+    """The difference of two series of images; None where their shapes differ or there are none."""
+    if not ours or [a.shape for a in ours] != [b.shape for b in theirs]:
+        return None
+    gaps = [np.abs(np.subtract(a, b, dtype=np.float64)) for a, b in zip(ours, theirs, strict=True)]
+    count = sum(gap.size for gap in gaps)
+    return Difference(
+        len(gaps),
+        float(sum(gap.sum() for gap in gaps) / count),
+        float(max(gap.max() for gap in gaps)),
+        float(sum(np.count_nonzero(gap) for gap in gaps) / count),
+    )
+
+
+def compare_decoders(graph: Graph, data: str, stop: threading.Event) -> dict[str, Any]:
+    """CPU and mixed decoding of the same files: a Difference as JSON values, or the reason."""
+    catalog = load_catalog()
+    sources: dict[DecodeDevice, Source] = {}
+    devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
+    for device in devices:
+        config = replace(config_of(graph, device), regime="decode", batch_size=IMAGES)
+        sources[device] = emit_script(configured(graph, catalog, config), catalog)
+    try:
+        with Engine(stop=stop) as engine:
+            found = engine.call(differ, sources["cpu"], sources["mixed"], data)
+    except CancelledError:
+        raise
+    except EngineError as error:
+        return {"reason": f"not measured: {error}"}
+    return asdict(found) if found else {"reason": "the two decoders gave different shapes"}
+
+
+def differ(worker: Worker, cpu: Source, mixed: Source, data: str) -> Difference | None:
+    """Task: the first batch of two sources, decoded on the CPU and mixed, compared."""
+    return difference(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
+
+
+def first_batch(source: Source, data: str, device: str) -> list[NDArray[Any]]:
+    """Every sample of the first output of the first batch, on the host. In the worker only."""
+    compiled = Compiled(source)
+    try:
+        output = compiled["build_pipeline"](data, device=device).run()[0]
+    except Exception as error:
+        raise compiled.error(error) from None
+    host = output.as_cpu() if hasattr(output, "as_cpu") else output
+    return [np.array(host[index]) for index in range(len(host))]

@@ -1,0 +1,236 @@
+"""Records as pictures: bars with intervals, scaling, a sweep's heat map, stacked stage times.
+
+matplotlib's ``Figure`` with the Agg or SVG canvas; no pyplot, so nothing global is touched and both
+hosts can show them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from workbench.bench.grid import Grid
+from workbench.bench.measurement import Measurement
+from workbench.bench.record import Report
+from workbench.bench.scaling import Over, curve
+from workbench.bench.stages import CEILING, stages_of
+from workbench.bench.tune import best_of
+from workbench.errors import EngineError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Kind = Literal["png", "svg"]
+MIME = {"png": "image/png", "svg": "image/svg+xml"}
+COLOURS = {"cpu": "#6b7f99", "mixed": "#5a9e00", "peer": "#c9a25f"}
+"""Readable on white and apart for the colour-blind: the bars are labelled as well."""
+_DPI = 150
+
+
+def plot(report: Report) -> Figure:
+    """The picture that suits a record's kind. Raises EngineError where nothing was measured."""
+    if not any(row.rounds for row in report.measurements):
+        raise EngineError("Nothing in this record was measured.")
+    kinds: dict[str, Callable[[Report], Figure]] = {
+        "stages": plot_stages,
+        "sweep": plot_sweep,
+        "tune": plot_tuning,
+        "threads": plot_scaling,
+        "workers": plot_scaling,
+    }
+    return kinds.get(report.kind, plot_bars)(report)
+
+
+def render(figure: Figure, kind: Kind = "png") -> bytes:
+    """The picture as PNG (150 dots an inch) or SVG; the same figure gives the same bytes."""
+    import matplotlib
+
+    buffer = io.BytesIO()
+    nothing: dict[str, Any] = {"Software": None} if kind == "png" else {"Date": None}
+    with matplotlib.rc_context({"svg.hashsalt": "workbench", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format=kind, dpi=_DPI, metadata=nothing)
+    return buffer.getvalue()
+
+
+def plot_bars(report: Report) -> Figure:
+    """imgs/s of each measurement with its 95 % interval; what was not measured is named below."""
+    rows = [row for row in report.measurements if row.rounds]
+    figure, axes = _canvas(height=1.1 + 0.45 * len(rows))
+    _bars(axes, rows)
+    missing = [row.name for row in report.measurements if not row.rounds]
+    _finish(figure, axes, report, "imgs/s", f"not measured: {'; '.join(missing)}" * bool(missing))
+    return figure
+
+
+def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
+    medians = [row.median or 0.0 for row in rows]
+    below = [(row.median or 0.0) - (row.interval.low if row.interval else 0.0) for row in rows]
+    above = [(row.interval.high if row.interval else 0.0) - (row.median or 0.0) for row in rows]
+    colours = [COLOURS["peer" if r.config.program != "DALI" else r.device] for r in rows]
+    places = list(range(len(rows)))
+    axes.barh(places, medians, xerr=[below, above], color=colours, capsize=3, height=0.65)
+    for place, row in zip(places, rows, strict=True):
+        doubt = " (unstable)" * row.unstable
+        end = row.interval.high if row.interval else 0.0
+        axes.annotate(
+            f"{row.median:,.0f}{doubt}", (end, place), xytext=(4, 0),
+            textcoords="offset points", va="center", fontsize=8,
+        )  # fmt: skip
+    axes.set_yticks(places, [row.name for row in rows], fontsize=8)
+    axes.invert_yaxis()
+    axes.margins(x=0.18)
+    axes.set_xlim(left=0)
+
+
+def plot_scaling(report: Report) -> Figure:
+    """imgs/s by threads or processes, with the straight line that perfect scaling would be."""
+    over: Over = "threads" if report.kind == "threads" else "workers"
+    rows = sorted(
+        (row for row in report.measurements if row.rounds),
+        key=lambda row: getattr(row.config, over),
+    )
+    points = curve(rows, over)
+    figure, axes = _canvas(height=3.4)
+    counts = [point.count for point in points]
+    rates = [point.imgs_per_s for point in points]
+    ends = [row.interval for row in rows if row.interval]
+    spread = [[e.median - e.low for e in ends], [e.high - e.median for e in ends]]
+    colour = COLOURS[rows[0].device]
+    axes.errorbar(counts, rates, yerr=spread, marker="o", capsize=3, color=colour, label="measured")
+    ideal = [rates[0] * count / counts[0] for count in counts]
+    axes.plot(counts, ideal, linestyle=":", color="#888888", label="in proportion")
+    for point in points:
+        axes.annotate(
+            f"{point.imgs_per_s:,.0f}\n{point.efficiency:.0%}", (point.count, point.imgs_per_s),
+            xytext=(5, -14), textcoords="offset points", fontsize=8,
+        )  # fmt: skip
+    axes.set_xticks(counts)
+    axes.set_ylim(bottom=0)
+    axes.margins(x=0.12)
+    axes.set_ylabel("imgs/s")
+    axes.legend(frameon=False, fontsize=8)
+    _finish(figure, axes, report, "threads" if over == "threads" else "processes, a GPU each")
+    return figure
+
+
+def plot_sweep(report: Report) -> Figure:
+    """Threads by batch, one panel for each queue depth and decoder load; best in a frame."""
+    grid = Grid.from_json(report.extra["grid"])
+    panels = [(load, queue) for load in grid.hw_decoder_load for queue in grid.prefetch]
+    figure, first = _canvas(height=0.9 + 0.5 * len(grid.threads), width=2.6 * len(panels) + 1.0)
+    first.remove()
+    best = best_of(report).config
+    top = best_of(report).median or 1.0
+    found = {row.config: row.median for row in report.measurements}
+    base = report.measurements[0].config
+    all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (load, queue) in zip(all_axes, panels, strict=True):
+        loads, queues = grid.hw_decoder_load.index(load), grid.prefetch.index(queue)
+        values: list[list[float]] = []
+        for t in range(len(grid.threads)):
+            line: list[float] = []
+            for b in range(len(grid.batch_size)):
+                config = grid.config((loads, t, b, queues), base)
+                rate = found.get(config)
+                line.append(rate if rate is not None else float("nan"))
+                text = f"{rate:,.0f}" if rate is not None else "failed"
+                dark = rate is not None and rate > 0.55 * top
+                weight = "bold" if config == best else "normal"
+                axes.text(
+                    b, t, text, ha="center", va="center", fontsize=7, weight=weight,
+                    color="white" if dark else "black",
+                )  # fmt: skip
+            values.append(line)
+        axes.imshow(values, cmap="Greens", vmin=0, vmax=top, aspect="auto")
+        axes.set_xticks(range(len(grid.batch_size)), list(map(str, grid.batch_size)), fontsize=7)
+        axes.set_yticks(range(len(grid.threads)), list(map(str, grid.threads)), fontsize=7)
+        words = f"prefetch {queue}" + (f", load {load:g}" if load is not None else "")
+        axes.set_title(words, fontsize=8)
+        axes.set_xlabel("batch", fontsize=8)
+    all_axes[0].set_ylabel("threads", fontsize=8)
+    figure.suptitle(_title(report) + f"\nimgs/s; best {top:,.0f}: {best.settings}", fontsize=8)
+    return figure
+
+
+def plot_tuning(report: Report) -> Figure:
+    """The settings that were measured with care: candidates and the graph's own."""
+    rows = [r for r in report.measurements if r.rounds and not r.label.startswith("probe")]
+    figure, axes = _canvas(height=1.1 + 0.45 * len(rows))
+    _bars(axes, rows)
+    names = [f"{row.label}: {row.config.settings}" for row in rows]
+    axes.set_yticks(range(len(rows)), names, fontsize=7)
+    _finish(figure, axes, report, "imgs/s")
+    return figure
+
+
+def plot_stages(report: Report) -> Figure:
+    """Milliseconds that each stage adds to a batch, stacked, over each operator alone."""
+    found = stages_of(report.extra)
+    if found is None:
+        raise EngineError("This record has no stages.")
+    figure, axes = _canvas(height=2.8)
+    shades = _shades(len(found.stages))
+    views = {
+        "added in the pipeline": [stage.adds for stage in found.stages],
+        "each alone": [stage.alone for stage in found.stages],
+    }
+    for place, values in enumerate(views.values()):
+        left = 0.0
+        for stage, value, shade in zip(found.stages, values, shades, strict=True):
+            width = max(value or 0.0, 0.0)
+            label = f"{stage.stage} ({stage.device})" if place == 0 else None
+            axes.barh(place, width, left=left, color=shade, label=label, height=0.6)
+            if width > 0.08 * found.total:
+                dark = sum(shade[:3]) < 1.2
+                axes.text(
+                    left + width / 2, place, f"{width:.1f}", ha="center", va="center", fontsize=7,
+                    color="white" if dark else "black",
+                )  # fmt: skip
+            left += width
+    axes.axvline(found.total, color="black", linewidth=0.8, linestyle=":")
+    axes.set_yticks(range(len(views)), list(views), fontsize=8)
+    axes.invert_yaxis()
+    axes.legend(frameon=False, fontsize=7, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.25))
+    note = f"whole batch {found.total:.1f} ms (dotted); bottleneck: {found.bottleneck}"
+    if found.remainder is not None:
+        note += f"; alone leaves {found.remainder:+.1f} ms"
+    if found.ceiling is not None:
+        note += f"; {CEILING.partition(':')[0]} {found.ceiling:,.0f} imgs/s"
+    _finish(figure, axes, report, "ms a batch", note)
+    return figure
+
+
+def _shades(count: int) -> list[Any]:
+    from matplotlib import colormaps
+
+    return [colormaps["YlGn"](0.25 + 0.65 * place / max(1, count - 1)) for place in range(count)]
+
+
+def _canvas(height: float, width: float = 7.0) -> tuple[Figure, Axes]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height + 0.7), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def _title(report: Report) -> str:
+    machine = report.machine
+    where = f"{machine.gpu}, {machine.cores} cores" if machine.gpu else (
+        f"{machine.cpu}, {machine.cores} cores"
+    )  # fmt: skip
+    rows = [row for row in report.measurements if row.rounds]
+    settings = {row.config.settings for row in rows}
+    shown = f" · {settings.pop()}" if len(settings) == 1 else ""
+    return f"{report.name or report.graph} · {where} · DALI {machine.dali}{shown}"
+
+
+def _finish(figure: Figure, axes: Axes, report: Report, unit: str, note: str = "") -> None:
+    axes.set_xlabel(unit + (f"\n{note}" if note else ""), fontsize=8)
+    axes.tick_params(labelsize=8)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.suptitle(_title(report), fontsize=9)

@@ -1,0 +1,293 @@
+"""A run's record: what was measured, on which machine and data, by which method; as JSON and CSV.
+
+One schema for every kind of run. Version 2; version 1 (medians and rounds alone) is still read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar
+
+from workbench.bench.config import Config
+from workbench.bench.data import CacheState, Fingerprint
+from workbench.bench.measurement import Latency, Measurement
+from workbench.bench.method import Method
+from workbench.bench.stats import Interval, paired_ratio
+from workbench.bench.work import Round
+from workbench.engine.machine import Machine
+from workbench.errors import RecordFormatError
+
+FORMAT = "dali-workbench-bench"
+VERSION = 2
+MISSING = "not measured"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times as fast ``ours`` is as ``theirs`` (names of measurements)."""
+
+    ours: str
+    theirs: str
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Measurements, and the machine, data and graph that they are about.
+
+    ``data`` is the folder. ``context`` has versions, git state and the hash of the graph;
+    ``extra`` what a kind of run found besides: pixel differences, stages, the tuner's way.
+    """
+
+    graph: str
+    data: str
+    machine: Machine
+    measurements: tuple[Measurement, ...]
+    fingerprint: Fingerprint | None = None
+    cache: CacheState | None = None
+    method: Method = field(default_factory=Method)
+    kind: str = "bench"
+    name: str = ""
+    created: str = ""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def files(self) -> int | None:
+        """Number of files in the folder; None where counting took too long."""
+        return self.fingerprint.files if self.fingerprint else None
+
+    @property
+    def size(self) -> int | None:
+        """Their bytes, or None."""
+        return self.fingerprint.size if self.fingerprint else None
+
+    @property
+    def ratios(self) -> tuple[Ratio, ...]:
+        """Mixed over CPU for each regime, and DALI over each peer on the same device."""
+        found = []
+        measured = [row for row in self.measurements if row.rounds and self.kind == "bench"]
+        for ours in measured:
+            for theirs in measured:
+                a, b = ours.config, theirs.config
+                mixed = (a.device, b.device) == ("mixed", "cpu") and a.program == b.program
+                peer = a.program == "DALI" != b.program and a.device == b.device
+                if a.regime == b.regime and (mixed or peer):
+                    interval = paired_ratio(ours.imgs_per_s, theirs.imgs_per_s)
+                    found.append(Ratio(ours.name, theirs.name, interval))
+        return tuple(found)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as JSON values, with format and version."""
+        data: dict[str, Any] = {"root": self.data, "files": self.files, "bytes": self.size}
+        if self.fingerprint:
+            data["mean_bytes"] = self.fingerprint.mean_size
+            data["formats"] = dict(self.fingerprint.formats)
+        if self.cache:
+            data["cache"] = asdict(self.cache)
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": self.kind,
+            "name": self.name,
+            "created": self.created,
+            "graph": self.graph,
+            "results": [result_to_json(row) for row in self.measurements],
+            "ratios": [
+                {"of": one.ours, "to": one.theirs, **asdict(one.interval)} for one in self.ratios
+            ],
+            "machine": asdict(self.machine),
+            "data": _told(data),
+            "method": asdict(self.method),
+            "context": dict(self.context),
+            **({"extra": dict(self.extra)} if self.extra else {}),
+        }
+
+
+def result_to_json(row: Measurement) -> dict[str, Any]:
+    """One measurement as JSON values; what was not measured says so."""
+    found, config = row.interval, asdict(row.config)
+    return {
+        **config,
+        "label": row.label,
+        "imgs_per_s": {
+            "median": found and found.median,
+            "low": found and found.low,
+            "high": found and found.high,
+            "level": found and found.level,
+            "cv": row.variation,
+            "rounds": list(row.imgs_per_s),
+        },
+        **_told(
+            {
+                "latency_ms": asdict(row.latency) if row.latency else None,
+                "first_batch_s": row.first_batch,
+                "cpu_cores": row.cpu_cores,
+                "other_cores": row.others,
+                "memory": _told({"host_bytes": row.host_bytes, "gpu_bytes": row.gpu_bytes}),
+                "gpu_percent": _told({"gpu": row.gpu_busy, "jpeg": row.jpeg_busy}),
+            }
+        ),
+        "warm_up": {"imgs_per_s": list(row.warm_up), "settled": row.settled},
+        "rounds": [_round_to_json(one) for one in row.rounds],
+        "stopped": row.ending,
+        "unstable": row.unstable,
+        "flags": list(row.flags),
+        "notes": list(row.notes),
+        "reason": row.reason,
+    }
+
+
+def _round_to_json(one: Round) -> dict[str, Any]:
+    values = asdict(replace(one, latencies=()))
+    del values["latencies"]
+    return _told(values)
+
+
+def _told(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: MISSING if value is None else value for name, value in values.items()}
+
+
+def _heard(value: Any) -> Any:
+    return None if value == MISSING else value
+
+
+def dump_report(report: Report) -> str:
+    """The record as text."""
+    return json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n"
+
+
+def load_report(text: str) -> Report:
+    """The report that a text holds. Raises RecordFormatError, which says where and what to do."""
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        raise RecordFormatError(f"This is not JSON: {error}.") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        found = record.get("format") if isinstance(record, dict) else type(record).__name__
+        raise RecordFormatError(
+            f"This is no record of measurements: its format is {found!r}, not {FORMAT!r}. "
+            "`workbench bench ... --json FILE` writes one."
+        )
+    version = record.get("version")
+    if version not in (1, VERSION):
+        raise RecordFormatError(
+            f"The record is of version {version!r}; this workbench reads 1 to {VERSION}. "
+            "Open it with the version that wrote it, or measure again."
+        )
+    return _told_apart(record, lambda: _report(record, version))
+
+
+def _told_apart(record: dict[str, Any], read: Callable[[], T]) -> T:
+    """What ``read`` gives, or RecordFormatError for a record that lacks something."""
+    try:
+        return read()
+    except KeyError as error:
+        raise RecordFormatError(f"The record has no {error.args[0]!r}: it is damaged.") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise RecordFormatError(f"The record is damaged: {error}.") from None
+
+
+def _report(record: dict[str, Any], version: int) -> Report:
+    data = record["data"]
+    cache, method = data.get("cache"), record.get("method")
+    return Report(
+        str(record["graph"]),
+        str(data["root"]),
+        Machine(**record["machine"]),
+        tuple(_result(row, version) for row in record["results"]),
+        Fingerprint(
+            str(data["root"]),
+            _heard(data["files"]),
+            _heard(data["bytes"]),
+            tuple(data.get("formats", {}).items()),
+        ),
+        CacheState(**cache) if cache else None,
+        Method(**method) if method else Method(warm_up_rounds=0, budget=0.0),
+        str(record.get("kind", "bench")),
+        str(record.get("name", "")),
+        str(record.get("created", "")),
+        dict(record.get("context", {})),
+        dict(record.get("extra", {})),
+    )
+
+
+def _result(row: dict[str, Any], version: int) -> Measurement:
+    config = Config(**{name: row[name] for name in Config.__slots__ if name in row})
+    if version == 1:
+        # It kept the rates alone: a round stands here as one batch of its rate.
+        size = row["batch_size"]
+        rounds = tuple(Round(size / rate, 1, size, 0.0) for rate in row["imgs_per_s"]["rounds"])
+        return Measurement(config, rounds, row["reason"], notes=("from a record of version 1",))
+    latency = _heard(row["latency_ms"])
+    return Measurement(
+        config,
+        tuple(Round(**{k: _heard(v) for k, v in one.items()}) for one in row["rounds"]),
+        str(row["reason"]),
+        str(row["label"]),
+        row["stopped"],
+        tuple(row["warm_up"]["imgs_per_s"]),
+        bool(row["warm_up"]["settled"]),
+        Latency(**latency) if latency else None,
+        _heard(row["first_batch_s"]),
+        _heard(row["memory"]["host_bytes"]),
+        _heard(row["memory"]["gpu_bytes"]),
+        _heard(row["gpu_percent"]["gpu"]),
+        _heard(row["gpu_percent"]["jpeg"]),
+        tuple(row["notes"]),
+        tuple(row["flags"]),
+    )
+
+
+CSV_COLUMNS = (
+    *("record", "created", "kind", "graph", "label", "program", "device", "regime", "batch_size"),
+    *("threads", "prefetch", "hw_decoder_load", "workers", "median", "low", "high", "level", "cv"),
+    *("rounds", "p50_ms", "p95_ms", "p99_ms", "first_batch_s", "cpu_cores", "host_bytes"),
+    *("gpu_bytes", "stopped", "unstable", "reason", "cpu", "cores", "gpu", "dali", "files"),
+    *("bytes", "cache"),
+)
+
+
+def to_csv(reports: Mapping[str, Report]) -> str:
+    """One line for each measurement of some reports, by the name of the record."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for name, report in reports.items():
+        common = {
+            "record": report.name or name,
+            "created": report.created,
+            "kind": report.kind,
+            "graph": report.graph,
+            **asdict(report.machine),
+            "files": report.files,
+            "bytes": report.size,
+            "cache": report.cache.state if report.cache else None,
+        }
+        for row in report.measurements:
+            figures = asdict(row.interval) if row.interval else {}
+            latency = asdict(row.latency) if row.latency else {}
+            writer.writerow(
+                {
+                    **common,
+                    **asdict(row.config),
+                    **figures,
+                    **{f"{name}_ms": value for name, value in latency.items()},
+                    "label": row.name,
+                    "cv": row.variation,
+                    "rounds": len(row.rounds),
+                    "first_batch_s": row.first_batch,
+                    "cpu_cores": row.cpu_cores,
+                    "host_bytes": row.host_bytes,
+                    "gpu_bytes": row.gpu_bytes,
+                    "stopped": row.ending,
+                    "unstable": row.unstable,
+                    "reason": row.reason,
+                }
+            )
+    return text.getvalue()

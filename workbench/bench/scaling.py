@@ -1,0 +1,182 @@
+"""How speed grows with threads, and with GPUs that each have a process and a shard of the data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from workbench.bench.config import Config, config_of, configured, refusal, sharded
+from workbench.bench.data import Cache, Fingerprint
+from workbench.bench.lab import Lab
+from workbench.bench.measurement import Measurement
+from workbench.bench.method import Method
+from workbench.bench.record import Report
+from workbench.bench.turns import Entry, Progress
+from workbench.bench.usage import Gpu
+from workbench.bench.work import ScriptJob
+from workbench.catalog import Catalog
+from workbench.emit.script import emit_script
+from workbench.engine.machine import usable_cores
+from workbench.errors import EngineError
+from workbench.graph.model import DecodeDevice, Graph
+
+Over = Literal["threads", "workers"]
+Affinity = Literal["none", "split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What so many threads or workers give.
+
+    ``speedup`` is over the first point; ``efficiency`` is 1 where it is as large as the count is
+    over the first point's.
+    """
+
+    count: int
+    imgs_per_s: float
+    speedup: float
+    efficiency: float
+
+
+def curve(rows: Sequence[Measurement], over: Over) -> tuple[Point, ...]:
+    """The points of a scaling run, in rising order; what was not measured is left out."""
+    measured = sorted(
+        (getattr(row.config, over), row.median) for row in rows if row.median is not None
+    )
+    if not measured:
+        return ()
+    first, base = measured[0]
+    return tuple(
+        Point(count, rate, rate / base, rate / base / (count / first)) for count, rate in measured
+    )
+
+
+class ThreadScaling(Lab):
+    """One process with 1 to N threads."""
+
+    kind = "threads"
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: str,
+        counts: Sequence[int] = (),
+        device: DecodeDevice | None = None,
+        *,
+        method: Method | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        """Without ``counts``: powers of two up to the cores of the machine."""
+        super().__init__(graph, data, method=method, cache=cache, name=name)
+        cores = usable_cores()
+        powers = [2**power for power in range(12) if 2**power < cores]
+        self.counts = tuple(counts) or (*powers, cores)
+        self.base = config_of(graph, device)
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every count in turns. Raises DataError, EngineError and CancelledError."""
+        catalog, machine, found, cache = self.prepare()
+        reason = refusal(configured(self.graph, catalog, self.base), catalog, machine)
+        if reason:
+            raise EngineError(reason)
+        configs = [replace(self.base, threads=count) for count in self.counts]
+        rows = self.measure([self.entry(c, catalog, found) for c in configs], on_progress)
+        on_progress(1.0, "done")
+        return self.report(rows, machine, found, cache)
+
+
+class GpuScaling(Lab):
+    """One process a GPU, each with a shard of the data, all at once.
+
+    ``affinity`` "split" gives each process an equal share of the cores for itself. Without a GPU
+    (device cpu) the same is measured with processes alone.
+    """
+
+    kind = "workers"
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: str,
+        counts: Sequence[int] = (),
+        device: DecodeDevice | None = None,
+        *,
+        affinity: Affinity = "none",
+        method: Method | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        """Without ``counts``: 1, 2, 4, ... up to the number of GPUs."""
+        super().__init__(graph, data, method=method, cache=cache, name=name)
+        gpus = gpu_count()
+        self.counts = tuple(counts) or tuple(2**p for p in range(8) if 2**p <= max(1, gpus))
+        self.base = config_of(graph, device)
+        self.affinity = affinity
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every count, the largest crews apart. A count with too few GPUs has the reason.
+
+        Raises DataError, EngineError and CancelledError.
+        """
+        catalog, machine, found, cache = self.prepare()
+        reason = refusal(configured(self.graph, catalog, self.base), catalog, machine)
+        if reason:
+            raise EngineError(reason)
+        gpus = gpu_count()
+        rows: list[Measurement] = []
+        for number, count in enumerate(self.counts):
+            config = replace(self.base, workers=count)
+            if self.base.device == "mixed" and count > gpus:
+                there = f"this machine has {gpus} GPU{'s' * (gpus != 1)}"
+                rows.append(Measurement(config, reason=f"not measured: {there}"))
+                continue
+
+            def progress(share: float, text: str, number: int = number) -> None:
+                on_progress((number + share) / len(self.counts), text)
+
+            rows += self.measure([self._crew(config, catalog, found)], progress)
+        on_progress(1.0, "done")
+        return self.report(rows, machine, found, cache, affinity=self.affinity)
+
+    def _crew(self, config: Config, catalog: Catalog, found: Fingerprint) -> Entry:
+        graph = configured(self.graph, catalog, config)
+        jobs = tuple(
+            ScriptJob(
+                emit_script(sharded(graph, shard, config.workers), catalog),
+                self.data, config.device, config.prefetch,
+            )
+            for shard in range(config.workers)
+        )  # fmt: skip
+        words = f"{config.workers} process{'es' * (config.workers != 1)}"
+        entry = replace(self.entry(config, catalog, found, words), jobs=jobs)
+        if config.device == "mixed":
+            visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+            names = visible if visible != [""] else [str(n) for n in range(config.workers)]
+            environments = tuple(
+                {"CUDA_VISIBLE_DEVICES": names[shard]} for shard in range(config.workers)
+            )
+            entry = replace(entry, environments=environments)
+        if self.affinity == "split":
+            entry = replace(entry, cores=split_cores(config.workers))
+        return entry
+
+
+def split_cores(parts: int) -> tuple[tuple[int, ...], ...]:
+    """The cores of this process in so many runs of equal length, one core at least in each."""
+    cores = sorted(os.sched_getaffinity(0))
+    size = max(1, len(cores) // parts)
+    return tuple(tuple(cores[part * size % len(cores) :][:size]) for part in range(parts))
+
+
+def gpu_count() -> int:
+    """How many GPUs a worker may use here."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return len([name for name in visible.split(",") if name.strip()])
+    count = 0
+    while Gpu(count).memory_used() is not None:
+        count += 1
+    return count

@@ -1,0 +1,240 @@
+"""Where the time goes: what each stage costs, which one holds the pipeline back, what lifts it.
+
+Two views, and what lies between them. *Prefixes*: the exported source cut behind each stage, each
+measured like any configuration; a stage costs what it adds to the time of a batch. *Alone*: each
+operator by itself on one batch that is kept. Stages overlap in a pipeline, and an operator alone
+has all threads to itself, so the two need not agree: the remainder is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from workbench.bench.cached import CachedJob, time_alone
+from workbench.bench.config import config_of, configured, decoders, refusal
+from workbench.bench.lab import Lab
+from workbench.bench.measurement import Measurement
+from workbench.bench.record import Report
+from workbench.bench.turns import Entry, Progress
+from workbench.bench.work import ScriptJob
+from workbench.catalog import Catalog
+from workbench.emit.script import emit_script
+from workbench.engine.machine import Machine
+from workbench.engine.plan import is_reader
+from workbench.engine.process import Engine
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.devices import infer_devices, is_decoder, is_generator
+from workbench.graph.model import Graph, Node, Port, ancestors, topological
+
+READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
+WHOLE, CEILING = "whole pipeline", "ceiling: decoded batch cached"
+ALONE_LIMIT = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """One stage; times are milliseconds for a batch, None where they were not measured.
+
+    ``adds`` is what the prefix up to it takes more than the one before, ``alone`` what the operator
+    takes by itself.
+    """
+
+    stage: str
+    kind: str
+    device: str
+    adds: float | None
+    alone: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StageReport:
+    """Milliseconds for a batch: the whole, its stages, and what the operators alone leave over."""
+
+    stages: tuple[StageCost, ...]
+    total: float
+    remainder: float | None
+    ceiling: float | None
+    """imgs/s with reading and decoding for nothing; None where it was not measured."""
+    bottleneck: str
+    advice: str
+
+
+def prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
+    """Each stage in running order, with the graph cut behind it.
+
+    Operators that only draw numbers belong to the stage that takes them. What a cut graph gives out
+    is all that nothing in it takes.
+    """
+    needed = ancestors(graph, list(graph.outputs.values()))
+    ordered = [node for node in topological(graph)[0] if node.id in needed]
+    steps = [node for node in ordered if not is_generator(catalog[node.op])]
+    cut = []
+    for count, step in enumerate(steps, 1):
+        inside = steps[:count]
+        taken = {port.node for node in inside for port in node.inputs.values()}
+        outputs = {
+            node.id: Port(node.id, catalog[node.op].outputs[0].name)
+            for node in inside
+            if node.id not in taken
+        }
+        cut.append((step, replace(graph, outputs=outputs)))
+    return cut
+
+
+class Stages(Lab):
+    """Where the time of a graph goes, with its own settings."""
+
+    kind = "stages"
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every prefix and operator. Raises DataError, EngineError and CancelledError."""
+        catalog, machine, found, cache = self.prepare()
+        config = config_of(self.graph)
+        graph = configured(self.graph, catalog, config)
+        reason = refusal(graph, catalog, machine)
+        if reason:
+            raise EngineError(reason)
+        devices = infer_devices(graph, catalog)
+        cut = prefixes(graph, catalog)
+        entries = [
+            Entry(
+                config,
+                (ScriptJob(emit_script(part, catalog), self.data, config.device, config.prefetch),),
+                f"up to {node.id}",
+            )
+            for node, part in cut
+        ]
+        source = emit_script(graph, catalog)
+        whole = ScriptJob(source, self.data, config.device, config.prefetch)
+        entries.append(Entry(config, (whole,), WHOLE))
+        copies = any(devices[port.node] != "cpu" for port in graph.outputs.values())
+        if copies:
+            copied = replace(whole, to_host=True)
+            entries.append(Entry(config, (copied,), f"{WHOLE}, copied to the host"))
+        if behind_decoder(graph, catalog):
+            entries.append(Entry(config, (CachedJob(graph, self.data),), CEILING))
+        rows = self.measure(entries, lambda s, t: on_progress(0.95 * s, t))
+        on_progress(0.95, "each operator alone")
+        nodes = [node.id for node, _ in cut if not is_reader(node)]
+        alone = self._alone(graph, nodes)
+        stages = reconcile(
+            [(node, _kind(node, catalog), devices[node.id]) for node, _ in cut],
+            rows, alone, graph, machine,
+        )  # fmt: skip
+        on_progress(1.0, "done")
+        return self.report(rows, machine, found, cache, stages=asdict(stages))
+
+    def _alone(self, graph: Graph, nodes: Sequence[str]) -> dict[str, float]:
+        try:
+            with Engine(stop=self._stop) as engine:
+                found: dict[str, float] = engine.call(
+                    time_alone, graph, self.data, nodes, limit=ALONE_LIMIT
+                )
+        except CancelledError:
+            raise
+        except EngineError:
+            return {}  # the prefixes tell without it
+        return found
+
+
+def behind_decoder(graph: Graph, catalog: Catalog) -> set[str]:
+    """Ids of the nodes that work on what the decoders gave."""
+    needed = ancestors(graph, list(graph.outputs.values()))
+    before = ancestors(
+        graph, [Port(n.id, catalog[n.op].outputs[0].name) for n in decoders(graph, catalog)]
+    )
+    return {node for node in needed - before if not is_reader(graph.node(node))}
+
+
+def _kind(node: Node, catalog: Catalog) -> str:
+    if is_reader(node):
+        return READ
+    return DECODE if is_decoder(catalog[node.op]) else OPERATOR
+
+
+def reconcile(
+    stages: Sequence[tuple[Node, str, str]],
+    rows: Sequence[Measurement],
+    alone: Mapping[str, float],
+    graph: Graph,
+    machine: Machine,
+) -> StageReport:
+    """Put prefixes and single operators side by side.
+
+    ``stages`` are (node, kind, device) in running order, ``alone`` is in ms. Raises EngineError
+    where the whole pipeline was not measured.
+    """
+    batch = graph.settings.batch_size
+    by_name = {row.name: row for row in rows}
+    whole = by_name[WHOLE]
+    if whole.median is None:
+        raise EngineError(whole.reason.removeprefix("not measured: "))
+    total = 1000 * batch / whole.median
+    costs: list[StageCost] = []
+    before: float | None = 0.0
+    for number, (node, kind, device) in enumerate(stages):
+        last = number == len(stages) - 1
+        rate = whole.median if last else by_name[f"up to {node.id}"].median
+        spent = 1000 * batch / rate if rate else None
+        adds = spent - before if spent is not None and before is not None else None
+        costs.append(StageCost(node.id, kind, device, adds, alone.get(node.id)))
+        before = spent
+    copied = by_name.get(f"{WHOLE}, copied to the host")
+    if copied is not None and copied.median is not None:
+        adds = 1000 * batch / copied.median - total
+        costs.append(StageCost("copy to the host", COPY, "gpu", adds, None))
+    known = [cost.alone for cost in costs if cost.kind in (DECODE, OPERATOR)]
+    remainder = total - sum(a for a in known if a is not None) if None not in known else None
+    ceiling = by_name[CEILING].median if CEILING in by_name else None
+    own = [cost for cost in costs if cost.kind != COPY and cost.adds is not None]
+    worst = max(own, key=lambda cost: cost.adds or 0.0)
+    return StageReport(
+        tuple(costs), total, remainder, ceiling, worst.stage,
+        advise(worst, total, whole, graph, machine),
+    )  # fmt: skip
+
+
+def advise(
+    worst: StageCost, total: float, whole: Measurement, graph: Graph, machine: Machine
+) -> str:
+    """What the bottleneck is and what would lift it, in a few sentences."""
+    adds, settings = worst.adds or 0.0, graph.settings
+    share = min(adds / total, 1.0)
+    text = f"{worst.stage} ({worst.kind}, {worst.device}) takes {share:.0%} of a batch's time"
+    rest = total - adds
+    if rest > 0.02 * total:
+        text += f"; without it, {1000 * settings.batch_size / rest:,.0f} imgs/s"
+    idle = machine.cores - (whole.cpu_cores or 0.0)
+    spare = settings.num_threads < machine.cores and idle > 0.5
+    more = f"{machine.cores - settings.num_threads} more threads (there are {machine.cores} cores)"
+    remedies: list[str] = []
+    if worst.kind == READ:
+        remedies.append("have the files in memory, on a faster disk, or in fewer, larger files")
+    elif worst.device == "cpu":
+        if spare:
+            remedies.append(more)
+        if settings.device == "cpu":
+            what = "decode it" if worst.kind == DECODE else "run it behind mixed decoding,"
+            remedies.append(f"{what} on a GPU")
+        elif worst.kind == OPERATOR:
+            remedies.append("move it to the GPU")
+        if worst.kind == OPERATOR:
+            remedies.append("make the images smaller before it")
+    elif worst.kind == DECODE:
+        remedies.append("hw_decoder_load 1.0, where the GPU has JPEG engines")
+        remedies.append("a larger batch")
+        if spare:
+            remedies.append(more)
+    else:
+        remedies += ["a larger batch", "smaller images before it"]
+    return f"{text}. What would lift it: {'; '.join(remedies)}."
+
+
+def stages_of(record: Mapping[str, Any]) -> StageReport | None:
+    """The stages in a record's ``extra``, or None."""
+    found = record.get("stages")
+    if not found:
+        return None
+    return StageReport(**{**found, "stages": tuple(StageCost(**one) for one in found["stages"])})

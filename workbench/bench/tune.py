@@ -1,0 +1,181 @@
+"""Which settings to ship: a sweep of all of them, and a tuner that needs a quarter of its time."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.bench.config import Config, Regime, config_of, configured, refusal
+from workbench.bench.data import Cache, Fingerprint
+from workbench.bench.grid import KNOBS, Grid, Place, usual_grid
+from workbench.bench.lab import Lab
+from workbench.bench.measurement import Measurement
+from workbench.bench.method import QUICK, Method
+from workbench.bench.record import Report
+from workbench.bench.search import Search
+from workbench.bench.turns import Progress
+from workbench.catalog import Catalog, load_catalog
+from workbench.errors import EngineError
+from workbench.graph.model import DecodeDevice, Graph
+
+PROBE = Method(
+    round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05, budget=0.8
+)
+"""Enough to tell which of two settings is faster; the best are then measured with care."""
+_SAME = 0.03
+_HOST_SHARE = 0.8
+"""Of the host's memory that a configuration may take where no limit is given."""
+
+
+class Sweep(Lab):
+    """Every setting of a grid, each in a fresh worker, in random order."""
+
+    kind = "sweep"
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: str,
+        device: DecodeDevice | None = None,
+        grid: Grid | None = None,
+        *,
+        regime: Regime = "pipeline",
+        host_limit: int | None = None,
+        gpu_limit: int | None = None,
+        method: Method | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        """``grid`` is that of ``usual_grid`` where none is given; limits are in bytes.
+
+        Without a limit, a configuration may take 80 % of the host's memory.
+        """
+        super().__init__(graph, data, method=method or QUICK, cache=cache, name=name)
+        self.base = replace(config_of(graph, device), regime=regime)
+        self.grid = grid
+        self.limit = host_limit, gpu_limit
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure the grid. A setting that fails is a row with the reason.
+
+        Raises DataError, EngineError where nothing can be measured at all, and CancelledError.
+        """
+        catalog, machine, found, cache = self.prepare()
+        grid = self._ready(catalog, machine)
+        places = list(grid.places())
+        rows: dict[Place, Measurement] = {}
+        began = time.monotonic()
+        for number, place in enumerate(random.sample(places, len(places))):
+            config = grid.config(place, self.base)
+            where = f"{number + 1} of {len(places)}: {config.settings}"
+            left = (time.monotonic() - began) / max(number, 1) * (len(places) - number)
+            words = f"{where}, about {left:.0f} s left" if number else where
+            on_progress(number / len(places), words)
+            rows[place] = self.one(config, catalog, found)
+        on_progress(1.0, "done")
+        seconds = time.monotonic() - began
+        told = {"seconds": seconds, "no_effect": idle(grid, rows)}
+        measured = [rows[place] for place in places]
+        return self.report(measured, machine, found, cache, grid=grid.to_json(), sweep=told)
+
+    def _ready(self, catalog: Catalog, machine: Any) -> Grid:
+        reason = refusal(configured(self.graph, catalog, self.base), catalog, machine)
+        if reason:
+            raise EngineError(reason)
+        if self.limit[0] is None:
+            self.limit = int(_HOST_SHARE * machine.memory_gib * 2**30), self.limit[1]
+        self.grid = self.grid or usual_grid(machine, self.base.device)
+        return self.grid
+
+    def one(
+        self, config: Config, catalog: Catalog, found: Fingerprint, method: Method | None = None
+    ) -> Measurement:
+        """Measure one setting by itself."""
+        entry = replace(self.entry(config, catalog, found), limit=self.limit)
+        return self.measure([entry], lambda share, text: None, method)[0]
+
+
+class Tune(Sweep):
+    """The best setting of a grid, found in at most a quarter of the time that all would take."""
+
+    kind = "tune"
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Search, then measure the best anew, in turns with the graph's own settings.
+
+        The report's first measurement is the best one; the last are the probes. Raises DataError,
+        EngineError where every setting fails, and CancelledError.
+        """
+        catalog, machine, found, cache = self.prepare()
+        grid = self._ready(catalog, machine)
+        probes: list[Measurement] = []
+        began = time.monotonic()
+
+        def probe(place: Place) -> float | None:
+            config = grid.config(place, self.base)
+            share = 0.7 * len(probes) / search.allowance
+            on_progress(share, f"probe {len(probes) + 1}: {config.settings}")
+            row = self.one(config, catalog, found, PROBE)
+            probes.append(replace(row, label=f"probe {len(probes) + 1}"))
+            return row.median
+
+        search = Search(grid, probe)
+        best = search.run()
+        if not best:
+            raise EngineError(f"No setting could be measured. The first: {probes[0].reason}")
+        searched = time.monotonic() - began
+        finalists = self._finalists([grid.config(place, self.base) for place in best])
+        entries = [
+            replace(self.entry(config, catalog, found, label), limit=self.limit)
+            for label, config in finalists.items()
+        ]
+        rows = self.measure(entries, lambda s, t: on_progress(0.7 + 0.3 * s, t))
+        tuned = sorted(
+            (row for row in rows if row.rounds), key=lambda row: row.median or 0.0, reverse=True
+        )
+        on_progress(1.0, "done")
+        told = {
+            "probes": len(probes),
+            "grid": len(grid),
+            "search_seconds": searched,
+            "seconds": time.monotonic() - began,
+        }
+        failed = [row for row in rows if not row.rounds]
+        return self.report(
+            [*tuned, *failed, *probes], machine, found, cache, grid=grid.to_json(), tune=told
+        )
+
+    def _finalists(self, best: Sequence[Config]) -> dict[str, Config]:
+        """The best settings and the graph's own, by label, each once."""
+        labels = {f"candidate {number}": config for number, config in enumerate(best, 1)}
+        if self.base not in best:
+            labels["as it is"] = self.base
+        return labels
+
+
+def idle(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
+    """Knobs of a grid whose every value can be as fast as any other, within 3 %."""
+    found = []
+    for index, knob in enumerate(KNOBS):
+        best: dict[int, float] = {}
+        for place, row in rows.items():
+            best[place[index]] = max(best.get(place[index], 0.0), row.median or 0.0)
+        if len(best) > 1 and min(best.values()) > (1 - _SAME) * max(best.values()):
+            found.append(knob)
+    return found
+
+
+def best_of(report: Report) -> Measurement:
+    """The fastest measurement that is no probe. Raises EngineError where there is none."""
+    rows = [row for row in report.measurements if row.rounds and not row.label.startswith("probe")]
+    if not rows:
+        raise EngineError("Nothing in this record was measured.")
+    return max(rows, key=lambda row: row.median or 0.0)
+
+
+def adopt(graph: Graph, config: Config) -> Graph:
+    """The graph with a setting written into it: what is exported then has it too."""
+    return configured(graph, load_catalog(), replace(config, regime="pipeline"))

@@ -1,0 +1,250 @@
+"""The worker's side of a measurement: builds what is measured, runs rounds of it.
+
+The loop is that of a plain script with a clock reading for each batch. Runs inside the worker
+process only, but for the values that it sends.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from workbench.bench.usage import (
+    Gpu,
+    busy_seconds,
+    cpu_seconds,
+    descendants,
+    peak_host_bytes,
+    visible_gpu,
+)
+from workbench.emit.source import Source
+from workbench.engine.folder import no_images
+from workbench.engine.pipelines import Compiled
+from workbench.engine.reading import NO_FILES
+from workbench.engine.worker import Worker
+from workbench.errors import DataError, PipelineError, WorkbenchError
+
+REPORT_EVERY = 0.5
+"""Seconds between reports in a round. One takes 12 µs to send; the listener draws it, on the cores
+that are being measured."""
+_KEY = "bench"
+_LEAD = 0.2
+_QUIET = 0.03
+_QUIET_LIMIT = 3.0
+
+
+class Work(Protocol):
+    """Something that gives batches."""
+
+    lead: int
+    """Batches that may lie ready after a pause; so many are run before a round is timed."""
+
+    def run(self) -> int:
+        """Bring one batch to its end, on its device; gives the number of real samples in it."""
+        ...
+
+
+class Job(Protocol):
+    """What a worker is told to measure; sent to it, so it must be picklable."""
+
+    def start(self) -> Work:
+        """Build it, in the worker."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What is known after the first batch; memory in bytes, None where it cannot be told."""
+
+    first_batch_seconds: float
+    host_bytes: int
+    gpu_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round.
+
+    ``cpu_seconds`` is the CPU time of the worker and its children; ``others`` is how many cores
+    something else kept busy meanwhile (of those that the worker may use), None where the system
+    does not tell. ``latencies`` (s, one for each batch) are not kept in a record.
+    """
+
+    seconds: float
+    batches: int
+    samples: int
+    cpu_seconds: float
+    others: float | None = None
+    process: int = 0
+    latencies: tuple[float, ...] = field(default=(), repr=False)
+
+    @property
+    def imgs_per_s(self) -> float:
+        """Real samples a second."""
+        return self.samples / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptJob:
+    """The exported source, as the user runs it. ``to_host`` copies every output to the host."""
+
+    source: Source
+    data: str
+    device: str
+    prefetch: int
+    to_host: bool = False
+
+    def start(self) -> Work:
+        return _ScriptWork(self)
+
+
+class _ScriptWork:
+    def __init__(self, job: ScriptJob) -> None:
+        self._job = job
+        self._compiled = Compiled(job.source)
+        self._batch = 0
+        self.lead = job.prefetch + 2
+        try:
+            self._pipe = self._compiled["build_pipeline"](job.data, device=job.device)
+            self._real = real_samples(
+                list(self._pipe.reader_meta().values()), self._pipe.max_batch_size
+            )
+        except Exception as error:
+            raise self._told(error) from None
+
+    def run(self) -> int:
+        try:
+            outputs = self._pipe.run()
+            if self._job.to_host:
+                for output in outputs:
+                    if hasattr(output, "as_cpu"):
+                        output.as_cpu()
+        except Exception as error:
+            raise self._told(error) from None
+        self._batch += 1
+        return min(len(outputs[0]), next(self._real))
+
+    def _told(self, error: Exception) -> WorkbenchError:
+        if isinstance(error, WorkbenchError):
+            return error
+        by_folder = "**find_files(data)" in self._job.source.text
+        if by_folder and any(words in str(error) for words in NO_FILES):
+            return DataError(no_images(self._job.data))
+        told = self._compiled.error(error)
+        if self._batch:
+            return PipelineError(f"batch {self._batch}: {told}", told.node)
+        return told
+
+
+def real_samples(readers: list[dict[str, Any]], batch_size: int) -> Iterator[int]:
+    """How many samples of each batch are no padding, batch after batch.
+
+    ``readers`` are DALI's ``reader_meta``. A reader pads where ``pad_last_batch`` is set: each
+    epoch then fills its last batch, and a shard that is shorter than another, with its last sample.
+    Otherwise the next epoch's samples fill it, which are as real as any.
+    """
+    padding = [meta for meta in readers if meta.get("pad_last_batch")]
+    epoch = 0
+    while not padding:
+        yield batch_size
+    while True:
+        for batch in range(max(_batches(meta, batch_size) for meta in padding)):
+            yield min(
+                max(0, min(batch_size, _shard_size(meta, epoch) - batch * batch_size))
+                for meta in padding
+            )
+        epoch += 1
+
+
+def _batches(meta: dict[str, Any], batch_size: int) -> int:
+    shard: int = meta["epoch_size_padded"] // meta["number_of_shards"]
+    return max(1, -(-shard // batch_size))
+
+
+def _shard_size(meta: dict[str, Any], epoch: int) -> int:
+    """As DALI's ``start_index``: shard s of n begins at size * s / n, rounded down."""
+    size, shards, shard = meta["epoch_size"], meta["number_of_shards"], meta["shard_id"]
+    if not meta.get("stick_to_shard"):
+        shard = (shard + epoch) % shards
+    return int(size * (shard + 1) // shards - size * shard // shards)
+
+
+def begin(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Begun:
+    """Task: build it and run its first batch. ``cores`` is where it may run, empty for anywhere."""
+    if cores:
+        os.sched_setaffinity(0, cores)
+    worker.report(0.0)
+    gpu = Gpu(visible_gpu())
+    before = gpu.memory_used()
+    start = time.perf_counter()
+    work = job.start()
+    work.run()
+    spent = time.perf_counter() - start
+    worker.kept[_KEY] = work
+    after = gpu.memory_used()
+    # That of the process is not told in every container: then the whole GPU's, before and after.
+    taken = gpu.memory_of(os.getpid())
+    if taken is None and before is not None and after is not None:
+        taken = max(0, after - before)
+    return Begun(spent, peak_host_bytes(descendants(os.getpid())), taken)
+
+
+def run_round(worker: Worker, seconds: float, batches: int, start_at: float | None = None) -> Round:
+    """Task: one round of at least so many seconds and batches.
+
+    What lay ready from the pause before is run first and not counted, and a fifth of the round's
+    time, in which clocks rise again: a round begins and ends in the midst of steady work.
+    ``start_at`` (of ``time.perf_counter``, which all processes of a machine share) lets several
+    workers begin together. Returns when the worker is quiet again.
+    """
+    work: Work = worker.kept[_KEY]
+    lead, hot = 0, time.perf_counter() + _LEAD * seconds
+    while lead < work.lead or time.perf_counter() < hot:
+        work.run()
+        lead += 1
+    while start_at is not None and time.perf_counter() < start_at:
+        work.run()  # not asleep: the queues would fill again
+    children = descendants(os.getpid())
+    cpu, busy = cpu_seconds(children), busy_seconds()
+    latencies: list[float] = []
+    samples = 0
+    start = before = reported = time.perf_counter()
+    while True:
+        samples += work.run()
+        now = time.perf_counter()
+        latencies.append(now - before)
+        before = now
+        if now - start >= seconds and len(latencies) >= batches:
+            break
+        if now - reported > REPORT_EVERY:
+            reported = now
+            worker.report(min(1.0, (now - start) / max(seconds, 1e-9)))
+    spent = now - start
+    used, busy_after = cpu_seconds(children) - cpu, busy_seconds()
+    others = None
+    if busy is not None and busy_after is not None:
+        others = max(0.0, (busy_after - busy - used) / spent)
+    _be_quiet(children)
+    return Round(spent, len(latencies), samples, used, others, latencies=tuple(latencies))
+
+
+def _be_quiet(children: list[int]) -> None:
+    """Wait until the queues are full, so that they do not fill in somebody else's round."""
+    deadline = time.perf_counter() + _QUIET_LIMIT
+    while time.perf_counter() < deadline:
+        before = cpu_seconds(children)
+        time.sleep(_QUIET)
+        if cpu_seconds(children) - before < _QUIET / 10:
+            return
+
+
+def memory_now(worker: Worker) -> tuple[int, int | None]:
+    """Task: the most host memory so far, and the GPU memory of the process now, in bytes.
+
+    DALI's pools on the GPU do not shrink, so that is their peak; None where it is not told.
+    """
+    pid = os.getpid()
+    return peak_host_bytes(descendants(pid)), Gpu(visible_gpu()).memory_of(pid)
