@@ -11,9 +11,14 @@ FRONTEND := workbench/ui/frontend
 SOURCES := pyproject.toml hatch_build.py $(shell find $(FRONTEND) -mindepth 1 \
 	-name node_modules -prune -o -name '*.tsbuildinfo' -prune -o -print 2>/dev/null)
 
+# Compiled here, against the TensorFlow that is installed; it must be of DALI's own version.
+TENSORFLOW_PLUGIN = "$(BIN)/pip" install --disable-pip-version-check --no-build-isolation --no-deps \
+	nvidia-dali-tf-plugin-cuda120==$$("$(BIN)/python" -c \
+	'from importlib.metadata import version; print(version("nvidia-dali-cuda120"))')
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help app lab test lint perf clean chromium
+.PHONY: help app lab test targets lint perf clean chromium
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
@@ -26,6 +31,10 @@ lab: $(VENV)/.installed $(PHOTOS) ## open JupyterLab on the quickstart notebook 
 
 test: $(VENV)/.installed-test chromium ## run every test and every notebook
 	@"$(BIN)/pytest" --nbmake --nbmake-timeout=300 tests $(wildcard notebooks) $(ARGS)
+
+targets: $(VENV)/.installed-test ## install what exported programs need (3 GB), so that make test runs them
+	"$(BIN)/pip" install --disable-pip-version-check --editable '.[test,targets]'
+	@$(TENSORFLOW_PLUGIN) || echo "The TensorFlow export is not executed: DALI's plugin for it was not built."
 
 lint: $(VENV)/.installed-test ## ruff, mypy and tsc
 	"$(BIN)/ruff" check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -71,11 +72,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What notebooks and servers that outlive a test keep goes to a folder that ends with them."""
+    folder = tempfile.TemporaryDirectory(prefix="workbench-state-")
+    os.environ["DALI_WORKBENCH_STATE"] = folder.name
+    config.add_cleanup(folder.cleanup)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for marker, lacking in NEEDS.items():
             if item.get_closest_marker(marker) and (reason := lacking()):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where this test's edits are kept: no test finds those of another, or of a person."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("DALI_WORKBENCH_STATE", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 from PIL import Image
 
 from workbench import __version__
-from workbench.bench import Measurement
 from workbench.cli import MAX_SEED, main
 from workbench.engine.machine import describe_machine
 from workbench.graph import load_recipes
+from workbench.preview.share import read_picture
 
 
 def run(*arguments: object) -> Result:
@@ -59,6 +59,19 @@ def test_preview_writes_a_sheet(photos: Path, tmp_path: Path, suffix: str) -> No
         assert image.format == {"png": "PNG", "jpg": "JPEG"}[suffix]
 
 
+def test_a_shared_picture_carries_its_graph(photos: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.png"
+    result = run("share", "imagenet-eval", "--data", photos, "-o", sheet)
+    assert result.exit_code == 0, result.output
+    assert read_picture(sheet) == load_recipes()["imagenet-eval"]
+    assert run("export", sheet, "-o", tmp_path / "pipe.py").exit_code == 0
+    assert run("share", sheet, "--data", photos, "-o", tmp_path / "sheet.jpg").exit_code == 2
+    Image.new("RGB", (4, 4)).save(sheet)
+    result = run("export", sheet, "-o", tmp_path / "other.py")
+    assert result.exit_code == 1
+    assert "carries no graph" in result.output
+
+
 def test_seed_and_batch_change_the_draws(photos: Path, tmp_path: Path) -> None:
     sheets = []
     for options in ([], ["--seed", 1], ["--batch", 1], []):
@@ -95,24 +108,17 @@ def test_the_largest_seed_is_the_graphs(photos: Path, tmp_path: Path) -> None:
     assert run("preview", "imagenet-eval", *options).exit_code == 0
 
 
-@pytest.mark.parametrize("command", ["preview", "bench"])
+@pytest.mark.parametrize("command", ["preview", "bench", "verify"])
 def test_mixed_without_a_gpu_says_why(
     command: str, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = replace(describe_machine(), gpu="", no_gpu="the driver is asleep")
     monkeypatch.setattr("workbench.engine.machine.describe_machine", lambda: machine)
-    monkeypatch.setattr("workbench.bench.measure.describe_machine", lambda: machine)
+    monkeypatch.setattr("workbench.bench.lab.describe_machine", lambda: machine)
     output = ["-o", tmp_path / "sheet.png"] if command == "preview" else []
     result = run(command, "imagenet-eval", "--data", photos, "--device", "mixed", *output)
     assert result.exit_code == 1
     assert "the driver is asleep" in result.output
-
-
-def test_unsteady_rounds_are_marked(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = Measurement("cpu", "pipeline", 4, 2, 2, (100.0, 100.0, 150.0))
-    monkeypatch.setattr("workbench.bench.Bench._measure", lambda *_: row)
-    result = run("bench", "imagenet-eval", "--data", photos, "--device", "cpu")
-    assert "unstable: the rounds differ by more than 10 %" in result.output
 
 
 def test_version_of_a_copy_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,25 +141,29 @@ def test_lab_ends_as_jupyterlab_does(
     assert run("lab", "--no-browser").exit_code == code
 
 
-def test_bench_records_what_it_measured(photos: Path, tmp_path: Path) -> None:
-    record = tmp_path / "speed.json"
-    options = ["--data", photos, "--batch-size", 8, "--threads", 2, "--json", record]
-    result = run("bench", "imagenet-eval", *options)
+def test_verify_ends_with_how_many_are_identical(photos: Path, tmp_path: Path) -> None:
+    from workbench.graph import dump_graph, load_recipe
+    from workbench.graph.edit import set_setting
+
+    graph = tmp_path / "mine.json"
+    graph.write_text(dump_graph(set_setting(load_recipe("simclr"), batch_size=4)))
+    result = run("verify", graph, "--data", photos, "--batches", 2, "--device", "cpu")
     assert result.exit_code == 0, result.output
-    assert "imgs/s" in result.output
-    found = json.loads(record.read_text())
-    cpu, mixed = found["results"]
-    assert (cpu["device"], cpu["regime"], cpu["batch_size"], cpu["threads"]) == (
-        "cpu",
-        "pipeline",
-        8,
-        2,
-    )
-    speed = cpu["imgs_per_s"]
-    assert 0 < speed["low"] <= speed["median"] <= speed["high"]
-    assert len(speed["rounds"]) >= 5
-    assert mixed["imgs_per_s"]["median"] or mixed["reason"].startswith("not measured: ")
-    assert found["machine"]["cores"] >= 1
+    assert result.output.splitlines()[-1] == "identical: 8 of 8"
+
+
+def test_verify_fails_where_anything_differs(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.preview.verify import Deviation, Verification, Verifier
+
+    differs = Deviation(0, 3, "a/b.jpg", "images", "1 of 9 values differ, by 1 at most", 1, 9, 1.0)
+    report = Verification(8, 7, 2, "cpu", (differs,))
+    monkeypatch.setattr(Verifier, "run", lambda *_: report)
+    result = run("verify", "simclr", "--data", photos)
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-2:] == [
+        "batch 0, sample 3 (a/b.jpg), images: 1 of 9 values differ, by 1 at most",
+        "identical: 7 of 8",
+    ]
 
 
 def test_export_writes_the_script_of_a_graph_file(tmp_path: Path) -> None:
@@ -164,6 +174,35 @@ def test_export_writes_the_script_of_a_graph_file(tmp_path: Path) -> None:
     result = run("export", graph, "--target", "script", "-o", tmp_path / "pipe.py")
     assert result.exit_code == 0, result.output
     assert "def build_pipeline(" in (tmp_path / "pipe.py").read_text()
+
+
+def test_export_of_several_files_makes_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "served"
+    result = run("export", "simclr", "--target", "triton", "-o", folder)
+    assert result.exit_code == 0, result.output
+    written = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+    assert written == [
+        "client.py",
+        "model_repository/simclr/1/dali.py",
+        "model_repository/simclr/config.pbtxt",
+    ]
+    again = run("export", "imagenet-eval", "--target", "triton", "-o", folder)
+    assert again.exit_code == 1
+    assert "is there already" in again.output
+    assert not (folder / "model_repository" / "imagenet_eval").exists()
+
+
+def test_what_cannot_go_to_a_target_writes_nothing(tmp_path: Path) -> None:
+    from workbench.graph import dump_graph, load_recipe
+
+    graph = load_recipe("simclr")
+    path = tmp_path / "mine.json"
+    path.write_text(dump_graph(replace(graph, outputs={"labels": graph.outputs["labels"]})))
+    for target, output in (("pytorch", "loader.py"), ("triton", "served")):
+        result = run("export", path, "--target", target, "-o", tmp_path / output)
+        assert result.exit_code == 1
+        assert "reader" in result.output
+        assert not (tmp_path / output).exists()
 
 
 @pytest.mark.parametrize(

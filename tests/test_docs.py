@@ -30,7 +30,7 @@ def test_every_recipe_is_shown(recipe: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_is_shown(target: str) -> None:
-    assert f"--target {target}" in README
+    assert f"\n| `{target}` |" in README
 
 
 def test_every_link_leads_to_a_file() -> None:

@@ -6,10 +6,10 @@ PUBLIC = {
     *("__version__", "Workbench", "Engine", "Bench", "Measurement", "Report"),
     *("Graph", "Node", "Edge", "Port", "Settings", "Fault", "Catalog"),
     *("load_recipe", "load_recipes", "load_graph", "read_graph", "dump_graph", "check_graph"),
-    *("load_catalog", "emit_script", "check_folder", "write_samples"),
+    *("load_catalog", "emit_script", "export", "Export", "check_folder", "write_samples"),
     *("Preview", "PreviewRequest", "preview_batch"),
     *("WorkbenchError", "CatalogError", "DataError", "SaveError"),
-    *("GraphError", "GraphFormatError", "GraphEditError", "GraphFaultsError"),
+    *("GraphError", "GraphFormatError", "GraphEditError", "GraphFaultsError", "GraphExportError"),
     *("EngineError", "PipelineError", "WorkerCrashedError", "WorkerTimeoutError"),
     "CancelledError",
 }

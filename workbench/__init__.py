@@ -9,7 +9,8 @@
 
 The parts under it can be used without an interface: ``load_recipe`` and ``read_graph`` give a
 ``Graph``, ``check_graph`` says why it cannot run, ``preview_batch`` renders a batch in an
-``Engine``, ``Bench`` measures, ``emit_script`` gives the code to ship.
+``Engine``, ``Bench`` measures, ``emit_script`` gives the code to ship and ``export`` that for
+PyTorch and other frameworks.
 
 Names are loaded when they are first used: importing this package takes a few milliseconds.
 """
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.bench import Bench, Measurement, Report
     from workbench.catalog import Catalog, load_catalog
     from workbench.emit import emit_script
+    from workbench.emit.targets import Export, export
     from workbench.engine.process import Engine
     from workbench.errors import (
         CancelledError,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         EngineError,
         GraphEditError,
         GraphError,
+        GraphExportError,
         GraphFaultsError,
         GraphFormatError,
         PipelineError,
@@ -69,10 +72,12 @@ __all__ = [
     "Edge",
     "Engine",
     "EngineError",
+    "Export",
     "Fault",
     "Graph",
     "GraphEditError",
     "GraphError",
+    "GraphExportError",
     "GraphFaultsError",
     "GraphFormatError",
     "Measurement",
@@ -93,6 +98,7 @@ __all__ = [
     "check_graph",
     "dump_graph",
     "emit_script",
+    "export",
     "load_catalog",
     "load_graph",
     "load_recipe",
@@ -106,10 +112,11 @@ _HOMES = {
     "bench": "Bench Measurement Report",
     "catalog": "Catalog load_catalog",
     "emit": "emit_script",
+    "emit.targets": "Export export",
     "engine.process": "Engine",
     "errors": (
         "CancelledError CatalogError DataError EngineError GraphEditError "
-        "GraphError GraphFaultsError GraphFormatError PipelineError SaveError "
+        "GraphError GraphExportError GraphFaultsError GraphFormatError PipelineError SaveError "
         "WorkbenchError WorkerCrashedError WorkerTimeoutError "
     ),
     "graph": (

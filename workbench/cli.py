@@ -6,25 +6,25 @@ before any work, such as an unknown recipe or a missing data folder.
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
 
 import click
 
 from workbench import __version__
-from workbench.errors import DataError, GraphFormatError, WorkbenchError
-from workbench.graph.model import DecodeDevice, Graph
+from workbench.commands.bench import COMMANDS
+from workbench.commands.options import DATA as _DATA
+from workbench.commands.options import SOURCE as _SOURCE
+from workbench.commands.options import file as _file
+from workbench.commands.options import graph_of as _graph
+from workbench.commands.options import reports as _reports
+from workbench.emit.targets import target_names
+from workbench.errors import WorkbenchError
+from workbench.graph.model import Graph
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-TARGETS = ("script",)
+TARGETS = target_names()
 MAX_SEED = 2**31 - 10_000 - 1
 """The largest that a graph may have: its operators' own are added to it."""
 MAX_BATCH = 1_000_000
@@ -37,47 +37,6 @@ def main() -> None:
 
     Example:  workbench samples photos && workbench preview rotate-jitter --data photos -o sheet.png
     """
-
-
-def _reports(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn a WorkbenchError into its message and exit code 1."""
-
-    @wraps(function)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except WorkbenchError as error:
-            raise click.ClickException(str(error)) from None
-
-    return wrapped
-
-
-def _graph(source: str) -> Graph:
-    """A graph file, or a recipe by name."""
-    from workbench.graph import load_recipe, read_graph
-
-    if source.endswith(".json") or Path(source).is_file():
-        return read_graph(source)
-    try:
-        return load_recipe(source)
-    except GraphFormatError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def _folder(_: click.Context, __: click.Parameter, value: str) -> str:
-    from workbench.engine.folder import require_folder
-
-    try:
-        require_folder(value)
-    except DataError as error:
-        raise click.BadParameter(str(error)) from None
-    return value
-
-
-def _file(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    if value == "-":
-        raise click.BadParameter("it goes to a file, not to standard output. Name the file.")
-    return value
 
 
 def _require_gpu(graph: Graph) -> None:
@@ -94,16 +53,6 @@ def _require_gpu(graph: Graph) -> None:
     for node, device in infer_devices(graph, load_catalog()).items():
         if device != "cpu":
             raise WorkbenchError(f"{node} needs a GPU: {missing}.")
-
-
-_DATA = click.option(
-    "--data",
-    required=True,
-    metavar="DIR",
-    callback=_folder,
-    help="Folder of images, or of class folders.",
-)
-_SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 
 
 @main.command()
@@ -144,7 +93,7 @@ def recipes() -> None:
     from workbench.graph import load_recipes
 
     for name, graph in load_recipes().items():
-        click.echo(f"{name:16}{graph.about}")
+        click.echo(f"{name:18}{graph.about}")
 
 
 @main.command()
@@ -203,75 +152,88 @@ def preview(
 @main.command()
 @_SOURCE
 @_DATA
-@click.option("--json", "record", metavar="FILE", callback=_file, help="Also write the record.")
-@click.option("--device", type=click.Choice(["cpu", "mixed", "both"]), default="both")
-@click.option("--batch-size", type=click.IntRange(1), help="Instead of the graph's.")
-@click.option("--threads", type=click.IntRange(1), help="Instead of the graph's.")
+@click.option(
+    "-o", "--output", required=True, metavar="SHEET.png", callback=_file, help="PNG to write."
+)
 @_reports
-def bench(
-    graph: str,
-    data: str,
-    record: str | None,
-    device: str,
-    batch_size: int | None,
-    threads: int | None,
-) -> None:
-    """Measure imgs/s of the exported script with CPU and with mixed decoding.
+def share(graph: str, data: str, output: str) -> None:
+    """Write a contact sheet that carries the graph: dropped on a workbench, it opens it.
 
-    Example:  workbench bench imagenet-train --data photos --threads 8 --json speed.json
+    Example:  workbench share simclr --data photos -o simclr.png
     """
-    from workbench.bench import Bench
-    from workbench.files import write_text
-    from workbench.graph.edit import set_setting
+    from workbench.engine import Engine
+    from workbench.files import write_bytes
+    from workbench.graph.io import dump_graph
+    from workbench.preview import PreviewRequest
+    from workbench.preview.share import share_sheet
 
-    chosen = {"batch_size": batch_size, "num_threads": threads}
-    edited = set_setting(_graph(graph), **{k: v for k, v in chosen.items() if v is not None})
-    devices = cast(tuple[DecodeDevice, ...], ("cpu", "mixed") if device == "both" else (device,))
-    with click.progressbar(length=1000, label="measuring", file=sys.stderr) as bar:
+    if not output.endswith(".png"):
+        raise click.BadParameter(f"{output} does not end in .png.", param_hint="-o")
+    opened = _graph(graph)
+    _require_gpu(opened)
+    with Engine() as engine:
+        picture = share_sheet(engine, PreviewRequest(opened, data), dump_graph(opened))
+    click.echo(write_bytes(output, picture))
+
+
+@main.command()
+@_SOURCE
+@_DATA
+@click.option("--batches", type=click.IntRange(1, MAX_BATCH), default=3, show_default=True)
+@click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
+@_reports
+def verify(graph: str, data: str, batches: int, device: str | None) -> None:
+    """Compare the exported script with the preview, sample by sample, bit for bit.
+
+    The last line is `identical: N of N`; the exit code is 1 where anything differs.
+
+    Example:  workbench verify simclr --data photos --batches 3
+    """
+    from workbench.graph.edit import set_setting
+    from workbench.preview.verify import Verifier
+
+    opened = _graph(graph)
+    edited = opened if device is None else set_setting(opened, device=device)
+    _require_gpu(edited)
+    with click.progressbar(length=1000, label="verifying", file=sys.stderr) as bar:
 
         def progress(share: float, text: str) -> None:
             bar.label = text
             bar.update(int(share * 1000) - bar.pos)
 
-        report = Bench(edited, data, devices).run(progress)
-    machine = report.machine
-    click.echo(
-        f"{machine.cpu}, {machine.cores} cores; {machine.gpu or 'no GPU'}; DALI {machine.dali}"
-    )
-    for row in report.measurements:
-        settings = f"batch {row.batch_size}, {row.threads} threads, prefetch {row.prefetch}"
-        if row.median is None:
-            click.echo(f"{row.device:6}{row.reason}")
-        else:
-            low, high = min(row.imgs_per_s), max(row.imgs_per_s)
-            click.echo(
-                f"{row.device:6}{row.median:,.0f} imgs/s ({low:,.0f} to {high:,.0f}; {settings})"
-            )
-        if row.unstable:
-            click.echo("      unstable: the rounds differ by more than 10 %")
-    if record:
-        write_text(record, json.dumps(report.to_json(), indent=2) + "\n")
-    if all(row.median is None for row in report.measurements):
-        raise click.ClickException("Nothing could be measured; the reasons are above.")
+        report = Verifier(edited, data, batches).run(progress)
+    for line in report.lines():
+        click.echo(line)
+    if not report.exact:
+        raise SystemExit(1)
 
 
 @main.command()
 @_SOURCE
 @click.option("--target", type=click.Choice(TARGETS), default="script", show_default=True)
 @click.option(
-    "-o", "--output", required=True, metavar="pipe.py", callback=_file, help="File to write."
+    "-o",
+    "--output",
+    required=True,
+    metavar="PATH",
+    callback=_file,
+    help="File to write; a new folder where the target makes several.",
 )
 @_reports
 def export(graph: str, target: str, output: str) -> None:
     """Write the graph as code that runs without the workbench.
 
-    Example:  workbench export rotate-jitter --target script -o pipe.py
+    Example:  workbench export rotate-jitter --target pytorch -o loader.py
     """
-    from workbench.catalog import load_catalog
-    from workbench.emit import emit_script
-    from workbench.files import write_text
+    from workbench.emit.targets import export as export_graph
+    from workbench.files import write_folder, write_text
 
-    click.echo(write_text(output, emit_script(_graph(graph), load_catalog()).text))
+    files = {name: file.text for name, file in export_graph(_graph(graph), target).files.items()}
+    if len(files) == 1:
+        click.echo(write_text(output, next(iter(files.values()))))
+    else:
+        for path in write_folder(output, files):
+            click.echo(path)
 
 
 @main.command()
@@ -308,6 +270,10 @@ def lab(port: int, no_browser: bool) -> None:
     command += ["--ip=127.0.0.1", "--ServerApp.port_retries=0"]
     command += ["--no-browser"] * no_browser + ["--allow-root"] * (os.geteuid() == 0)
     raise SystemExit(1 if subprocess.call(command) else 0)  # a signal is a negative code
+
+
+for _command in COMMANDS:
+    main.add_command(_command)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,15 @@
     ├── GraphError
     │   ├── GraphFormatError     the text is not a graph that this version can read
     │   ├── GraphEditError       an edit names a node or port that is not there
-    │   └── GraphFaultsError     the graph cannot run; ``faults`` lists every reason
+    │   ├── GraphFaultsError     the graph cannot run; ``faults`` lists every reason
+    │   └── GraphExportError     the graph runs, but cannot go to that target
     ├── EngineError
     │   ├── PipelineError        DALI refused the pipeline; ``node`` says where, if known
-    │   ├── WorkerCrashedError   the worker process ended by itself
-    │   ├── WorkerTimeoutError   the worker did not answer in time and was ended
+    │   ├── WorkerLostError      the worker is gone; ``nodes`` says what it ran
+    │   │   ├── WorkerCrashedError   it ended by itself
+    │   │   └── WorkerTimeoutError   it did not answer in time and was ended
     │   └── CancelledError       the caller asked to stop
+    ├── RecordFormatError        the text is not a record of measurements for this version
     └── SaveError                a file could not be written; the old one is untouched
 
 A message names the fact, the value found, the values allowed and the remedy.
@@ -66,6 +69,10 @@ class GraphFaultsError(GraphError):
         return "\n".join(str(fault) for fault in self.faults)
 
 
+class GraphExportError(GraphError):
+    """A graph runs, but cannot go to an export target. The message names the node."""
+
+
 class EngineError(WorkbenchError):
     """Base of the errors of the worker process."""
 
@@ -81,16 +88,40 @@ class PipelineError(EngineError):
         super().__init__(message)
 
 
-class WorkerCrashedError(EngineError):
-    """The worker process ended by itself: a crash, a kill, or out of memory."""
+class WorkerLostError(EngineError):
+    """Base of the two below. ``nodes`` are those that ran then, as far as that is known."""
+
+    def __init__(self, message: str, nodes: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.nodes = tuple(nodes)
+
+    @property
+    def node(self) -> str | None:
+        """The node at fault, or None where several ran."""
+        return self.nodes[0] if len(self.nodes) == 1 else None
 
 
-class WorkerTimeoutError(EngineError):
+class WorkerCrashedError(WorkerLostError):
+    """The worker process ended by itself: a crash, a kill, or out of memory.
+
+    ``killed`` says that SIGKILL ended it: the system for lack of memory, or somebody.
+    """
+
+    def __init__(self, message: str, nodes: Sequence[str] = (), killed: bool = False) -> None:
+        super().__init__(message, nodes)
+        self.killed = killed
+
+
+class WorkerTimeoutError(WorkerLostError):
     """The worker process did not answer within its time limit and was ended."""
 
 
 class CancelledError(EngineError):
     """The caller cancelled the work."""
+
+
+class RecordFormatError(WorkbenchError):
+    """A text is not a record of measurements that this version can read."""
 
 
 class SaveError(WorkbenchError):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -66,3 +67,17 @@ def test_a_missing_node_is_named_with_those_there_are() -> None:
 def test_graphs_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         Graph().name = "other"  # type: ignore[misc]
+
+
+def test_of_two_nodes_with_one_id_the_first_is_meant() -> None:
+    graph = Graph(nodes=(Node("a", "first"), Node("a", "second"), Node("b", "op")))
+    assert graph.node("a").op == "first"
+    assert [node.op for node in topological(graph)[0]] == ["first", "second", "op"]
+    assert pickle.loads(pickle.dumps(graph)) == graph
+
+
+def test_long_chains_are_put_in_order_in_no_time() -> None:
+    names = [f"n{i}" for i in range(3000)]
+    before = ["", *names]
+    graph = graph_of(**{name: before[i] for i, name in reversed(list(enumerate(names)))})
+    assert ids(topological(graph)[0]) == names

@@ -28,6 +28,9 @@ class Nowhere:
     def send(self, message: Any) -> None:
         pass
 
+    def poll(self) -> bool:
+        return False
+
 
 def chain(nodes: int, device: str) -> Graph:
     """decode, resize, ``nodes - 5`` times brightness, rotate, color_twist, normalise."""
@@ -48,6 +51,12 @@ CHANGES: dict[str, Callable[[Graph, int], Graph]] = {
         g, load_catalog(), "crop_mirror_normalize", "mean", (100.0 + n / 70, 110.0, 120.0)
     ),
 }
+
+
+LIMITS = {16: 8.0, 64: 20.0}
+"""Milliseconds at the 95th percentile on an H200, by the number of tiles."""
+DECODER_LIMIT = 60.0
+"""Likewise, after a change of the decoder's own arguments, each value of which was seen before."""
 
 
 def measure(photos: Path, table: Table, device: str, limit: str) -> None:
@@ -85,6 +94,48 @@ def measure(photos: Path, table: Table, device: str, limit: str) -> None:
 
 def test_in_the_worker_on_the_cpu(photos: Path, table: Table) -> None:
     measure(photos, table, "cpu", "to reach: 60")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tiles", LIMITS)
+def test_a_change_on_an_h200(tiles: int, photos: Path, table: Table) -> None:
+    """From a changed value of each node to the encoded sheet, original and augmented."""
+    worker, graph, fresh = Worker(Nowhere()), chain(5, "mixed"), itertools.count()
+    for where, change in CHANGES.items():
+
+        def once(
+            _: int, change: Callable[[Graph, int], Graph] = change, where: str = where
+        ) -> None:
+            edited = change(graph, next(fresh))
+            preview = render(worker, PreviewRequest(edited, str(photos), tiles=tiles))
+            assert where in preview.reran
+
+        limit = LIMITS[tiles]
+        values = timed(once, 100, 10)
+        table.add(f"mixed: {where} of 5 nodes, {tiles} tiles, both", values, "ms",
+                  f"p95 to reach: {limit:g}")  # fmt: skip
+    worker.runner.forget()
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
+def test_a_change_of_the_decoders_own_arguments(device: str, photos: Path, table: Table) -> None:
+    """Each value was decoded with before, and only the reader's output is kept."""
+    worker, graph = Worker(Nowhere()), chain(5, device)
+    types = ("RGB", "BGR")
+    ports = list(graph.outputs.values())
+    reader = worker.runner.run(graph, str(photos), 0, 16, ports).keys["reader"]
+
+    def once(number: int) -> None:
+        edited = set_arg(graph, load_catalog(), "decode", "output_type", types[number % 2])
+        preview = render(worker, PreviewRequest(edited, str(photos), shown="augmented"))
+        assert preview.reran[0] == "decode"
+        for key in [key for key in worker.runner.store._kept if key != reader]:
+            worker.runner.store._drop(key)
+
+    values = timed(once, RUNS, 6)
+    what = f"{device}: decoder's output_type, 16 tiles"
+    table.add(what, values, "ms", f"p95 to reach: {DECODER_LIMIT:g}" if device == "mixed" else "")
+    worker.runner.forget()
 
 
 @pytest.mark.gpu

@@ -74,6 +74,7 @@ def lab(page: Page, lab_server: LabServer) -> Iterator[LabHost]:
     yield LabHost(page, lab_server)
     page.goto("about:blank")
     lab_server.end_kernels()
+    lab_server.forget()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -55,6 +56,8 @@ class LabServer:
     def __init__(self, folder: Path, dark: bool = False) -> None:
         self.work = folder / "work"
         self._runtime = folder / "runtime"
+        self.state = folder / "state"
+        """What kernels keep of edits; ``forget`` empties it."""
         settings = folder / "settings"
         for path in (self.work, self._runtime, settings, folder / "config"):
             path.mkdir(parents=True)
@@ -86,6 +89,7 @@ class LabServer:
                 "JUPYTER_RUNTIME_DIR": str(self._runtime),
                 "JUPYTER_CONFIG_DIR": str(folder / "config"),
                 "IPYTHONDIR": str(folder / "ipython"),
+                "DALI_WORKBENCH_STATE": str(self.state),
             },
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -149,6 +153,10 @@ class LabServer:
             sessions = json.load(answer)
         for session in sessions:
             urlopen(Request(f"{self.url}/api/sessions/{session['id']}", method="DELETE")).close()
+
+    def forget(self) -> None:
+        """Remove the edits that ended kernels have kept."""
+        shutil.rmtree(self.state, ignore_errors=True)
 
     def close(self) -> None:
         self.end_kernels()

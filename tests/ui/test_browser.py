@@ -144,11 +144,11 @@ def test_a_bad_value_is_named_and_the_picture_stays(host: Host, photos: Path) ->
     field = argument(page, "mode").get_by_role("combobox")
     expect(field).to_be_visible()
     part(page, "inspector").locator("[data-wb=more]").click()
-    size = argument(page, "roi_start").get_by_role("textbox")
+    size = argument(page, "max_size").get_by_role("textbox")
     size.fill("left, top")
     size.press("Enter")
-    expect(argument(page, "roi_start")).to_contain_text("'left, top' is not a number")
-    expect(preview.locator("[data-wb=stale]")).to_contain_text("resize.roi_start")
+    expect(argument(page, "max_size")).to_contain_text("'left, top' is not a number")
+    expect(preview.locator("[data-wb=stale]")).to_contain_text("resize.max_size")
     expect(part(page, "bar").locator("[data-wb=status]")).to_have_text("1 fault")
     assert await_mean(page) == start
 

@@ -3,11 +3,16 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import ipywidgets
 import pytest
 import traitlets
 
 import workbench as wb
+from workbench.catalog import load_catalog
+from workbench.graph.edit import set_arg
+from workbench.graph.io import load_graph
 from workbench.ui.components import COMPONENTS
 from workbench.ui.notebook import PARTS, Workbench
 
@@ -34,10 +39,10 @@ def test_parts_are_widgets_of_their_own(widget: Workbench) -> None:
     assert "def rotate_jitter_pipeline(" in widget.code.source
     assert widget.bar.title == "rotate-jitter"
     assert [node["op"] for node in widget.canvas.nodes][:2] == ["readers.file", "decoders.image"]
-    shown = [widget.preview, widget.speed, widget.code, widget.data]
-    assert [part.layout.display for part in shown] == [None, "none", "none", "none"]
+    shown = [widget.preview, widget.steps, widget.speed, widget.code, widget.data]
+    assert [part.layout.display for part in shown] == [None, "none", "none", "none", "none"]
     widget.tabs.tab = "code"
-    assert [part.layout.display for part in shown] == ["none", "none", None, "none"]
+    assert [part.layout.display for part in shown] == ["none", "none", "none", None, "none"]
     with pytest.raises(traitlets.TraitError):
         widget.tabs.tab = "kitchen"
 
@@ -53,12 +58,61 @@ def test_the_graph_can_be_set_and_read(widget: Workbench) -> None:
     assert widget.graph == wb.load_recipe("rotate-jitter")
 
 
+def test_the_graph_can_be_observed(widget: Workbench) -> None:
+    seen: list[tuple[str, int]] = []
+    start = len(widget.graph.nodes)
+
+    def note(change: dict[str, Any]) -> None:
+        seen.append((change["new"].name, len(change["new"].nodes)))
+
+    widget.observe(note, "graph")
+    add = {"n": 1, "view": "v", "do": "add", "op": "gaussian_blur", "after": "flip"}
+    widget.canvas.outbox = [add]
+    widget.graph = "simclr"
+    widget.canvas.outbox = [{"n": 2, "view": "v", "do": "undo"}]
+    simclr = len(wb.load_recipe("simclr").nodes)
+    assert seen == [("rotate-jitter", start + 1), ("simclr", simclr), ("rotate-jitter", start + 1)]
+
+
+def test_edits_by_a_person_and_by_code_are_both_undoable(widget: Workbench) -> None:
+    start = widget.graph
+    widget.canvas.outbox = [{"n": 1, "view": "v", "do": "remove", "nodes": ["flip"], "edges": []}]
+    by_person = widget.graph
+    widget.graph = edited = set_arg(by_person, load_catalog(), "rotate", "angle", 5.0)
+    assert widget.graph == edited
+    undo = {"view": "v", "do": "undo"}
+    widget.canvas.outbox = [{"n": 2, **undo}]
+    assert widget.graph == by_person
+    widget.canvas.outbox = [{"n": 3, **undo}]
+    assert widget.graph == start
+
+
+def test_who_observes_may_change_something_at_once(widget: Workbench) -> None:
+    def follow(change: dict[str, Any]) -> None:
+        widget.preview.seed = len(widget.graph.nodes)
+
+    widget.code.observe(follow, "source")
+    widget.graph = "imagenet-eval"
+    assert widget.graph.settings.seed == len(widget.graph.nodes)
+    assert load_graph(widget.bar.saved) == widget.graph
+    assert f"SEED = {widget.graph.settings.seed}" in widget.code.source
+
+
+def test_parts_can_be_linked(widget: Workbench) -> None:
+    slider = ipywidgets.IntSlider(7, 0, 100)
+    ipywidgets.link((slider, "value"), (widget.preview, "seed"))
+    assert widget.graph.settings.seed == 7
+    slider.value = 9
+    assert widget.graph.settings.seed == 9
+    assert ipywidgets.HBox([widget.canvas, widget.inspector]).children[0] is widget.canvas
+
+
 def test_fields_of_both_sides_can_be_set_from_a_cell(widget: Workbench) -> None:
     widget.preview.seed = 7
     assert widget.graph.settings.seed == 7
     widget.preview.tiles = 1000
     assert widget.preview.tiles == 64
-    widget.canvas.selected = "resize"
+    widget.canvas.selected = ["resize"]
     assert widget.inspector.node["op"] == "resize"
 
 

@@ -5,14 +5,19 @@ import json
 
 import pytest
 
+from tests.bench.fakes import rounds
 from workbench.bench import Measurement, Report
+from workbench.bench.config import Config
 from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
+from workbench.engine.memory import MemoryUse
 from workbench.engine.samples import Sample
-from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
+from workbench.graph import Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.devices import infer_devices
-from workbench.preview import Preview, Tile
+from workbench.graph.layout import Layout
+from workbench.preview import Preview, PreviewRequest, Tile
 from workbench.ui import present
+from workbench.ui.nodes import node_entries
 from workbench.ui.rows import inspector_view
 
 MACHINE = dataclasses.replace(
@@ -23,7 +28,7 @@ MACHINE = dataclasses.replace(
 @pytest.mark.parametrize("recipe", load_recipes())
 def test_every_recipe_has_nodes_and_rows_that_are_json(recipe: str) -> None:
     graph, catalog = load_recipe(recipe), load_catalog()
-    nodes = present.node_entries(graph, catalog, infer_devices(graph, catalog), {}, ())
+    nodes = node_entries(graph, catalog, Layout(), infer_devices(graph, catalog), {}, {}, ())
     assert [node["id"] for node in nodes if not node["movable"]] == ["reader", "decode"]
     for node in nodes:
         view = inspector_view(graph, catalog, node["id"], node["device"], ())
@@ -33,38 +38,13 @@ def test_every_recipe_has_nodes_and_rows_that_are_json(recipe: str) -> None:
         assert not {"file_root", "preserve", "seed"} & set(names)
 
 
-def test_rows_say_what_is_set_and_what_is_usual() -> None:
-    graph, catalog = load_recipe("rotate-jitter"), load_catalog()
-    view = inspector_view(graph, catalog, "rotate", "cpu", ())
-    rows = {row["name"]: row for row in view["rows"]}
-    assert rows["angle"]["mode"] == "random"
-    assert rows["angle"]["random"] == {"op": "random.uniform", "args": {"range": [-10, 10]}}
-    assert rows["angle"]["low"] == -40  # both thumbs can be told apart
-    assert rows["keep_size"]["value"] is True
-    assert not rows["keep_size"]["changed"]
-    assert "output_dtype" not in rows  # deprecated and not set
-
-
-def test_a_wide_draw_gets_the_whole_range() -> None:
-    graph, catalog = load_recipe("rotate-jitter"), load_catalog()
-    angle = dataclasses.replace(graph.node("angle"), args={"range": (-90, 90)})
-    view = inspector_view(graph.replace_node(angle), catalog, "rotate", "cpu", ())
-    (row,) = [row for row in view["rows"] if row["name"] == "angle"]
-    assert (row["low"], row["high"]) == (-180, 180)
-
-
 def test_an_operator_that_dali_lacks_can_still_be_looked_at() -> None:
     graph, catalog = load_recipe("rotate-jitter"), load_catalog()
     odd = Node("odd", "sharpen_2099", {"x": 1}, {"data": Port("flip", "output")})
     graph = dataclasses.replace(graph, nodes=(*graph.nodes, odd))
     faults = check_graph(graph, catalog)
-    nodes = present.node_entries(graph, catalog, infer_devices(graph, catalog), {}, faults)
+    nodes = node_entries(graph, catalog, Layout(), infer_devices(graph, catalog), {}, {}, faults)
     assert "sharpen_2099" in nodes[-1]["fault"]
-    assert inspector_view(graph, catalog, "odd", "cpu", faults)["rows"] == []
-
-
-def test_nothing_selected_is_an_empty_inspector() -> None:
-    assert inspector_view(Graph(), load_catalog(), "", "", ())["id"] == ""
 
 
 def test_the_picture_carries_its_header() -> None:
@@ -74,8 +54,13 @@ def test_the_picture_carries_its_header() -> None:
         ),
         Tile(1, Sample("a/b.jpg", "not an image"), "3", "", (), None, ()),
     )
-    preview = Preview(b"JPEG", "image/jpeg", (18, 18), tiles, ("images",), "", 2, {}, (), 1.234)
-    picture = present.picture_bytes(preview)
+    memory = MemoryUse(3, 100, 0, 0, 5000, 20)
+    preview = Preview(
+        b"JPEG", "image/jpeg", (18, 18), tiles, ("images",), "", 2, {}, ("flip",), 1.234,
+        ("resize.output",), memory,
+    )  # fmt: skip
+    request = PreviewRequest(load_recipe("simclr"), "data", tiles=2, tile_size=9)
+    picture = present.picture_bytes(preview, request)
     length = int.from_bytes(picture[:4], "little")
     header = json.loads(picture[4 : 4 + length])
     assert picture[4 + length :] == b"JPEG"
@@ -83,16 +68,20 @@ def test_the_picture_carries_its_header() -> None:
     assert header["tiles"][0]["augmented"] == [[9, 0, 9, 9]]
     assert header["tiles"][1]["error"] == "not an image"
     assert header["tiles"][1]["original"] == []
+    assert (header["of"], header["tile"]) == (64, 9)
+    assert header["against"] == ["resize.output"]
+    assert header["reran"] == ["flip"]
+    assert header["memory"]["host_budget"] == 100
 
 
 def test_speed_rows_carry_what_they_were_measured_on() -> None:
-    cpu = Measurement("cpu", "pipeline", 64, 4, 2, (95.0, 100.0, 108.0))
-    mixed = Measurement("mixed", "pipeline", 64, 4, 2, reason="not measured: no GPU")
+    cpu = Measurement(Config(), rounds(95, 100, 108))
+    mixed = Measurement(Config("mixed"), reason="not measured: no GPU")
     rows = present.speed_rows(Report("g", "data", MACHINE, (cpu, mixed)))
     assert (rows[0]["low"], rows[0]["median"], rows[0]["high"]) == (95, 100, 108)
     assert rows[0]["settings"] == "batch 64 · 4 threads · prefetch 2"
     assert rows[0]["machine"] == "A CPU, 2 cores, NVIDIA H200"
-    unsteady = dataclasses.replace(cpu, imgs_per_s=(60.0, 100.0, 140.0))
+    unsteady = dataclasses.replace(cpu, rounds=rounds(60, 100, 140))
     (row,) = present.speed_rows(Report("g", "data", MACHINE, (unsteady,)))
     assert row["settings"].endswith(" · unstable: the rounds differ by more than 10 %")
     assert rows[1]["median"] is None

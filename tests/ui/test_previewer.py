@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from workbench.engine.process import Engine
-from workbench.errors import PipelineError
+from workbench.errors import CancelledError, PipelineError
 from workbench.graph import Graph
 from workbench.preview import PreviewRequest
-from workbench.ui.previewer import Outcome, Previewer
+from workbench.ui.previewer import Aside, Outcome, Previewer
 
 
 class Gate:
@@ -39,6 +39,30 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
 
 def request(batch: int) -> PreviewRequest:
     return PreviewRequest(Graph(), "data", batch)
+
+
+class Worker:
+    """Stands in for an engine: notes what it is asked to give up, and does so."""
+
+    pid: int | None = None
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self.given_up: list[str] = []
+        self.told = threading.Semaphore(0)
+        self.deaf = False
+
+    def interrupt(self) -> None:
+        self.given_up.append("interrupt")
+        if not self.deaf:
+            self.gate.error = CancelledError("Given up for a newer request.")
+            self.gate.open.release()
+        self.told.release()
+
+    def cancel(self) -> None:
+        self.given_up.append("cancel")
+        self.gate.error = CancelledError("Cancelled.")
+        self.gate.open.release()
 
 
 def test_the_newest_request_replaces_the_one_that_waits(gate: Gate) -> None:
@@ -85,3 +109,134 @@ def test_what_waits_can_be_dropped_and_errors_are_handed_on(gate: Gate) -> None:
     previewer.close()
     previewer._thread.join(30)
     assert not previewer._thread.is_alive()
+
+
+def test_a_slow_one_gives_way_but_not_two_in_a_row(gate: Gate) -> None:
+    done: list[Any] = []
+    finished, slow = threading.Semaphore(0), threading.Semaphore(0)
+    worker: Any = Worker(gate)
+
+    def on_done(request: PreviewRequest, outcome: Outcome) -> None:
+        done.append((request.batch, isinstance(outcome, CancelledError)))
+        gate.error = None
+        finished.release()
+
+    previewer = Previewer(worker, on_done, slow.release)
+    previewer.ask(request(0))
+    assert gate.entered.acquire(timeout=30)
+    previewer.ask(request(1))  # it waits until the first has become slow
+    assert finished.acquire(timeout=30)
+    assert gate.entered.acquire(timeout=30)
+    previewer.ask(request(2))
+    assert slow.acquire(timeout=30)
+    assert slow.acquire(timeout=30)
+    previewer.ask(request(3))
+    assert worker.given_up == ["interrupt"]
+    gate.open.release()
+    gate.open.release()
+    assert finished.acquire(timeout=30)
+    assert finished.acquire(timeout=30)
+    assert done == [(0, True), (1, False), (3, False)]
+    previewer.close()
+
+
+def test_one_that_does_not_give_way_loses_its_worker(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.ui.previewer.GRACE", 0.01)
+    finished = threading.Event()
+    worker: Any = Worker(gate)
+    worker.deaf = True
+    previewer = Previewer(worker, lambda request, outcome: finished.set(), lambda: None)
+    previewer.ask(request(0))
+    assert gate.entered.acquire(timeout=30)
+    previewer.ask(request(1))
+    assert finished.wait(30)
+    assert worker.given_up == ["interrupt", "cancel"]
+    previewer.close()
+
+
+def test_a_worker_that_starts_has_its_time(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.ui.previewer.GRACE", 0.0)
+    worker: Any = Worker(gate)
+    worker.deaf, worker.pid = True, 4711
+    previewer = Previewer(worker, lambda request, outcome: None, lambda: None)
+    previewer.ask(request(0))
+    assert gate.entered.acquire(timeout=30)
+    previewer.ask(request(1))
+    assert worker.told.acquire(timeout=30)
+    gate.open.release()
+    assert gate.entered.acquire(timeout=30)  # the next one, with the same worker
+    gate.open.release()
+    assert worker.given_up == ["interrupt"]
+    previewer.close()
+
+
+def test_asides_wait_for_pictures_and_live_ones_take_turns(gate: Gate) -> None:
+    order: list[str] = []
+    finished = threading.Semaphore(0)
+    held = threading.Event()
+
+    def aside(name: str, rank: int, live: bool) -> Aside:
+        def run(engine: Any) -> str:
+            held.wait(30)
+            return name
+
+        def told(outcome: Any) -> None:
+            order.append(outcome)
+            finished.release()
+
+        return Aside(name, rank, live, run, told)
+
+    def on_done(request: PreviewRequest, outcome: Outcome) -> None:
+        order.append(str(outcome))
+        if outcome == 0:
+            previewer.ask_aside(aside("live", 2, True))
+            previewer.ask_aside(aside("late", 1, False))
+            previewer.ask_aside(aside("dropped", 1, False))
+            previewer.drop_aside("dropped")
+        finished.release()
+
+    previewer = Previewer(Engine(), on_done, lambda: None)
+    held.set()
+    previewer.ask(request(0))
+    assert gate.entered.acquire(timeout=30)
+    previewer.ask(request(1))
+    for _ in range(2):
+        gate.open.release()
+    for _ in range(4):
+        assert finished.acquire(timeout=30)
+    assert order == ["0", "live", "1", "late"]
+    previewer.close()
+
+
+def test_an_aside_that_gave_way_runs_again(gate: Gate) -> None:
+    runs: list[str] = []
+    entered, finished = threading.Event(), threading.Event()
+    worker: Any = Worker(gate)
+
+    def run(engine: Any) -> str:
+        runs.append("begun")
+        if len(runs) == 1:
+            entered.set()
+            assert worker.told.acquire(timeout=30)
+            raise CancelledError("Given up for a newer request.")
+        return "there"
+
+    outcomes: list[Any] = []
+
+    def told(outcome: Any) -> None:
+        outcomes.append(outcome)
+        finished.set()
+
+    worker.deaf = True
+    previewer = Previewer(worker, lambda request, outcome: None, lambda: None)
+    previewer.ask_aside(Aside("steps", 0, False, run, told))
+    assert entered.wait(30)
+    gate.open.release()
+    previewer.ask(request(0))
+    assert finished.wait(30)
+    assert outcomes == ["there"]
+    assert gate.asked == [0]
+    assert worker.given_up == ["interrupt"]
+    previewer.close()

@@ -54,7 +54,7 @@ ShapeWord = Literal[
     "shape", "drawn", "one_hot", "join", "stack", "expand", "squeeze", "reshape", "extract",
     "reorder", "per_frame", "affine", "points", "corner",
 ]  # fmt: skip
-"""What an operator does to the shape; ``graph/shape_words.py`` has a function for each."""
+"""What an operator does to the shape; ``graph/shape_words`` has a function for each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import OpSpec, PortKind, Value
 from workbench.graph.model import Node
+
+Extents = tuple[int | None, ...]
+"""Of each axis; None where only the data tell."""
 
 _USUAL = {2: "HW", 3: "HWC"}
 """What DALI takes data without a layout for, by its number of axes."""
@@ -21,7 +24,7 @@ class Flow:
     """A member of ``DALIDataType``, such as ``UINT8``."""
     layout: str | None = None
     """``HWC``; empty where DALI gives it none."""
-    shape: tuple[int | None, ...] | None = None
+    shape: Extents | None = None
     """Extents; None as a whole where not even their number is known."""
     kind: PortKind = "any"
 
@@ -50,7 +53,7 @@ class Flow:
             return len(self.shape) in _USUAL
         return sorted(self.axes or "") in (["C", "H", "W"], ["H", "W"])
 
-    def reshaped(self, shape: tuple[int | None, ...] | None, layout: str | None) -> Flow:
+    def reshaped(self, shape: Extents | None, layout: str | None) -> Flow:
         """The same elements in another shape."""
         return replace(self, shape=shape, layout=layout)
 
@@ -133,7 +136,7 @@ class Call:
         value = self.value(name)
         return value if isinstance(value, str) else None
 
-    def whole(self, name: str) -> tuple[int | None, ...] | None:
+    def whole(self, name: str) -> Extents | None:
         """The value as a list of whole numbers, None for what is none; None where it is no list.
 
         A single number is a list of one, as DALI takes it.
@@ -174,3 +177,7 @@ def _whole(item: Value) -> int | None:
     if isinstance(item, bool) or not isinstance(item, int | float) or not math.isfinite(item):
         return None
     return int(item) if item == int(item) and abs(item) < 2**31 else None
+
+
+Word = Callable[[Call, Flow], Flow]
+"""What an operator does to a shape."""

@@ -7,8 +7,9 @@ A field has one of three directions:
 
 ``show``    Python sets it, the browser draws it (types in ``views.py``).
 ``both``    either side sets it; the last one wins.
-``picture`` bytes: u32 little-endian header length, a JSON ``SheetHeader``, the image. Pixels and
-            what they mean travel in one field because Panel does not update several atomically.
+``picture`` bytes: u32 little-endian header length, a JSON header (``SheetHeader`` and the like),
+            the image. Pixels and what they mean travel in one field because Panel does not update
+            several atomically.
 
 Besides these every component has two fields by which the browser asks for an edit:
 
@@ -26,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from workbench.ui import views
+from workbench.ui import preview_views, views
 
 Direction = Literal["show", "both", "picture"]
 
@@ -55,7 +56,8 @@ class Component:
     """What the browser may ask for: action -> its parameters, for the reader."""
 
 
-TABS = ("preview", "speed", "code", "data")
+TABS = ("preview", "steps", "speed", "code", "data")
+MODES = ("original", "augmented", "both", "difference")
 
 COMPONENTS: tuple[Component, ...] = (
     Component(
@@ -79,29 +81,78 @@ COMPONENTS: tuple[Component, ...] = (
             Field("faults", "show", [], "list[FaultEntry]", holds=views.FaultEntry),
             Field("message", "show", "", "What the last action did or why it failed."),
             Field("saved", "show", "", "The graph's JSON, for the browser to offer as a file."),
+            Field("shared", "show", b"", "The PNG that ``share`` asked for; empty until it is."),
+            Field(
+                "session",
+                "show",
+                "",
+                "Name of the file that edits are kept in; a page that is loaded anew asks for its "
+                "last one by ``resume``. Empty: nothing is kept.",
+            ),
         ),
         {
             "undo": "",
             "redo": "",
+            "new": "",
+            "title": "name",
             "recipe": "name",
             "open": "text (a graph file's content)",
+            "open_picture": "data (base64 of a shared PNG, at least up to its pixels)",
+            "resume": "session (that a page before this one had)",
+            "share": "",
             "save": "path (of the graph's JSON, in the working folder)",
             "select": "node",
+            "fix": "node, arg, fix (a label of the fault's fixes)",
             "export": "path (of the script, in the working folder)",
         },
     ),
     Component(
         "canvas",
-        "The nodes. For now an ordered list.",
+        "The nodes and what joins them.",
         (
             Field("nodes", "show", [], "list[NodeEntry]", holds=views.NodeEntry),
+            Field("edges", "show", [], "list[EdgeEntry]", holds=views.EdgeEntry),
+            Field(
+                "positions",
+                "show",
+                {},
+                "Where nodes were put by hand: id (``:name`` for an output) -> [x, y]. Empty: all "
+                "are laid out automatically.",
+                holds=dict[str, list[float]],
+            ),
             Field("operators", "show", [], "list[OperatorEntry]", holds=views.OperatorEntry),
-            Field("selected", "both", "", "Id of the selected node."),
+            Field(
+                "selected",
+                "both",
+                [],
+                "Ids of the selected nodes; the last is inspected.",
+                holds=str,
+            ),
+            Field("fragment", "show", "", "The selected nodes as text, to be copied."),
+            Field("offers", "show", {"source": "", "reasons": {}}, "Offers", holds=views.Offers),
+            Field(
+                "fits", "show", {"place": "", "kind": "", "reasons": {}}, "Fits", holds=views.Fits
+            ),
         ),
         {
-            "add": "op, after (node id; empty: at the end)",
+            "add": "op, after (node id; empty: at the end; what followed it follows the new node)",
+            "add_on": "op, edge (id; no other edge changes)",
+            "branch": "op, node, output (both empty: fed by nothing yet)",
+            "connect": "source, output, target, input, edge (target empty: a graph output of that "
+            "name, input empty: of a free name; edge: the one whose end was dragged, else empty)",
+            "disconnect": "edges (ids)",
+            "splice": "node, edge (id; a node that stands apart goes into it)",
             "move": "node, by (-1 or 1)",
-            "remove": "node",
+            "remove": "nodes (ids), edges (ids)",
+            "duplicate": "nodes (ids)",
+            "paste": "text",
+            "rename": "node (``:name`` for a graph output), to",
+            "place": "positions (id -> [x, y], of all that is on the canvas)",
+            "arrange": "",
+            "unfold": "node, arg",
+            "fold": "node (a generator)",
+            "offers": "node, output, edge (the one whose end is dragged, else empty)",
+            "fits": "node, output, edge (id, in place of the two others)",
             "undo": "",
             "redo": "",
         },
@@ -113,7 +164,11 @@ COMPONENTS: tuple[Component, ...] = (
         {
             "set": "node, arg, value, group (an id shared by the steps of one drag)",
             "reset": "node, arg",
-            "randomise": "node, arg, op (a random.* operator)",
+            "link": "node, arg, source, output (another node's output feeds it)",
+            "device": "node, device (cpu, gpu, or empty: it follows its inputs)",
+            "randomise": "node, arg, op (a random.* operator), args (of the generator, where they "
+            "are not to be the usual ones)",
+            "own": "node, arg (a generator of its own, a copy of the one it shares)",
             "fix": "node, arg",
             "set_random": "node, arg, key (an argument of the generator), value, group",
             "undo": "",
@@ -129,15 +184,67 @@ COMPONENTS: tuple[Component, ...] = (
         "preview",
         "A batch, original and augmented.",
         (
-            Field("picture", "picture", b"", "The contact sheet."),
-            Field("mode", "both", "both", "What is shown.", ("original", "augmented", "both")),
+            Field("picture", "picture", b"", "The contact sheet: ``SheetHeader`` and image."),
+            Field("mode", "both", "both", "What is shown.", MODES),
+            Field("peek", "both", False, "Whether the originals are shown while a key is held."),
+            Field("against", "both", "", "Node that a difference compares with; empty: the first."),
+            Field("bases", "show", [], "Nodes that it may compare with.", holds=str),
             Field("batch", "both", 0, "Index of the batch, from 0."),
             Field("seed", "both", 42, "The graph's seed."),
+            Field("pinned", "both", False, "Whether seed and batch stay as they are."),
+            Field("repeat", "both", -1, "The photo at this place stands at every place; -1: none."),
             Field("tiles", "both", 16, "How many samples are shown, 4 to 64."),
+            Field("tile_size", "both", 0, "Side of a tile in pixels; 0: as it fits."),
+            Field("lossless", "both", False, "PNG in place of JPEG."),
+            Field("most", "show", {}, "Largest batch and seed.", holds=dict[str, int]),
             Field(
                 "stale", "show", "", "Why the picture is not of the present graph; empty if it is."
             ),
+            Field(
+                "verified",
+                "show",
+                {"state": "none"},
+                "VerifiedEntry",
+                holds=preview_views.VerifiedEntry,
+            ),
+            Field("kept", "show", [], "list[KeptEntry]", holds=preview_views.KeptEntry),
+            Field("measured", "both", False, "Whether the statistics are wanted."),
+            Field(
+                "statistics",
+                "show",
+                [],
+                "list[StatisticsEntry]",
+                holds=preview_views.StatisticsEntry,
+            ),
+            Field("closeup", "picture", b"", "One sample: ``CloseupHeader`` and PNG."),
+            Field("values", "picture", b"", "``ValuesHeader`` and the values of a region."),
         ),
+        {
+            "retry": "",
+            "verify": "",
+            "stop": "",
+            "keep": "sample (-1: the whole batch)",
+            "replay": "draw (its place in the list)",
+            "drop": "draw",
+            "look": "index (-1: no more), of (``original`` or an output's name; empty: the first)",
+            "probe": "x, y (about there the values are wanted)",
+            "steps": "index (of the sample to be shown in all steps)",
+            "undo": "",
+            "redo": "",
+        },
+    ),
+    Component(
+        "steps",
+        "One sample through every node.",
+        (
+            Field("sheet", "picture", b"", "``StepsHeader`` and the pictures of the steps."),
+            Field("sample", "both", 0, "Which sample of the batch, from 0."),
+            Field("seen", "both", False, "Whether it is on the screen: only then it is computed."),
+            Field("selected", "show", [], "Ids of the selected nodes.", holds=str),
+            Field("folded", "show", [], "Generators that the canvas does not draw.", holds=str),
+            Field("stale", "show", "", "As the preview's."),
+        ),
+        {"select": "node", "retry": "", "undo": "", "redo": ""},
     ),
     Component(
         "speed",

@@ -31,6 +31,7 @@ class Folder:
         self.view: DataView = {
             "root": data,
             "error": "",
+            "refused": "",
             "count": 0,
             "classes": [],
             "megabytes": 0.0,
@@ -56,6 +57,10 @@ class Folder:
         name = os.path.basename(os.path.abspath(self.data)) + "/"
         count = self.view["count"]
         return f"{name} · {count:,} image{'s' * (count != 1)}" if count else name
+
+    def refuse(self, reason: str) -> None:
+        """Say why another folder did not take this one's place; empty takes it back."""
+        self.view = {**self.view, "refused": reason}
 
     def scan(self) -> None:
         """Count in the background."""

@@ -1,10 +1,12 @@
-"""Undo and redo: a list of graphs, in which the steps of one drag are one."""
+"""Undo and redo: a list of documents, in which the steps of one drag are one."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
+from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph
 
 LIMIT = 1000
@@ -14,26 +16,49 @@ BURST = 1.0
 
 
 class History:
-    """The present graph, those before it and those undone."""
+    """The present document, those before it and those undone."""
 
-    def __init__(self, graph: Graph, clock: Callable[[], float] = time.monotonic) -> None:
-        self.now = graph
-        self._before: list[Graph] = []
-        self._undone: list[Graph] = []
+    def __init__(
+        self,
+        graph: Graph,
+        layout: Layout | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.document = Document(graph, layout or Layout())
+        self._before: list[Document] = []
+        self._undone: list[Document] = []
         self._group = ""
         self._clock = clock
         self._burst = ("", 0.0, 0)
 
+    @property
+    def now(self) -> Graph:
+        """The present graph."""
+        return self.document.graph
+
+    @property
+    def layout(self) -> Layout:
+        """Where its nodes stand."""
+        return self.document.layout
+
     def push(self, graph: Graph, group: str = "") -> None:
         """Make ``graph`` the present one. Pushes in a row that share a group are one step."""
-        if graph == self.now:
+        self.push_document(self.document.with_graph(graph), group)
+
+    def push_layout(self, layout: Layout, group: str = "") -> None:
+        """Arrange the present graph otherwise."""
+        self.push_document(replace(self.document, layout=layout.within(self.now)), group)
+
+    def push_document(self, document: Document, group: str = "") -> None:
+        """As ``push``, for graph and layout."""
+        if document == self.document:
             return
         if not group or group != self._group:
-            self._before.append(self.now)
+            self._before.append(self.document)
             del self._before[:-LIMIT]
         self._group = group
         self._undone.clear()
-        self.now = graph
+        self.document = document
 
     def burst(self, name: str) -> str:
         """A group for changes of ``name`` that follow each other within a second."""
@@ -60,10 +85,10 @@ class History:
         """Forward by one undone step; whether there was one."""
         return self._step(self._undone, self._before)
 
-    def _step(self, source: list[Graph], target: list[Graph]) -> bool:
+    def _step(self, source: list[Document], target: list[Document]) -> bool:
         if not source:
             return False
-        target.append(self.now)
-        self.now = source.pop()
+        target.append(self.document)
+        self.document = source.pop()
         self._group = ""
         return True

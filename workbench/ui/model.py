@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +16,42 @@ from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, GraphEditError, WorkbenchError
-from workbench.files import write_text
+from workbench.files import write_bytes, write_text
+from workbench.graph.compose import edge_id
+from workbench.graph.connect import offers
 from workbench.graph.edit import set_setting
-from workbench.graph.io import dump_graph, load_graph
-from workbench.graph.model import Graph
-from workbench.graph.recipes import load_recipe
+from workbench.graph.layout import Document, dump_document
+from workbench.graph.model import Graph, Port
+from workbench.graph.offers import misfits
 from workbench.preview import Preview, PreviewRequest
-from workbench.ui.edits import EDITS, Message, text_of
+from workbench.preview.share import share_sheet
+from workbench.ui.arguments import Message, text_of
+from workbench.ui.autosave import Autosave, Restored
+from workbench.ui.canvas import CANVAS, cut_edge
+from workbench.ui.components import TABS
+from workbench.ui.edits import EDITS
 from workbench.ui.folder import Folder
 from workbench.ui.history import History
+from workbench.ui.looks import Looks
+from workbench.ui.nodes import on_drawn_nodes
+from workbench.ui.opening import OPENINGS, new_name
 from workbench.ui.present import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
 from workbench.ui.screen import constant_fields, graph_fields
+from workbench.ui.sharer import Sharer
 from workbench.ui.sources import GraphSource, to_graph, writable_path
 from workbench.ui.speed import Speed
 from workbench.ui.state import (
-    MOST_BATCH,
-    MOST_TILES,
     State,
+    bases_of,
     check,
     failure_of,
     first_choice,
     request_of,
 )
+from workbench.ui.verifier import Verifying
+from workbench.ui.viewing import VIEWING, set_view
+from workbench.ui.views import Fits, Offers
 
 Publish = Callable[[str, str, Any], None]
 """``publish(component, field, value)``: called from any thread, with the model's lock held."""
@@ -58,8 +72,12 @@ class ViewModel:
         publish: Publish = lambda component, field, value: None,
         *,
         confined: bool = False,
+        restore: bool = True,
     ) -> None:
         """``confined`` lets files be written by plain name in the working folder only.
+
+        ``restore`` keeps edits on disk and brings back those of the last session that began with
+        the same folder and graph.
 
         Raises GraphFormatError for a graph that cannot be read, and CatalogError without DALI. A
         folder that cannot be used is shown with the reason.
@@ -74,12 +92,24 @@ class ViewModel:
         self._shown: dict[tuple[str, str], Any] = {}
         self._seen: dict[tuple[str, str], int] = {}
         self._asked: PreviewRequest | None = None
+        self._done: PreviewRequest | None = None
         self._closed = False
+        self._publishing = self._stale = False
         self.state = State(check(self.graph, self.catalog, self.machine))
+        self.state.selected = first_choice(self.graph, self.catalog)
         self.folder = Folder(str(data), self.lock, self._on_folder)
         self.speed = Speed(self.lock, self._refresh)
         self.previewer = Previewer(self.engine, self._on_done, self._on_slow)
+        self.looks = Looks(self.previewer, self.catalog, self.lock, self._refresh)
+        self.verifying = Verifying(self.lock, self._refresh)
+        self.sharer = Sharer(self.engine, self._on_shared)
+        self._kept = self.history.document
+        self.autosave = Autosave(data, self._kept, self._say) if restore else None
+        session = self.autosave.session if self.autosave is not None else ""
         with self.lock:
+            self._show("bar", "session", session)
+            if self.autosave is not None and (found := self.autosave.start()) is not None:
+                self.state.message = self._restore(found)
             for component, fields in constant_fields(self.catalog, self.machine).items():
                 for field, value in fields.items():
                     self._show(component, field, value)
@@ -97,17 +127,42 @@ class ViewModel:
         """Show another graph; undo leads back. Raises GraphFormatError."""
         graph = to_graph(source)
         with self.lock:
+            if graph == self.graph:
+                return
             self.history.push(graph)
+            self.state.selected = first_choice(graph, self.catalog)
             self._changed()
 
-    def open_data(self, data: str | Path) -> None:
-        """Show another data folder; one that cannot be used is shown with the reason."""
+    def open_data(self, data: str | Path) -> str:
+        """Show another data folder. Returns why it cannot be used, or empty.
+
+        One that cannot be used does not take the place of one that can.
+        """
         with self.lock:
+            folder = Folder(str(data), self.lock, self._on_folder)
+            if folder.error and not self.folder.error:
+                folder.close()
+                reason = f"{folder.error} {self.folder.chip} stays open."
+                self.folder.refuse(reason)
+                self._refresh()
+                return reason
             self.folder.close()
-            self.folder = Folder(str(data), self.lock, self._on_folder)
+            self.folder = folder
             self.folder.scan()
             self.state.batch = 0
             self._changed()
+            return folder.error
+
+    def share(self, path: str | Path) -> Path:
+        """Write the shared picture; ``.png`` is added where there is no suffix.
+
+        Raises SaveError, and as ``preview_batch`` does.
+        """
+        with self.lock:
+            text = dump_document(self.history.document)
+            request = request_of(self.state, self.folder.data)
+        target = writable_path(str(path), ".png", self._confined)
+        return write_bytes(target, share_sheet(self.engine, request, text))
 
     def rest(self) -> None:
         """End the worker and give its memory back; the next change starts a fresh one."""
@@ -116,8 +171,11 @@ class ViewModel:
     def close(self) -> None:
         """End the worker and the threads. What is shown stays."""
         self._closed = True
+        if self.autosave is not None:
+            self.autosave.close()
         self.folder.close()
         self.speed.cancel()
+        self.verifying.cancel()
         self.previewer.close()
         self.engine.close()
 
@@ -170,66 +228,133 @@ class ViewModel:
     def _carry_out(self, component: str, action: str, message: Message) -> str:
         """Returns what to tell the user."""
         state = self.state
+        group = str(message.get("group") or "")
         if (edit := EDITS.get((component, action))) is not None:
-            graph, selected = edit(self.graph, self.catalog, message)
-            self.history.push(graph, str(message.get("group") or ""))
-            state.selected = state.selected if selected is None else selected
+            graph, node = edit(self.graph, self.catalog, message)
+            self.history.push(graph, group)
+            state.selected = state.selected if node is None else [node]
             return ""
+        if component == "canvas" and action in CANVAS:
+            document, nodes = CANVAS[action](self.history.document, self.catalog, message)
+            self.history.push_document(document, group)
+            state.selected = state.selected if nodes is None else nodes
+            return ""
+        if (view := VIEWING.get((component, action))) is not None:
+            self.history.push_document(view(state, self.history.document, message))
+            return ""
+        if component == "bar" and action in OPENINGS:
+            return self._replace(OPENINGS[action](message))
         match component, action:
             case _, "undo":
                 return "" if self.history.undo() else "There is nothing to undo."
             case _, "redo":
                 return "" if self.history.redo() else "There is nothing to redo."
-            case "bar", "recipe":
-                return self._replace(load_recipe(text_of(message, "name")))
-            case "bar", "open":
-                return self._replace(load_graph(text_of(message, "text")))
+            case "canvas", "offers":
+                state.offers = self._offers(message)
+            case "canvas", "fits":
+                state.fits = self._fits(message)
+            case "bar", "fix":
+                return self._fix(message)
+            case "bar", "title":
+                self.history.push(replace(self.graph, name=new_name(message)))
+            case "bar", "share":
+                self._share()
+            case "bar", "resume":
+                return self._resume(text_of(message, "session"))
             case "bar", "save":
-                return self._write(text_of(message, "path"), ".json", dump_graph(self.graph))
+                text = dump_document(self.history.document)
+                return self._write(text_of(message, "path"), ".json", text)
             case ("bar", "export") | ("code", "save"):
                 if state.checked.source is None:
                     raise GraphEditError(f"Not exported: {state.checked.faults[0]}")
                 return self._write(text_of(message, "path"), ".py", state.checked.source.text)
             case "bar", "select":
-                state.selected = text_of(message, "node")
+                state.selected = [text_of(message, "node")]
+            case _, "retry":
+                self._asked = None
+            case "preview", "verify":
+                if state.checked.faults:
+                    raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
+                self.verifying.start(self.graph, self.folder.data)
+            case "preview", "stop":
+                self.verifying.cancel()
             case "speed", "measure":
                 self.speed.start(self.graph, self.folder.data)
             case "speed", "cancel":
                 self.speed.cancel()
             case "data", "open":
-                self.open_data(text_of(message, "path"))
-                return self.folder.error
+                return self.open_data(text_of(message, "path"))
             case "data", "check":
                 self.folder.check()
             case _:
                 raise GraphEditError(f"{component} has no action {action!r}.")
         return ""
 
-    def _replace(self, graph: Graph) -> str:
-        self.history.push(graph)
-        self.state.selected = ""
-        return f"Opened {graph.name}."
+    def _replace(self, document: Document) -> str:
+        self.history.push_document(document)
+        self.state.selected = first_choice(document.graph, self.catalog)
+        self.state.pinned = False
+        return f"Opened {document.graph.name}."
+
+    def _share(self) -> None:
+        document, faults = self.history.document, self.state.checked.faults
+        reason = self.folder.error or (f"It cannot run here: {faults[0]}" if faults else "")
+        request = None if reason else request_of(self.state, self.folder.data)
+        self.sharer.start(document, request, reason)
+
+    def _resume(self, session: str) -> str:
+        """The edits of the page's last session in place of those of any other."""
+        found = self.autosave.resume(session) if self.autosave is not None else None
+        if found is None or found.document == self.history.document:
+            return self.state.message
+        return self._restore(found)
+
+    def _restore(self, found: Restored) -> str:
+        self._replace(found.document)
+        self._kept = found.document
+        return str(found)
+
+    def _offers(self, message: Message) -> Offers:
+        source = Port(text_of(message, "node"), text_of(message, "output"))
+        self.graph.node(source.node)
+        dragged = text_of(message, "edge")
+        graph = cut_edge(self.graph, dragged) if dragged else self.graph
+        found = offers(graph, self.catalog, source)
+        reasons = {edge_id(target, into): reason for (target, into), reason in found.items()}
+        return {"source": str(source), "reasons": reasons}
+
+    def _fits(self, message: Message) -> Fits:
+        edge, node = text_of(message, "edge"), text_of(message, "node")
+        port = Port(node, text_of(message, "output")) if node else None
+        kind, reasons = misfits(self.graph, self.catalog, edge or port)
+        return {"place": edge or str(port or ""), "kind": kind, "reasons": reasons}
+
+    def _fix(self, message: Message) -> str:
+        """Carry out a remedy that a fault offers."""
+        node, arg, label = (text_of(message, key) for key in ("node", "arg", "fix"))
+        checked = self.state.checked
+        shown = on_drawn_nodes(self.graph, self.catalog, self.history.layout, checked.faults)
+        for fault, remedies in zip(shown, checked.fixes, strict=True):
+            for remedy in remedies:
+                if (fault.node, fault.arg, remedy.label) == (node, arg, label):
+                    self.history.push(remedy.graph)
+                    return f"{label}."
+        raise GraphEditError(f"{label[:80]!r} is offered no more: the graph has changed.")
 
     def _write(self, path: str, suffix: str, text: str) -> str:
         return f"Saved {write_text(writable_path(path, suffix, self._confined), text)}"
 
     def _set(self, field: str, value: Any) -> None:
         state = self.state
+        if set_view(state, field, value):
+            return
         if isinstance(value, bool):
             raise GraphEditError(f"{field} cannot be {value}.")
         match field, value:
-            case "selected", str():
-                state.selected = value
-            case "tab", "preview" | "speed" | "code" | "data":
+            case "selected", list():
+                state.selected = [item for item in value if isinstance(item, str)]
+            case "tab", str() if value in TABS:
                 state.tab = value
-            case "mode", "original" | "augmented" | "both":
-                state.mode = value
-            case "batch", int():
-                if not 0 <= value <= MOST_BATCH:
-                    raise GraphEditError(f"batch {value}: 0 to {MOST_BATCH} can be shown.")
-                state.batch = value
-            case "tiles", int():
-                state.tiles = min(MOST_TILES, max(4, value))
             case "device", "mixed" if self.machine.no_gpu:
                 raise GraphEditError(f"Mixed decoding needs a GPU: {self.machine.no_gpu}.")
             case "device", "cpu" | "mixed":
@@ -246,22 +371,47 @@ class ViewModel:
     def _changed(self) -> None:
         """After any change of the graph or of what is to be seen of it."""
         state = self.state
+        document = self.history.document
+        if document is not state.shared_of:
+            state.shared, state.shared_of = b"", document
+        if self.autosave is not None and document is not self._kept:
+            self._kept = document
+            self.autosave.changed(document)
         if state.checked.graph is not self.graph:
             state.checked = check(self.graph, self.catalog, self.machine)
         if state.checked.source is not None:
             state.source = state.checked.source
-        if not self.graph.has(state.selected):
-            state.selected = first_choice(self.graph, self.catalog)
+        left = [node for node in state.selected if self.graph.has(node)]
+        if left != state.selected:
+            state.selected = left or first_choice(self.graph, self.catalog)
         sound = not state.checked.faults and not self.folder.error
+        differs = sound and state.mode == "difference"
+        state.bases = bases_of(self.graph, self.catalog) if differs else []
+        self.verifying.follow(self.graph, self.folder.data)
         request = request_of(state, self.folder.data) if sound and not self._closed else None
         if request is None or request != self._asked:
             self._asked = request
             self.previewer.ask(request)
+        elif request == self._done:
+            self.looks.follow(state, request)
         self._refresh()
 
     def _on_folder(self, message: str | None) -> None:
         self.state.message = self.state.message if message is None else message
         self._refresh()
+
+    def _on_shared(self, document: Document, outcome: bytes | WorkbenchError) -> None:
+        with self.lock:
+            if isinstance(outcome, WorkbenchError):
+                self.state.message = str(outcome)
+            elif document is self.state.shared_of:
+                self.state.shared = outcome
+            self._refresh()
+
+    def _say(self, message: str) -> None:
+        with self.lock:
+            self.state.message = message
+            self._refresh()
 
     def _on_slow(self) -> None:
         with self.lock:
@@ -273,22 +423,46 @@ class ViewModel:
             state = self.state
             state.slow = False
             if isinstance(outcome, Preview):
-                state.preview, state.picture = outcome, picture_bytes(outcome)
-                state.failure = None
+                state.preview, state.picture = outcome, picture_bytes(outcome, request)
+                state.failure, self._done = None, request
+                self.looks.follow(state, request)
             elif request is self._asked:
                 self._asked = None  # so that the same may be asked for again
+                self.looks.follow(state, None)
                 if not isinstance(outcome, CancelledError):
-                    state.failure = failure_of(outcome, self.graph, self.catalog)
+                    state.failure = failure_of(outcome)
             self._refresh()
 
     def _refresh(self) -> None:
-        """Publish every field that has changed."""
+        """Publish every field that has changed.
+
+        Who is told may change something at once: then what is left to tell is out of date, and all
+        is looked at anew.
+        """
         with self.lock:
-            shown = graph_fields(self.state, self.history, self.catalog, self.folder)
-            shown["speed"] |= self.speed.fields()
-            for component, fields in shown.items():
-                for field, value in fields.items():
-                    self._show(component, field, value)
+            self._stale = True
+            if self._publishing:
+                return
+            self._publishing = True
+            try:
+                while self._stale:
+                    self._stale = False
+                    self._publish_changes()
+            finally:
+                self._publishing = False
+
+    def _publish_changes(self) -> None:
+        shown = graph_fields(self.state, self.history, self.catalog, self.folder)
+        shown["speed"] |= self.speed.fields()
+        looks = self.looks.fields(self.state, shown["preview"]["stale"])
+        shown["preview"] |= looks["preview"]
+        shown["steps"] |= looks["steps"]
+        shown["preview"]["verified"] = self.verifying.entry(self.graph, self.folder.data)
+        for component, fields in shown.items():
+            for field, value in fields.items():
+                self._show(component, field, value)
+                if self._stale:
+                    return
 
     def _show(self, component: str, field: str, value: Any) -> None:
         key = component, field

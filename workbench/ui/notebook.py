@@ -17,7 +17,7 @@ from workbench.graph.model import Graph
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 from workbench.ui.model import ViewModel
 from workbench.ui.modules import module_path
-from workbench.ui.sources import GraphSource
+from workbench.ui.sources import GraphSource, to_graph
 from workbench.ui.still import still_html
 
 INSPECTOR = {"width": "33%", "min_width": "270px", "max_width": "300px", "flex": "0 0 auto"}
@@ -109,22 +109,30 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         A folder of images, flat or with one folder for each class.
     graph:
         A ``Graph``, the name of a recipe, a path to a graph file or its parsed JSON.
+    restore:
+        Whether edits are kept on disk, and those of the last session that began with the same
+        folder and graph come back: after a restart of the kernel, undo leads to ``graph``.
 
-    ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``bar`` and ``tabs`` are
-    widgets of their own that can be laid out anew, linked and observed: ``wb.code.source`` is the
-    exported script. ``graph`` may be set from a cell; undo leads back.
+    ``canvas``, ``inspector``, ``preview``, ``steps``, ``speed``, ``code``, ``data``, ``bar`` and
+    ``tabs`` are widgets of their own that can be laid out anew, linked and observed:
+    ``wb.code.source`` is the exported script. ``graph`` is a trait: it may be set from a cell to a
+    Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed.
 
     Raises GraphFormatError for a graph that cannot be read.
     """
 
-    def __init__(self, data: str | Path = ".", graph: GraphSource = None) -> None:
+    graph = traitlets.Any(help="The present graph.")
+
+    def __init__(
+        self, data: str | Path = ".", graph: GraphSource = None, *, restore: bool = True
+    ) -> None:
         for other in list(_open):
             other._model.rest()  # one worker at a time: a cell that is run again leaves no other
         self._parts: dict[str, _Part] = {name: part() for name, part in PARTS.items()}
         self._pictured = threading.Event()
         self._still: DisplayHandle | None = None
         self._still_timer = threading.Timer(STILL_AFTER, self._update_still)
-        self._model: ViewModel = ViewModel(data, graph, self._publish)
+        self._model: ViewModel = ViewModel(data, graph, self._publish, restore=restore)
         for component in COMPONENTS:
             part = self._parts[component.name]
             part._model = self._model
@@ -133,6 +141,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
                 if field.direction == "both":
                     part.observe(partial(self._on_field, component.name), field.name)
         super().__init__(self._arranged())
+        self.graph = self._model.graph
         self._layout_self()
         _open.add(self)
 
@@ -166,6 +175,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     def _publish(self, component: str, field: str, value: Any) -> None:
         setattr(self._parts[component], field, value)
+        if (component, field) == ("bar", "saved") and hasattr(self, "_model"):
+            self.graph = self._model.graph
         if field == "picture" and value:
             self._on_picture()
 
@@ -203,6 +214,11 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         return self._parts["preview"]
 
     @property
+    def steps(self) -> _Part:
+        """One sample through every node."""
+        return self._parts["steps"]
+
+    @property
     def speed(self) -> _Part:
         """imgs/s."""
         return self._parts["speed"]
@@ -217,14 +233,22 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         """The data folder."""
         return self._parts["data"]
 
-    @property
-    def graph(self) -> Graph:
-        """The present graph. Set it to a Graph, a recipe's name or parsed JSON; undo leads back."""
-        return self._model.graph
+    @traitlets.validate("graph")
+    def _to_graph(self, proposal: Any) -> Graph:
+        return to_graph(proposal["value"])
 
-    @graph.setter
-    def graph(self, source: GraphSource) -> None:
-        self._model.set_graph(source)
+    @traitlets.observe("graph")
+    def _on_graph(self, change: Any) -> None:
+        if hasattr(self, "_model"):
+            self._model.set_graph(change["new"])
+
+    def share(self, path: str | Path) -> Path:
+        """Write a PNG: a contact sheet of the present batch that carries the graph.
+
+        Dropped on a workbench it opens the graph again. Returns where it was written. Raises
+        SaveError, GraphFaultsError where the graph cannot run, and as ``preview_batch`` does.
+        """
+        return self._model.share(path)
 
     def close(self) -> None:
         """End the worker process, give its memory back and take the widgets off the page."""

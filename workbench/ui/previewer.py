@@ -1,19 +1,46 @@
-"""The background thread that turns requests into pictures: the newest request wins."""
+"""The background thread that turns requests into pictures: the newest request wins.
+
+What else is looked at (steps, statistics, one tile closely) runs in the same thread: what is
+``live`` in turns with the pictures, all else while no picture is due.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from workbench.engine.process import Engine
-from workbench.errors import EngineError, WorkbenchError
+from workbench.errors import CancelledError, EngineError, WorkbenchError
 from workbench.preview import Preview, PreviewRequest, preview_batch
 
 PATIENCE = 0.2
-"""Seconds before a request counts as slow and the screen says that it is being computed."""
+"""Seconds before a request counts as slow: the screen says that it is being computed, and a newer
+one ends it."""
+
+GRACE = 5.0
+"""Seconds that a worker has to give way: then it hangs, or is at work on something far too large,
+and the newer request gets a fresh one."""
 
 Outcome = Preview | WorkbenchError
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Something to compute besides the picture.
+
+    Of those of one ``name`` only the newest is run; of several, the first in the order of
+    ``rank``. One that is ``live`` follows each picture, also while the next one waits. ``done`` is
+    called, from the thread, with what ``run`` gave or raised.
+    """
+
+    name: str
+    rank: int
+    live: bool
+    run: Callable[[Engine], Any]
+    done: Callable[[Any], None]
 
 
 class Previewer:
@@ -31,6 +58,13 @@ class Previewer:
         self._on_slow = on_slow
         self._condition = threading.Condition()
         self._waiting: PreviewRequest | None = None
+        self._asides: dict[str, Aside] = {}
+        self._aside: Aside | None = None
+        self._slow = self._interrupted = self._gave_way = False
+        self._turn = False
+        """Whether what is live may run before the next picture."""
+        self._proven: int | None = None
+        """Process id of the worker that gave the last picture."""
         self._closed = False
         self.running: PreviewRequest | None = None
         """What is being rendered now."""
@@ -38,10 +72,26 @@ class Previewer:
         self._thread.start()
 
     def ask(self, request: PreviewRequest | None) -> None:
-        """Render this next, in place of any request that waits; None only drops that one."""
+        """Render this next, in place of any request that waits; None only drops that one.
+
+        What runs aside and is not live ends at its next stage, and so does a rendering that has
+        become slow. Of two in a row only one: else a long drag would show nothing until its end.
+        """
         with self._condition:
             self._waiting = request
             self._condition.notify()
+            self._make_way()
+
+    def ask_aside(self, aside: Aside) -> None:
+        """Compute this too, as soon as no picture is due."""
+        with self._condition:
+            self._asides[aside.name] = aside
+            self._condition.notify()
+
+    def drop_aside(self, name: str) -> None:
+        """It is looked at no more. One that runs goes on."""
+        with self._condition:
+            self._asides.pop(name, None)
 
     def close(self) -> None:
         """End the thread; a rendering that runs is given up by closing the engine."""
@@ -49,27 +99,85 @@ class Previewer:
             self._closed = True
             self._condition.notify()
 
-    def _next(self) -> PreviewRequest | None:
+    def _make_way(self) -> None:
+        late = self.running is not None and self._slow and not self._gave_way
+        aside = self._aside is not None and not self._aside.live
+        if self._waiting is None or self._interrupted or not (late or aside):
+            return
+        self._interrupted = True
+        self._engine.interrupt()
+        grace = threading.Timer(GRACE, self._lose_patience, [self.running or self._aside])
+        grace.daemon = True
+        grace.start()
+
+    def _lose_patience(self, job: PreviewRequest | Aside) -> None:
         with self._condition:
-            self._condition.wait_for(lambda: self._closed or self._waiting is not None)
-            request, self._waiting = self._waiting, None
-            return None if self._closed else request
+            runs = job is self.running or job is self._aside
+            if runs and self._engine.pid == self._proven:  # one that starts needs its time
+                self._engine.cancel()
 
     def _work(self) -> None:
-        while (request := self._next()) is not None:
-            self.running = request
-            slow = threading.Timer(PATIENCE, self._on_slow)
-            slow.daemon = True
-            slow.start()
-            try:
-                outcome: Outcome = preview_batch(self._engine, request)
-            except WorkbenchError as error:
-                outcome = error
-            except Exception as error:
-                logging.getLogger(__name__).exception("The preview failed")
-                outcome = EngineError(f"The preview failed: {type(error).__name__}: {error}")
-            finally:
-                slow.cancel()
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: self._closed or self._waiting or self._asides)
+                if self._closed:
+                    return
+                self._slow = self._interrupted = False
+                self._choose()
+            if self.running is not None:
+                self._render(self.running)
+            elif self._aside is not None:
+                self._look(self._aside)
+
+    def _choose(self) -> None:
+        """What runs next: the picture that waits, but for live asides after the last picture."""
+        live = self._turn and any(aside.live for aside in self._asides.values())
+        if self._waiting is not None and not live:
+            self.running, self._waiting = self._waiting, None
+            self._turn = True
+            return
+        first = min(self._asides.values(), key=lambda aside: (not aside.live, aside.rank))
+        self._aside = self._asides.pop(first.name)
+        # as many as there are live ones now: none that is asked for while they run
+        self._turn = live and any(aside.live for aside in self._asides.values())
+
+    def _render(self, request: PreviewRequest) -> None:
+        slow = threading.Timer(PATIENCE, self._is_slow, [request])
+        slow.daemon = True
+        slow.start()
+        outcome = self._attempt(lambda: preview_batch(self._engine, request))
+        slow.cancel()
+        if isinstance(outcome, Preview):
+            self._proven = self._engine.pid
+        with self._condition:
+            self._gave_way = self._interrupted and isinstance(outcome, CancelledError)
             self.running = None
-            if not self._closed:
-                self._on_done(request, outcome)
+        if not self._closed:
+            self._on_done(request, outcome)
+
+    def _look(self, aside: Aside) -> None:
+        outcome = self._attempt(lambda: aside.run(self._engine))
+        with self._condition:
+            self._aside = None
+            gave_way = self._interrupted and isinstance(outcome, CancelledError)
+            if gave_way:
+                self._asides.setdefault(aside.name, aside)
+        if not gave_way and not self._closed:
+            aside.done(outcome)
+
+    def _attempt(self, run: Callable[[], Any]) -> Any:
+        try:
+            return run()
+        except WorkbenchError as error:
+            return error
+        except Exception as error:
+            logging.getLogger(__name__).exception("The preview failed")
+            return EngineError(f"The preview failed: {type(error).__name__}: {error}")
+
+    def _is_slow(self, request: PreviewRequest) -> None:
+        with self._condition:
+            if self.running is not request:
+                return
+            self._slow = True
+            self._make_way()
+        self._on_slow()

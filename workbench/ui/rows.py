@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.catalog.spec import ArgSpec, Catalog, OpSpec
 from workbench.graph.check import Fault
-from workbench.graph.devices import is_generator
-from workbench.graph.edit import generators_for
+from workbench.graph.connect import feeders
+from workbench.graph.devices import is_decoder, is_generator
+from workbench.graph.draw import element_for
 from workbench.graph.model import Graph, Node, Port
-from workbench.ui.views import ArgRow, InspectorView, Json, RandomView
+from workbench.ui.draws import CHOICE as CHOICE
+from workbench.ui.draws import (
+    distributions_for,
+    draw_limits,
+    fed_by,
+    limits_of_fed,
+    plain,
+    port_words,
+)
+from workbench.ui.draws import random_view as random_view
+from workbench.ui.views import ArgRow, InspectorView, RandomView
+
+Editor = Literal[
+    "check", "choice", "number", "text", "texts", "numbers",
+    "fields", "each", "colour", "range", "matrix", "shown",
+]  # fmt: skip
 
 NOTHING_SELECTED: InspectorView = {
     "id": "",
@@ -17,129 +34,232 @@ NOTHING_SELECTED: InspectorView = {
     "label": "",
     "doc": "",
     "device": "",
+    "devices": [],
+    "device_set": "",
+    "follows": "",
+    "known": True,
+    "feeds": [],
+    "selected": 0,
+    "errors": [],
+    "ports": {},
     "rows": [],
 }
-_HIDDEN = {"file_root", "file_list", "files", "labels", "dir_filters", "preserve"}
-"""The workbench's own affair: what the reader reads is the data folder."""
-CHOICE = "random.choice"
-"""What ``random.uniform`` with ``values`` is called here: the word that a person looks for."""
+_OF_THE_DATA = {"file_root", "file_list", "files", "labels", "dir_filters"}
+_HIDDEN = {"preserve"}
+"""Keeps DALI from leaving an operator out whose output is not used: none here is."""
+_FIXED_ONLY = "One value for all samples: DALI takes no random or linked value here."
+_NO_SOURCE = "One value for all samples: no operator gives values of this kind."
 
 
 def inspector_view(
-    graph: Graph, catalog: Catalog, node_id: str, device: str, faults: Sequence[Fault]
+    graph: Graph,
+    catalog: Catalog,
+    node_id: str,
+    device: str,
+    faults: Sequence[Fault],
+    selected: int = 1,
 ) -> InspectorView:
-    """The node's arguments in the overlay's order; an empty view where there is no such node."""
+    """The node's arguments in the overlay's order; an empty view where there is no such node.
+
+    ``device`` is where it runs; ``selected`` is how many nodes are selected, this one the last.
+    """
     if not graph.has(node_id):
         return NOTHING_SELECTED
     node = graph.node(node_id)
-    if node.op not in catalog:
-        return {
-            **NOTHING_SELECTED,
-            "id": node_id,
-            "op": node.op,
-            "doc": "The installed DALI has no such operator.",
-        }
-    spec = catalog[node.op]
-    return {
+    spec = catalog.find(node.op)
+    rows = _known_rows(graph, catalog, node, spec, faults) if spec else []
+    rows += _kept_rows(node, spec, catalog.dali_version, faults)
+    named = {row["name"] for row in rows}
+    view: InspectorView = {
+        **NOTHING_SELECTED,
         "id": node_id,
         "op": node.op,
-        "label": spec.label,
-        "doc": spec.summary,
         "device": device,
-        "rows": [_row(graph, catalog, node, arg, faults) for arg in _args(spec, node)],
+        "device_set": node.device or "",
+        "selected": selected,
+        "known": spec is not None,
+        "errors": [_words(f) for f in faults if f.node == node_id and f.arg not in named],
+        "ports": port_words(graph, catalog, sorted({p for row in rows for p in row["links"]})),
+        "rows": rows,
     }
+    if spec is None:
+        view["doc"] = (
+            f"The installed DALI ({catalog.dali_version}) has no such operator. "
+            "It is kept as it is and can be removed."
+        )
+        return view
+    view["label"], view["doc"] = spec.label, spec.summary
+    view["devices"] = list(spec.devices)
+    view["follows"] = "follows the setting" if is_decoder(spec) else "follows its input"
+    if is_generator(spec):
+        view["follows"] = "on the CPU"
+        view["feeds"] = fed_by(graph, node.id)
+    return view
 
 
-def _args(spec: OpSpec, node: Node) -> list[ArgSpec]:
+def _known_rows(
+    graph: Graph, catalog: Catalog, node: Node, spec: OpSpec, faults: Sequence[Fault]
+) -> list[ArgRow]:
+    ports = feeders(graph, catalog, node.id)
     return [
-        arg
+        _row(graph, catalog, node, arg, faults, ports.get(arg.name, []))
         for arg in spec.args.values()
-        if arg.name in node.args
-        or arg.name in node.inputs
-        or not (arg.deprecated or arg.name in _HIDDEN or arg.kind == "object")
+        if arg.name in node.args or arg.name in node.inputs or not _is_hidden(spec, arg)
     ]
 
 
+def _is_hidden(spec: OpSpec, arg: ArgSpec) -> bool:
+    """What the reader reads is the data folder: the workbench's own affair."""
+    of_the_data = spec.name.startswith("readers.") and arg.name in _OF_THE_DATA
+    return bool(arg.deprecated) or arg.name in _HIDDEN or of_the_data
+
+
 def _row(
-    graph: Graph, catalog: Catalog, node: Node, arg: ArgSpec, faults: Sequence[Fault]
+    graph: Graph,
+    catalog: Catalog,
+    node: Node,
+    arg: ArgSpec,
+    faults: Sequence[Fault],
+    ports: Sequence[Port],
 ) -> ArgRow:
+    spec = catalog[node.op]
     link = node.inputs.get(arg.name)
     usual = arg.default if arg.start is None else arg.start
     value = node.args.get(arg.name, arg.default)
+    off = _off(node, spec, arg)
+    limits = limits_of_fed(graph, catalog, node, arg)
+    drawn = random_view(graph, catalog, link, f"{node.id}.{arg.name}") if link else None
     row: ArgRow = {
         "name": arg.name,
         "label": arg.label,
         "unit": arg.unit,
         "doc": arg.doc,
         "kind": arg.kind,
-        "mode": "fixed",
+        "editor": editor_of(arg),
+        "parts": list(_parts(node, spec, arg)),
+        "mode": "random" if drawn else "linked" if link else "fixed",
         "value": plain(value),
-        "low": arg.low,
-        "high": arg.high,
+        "links": [str(port) for port in ports if drawn is None or port.node != drawn["node"]],
+        "low": limits[0],
+        "high": limits[1],
         "step": arg.step,
+        "minimum": arg.minimum,
+        "maximum": arg.maximum,
         "choices": [plain(choice) for choice in arg.choices or arg.members],
         "default": plain(usual),
-        "changed": link is not None or value != usual,
-        "tensor": arg.tensor,
-        "distributions": _distributions(arg),
+        "changed": not off and (link is not None or value != usual),
+        "tensor": arg.tensor and element_for(arg) is not None,
+        "fixed_only": _fixed_only(arg),
+        "distributions": distributions_for(arg),
+        "off": off,
+        "locked": "A value from Python, which a graph cannot hold." if _is_object(arg) else "",
         "required": arg.required,
         "advanced": arg.advanced,
         "deprecated": arg.deprecated or "",
-        "error": next((_words(f) for f in faults if (f.node, f.arg) == (node.id, arg.name)), ""),
+        "error": _error(node.id, arg.name, drawn, faults),
     }
-    if link is not None:
-        drawn = random_view(graph, catalog, link)
-        if drawn is None:
-            row["mode"], row["link"] = "linked", str(link)
-        else:
-            row["mode"], row["random"] = "random", drawn
-            row["low"], row["high"] = _draw_limits(arg, drawn)
+    if drawn is not None:
+        row["random"] = drawn
+        row["low"], row["high"] = draw_limits(arg, drawn)
+    elif link is not None:
+        row["link"] = str(link)
     return row
 
 
-def _distributions(arg: ArgSpec) -> list[str]:
-    """What it may be drawn from; the first is what "make it random" begins with."""
-    if arg.kind.startswith("bool"):
-        return ["random.coin_flip"]
-    drawn = list(generators_for(arg))
-    if "random.uniform" in drawn:
-        drawn.append(CHOICE)
-    if (arg.low, arg.high) != (0, 1):
-        drawn.sort(key=lambda op: op == "random.coin_flip")
-    return drawn
+def _fixed_only(arg: ArgSpec) -> str:
+    if not arg.tensor:
+        return _FIXED_ONLY
+    return "" if element_for(arg) else _NO_SOURCE
 
 
-def _draw_limits(arg: ArgSpec, drawn: RandomView) -> tuple[float | None, float | None]:
-    """The usual range four times over, on which two thumbs can be told apart; else all of it."""
-    wanted = drawn["args"].get("range")
-    if arg.draw is None or arg.low is None or arg.high is None or not isinstance(wanted, list):
-        return arg.low, arg.high
-    margin = 1.5 * (arg.draw[1] - arg.draw[0])
-    low, high = max(arg.low, arg.draw[0] - margin), min(arg.high, arg.draw[1] + margin)
-    inside = all(isinstance(end, int | float) and low <= end <= high for end in wanted)
-    return (low, high) if inside else (arg.low, arg.high)
+def _is_object(arg: ArgSpec) -> bool:
+    return arg.kind == "object"
 
 
-def random_view(graph: Graph, catalog: Catalog, link: Port) -> RandomView | None:
-    """The generator behind a link, or None where another kind of node stands there."""
-    if not graph.has(link.node):
-        return None
-    node = graph.node(link.node)
-    if node.op not in catalog or not is_generator(catalog[node.op]):
-        return None
-    if node.op == "random.uniform" and "values" in node.args:
-        return {"op": CHOICE, "args": {"values": plain(node.args["values"])}}
-    shown = {
-        name: plain(value)
-        for name, arg in catalog[node.op].args.items()
-        if not arg.advanced and (value := node.args.get(name, arg.default)) is not None
-    }
-    return {"op": node.op, "args": shown}
+def editor_of(arg: ArgSpec) -> Editor:
+    """The control for a fixed value of an argument."""
+    if _is_object(arg):
+        return "shown"
+    if arg.kind == "bool" or (arg.form == "flag" and arg.kind == "int"):
+        return "check"
+    if not arg.kind.endswith("_list"):
+        if arg.choices or arg.members:
+            return "choice"
+        return "text" if arg.kind == "str" else "number"
+    if arg.kind not in ("int_list", "float_list"):
+        return "texts"
+    return arg.form if arg.form and arg.form != "flag" else "numbers"
 
 
-def plain(value: Value | None) -> Json:
-    """A graph's value as JSON: tuples become lists."""
-    return [plain(item) for item in value] if isinstance(value, tuple) else value
+def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:
+    """The overlay's names, or where the node says which axes it means, those."""
+    axes = spec.args.get("axis_names")
+    given = node.args.get("axis_names", axes.default if axes else None)
+    if arg.parts == ("h", "w") and isinstance(given, str) and given.isalpha():
+        return tuple(given.lower())
+    return arg.parts
+
+
+def _off(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
+    """Why an argument that usually counts is not in effect."""
+    if arg.name in node.args or arg.name in node.inputs or arg.start is None:
+        return ""
+    rivals = [name for name in spec.rivals(arg.name) if name in node.args or name in node.inputs]
+    return f"Off: {min(rivals)} is given in its place." if rivals else ""
+
+
+def _error(node_id: str, arg: str, drawn: RandomView | None, faults: Sequence[Fault]) -> str:
+    """The first fault of an argument, or of its generator where that stands on its own."""
+    for fault in faults:
+        if (fault.node, fault.arg) == (node_id, arg):
+            return _words(fault)
+        if drawn is not None and fault.node == drawn["node"]:
+            return f"{fault.arg}: {_words(fault)}".removeprefix(": ")
+    return ""
+
+
+def _kept_rows(
+    node: Node, spec: OpSpec | None, version: str, faults: Sequence[Fault]
+) -> list[ArgRow]:
+    """Arguments that the installed DALI does not have: kept, shown, and not to be edited."""
+    what = "operator" if spec is None else "argument"
+    rows: list[ArgRow] = []
+    for name in (*node.args, *node.inputs):
+        link = node.inputs.get(name)
+        if (spec is None and link) or (spec is not None and (name in spec.args or link)):
+            continue
+        rows.append(
+            {
+                "name": name,
+                "label": "",
+                "unit": "",
+                "doc": "",
+                "kind": "object",
+                "editor": "shown",
+                "parts": [],
+                "mode": "fixed",
+                "value": plain(node.args[name]),
+                "links": [],
+                "low": None,
+                "high": None,
+                "step": None,
+                "minimum": None,
+                "maximum": None,
+                "choices": [],
+                "default": None,
+                "changed": spec is not None,
+                "tensor": False,
+                "fixed_only": "",
+                "distributions": [],
+                "off": "",
+                "locked": f"DALI {version} has no such {what}: kept as it is.",
+                "required": False,
+                "advanced": False,
+                "deprecated": "",
+                "error": _error(node.id, name, None, faults),
+            }
+        )
+    return rows
 
 
 def _words(fault: Fault) -> str:

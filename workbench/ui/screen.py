@@ -9,12 +9,17 @@ from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.graph.check import Fault
 from workbench.graph.devices import infer_devices
-from workbench.graph.io import dump_graph
+from workbench.graph.fragment import copy_fragment
+from workbench.graph.layout import dump_document
+from workbench.graph.limits import SETTINGS
 from workbench.ui import present
+from workbench.ui.canvas import folded_generators
 from workbench.ui.folder import Folder
 from workbench.ui.history import History
+from workbench.ui.keep import kept_entries
+from workbench.ui.nodes import edge_entries, node_entries, on_drawn_nodes, operator_entries
 from workbench.ui.rows import inspector_view, random_view
-from workbench.ui.state import State, faults_of
+from workbench.ui.state import MOST_BATCH, State, faults_of
 from workbench.ui.views import Status
 
 Fields = dict[str, dict[str, Any]]
@@ -28,14 +33,20 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
             "devices": present.device_choices(machine),
             "recipes": present.recipe_entries(),
         },
-        "canvas": {"operators": present.operator_entries(catalog)},
+        "canvas": {"operators": operator_entries(catalog)},
+        "preview": {"most": {"batch": MOST_BATCH, "seed": SETTINGS["seed"][1]}},
     }
 
 
 def graph_fields(state: State, history: History, catalog: Catalog, folder: Folder) -> Fields:
-    """All other fields, but for those of the speed panel that a measurement sets."""
+    """All other fields, but for those that measurements, comparisons and looks set."""
     graph, settings = state.checked.graph, state.checked.graph.settings
-    faults = faults_of(state)
+    document = history.document
+    layout = document.layout
+    found = faults_of(state)
+    faults = tuple(on_drawn_nodes(graph, catalog, layout, found))
+    fixes = state.checked.fixes if found is state.checked.faults else ((),) * len(found)
+    labels = [[fix.label for fix in each] for each in fixes]
     devices = infer_devices(graph, catalog)
     facts = state.preview.facts if state.preview else {}
     return {
@@ -46,27 +57,55 @@ def graph_fields(state: State, history: History, catalog: Catalog, folder: Folde
             "can_undo": history.can_undo,
             "can_redo": history.can_redo,
             "status": _status(state, folder, faults),
-            "faults": present.fault_entries(faults),
+            "faults": present.fault_entries(faults, labels),
             "message": state.message,
-            "saved": dump_graph(graph),
+            "saved": dump_document(document),
+            "shared": state.shared,
         },
         "canvas": {
-            "nodes": present.node_entries(graph, catalog, devices, facts, faults),
+            "nodes": node_entries(
+                graph, catalog, layout, devices, facts, state.checked.flows, faults
+            ),
+            "edges": edge_entries(graph, catalog, layout, devices),
+            "positions": {key: list(place) for key, place in layout.positions.items()},
             "selected": state.selected,
+            "fragment": copy_fragment(graph, state.selected) if state.selected else "",
+            "offers": state.offers,
+            "fits": state.fits,
         },
         "inspector": {
             "node": inspector_view(
-                graph, catalog, state.selected, devices.get(state.selected, ""), faults
+                graph,
+                catalog,
+                state.inspected,
+                devices.get(state.inspected, ""),
+                faults,
+                len(state.selected),
             )
         },
         "tabs": {"tab": state.tab},
         "preview": {
             "picture": state.picture,
             "mode": state.mode,
+            "peek": state.peek,
+            "against": state.against,
+            "bases": state.bases,
             "batch": state.batch,
             "seed": settings.seed,
+            "pinned": state.pinned,
+            "repeat": state.repeat,
             "tiles": state.tiles,
+            "tile_size": state.tile_size,
+            "lossless": state.lossless,
             "stale": folder.error or _first(faults),
+            "kept": kept_entries(document, state),
+            "measured": state.measured,
+        },
+        "steps": {
+            "sample": state.sample,
+            "seen": state.seen,
+            "selected": state.selected,
+            "folded": sorted(folded_generators(graph, catalog, layout)),
         },
         "speed": {"batch_size": settings.batch_size, "threads": settings.num_threads},
         "code": {
@@ -107,9 +146,9 @@ def _duration(milliseconds: float) -> str:
 def _lit(state: State, catalog: Catalog) -> list[int]:
     """Lines of the selected node and of what feeds its arguments."""
     graph = state.checked.graph
-    if state.checked.source is None or not graph.has(state.selected):
+    if state.checked.source is None or not graph.has(state.inspected):
         return []
-    inputs = graph.node(state.selected).inputs.values()
+    inputs = graph.node(state.inspected).inputs.values()
     feeding = [port.node for port in inputs if random_view(graph, catalog, port)]
     lines: Mapping[str, range] = state.source.lines
-    return sorted(line for node in [state.selected, *feeding] for line in lines.get(node, ()))
+    return sorted(line for node in [state.inspected, *feeding] for line in lines.get(node, ()))

@@ -11,6 +11,7 @@ from workbench.errors import GraphFormatError, SaveError
 from workbench.graph.io import graph_from_json, read_graph
 from workbench.graph.model import Graph
 from workbench.graph.recipes import load_recipe
+from workbench.preview.share import read_picture
 
 START = "rotate-jitter"
 """The recipe that stands there when none is named."""
@@ -19,9 +20,10 @@ GraphSource = Graph | str | Path | Mapping[str, Any] | None
 
 
 def to_graph(source: GraphSource) -> Graph:
-    """A graph from itself, a recipe's name, a path that ends in ``.json``, or parsed JSON.
+    """A graph from itself, a recipe's name, a path to a file, or parsed JSON.
 
-    None is the recipe ``rotate-jitter``. Raises GraphFormatError.
+    A path ends in ``.json``, or in ``.png`` for a shared picture. None is the recipe
+    ``rotate-jitter``. Raises GraphFormatError.
     """
     match source:
         case None:
@@ -29,15 +31,21 @@ def to_graph(source: GraphSource) -> Graph:
         case Graph():
             return source
         case Path():
-            return read_graph(source)
+            return _read(source)
+        case str() if source.endswith((".json", ".png")):
+            return _read(Path(source))
         case str():
-            return read_graph(source) if source.endswith(".json") else load_recipe(source)
+            return load_recipe(source)
         case Mapping():
             return graph_from_json(source)
     raise GraphFormatError(
         f"{type(source).__name__} is no graph. Give a Graph, a recipe's name, a path to a "
-        "graph file (.json) or its parsed JSON."
+        "graph file (.json, or .png for a shared picture) or its parsed JSON."
     )
+
+
+def _read(path: Path) -> Graph:
+    return read_picture(path) if path.suffix == ".png" else read_graph(path)
 
 
 def writable_path(path: str, suffix: str, confined: bool) -> Path:

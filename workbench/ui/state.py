@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.script import emit_script
 from workbench.emit.source import Source
 from workbench.engine.machine import Machine
-from workbench.errors import PipelineError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
+from workbench.errors import PipelineError, WorkbenchError, WorkerLostError
 from workbench.graph.check import Fault, check_graph
+from workbench.graph.devices import image_outputs, port_kind
 from workbench.graph.edit import chain, is_movable
-from workbench.graph.model import Graph
+from workbench.graph.fixes import Fix, fixes
+from workbench.graph.layout import Document
+from workbench.graph.model import Graph, Port, ancestors, topological
+from workbench.graph.shapes import flow_text, infer_types
 from workbench.preview import Preview, PreviewRequest
-from workbench.ui.present import on_shown_nodes
+from workbench.ui.closeup import Closeup
 from workbench.ui.rows import random_view
+from workbench.ui.views import Fits, Offers
 
-Mode = Literal["original", "augmented", "both"]
+Mode = Literal["original", "augmented", "both", "difference"]
 MOST_BATCH = 999
 """The reader runs through every batch before the one that is shown: some seconds for a thousand."""
 MOST_TILES = 64
+MOST_TILE = 512
+"""Pixels of a tile's side."""
+MOST_FIXED = 20
+"""Faults for which remedies are looked for: each is tried out on the graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,10 @@ class Checked:
     graph: Graph
     faults: tuple[Fault, ...]
     source: Source | None
+    flows: dict[Port, str]
+    """What each output port will give, as far as it is known without running."""
+    fixes: tuple[tuple[Fix, ...], ...]
+    """What can be done about each fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +61,36 @@ class State:
     """One screen. The graph in ``checked`` is the history's present one."""
 
     checked: Checked
-    selected: str = ""
+    selected: list[str] = field(default_factory=list)
+    """Ids of the selected nodes; the last is inspected."""
+    offers: Offers = field(default_factory=lambda: Offers(source="", reasons={}))
+    fits: Fits = field(default_factory=lambda: Fits(place="", kind="", reasons={}))
     tab: str = "preview"
     mode: Mode = "both"
     batch: int = 0
     tiles: int = 16
+    tile_size: int = 0
+    """Side of a tile in pixels; 0: as many as look good."""
+    peek: bool = False
+    """Whether the originals are shown while a key is held."""
+    against: str = ""
+    """Id of the node that a difference compares with; empty: the first that fits."""
+    bases: list[str] = field(default_factory=list)
+    """The nodes that it may compare with; empty while no difference is shown."""
+    lossless: bool = False
+    repeat: int = -1
+    """The photo at this place of the batch stands at every place; -1: each at its own."""
+    pinned: bool = False
+    """Whether seed and batch stay as they are."""
+    measured: bool = False
+    """Whether the statistics of the batch are wanted."""
+    closeup: Closeup | None = None
+    probe: tuple[int, int] | None = None
+    """The pixel (x, y) of the close-up about which the values are wanted."""
+    sample: int = 0
+    """The one whose steps are shown."""
+    seen: bool = False
+    """Whether the steps are on the screen."""
     message: str = ""
     code_message: str = ""
     preview: Preview | None = None
@@ -61,6 +99,18 @@ class State:
     slow: bool = True
     source: Source = field(default_factory=lambda: Source("", {}))
     """The last script that could be exported."""
+    shared: bytes = b""
+    """The picture to share, of ``shared_of``."""
+    shared_of: Document | None = None
+
+    def show(self, sample: int) -> None:
+        """Show enough tiles to see a sample."""
+        self.tiles = min(MOST_TILES, max(self.tiles, sample + 1))
+
+    @property
+    def inspected(self) -> str:
+        """Id of the node in the inspector, or empty."""
+        return self.selected[-1] if self.selected else ""
 
 
 def check(graph: Graph, catalog: Catalog, machine: Machine) -> Checked:
@@ -70,10 +120,13 @@ def check(graph: Graph, catalog: Catalog, machine: Machine) -> Checked:
     if source and graph.settings.device == "mixed" and machine.no_gpu:
         reason = f"images are decoded on the GPU (mixed), and {machine.no_gpu}"
         faults = (Fault("", "device", reason, "Choose CPU to preview here."),)
-    return Checked(graph, tuple(on_shown_nodes(graph, catalog, faults)), source)
+    flows = {port: flow_text(flow) for port, flow in infer_types(graph, catalog).items()}
+    remedies = tuple(fixes(graph, catalog, fault) for fault in faults[:MOST_FIXED])
+    rest: tuple[tuple[Fix, ...], ...] = ((),) * (len(faults) - len(remedies))
+    return Checked(graph, faults, source, flows, remedies + rest)
 
 
-def first_choice(graph: Graph, catalog: Catalog) -> str:
+def first_choice(graph: Graph, catalog: Catalog) -> list[str]:
     """The node to select first: one that draws something, else one that can be moved."""
     nodes = chain(graph, catalog)
     drawing = [
@@ -82,33 +135,56 @@ def first_choice(graph: Graph, catalog: Catalog) -> str:
         if any(random_view(graph, catalog, port) for port in node.inputs.values())
     ]
     movable = [node.id for node in nodes if is_movable(node, catalog)]
-    return next(iter([*drawing, *movable, *(node.id for node in nodes)]), "")
+    return [*drawing, *movable, *(node.id for node in nodes)][:1]
 
 
 def request_of(state: State, data: str) -> PreviewRequest:
-    """What to render for a state. More tiles are smaller: the sheet stays below 4 megapixels."""
-    tiles = state.tiles
+    """What to render for a state."""
+    graph = state.checked.graph
     return PreviewRequest(
-        state.checked.graph,
+        graph,
         data,
         state.batch,
-        tiles,
-        224 if tiles <= 16 else 160 if tiles <= 32 else 112,
-        state.mode,
+        state.tiles,
+        state.tile_size or usual_size(state.tiles),
+        "original" if state.peek else state.mode,
+        state.lossless,
+        state.repeat if 0 <= state.repeat < graph.settings.batch_size else None,
+        state.against if state.against in state.bases else "",
     )
 
 
-def failure_of(error: WorkbenchError, graph: Graph, catalog: Catalog) -> Failure:
-    """An error of a preview as a fault at its node."""
-    node = error.node if isinstance(error, PipelineError) else None
+def usual_size(tiles: int) -> int:
+    """Side of a tile in pixels. More tiles are smaller: the sheet stays below 4 megapixels."""
+    return 224 if tiles <= 16 else 160 if tiles <= 32 else 112
+
+
+def bases_of(graph: Graph, catalog: Catalog) -> list[str]:
+    """The nodes whose images the image outputs come from: what a difference may compare with."""
+    outputs = list(image_outputs(graph, catalog).values())
+    before = ancestors(graph, outputs) - {port.node for port in outputs}
+    return [
+        node.id
+        for node in topological(graph)[0]
+        if node.id in before
+        and any(
+            port_kind(graph, catalog, Port(node.id, output.name)) == "image"
+            for output in catalog[node.op].outputs
+        )
+    ]
+
+
+def failure_of(error: WorkbenchError) -> Failure:
+    """An error of a preview as a fault at its node, with what can be done about it."""
+    dead = isinstance(error, WorkerLostError)
+    node = error.node if isinstance(error, PipelineError | WorkerLostError) else None
     message = str(error)
     if node and message.startswith(f"{node}: "):
         message = message.removeprefix(f"{node}: ")
-    fault = Fault(node or "", "", message, "")
-    (moved,) = on_shown_nodes(graph, catalog, [fault])
-    return Failure(
-        replace(moved, arg=""), isinstance(error, WorkerCrashedError | WorkerTimeoutError)
-    )
+    if not node or dead or "Out of memory" in message:  # says itself what to do
+        return Failure(Fault(node or "", "", message, ""), dead)
+    remedy = f"Change a value of {node} or what feeds it; undo leads back to the last picture."
+    return Failure(Fault(node, "", message.rstrip("."), remedy), dead)
 
 
 def faults_of(state: State) -> tuple[Fault, ...]:

@@ -1,7 +1,7 @@
 """Writes ``frontend/src/views.ts``, so that Python and the browser cannot drift apart.
 
 ``python -m workbench.ui.typescript`` writes the file; a test fails when it is not what the types
-in ``views.py`` and the table in ``components.py`` say.
+in ``views.py`` and ``preview_views.py`` and the table in ``components.py`` say.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import (
     is_typeddict,
 )
 
-from workbench.ui import views
+from workbench.ui import preview_views, views
 from workbench.ui.components import COMPONENTS, Component, Field
 
 PATH = Path(__file__).parent / "frontend" / "src" / "views.ts"
@@ -45,13 +45,26 @@ _SCALARS: dict[Any, str] = {
     Any: "Json",
 }
 
-_PARAMS = {"value": "Json", "by": "number"}
+_PARAMS = {
+    "value": "Json",
+    "args": "Record<string, Json>",
+    "by": "number",
+    "index": "number",
+    "sample": "number",
+    "draw": "number",
+    "x": "number",
+    "y": "number",
+    "nodes": "string[]",
+    "edges": "string[]",
+    "positions": "Record<string, number[]>",
+}
 """Types of the parameters of actions that are not strings."""
 
 
 def views_source() -> str:
     """The whole text of ``views.ts``."""
-    dicts = [item for item in vars(views).values() if is_typeddict(item)]
+    found = [*vars(views).values(), *vars(preview_views).values()]
+    dicts = [item for item in found if is_typeddict(item)]
     parts = [_HEAD, *map(_interface, dicts), *map(_component, COMPONENTS), _table()]
     return "\n".join(parts)
 
@@ -94,7 +107,8 @@ def _field_type(item: Field) -> str:
     if isinstance(item.default, list):
         return ts_type(list[item.holds])  # type: ignore[name-defined]
     if isinstance(item.default, dict):
-        return f"Partial<{ts_type(item.holds)}>"
+        inner = ts_type(item.holds)
+        return f"Partial<{inner}>" if is_typeddict(item.holds) else inner
     return ts_type(type(item.default))
 
 

@@ -1,7 +1,7 @@
 """What each component shows and takes: the contract between Python and the browser.
 
 ``frontend/src/views.ts`` is written from these types by ``python -m workbench.ui.typescript``;
-a test fails when the two differ. All of it is JSON, but for the one picture.
+a test fails when the two differ. All of it is JSON, but for the pictures.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class RecipeEntry(TypedDict):
     name: str
     line: str
     """One line on what it is for."""
+    picture: str
+    """What it makes of four photos, side by side: a ``data:`` URL; empty where there is none."""
 
 
 class FaultEntry(TypedDict):
@@ -44,10 +46,35 @@ class FaultEntry(TypedDict):
     arg: str
     message: str
     remedy: str
+    fixes: list[str]
+    """What can be done about it at a click; the label is also the name that ``fix`` takes."""
+
+
+class PortEntry(TypedDict):
+    """One input or output of a node."""
+
+    name: str
+    kind: str
+    """``PortKind``: encoded, image, label, boxes, mask, points, number, any."""
+    argument: bool
+    """Whether it is a named argument that a node feeds; else it is positional."""
+    fed: bool
+    """Whether an edge leads into it (inputs) or leaves it (outputs)."""
+    optional: bool
+    flows: str
+    """What comes out: ``224×224×3 u8 HWC``, with ``?`` where only the data tell."""
+
+
+class DrawEntry(TypedDict):
+    """A random argument whose generator is folded into the node."""
+
+    arg: str
+    text: str
+    """``angle ~ −10 … 10``."""
 
 
 class NodeEntry(TypedDict):
-    """One row of the node list (one box of the canvas)."""
+    """One box of the canvas."""
 
     id: str
     op: str
@@ -55,12 +82,55 @@ class NodeEntry(TypedDict):
     device: Literal["cpu", "gpu", "mixed"]
     output: str
     """``224×224×3 u8``, ``jpeg, label``; ``?`` where only the data tell."""
-    draws: list[str]
-    """Its random arguments: ``angle ~ uniform -10 … 10``."""
+    draws: list[DrawEntry]
+    inputs: list[PortEntry]
+    """Positional ports, then the arguments that a drawn node feeds."""
+    outputs: list[PortEntry]
     fault: str
     """First fault's message, or empty."""
     movable: bool
-    """Whether it may be reordered or removed (the reader and the decoder may not)."""
+    """Whether it may change places with its neighbour (the reader and the decoder may not)."""
+    generator: bool
+    """Whether it only draws numbers; then it may be folded into what it feeds if that is one."""
+    known: bool
+    """False for an operator that the installed DALI lacks: kept as it is."""
+
+
+class EdgeEntry(TypedDict):
+    """One edge, to a node or to an output of the graph."""
+
+    id: str
+    """``target:input``; ``:name`` for the graph's outputs."""
+    source: str
+    output: str
+    target: str
+    """Node id; empty for the graph's outputs."""
+    input: str
+    """Port, argument, or the output's name."""
+    kind: str
+    argument: bool
+    crosses: str
+    """``to the GPU`` where the data changes sides on this edge, else empty."""
+
+
+class Offers(TypedDict):
+    """What the output of a node may feed, as ``offers`` was asked."""
+
+    source: str
+    """``node.output``; empty before anything was asked."""
+    reasons: dict[str, str]
+    """Edge id (``target:input``) -> why not; empty text where it may."""
+
+
+class Fits(TypedDict):
+    """Which operators may be added at a place, as ``fits`` was asked."""
+
+    place: str
+    """``node.output`` or an edge's id, as asked."""
+    kind: str
+    """What flows there; empty for an empty graph."""
+    reasons: dict[str, str]
+    """Operator -> why not; those that fit are left out."""
 
 
 class OperatorEntry(TypedDict):
@@ -73,6 +143,12 @@ class OperatorEntry(TypedDict):
     devices: list[str]
     unusable: str
     """Why it is greyed; empty where it can be added."""
+    words: str
+    """Further words of DALI's documentation, to be found by."""
+    inputs: list[str]
+    """Kinds of its positional ports."""
+    outputs: list[str]
+    """Kinds of its outputs."""
 
 
 class RandomView(TypedDict):
@@ -82,6 +158,10 @@ class RandomView(TypedDict):
     """``random.uniform``, ``random.normal``, ``random.coin_flip``, ``random.choice``."""
     args: dict[str, Json]
     """``{"range": [-10, 10]}``, ``{"mean": 0, "stddev": 1}``, ``{"probability": 0.5}``."""
+    node: str
+    """Id of the generator."""
+    shared: list[str]
+    """What else it feeds: ``node.arg``, or ``output name``."""
 
 
 class ArgRow(TypedDict):
@@ -93,22 +173,50 @@ class ArgRow(TypedDict):
     doc: str
     kind: str
     """``ArgSpec.kind``."""
+    editor: Literal[
+        "check",
+        "choice",
+        "number",
+        "text",
+        "texts",
+        "numbers",
+        "fields",
+        "each",
+        "colour",
+        "range",
+        "matrix",
+        "shown",
+    ]
+    """The control for a fixed value. ``shown`` is read only: ``locked`` says why."""
+    parts: list[str]
+    """Names of a list's elements, or of a matrix' columns; may be empty."""
     mode: Literal["fixed", "random", "linked"]
     value: Json
     """The fixed value: what is set, else the default, else null."""
     random: NotRequired[RandomView]
     link: NotRequired[str]
     """``node.port`` that feeds it."""
+    links: list[str]
+    """The ``node.output`` that may feed it, but for its own generator."""
     low: float | None
     high: float | None
     step: float | None
+    minimum: float | None
+    """Least value that is accepted; a slider may begin higher."""
+    maximum: float | None
     choices: list[Json]
     default: Json
     changed: bool
     tensor: bool
-    """Whether it can be random."""
+    """Whether a value for each sample can come from another node."""
+    fixed_only: str
+    """Why it can be neither; empty where it can be one."""
     distributions: list[str]
     """The generators it may be drawn from, the usual one first; empty where it cannot be random."""
+    off: str
+    """Why it has no effect now, such as a rival that is given; else empty."""
+    locked: str
+    """Why it cannot be edited, or empty."""
     required: bool
     advanced: bool
     deprecated: str
@@ -124,41 +232,24 @@ class InspectorView(TypedDict):
     label: str
     doc: str
     device: str
+    """Where it runs: cpu, gpu, mixed."""
+    devices: list[str]
+    """Where it could be told to run."""
+    device_set: str
+    """Where it was told to run; empty: it follows its inputs, a decoder the graph's setting."""
+    follows: str
+    """What it follows unless told otherwise, in words."""
+    known: bool
+    """False for an operator that the installed DALI lacks."""
+    feeds: list[str]
+    """What a generator feeds: ``node.arg``."""
+    selected: int
+    """How many nodes are; this is the last."""
+    errors: list[str]
+    """What is wrong with it and stands at none of its rows."""
+    ports: dict[str, str]
+    """Words for what rows name in ``links``: ``the draw of rotate.angle``."""
     rows: list[ArgRow]
-
-
-class TileEntry(TypedDict):
-    """One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet."""
-
-    index: int
-    file: str
-    label: str
-    shape: str
-    """Of the augmented output: ``3×224×224 f32``."""
-    draws: list[str]
-    """``angle -7.2``, ``mirror yes``."""
-    error: str
-    """Why this sample could not be shown; empty where it could."""
-    warning: str
-    """What is odd in its file though DALI decodes it, such as an early end; else empty."""
-    original: list[int]
-    augmented: list[list[int]]
-    """One rectangle for each image output of the graph (two for two views)."""
-
-
-class SheetHeader(TypedDict):
-    """The JSON header in front of the picture's bytes."""
-
-    mime: str
-    sheet: list[int]
-    """[width, height] in pixels."""
-    tiles: list[TileEntry]
-    outputs: list[str]
-    """Names of the image outputs."""
-    note: str
-    """``shown de-normalised``, or empty."""
-    batch: int
-    milliseconds: float
 
 
 class SpeedRow(TypedDict):
@@ -188,6 +279,8 @@ class DataView(TypedDict):
 
     root: str
     error: str
+    refused: str
+    """Why the folder that was asked for last was not opened in place of this one, or empty."""
     count: int
     classes: list[str]
     megabytes: float

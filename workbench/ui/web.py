@@ -64,6 +64,9 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
         {
             "__doc__": component.doc,
             "_esm": module_path(component),
+            # As a bundle it is served as it is: Panel would send the text over the socket and
+            # compile it in the page, which takes seconds and breaks some minified code.
+            "_bundle": module_path(component),
             "_debounce": 1,  # milliseconds; Panel's own 50 would be felt in a drag
             **params,
         },
@@ -78,6 +81,9 @@ def _param(field: Field) -> Any:
 
 PARTS = {component.name: _part_class(component) for component in COMPONENTS}
 """Panel class of each component."""
+
+# Panel finds the file to serve by the name of the class in its module.
+globals().update({part.__name__: part for part in PARTS.values()})
 
 
 class Session:

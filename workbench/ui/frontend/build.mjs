@@ -1,7 +1,18 @@
 // Bundles each component into one self-contained ES module: ../static/<name>.js.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
-const COMPONENTS = ["bar", "canvas", "inspector", "tabs", "preview", "speed", "code", "data"];
+const COMPONENTS = [
+  "bar",
+  "canvas",
+  "inspector",
+  "tabs",
+  "preview",
+  "steps",
+  "speed",
+  "code",
+  "data",
+];
 const TARGET = ["chrome114", "firefox125", "safari17"];
 
 /** Style sheets become text, minified and with their imports inlined. */
@@ -21,7 +32,7 @@ const cssAsText = {
   },
 };
 
-await build({
+const { metafile } = await build({
   entryPoints: COMPONENTS.map((name) => `src/${name}.ts`),
   outdir: "../static",
   bundle: true,
@@ -30,6 +41,21 @@ await build({
   target: TARGET,
   charset: "utf8",
   legalComments: "none",
+  jsx: "automatic",
+  define: { "process.env.NODE_ENV": '"production"' },
   logLevel: "info",
+  metafile: true,
   plugins: [cssAsText],
 });
+
+// The licences of the packages that are bundled ask to go along with them.
+const folders = Object.keys(metafile.inputs).map(
+  (path) => /^(node_modules\/(@[^/]+\/)?[^/]+)/.exec(path)?.[1],
+);
+const licences = [...new Set(folders)].sort().flatMap((folder) => {
+  const file = ["LICENSE", "LICENSE.md"].map((name) => `${folder}/${name}`).find(existsSync);
+  return folder && file
+    ? [`${folder.replace("node_modules/", "")}\n\n${readFileSync(file, "utf8").trim()}\n`]
+    : [];
+});
+writeFileSync("../static/LICENSES.txt", licences.join(`\n${"-".repeat(72)}\n\n`));

@@ -1,18 +1,31 @@
 // Title, data, device switch, undo and redo, state of the worker, files.
 
 import { faultsButton } from "./bar/faults";
-import { openButton, pathButton, recipesButton } from "./bar/files";
+import { pathButton } from "./bar/files";
+import { gallery } from "./bar/gallery";
+import { takeDrops, type Incoming } from "./bar/incoming";
+import { openButton } from "./bar/open";
+import { followAddress, followSession } from "./bar/page";
+import { shareButton } from "./bar/share";
+import { editableTitle } from "./bar/title";
 import { component } from "./lib/component";
 import { attr, h, show, text } from "./lib/dom";
 import { icon } from "./lib/icons";
 import { chord, keyScope, undoKey } from "./lib/keys";
+import { isPage } from "./lib/page";
 import { segmented } from "./lib/segmented";
 import css from "./styles/bar.css";
 
 export default component("bar", css, (root, link) => {
-  const title = h("b", { "data-wb": "title" });
+  const title = editableTitle((name) => link.ask("title", { name }));
   const folderName = h("span");
-  const folder = h("span", { class: "wb-chip wb-bar-folder" }, icon("folder", 13), folderName);
+  const folderCount = h("span", { class: "wb-bar-count" });
+  const folder = h(
+    "span",
+    { class: "wb-chip wb-bar-folder" },
+    icon("folder", 13),
+    h("span", {}, folderName, folderCount),
+  );
   const device = segmented("Where images are decoded", (id) =>
     link.set("device", id === "mixed" ? "mixed" : "cpu"),
   );
@@ -38,14 +51,41 @@ export default component("bar", css, (root, link) => {
     "data-wb": "message",
   });
 
+  const say = (words: string): void => {
+    text(message, words);
+    text(strip, words);
+    attr(message, "data-tip", words || null);
+    fit();
+  };
+  // In the row where it has room, else in a line of its own.
+  const fit = (): void => attr(root, "data-long", message.scrollWidth > message.clientWidth);
+  const incoming: Incoming = {
+    text: (content) => link.ask("open", { text: content }),
+    picture: (data) => link.ask("open_picture", { data }),
+    refuse: say,
+  };
+
   const stem = (): string =>
     link
       .get("title", "")
-      .trim()
-      .replace(/[^\w.-]+/g, "-") || "graph";
-  const faults = faultsButton((node) => link.ask("select", { node }));
-  const recipes = recipesButton((name) => link.ask("recipe", { name }));
-  const open = openButton((content) => link.ask("open", { text: content }));
+      .slice(0, 80)
+      .replace(/[^\w.-]+/g, "-")
+      .replace(/^[-.]+|-+$/g, "") || "graph";
+  const faults = faultsButton({
+    select: (node) => link.ask("select", { node }),
+    fix: ({ node, arg }, fix) => link.ask("fix", { node, arg, fix }),
+  });
+  const recipes = gallery(
+    (name) => link.ask("recipe", { name }),
+    () => link.ask("new", {}),
+  );
+  const open = openButton(incoming);
+  const share = shareButton({
+    ask: () => link.ask("share", {}),
+    graph: () => link.get("saved", ""),
+    stem,
+    linked: () => isPage(root),
+  });
   const save = pathButton({
     label: "Save",
     field: "Save the graph in the working folder as",
@@ -67,25 +107,33 @@ export default component("bar", css, (root, link) => {
     h(
       "div",
       { class: "wb-bar-row", role: "toolbar", "aria-label": "Workbench" },
-      title,
+      title.el,
       folder,
       device.el,
       h("span", { class: "wb-bar-undo" }, undo, redo),
       message,
       ...faults,
-      ...recipes,
-      ...open,
-      ...save.parts,
-      ...ship.parts,
+      h(
+        "span",
+        { class: "wb-bar-files" },
+        ...recipes.parts,
+        ...open,
+        ...save.parts,
+        ...share.parts,
+        ...ship.parts,
+      ),
     ),
     strip,
   );
 
   link.watch(["title", "folder"], () => {
-    text(title, link.get("title", "") || "untitled");
-    text(folderName, link.get("folder", ""));
-    attr(folder, "data-tip", link.get("folder", "") || null);
-    show(folder, link.get("folder", "") !== "");
+    title.draw(link.get("title", ""));
+    const chip = link.get("folder", "");
+    const at = chip.lastIndexOf(" · ");
+    text(folderName, at < 0 ? chip : chip.slice(0, at));
+    text(folderCount, at < 0 ? "" : chip.slice(at));
+    attr(folder, "data-tip", chip || null);
+    show(folder, chip !== "");
   });
   link.watch(["device", "devices"], () =>
     device.draw(link.get("devices", []), link.get("device", "cpu")),
@@ -94,15 +142,12 @@ export default component("bar", css, (root, link) => {
     undo.disabled = !link.get("can_undo", false);
     redo.disabled = !link.get("can_redo", false);
   });
-  link.watch(["message"], () => {
-    text(message, link.get("message", ""));
-    text(strip, link.get("message", ""));
-    attr(message, "data-tip", link.get("message", "") || null);
-  });
+  link.watch(["message"], () => say(link.get("message", "")));
   link.watch(["status", "faults"], () =>
     faults.draw(link.get("status", {}), link.get("faults", [])),
   );
   link.watch(["recipes"], () => recipes.draw(link.get("recipes", [])));
+  link.watch(["shared"], () => share.draw(link.get("shared", new ArrayBuffer(0))));
 
   const onKey = (event: KeyboardEvent): void => {
     if (event.defaultPrevented) return;
@@ -114,5 +159,17 @@ export default component("bar", css, (root, link) => {
   };
   const scope = keyScope(root);
   scope.addEventListener("keydown", onKey as EventListener);
-  return () => scope.removeEventListener("keydown", onKey as EventListener);
+  const resized = new ResizeObserver(fit);
+  resized.observe(message);
+  const ends = [
+    () => scope.removeEventListener("keydown", onKey as EventListener),
+    () => resized.disconnect(),
+    takeDrops(root, incoming),
+  ];
+  if (isPage(root)) {
+    const broken = (): void => say("The link is damaged: it holds no graph. Nothing was opened.");
+    followSession(link.get("session", ""), (session) => link.ask("resume", { session }));
+    ends.push(followAddress(incoming.text, broken));
+  }
+  return () => ends.forEach((end) => end());
 });

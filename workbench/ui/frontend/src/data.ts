@@ -55,11 +55,12 @@ export default component("data", css, (root, link) => {
 
   link.watch(["summary"], () => {
     const folder = link.get("summary", {});
-    if (focused(path) !== path || !path.value) path.value = folder.root ?? "";
+    const wrong = folder.refused || folder.error || "";
+    if (!path.value || (focused(path) !== path && !folder.refused)) path.value = folder.root ?? "";
     root.dataset["count"] = String(folder.count ?? 0);
-    show(error, !!folder.error);
-    error.replaceChildren(icon("warn", 14), folder.error ?? "");
-    attr(path, "aria-invalid", folder.error ? "true" : null);
+    show(error, !!wrong);
+    error.replaceChildren(icon("warn", 14), wrong);
+    attr(path, "aria-invalid", wrong ? "true" : null);
     check.disabled = !folder.count;
     facts.replaceChildren(...factsOf(folder));
     drawClasses(folder.classes ?? []);

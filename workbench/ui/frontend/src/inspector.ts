@@ -2,6 +2,8 @@
 
 import type { ArgRow } from "./views";
 import { Hand } from "./inspector/hand";
+import { Head } from "./inspector/head";
+import { Memory } from "./inspector/memory";
 import { Row } from "./inspector/row";
 import { component } from "./lib/component";
 import { attr, h, Keyed, show, text } from "./lib/dom";
@@ -9,21 +11,24 @@ import { undoKey } from "./lib/keys";
 import css from "./styles/inspector.css";
 
 export default component("inspector", css, (root, link) => {
-  const title = h("h3");
-  const doc = h("p", { class: "wb-inspector-doc" });
+  const head = new Head(link);
   const main = h("div", { class: "wb-args" });
   const rest = h("div", { class: "wb-args" });
   const more = h("button", { class: "wb-link wb-more", type: "button", "data-wb": "more" });
   const empty = h("p", { class: "wb-empty" }, "Select an operator to see its arguments.");
-  const body = h("div", { class: "wb-inspector-body" }, h("div", {}, title, doc), main, more, rest);
+  const body = h("div", { class: "wb-inspector-body" }, head.el, main, more, rest);
   root.setAttribute("role", "region");
   root.setAttribute("aria-label", "Arguments");
-  root.append(h("div", { class: "wb-inspector-scroll" }, body, empty));
+  const scroll = h("div", { class: "wb-inspector-scroll" }, body, empty);
+  root.append(scroll);
 
   const rows = new Map<string, Row>();
   const opened = new Set<string>();
+  const memory = new Memory();
   /** Where a row stands is settled when its node is shown, so that no row moves under the hand. */
   const folded = new Map<string, boolean>();
+  /** The operator and the node whose rows are shown. */
+  let owner = "";
   let node = "";
 
   const hand = new Hand(root, link, () => draw());
@@ -32,11 +37,11 @@ export default component("inspector", css, (root, link) => {
       parent,
       (row) => row.name,
       (row) => {
-        const made = new Row(node, row, link, hand);
+        const made = new Row(owner, node, row, link, hand, memory);
         rows.set(row.name, made);
         return made.el;
       },
-      (_, row) => rows.get(row.name)?.draw(row),
+      (_, row) => rows.get(row.name)?.draw(row, link.get("node", {}).ports ?? {}),
     );
   const lists = [keyed(main), keyed(rest)] as const;
   more.addEventListener("click", () => {
@@ -50,21 +55,20 @@ export default component("inspector", css, (root, link) => {
   const draw = (): void => {
     const view = link.get("node", {});
     const id = view.id ?? "";
-    if (id !== node) {
+    const now = `${view.op ?? ""}:${id}`;
+    if (now !== owner) {
       // Another node's controls share nothing with these, whatever their names.
       for (const list of lists) list.draw([]);
       rows.clear();
       folded.clear();
+      owner = now;
       node = id;
-      root.scrollTop = 0;
+      scroll.scrollTop = 0;
     }
     root.dataset["node"] = id;
     show(body, id !== "");
     show(empty, id === "");
-    text(title, view.op ?? "");
-    attr(title, "data-tip", view.label && view.label !== view.op ? `${id} · ${view.label}` : id);
-    text(doc, view.doc ?? "");
-    attr(doc, "data-tip", (view.doc ?? "").length > 150 ? (view.doc ?? null) : null);
+    head.draw(view);
 
     const all = view.rows ?? [];
     for (const row of all) {
@@ -74,12 +78,11 @@ export default component("inspector", css, (root, link) => {
     first.draw(all.filter((row) => !folded.get(row.name)));
     const tucked = all.filter((row) => folded.get(row.name));
     second.draw(tucked);
-    const open = opened.has(node);
-    const wrong = tucked.filter((row) => row.error).length;
+    const open = opened.has(node) || tucked.some((row) => row.error);
     show(more, tucked.length > 0);
-    show(rest, open || wrong > 0);
-    attr(more, "aria-expanded", String(open || wrong > 0));
-    text(more, `${open || wrong > 0 ? "▾" : "▸"} ${tucked.length} more`);
+    show(rest, open);
+    attr(more, "aria-expanded", String(open));
+    text(more, `${open ? "▾" : "▸"} ${tucked.length} more`);
   };
   link.watch(["node"], draw);
   return () => hand.dispose();

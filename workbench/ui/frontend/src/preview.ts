@@ -1,89 +1,38 @@
-// A batch, original and augmented.
+// A batch, original and augmented: the tiles or one of them closely, and what their values are.
 
-import { Decoder, type Sheet } from "./preview/sheet";
-import { Tiles, type Mode } from "./preview/tiles";
 import { component } from "./lib/component";
-import { attr, focused, h, show, text } from "./lib/dom";
-import { dice, icon } from "./lib/icons";
-import { numberIn } from "./lib/number";
-import { segmented } from "./lib/segmented";
+import { attr, h, show } from "./lib/dom";
+import { icon } from "./lib/icons";
+import { isTyping, undoKey } from "./lib/keys";
+import { Decoder, type Sheet } from "./lib/sheet";
+import { Closeup } from "./preview/closeup";
+import { controls } from "./preview/controls";
+import { foot } from "./preview/foot";
+import { remarks } from "./preview/remarks";
+import { statistics } from "./preview/statistics";
+import { Tiles } from "./preview/tiles";
 import css from "./styles/preview.css";
-
-const MODES = [
-  { id: "original", label: "Original" },
-  { id: "augmented", label: "Augmented" },
-  { id: "both", label: "Both" },
-];
-const COUNTS = [4, 8, 16, 32, 64];
-const SEEDS = 100_000;
+import type { SheetHeader } from "./views";
 
 export default component("preview", css, (root, link) => {
   root.classList.add("wb-panel");
-  const mode = (): Mode => link.get("mode", "both");
-  const modes = segmented("What is shown", (id) => link.set("mode", id as Mode));
-  const field = (name: "batch" | "seed", label: string): HTMLInputElement => {
-    const el = h("input", {
-      class: "wb-val",
-      type: "number",
-      min: 0,
-      step: 1,
-      "aria-label": label,
-      "data-wb": name,
-    });
-    el.addEventListener("change", () => {
-      const value = numberIn(el);
-      if (value !== null && value >= 0) link.set(name, Math.floor(value));
-      else el.value = String(link.get(name, 0));
-    });
-    return el;
-  };
-  const batch = field("batch", "Batch, from 0");
-  const seed = field("seed", "Seed");
-  const button = (label: string, name: string, shape: Node, run: () => void): HTMLButtonElement =>
-    h(
-      "button",
-      {
-        class: "wb-ico",
-        type: "button",
-        "aria-label": label,
-        "data-tip": label,
-        "data-wb": name,
-        onclick: run,
-      },
-      shape,
-    );
-  const turn = (by: number): void => link.set("batch", Math.max(0, link.get("batch", 0) + by));
-  const back = button("Previous batch", "batch-back", icon("left", 13), () => turn(-1));
-  const next = button("Next batch", "batch-next", icon("right", 13), () => turn(1));
-  const reseed = button("Another seed", "reseed", dice(13), () =>
-    link.set("seed", Math.floor(Math.random() * SEEDS)),
-  );
-  const count = h("select", { class: "wb-val", "aria-label": "Samples shown", "data-wb": "count" });
-  count.addEventListener("change", () => link.set("tiles", Number(count.value)));
-  const sides = h("span", { class: "wb-sides" });
-  const remark = h("span", { "data-wb": "note" });
-  const shown = h("span", { "data-wb": "shown" });
+  const tiles = new Tiles({
+    look: (tile) => link.ask("look", { index: tile.index, of: "" }),
+    steps: (tile) => link.ask("steps", { index: tile.index }),
+    repeat: (tile) => link.set("repeat", link.get("repeat", -1) < 0 ? tile.index : -1),
+  });
+  const closeup = new Closeup(link);
+  const bar = controls(link, (on) => peek(on));
+  const said = remarks(link);
+  const below = foot(link);
+  const figures = statistics(link);
   const stale = h("p", { class: "wb-stale", role: "status", "data-wb": "stale", hidden: true });
   const waiting = h("p", { class: "wb-empty" }, "The first batch is on its way.");
-  const tiles = new Tiles();
-
-  root.append(
-    h(
-      "div",
-      { class: "wb-controls" },
-      modes.el,
-      h("span", { class: "wb-control" }, "batch", back, batch, next),
-      h("span", { class: "wb-control" }, "seed", seed, reseed),
-      h("label", { class: "wb-control" }, "tiles", count),
-      h("span", { class: "wb-said" }, h("span", {}, sides, remark), shown),
-    ),
-    stale,
-    tiles.el,
-    waiting,
-  );
+  root.append(bar.el, stale, said.el, tiles.el, closeup.el, waiting, below.el, figures.el);
 
   let painted = 0;
   let unreadable = "";
+  let last: Sheet<SheetHeader> | null = null;
   const warn = (): void => {
     const reason = link.get("stale", "");
     const words = unreadable
@@ -94,57 +43,70 @@ export default component("preview", css, (root, link) => {
     const due = unreadable !== "" || reason !== "";
     attr(root, "data-stale", due ? "true" : null);
     show(stale, due);
-    stale.replaceChildren(...(due ? [icon("warn", 14), words] : []));
+    const retry = h(
+      "button",
+      { class: "wb-link", type: "button", "data-wb": "retry", onclick: () => link.ask("retry", {}) },
+      "Try again",
+    );
+    stale.replaceChildren(...(due ? [icon("warn", 14), h("span", {}, words), retry] : []));
     show(waiting, !painted && !due);
   };
-  const paint = (sheet: Sheet): void => {
-    const { header } = sheet;
-    tiles.draw(sheet, mode());
-    const good = header.tiles.filter((tile) => !tile.error).length;
-    text(
-      shown,
-      good === header.tiles.length ? `${good} shown` : `${good} of ${header.tiles.length} shown`,
-    );
-    text(sides, mode() === "both" ? "original left, augmented right" : "");
-    text(remark, header.note);
-    attr(
-      shown,
-      "data-tip",
-      header.milliseconds ? `Computed in ${header.milliseconds.toFixed(1)} ms` : null,
-    );
+  const draw = (): void => {
+    if (!last) return;
+    attr(tiles.el, "data-sized", link.get("tile_size", 0) ? "true" : null);
+    tiles.draw(last, link.get("mode", "both"), bar.peeking());
+  };
+  const paint = (sheet: Sheet<SheetHeader>): void => {
+    last = sheet;
+    draw();
+    closeup.know(sheet.header);
+    bar.say(sheet.header);
+    said.say(sheet.header);
+    below.say(sheet.header);
     unreadable = "";
     attr(root, "data-failed", null);
-    root.dataset["batch"] = String(header.batch);
-    root.dataset["mode"] = mode();
+    root.dataset["batch"] = String(sheet.header.batch);
+    root.dataset["mode"] = link.get("mode", "both");
     root.dataset["sheet"] = String(++painted);
     warn();
   };
-  const failed = (reason: string): void => {
+  const peek = (on: boolean): void => {
+    const has = last?.header.tiles.some((tile) => tile.original.length === 4) ?? false;
+    // The originals come from Python where they are not in the sheet, and go with it again.
+    if (on ? !has : link.get("peek", false)) link.set("peek", on);
+    attr(root, "data-peek", on ? "true" : null);
+    draw();
+  };
+  const decoder = new Decoder<SheetHeader>(paint, (reason) => {
     unreadable = reason;
     attr(root, "data-failed", reason);
     warn();
-  };
-  const decoder = new Decoder(paint, failed);
-  link.watch(["picture", "mode"], () => decoder.push(link.get("picture", new ArrayBuffer(0))));
-
-  link.watch(["mode"], () => modes.draw(MODES, mode()));
-  link.watch(["batch", "seed"], () => {
-    const values = [
-      [batch, link.get("batch", 0)],
-      [seed, link.get("seed", 0)],
-    ] as const;
-    for (const [el, value] of values) {
-      if (focused(el) !== el || numberIn(el) === null) el.value = String(value);
-    }
-    back.disabled = link.get("batch", 0) <= 0;
   });
-  link.watch(["tiles"], () => {
-    const now = link.get("tiles", 16);
-    const offered = [...new Set([...COUNTS, now])].sort((a, b) => a - b);
-    if (count.children.length !== offered.length || !offered.includes(Number(count.value))) {
-      count.replaceChildren(...offered.map((n) => h("option", { value: n }, String(n))));
-    }
-    count.value = String(now);
+  link.watch(["picture"], () => decoder.push(link.get("picture", new ArrayBuffer(0))));
+  link.watch(["mode"], () => {
+    draw();
+    if (painted) root.dataset["mode"] = link.get("mode", "both");
   });
   link.watch(["stale"], warn);
+  link.watch(["closeup"], () => {
+    const near = closeup.draw();
+    show(tiles.el, !near);
+    attr(root, "data-closeup", near ? "true" : null);
+    const left = closeup.wasLeft();
+    if (!near && left !== null) tiles.focus(left);
+  });
+
+  const isPeekKey = (event: KeyboardEvent): boolean =>
+    event.key.toLowerCase() === "o" && !event.ctrlKey && !event.metaKey && !event.altKey;
+  root.addEventListener("keydown", (event) => {
+    if (undoKey(event, (action) => link.ask(action, {}))) return;
+    if (!isPeekKey(event) || event.repeat || isTyping(event.composedPath()[0] ?? null)) return;
+    bar.hold(true);
+  });
+  root.addEventListener("keyup", (event) => {
+    if (isPeekKey(event)) bar.hold(false);
+  });
+  const release = (): void => bar.hold(false);
+  window.addEventListener("blur", release);
+  return () => window.removeEventListener("blur", release);
 });

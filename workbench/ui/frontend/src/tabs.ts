@@ -4,7 +4,7 @@ import { component } from "./lib/component";
 import { attr, h } from "./lib/dom";
 import css from "./styles/tabs.css";
 
-const TABS = { preview: "Preview", speed: "Speed", code: "Code", data: "Data" } as const;
+const TABS = { preview: "Preview", steps: "Steps", speed: "Speed", code: "Code", data: "Data" } as const;
 type Tab = keyof typeof TABS;
 const NAMES = Object.keys(TABS) as Tab[];
 

@@ -21,6 +21,7 @@ export interface Status {
 export interface RecipeEntry {
   name: string;
   line: string;
+  picture: string;
 }
 
 /** One reason why the graph cannot run. */
@@ -29,18 +30,64 @@ export interface FaultEntry {
   arg: string;
   message: string;
   remedy: string;
+  fixes: string[];
 }
 
-/** One row of the node list (one box of the canvas). */
+/** One input or output of a node. */
+export interface PortEntry {
+  name: string;
+  kind: string;
+  argument: boolean;
+  fed: boolean;
+  optional: boolean;
+  flows: string;
+}
+
+/** A random argument whose generator is folded into the node. */
+export interface DrawEntry {
+  arg: string;
+  text: string;
+}
+
+/** One box of the canvas. */
 export interface NodeEntry {
   id: string;
   op: string;
   label: string;
   device: "cpu" | "gpu" | "mixed";
   output: string;
-  draws: string[];
+  draws: DrawEntry[];
+  inputs: PortEntry[];
+  outputs: PortEntry[];
   fault: string;
   movable: boolean;
+  generator: boolean;
+  known: boolean;
+}
+
+/** One edge, to a node or to an output of the graph. */
+export interface EdgeEntry {
+  id: string;
+  source: string;
+  output: string;
+  target: string;
+  input: string;
+  kind: string;
+  argument: boolean;
+  crosses: string;
+}
+
+/** What the output of a node may feed, as ``offers`` was asked. */
+export interface Offers {
+  source: string;
+  reasons: Record<string, string>;
+}
+
+/** Which operators may be added at a place, as ``fits`` was asked. */
+export interface Fits {
+  place: string;
+  kind: string;
+  reasons: Record<string, string>;
 }
 
 /** One operator in the search. */
@@ -51,12 +98,17 @@ export interface OperatorEntry {
   summary: string;
   devices: string[];
   unusable: string;
+  words: string;
+  inputs: string[];
+  outputs: string[];
 }
 
 /** A random argument. */
 export interface RandomView {
   op: string;
   args: Record<string, Json>;
+  node: string;
+  shared: string[];
 }
 
 /** One argument in the inspector. */
@@ -66,18 +118,26 @@ export interface ArgRow {
   unit: string;
   doc: string;
   kind: string;
+  editor: "check" | "choice" | "number" | "text" | "texts" | "numbers" | "fields" | "each" | "colour" | "range" | "matrix" | "shown";
+  parts: string[];
   mode: "fixed" | "random" | "linked";
   value: Json;
   random?: RandomView;
   link?: string;
+  links: string[];
   low: number | null;
   high: number | null;
   step: number | null;
+  minimum: number | null;
+  maximum: number | null;
   choices: Json[];
   default: Json;
   changed: boolean;
   tensor: boolean;
+  fixed_only: string;
   distributions: string[];
+  off: string;
+  locked: string;
   required: boolean;
   advanced: boolean;
   deprecated: string;
@@ -91,31 +151,15 @@ export interface InspectorView {
   label: string;
   doc: string;
   device: string;
+  devices: string[];
+  device_set: string;
+  follows: string;
+  known: boolean;
+  feeds: string[];
+  selected: number;
+  errors: string[];
+  ports: Record<string, string>;
   rows: ArgRow[];
-}
-
-/** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
-export interface TileEntry {
-  index: number;
-  file: string;
-  label: string;
-  shape: string;
-  draws: string[];
-  error: string;
-  warning: string;
-  original: number[];
-  augmented: number[][];
-}
-
-/** The JSON header in front of the picture's bytes. */
-export interface SheetHeader {
-  mime: string;
-  sheet: number[];
-  tiles: TileEntry[];
-  outputs: string[];
-  note: string;
-  batch: number;
-  milliseconds: number;
 }
 
 /** One measured configuration. */
@@ -140,6 +184,7 @@ export interface UnreadableFile {
 export interface DataView {
   root: string;
   error: string;
+  refused: string;
   count: number;
   classes: string[];
   megabytes: number;
@@ -147,6 +192,146 @@ export interface DataView {
   sizes: string;
   checked: boolean;
   unreadable: UnreadableFile[];
+}
+
+/** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
+export interface TileEntry {
+  index: number;
+  file: string;
+  label: string;
+  shape: string;
+  draws: string[];
+  notes: string[];
+  error: string;
+  warning: string;
+  original: number[];
+  augmented: number[][];
+}
+
+/** Bytes that the worker keeps between changes, and may keep; ``resident`` is all it takes. */
+export interface MemoryEntry {
+  host: number;
+  host_budget: number;
+  gpu: number;
+  gpu_budget: number;
+  resident: number;
+}
+
+/** The JSON header in front of the picture's bytes. */
+export interface SheetHeader {
+  mime: string;
+  sheet: number[];
+  tiles: TileEntry[];
+  outputs: string[];
+  note: string;
+  batch: number;
+  milliseconds: number;
+  of: number;
+  against: string[];
+  reran: string[];
+  tile: number;
+  memory?: MemoryEntry;
+}
+
+/** Whether the preview is what the exported script gives, bit for bit. */
+export interface VerifiedEntry {
+  state: "none" | "running" | "identical" | "different" | "failed" | "stopped";
+  text: string;
+  detail: string[];
+  share: number;
+  stale: boolean;
+}
+
+/** A draw that was kept. */
+export interface KeptEntry {
+  text: string;
+  note: string;
+  shown: boolean;
+}
+
+/** One channel of a batch: the bins of its histogram, and figures of its finite values. */
+export interface ChannelEntry {
+  counts: number[];
+  mean: number | null;
+  deviation: number | null;
+  smallest: number | null;
+  largest: number | null;
+  not_finite: number;
+}
+
+/** The values of one image output of a batch; ``low`` and ``high`` are the axis' ends. */
+export interface StatisticsEntry {
+  output: string;
+  dtype: string;
+  low: number;
+  high: number;
+  channels: ChannelEntry[];
+  samples: number;
+  hint: string;
+}
+
+/** The JSON header in front of one sample's picture at its own size, a PNG. */
+export interface CloseupHeader {
+  index: number;
+  of: string;
+  choices: string[];
+  size: number[];
+  full: number[];
+  note: string;
+  error: string;
+}
+
+/** The JSON header in front of the values of a region, row by row, channels last. ``store`` says how they are written, little-endian: ``f4``, ``u1``, ...; ``dtype`` what they are in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the sample. */
+export interface ValuesHeader {
+  index: number;
+  of: string;
+  x: number;
+  y: number;
+  region: number[];
+  channels: number;
+  store: "u1" | "i1" | "u2" | "i2" | "u4" | "i4" | "f4" | "f8";
+  dtype: string;
+}
+
+/** What one output of a node holds for the sample. */
+export interface StepOutputEntry {
+  name: string;
+  kind: string;
+  shape: string;
+  dtype: string;
+  layout: string;
+  device: "cpu" | "gpu";
+  values: string;
+  box: number[];
+  note: string;
+  text: string;
+}
+
+/** One node. */
+export interface StepEntry {
+  node: string;
+  op: string;
+  device: "cpu" | "gpu" | "mixed";
+  outputs: StepOutputEntry[];
+  draws: string[];
+  drawn: boolean;
+  milliseconds: number | null;
+  untimed: string;
+}
+
+/** The JSON header in front of the pictures of one sample's way through the graph. */
+export interface StepsHeader {
+  mime: string;
+  sheet: number[];
+  steps: StepEntry[];
+  index: number;
+  samples: number;
+  batch: number;
+  file: string;
+  error: string;
+  warning: string;
+  timing: string;
+  floor: number | null;
 }
 
 /** Title, data, device switch, undo and redo, state of the worker, files. */
@@ -162,29 +347,56 @@ export interface BarFields {
   faults: FaultEntry[];
   message: string;
   saved: string;
+  shared: Bytes;
+  session: string;
 }
 
 export interface BarActions {
   undo: {};
   redo: {};
+  new: {};
+  title: { name: string };
   recipe: { name: string };
   open: { text: string };
+  open_picture: { data: string };
+  resume: { session: string };
+  share: {};
   save: { path: string };
   select: { node: string };
+  fix: { node: string; arg: string; fix: string };
   export: { path: string };
 }
 
-/** The nodes. For now an ordered list. */
+/** The nodes and what joins them. */
 export interface CanvasFields {
   nodes: NodeEntry[];
+  edges: EdgeEntry[];
+  positions: Record<string, number[]>;
   operators: OperatorEntry[];
-  selected: string;
+  selected: string[];
+  fragment: string;
+  offers: Partial<Offers>;
+  fits: Partial<Fits>;
 }
 
 export interface CanvasActions {
   add: { op: string; after: string };
+  add_on: { op: string; edge: string };
+  branch: { op: string; node: string; output: string };
+  connect: { source: string; output: string; target: string; input: string; edge: string };
+  disconnect: { edges: string[] };
+  splice: { node: string; edge: string };
   move: { node: string; by: number };
-  remove: { node: string };
+  remove: { nodes: string[]; edges: string[] };
+  duplicate: { nodes: string[] };
+  paste: { text: string };
+  rename: { node: string; to: string };
+  place: { positions: Record<string, number[]> };
+  arrange: {};
+  unfold: { node: string; arg: string };
+  fold: { node: string };
+  offers: { node: string; output: string; edge: string };
+  fits: { node: string; output: string; edge: string };
   undo: {};
   redo: {};
 }
@@ -197,7 +409,10 @@ export interface InspectorFields {
 export interface InspectorActions {
   set: { node: string; arg: string; value: Json; group: string };
   reset: { node: string; arg: string };
-  randomise: { node: string; arg: string; op: string };
+  link: { node: string; arg: string; source: string; output: string };
+  device: { node: string; device: string };
+  randomise: { node: string; arg: string; op: string; args: Record<string, Json> };
+  own: { node: string; arg: string };
   fix: { node: string; arg: string };
   set_random: { node: string; arg: string; key: string; value: Json; group: string };
   undo: {};
@@ -206,7 +421,7 @@ export interface InspectorActions {
 
 /** Which of the lower panels is open. */
 export interface TabsFields {
-  tab: "preview" | "speed" | "code" | "data";
+  tab: "preview" | "steps" | "speed" | "code" | "data";
 }
 
 export interface TabsActions {}
@@ -214,14 +429,57 @@ export interface TabsActions {}
 /** A batch, original and augmented. */
 export interface PreviewFields {
   picture: Bytes;
-  mode: "original" | "augmented" | "both";
+  mode: "original" | "augmented" | "both" | "difference";
+  peek: boolean;
+  against: string;
+  bases: string[];
   batch: number;
   seed: number;
+  pinned: boolean;
+  repeat: number;
   tiles: number;
+  tile_size: number;
+  lossless: boolean;
+  most: Record<string, number>;
+  stale: string;
+  verified: Partial<VerifiedEntry>;
+  kept: KeptEntry[];
+  measured: boolean;
+  statistics: StatisticsEntry[];
+  closeup: Bytes;
+  values: Bytes;
+}
+
+export interface PreviewActions {
+  retry: {};
+  verify: {};
+  stop: {};
+  keep: { sample: number };
+  replay: { draw: number };
+  drop: { draw: number };
+  look: { index: number; of: string };
+  probe: { x: number; y: number };
+  steps: { index: number };
+  undo: {};
+  redo: {};
+}
+
+/** One sample through every node. */
+export interface StepsFields {
+  sheet: Bytes;
+  sample: number;
+  seen: boolean;
+  selected: string[];
+  folded: string[];
   stale: string;
 }
 
-export interface PreviewActions {}
+export interface StepsActions {
+  select: { node: string };
+  retry: {};
+  undo: {};
+  redo: {};
+}
 
 /** imgs/s, CPU against mixed decoding. */
 export interface SpeedFields {
@@ -265,7 +523,8 @@ export interface Components {
   canvas: { fields: CanvasFields; both: "selected"; actions: CanvasActions };
   inspector: { fields: InspectorFields; both: never; actions: InspectorActions };
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
-  preview: { fields: PreviewFields; both: "mode" | "batch" | "seed" | "tiles"; actions: PreviewActions };
+  preview: { fields: PreviewFields; both: "mode" | "peek" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "measured"; actions: PreviewActions };
+  steps: { fields: StepsFields; both: "sample" | "seen"; actions: StepsActions };
   speed: { fields: SpeedFields; both: "batch_size" | "threads"; actions: SpeedActions };
   code: { fields: CodeFields; both: never; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };

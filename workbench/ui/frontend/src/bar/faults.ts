@@ -1,13 +1,18 @@
-// The chip that says how the worker is, and what is wrong with the graph.
+// The chip that says how the worker is; behind it, all that is wrong with the graph.
 
 import type { FaultEntry, Status } from "../views";
 import { attr, h, Keyed, text } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { focusFirst, menu as newMenu, popover } from "../lib/popover";
 
+interface Ask {
+  select: (node: string) => void;
+  fix: (fault: FaultEntry, fix: string) => void;
+}
+
 type Faults = HTMLElement[] & { draw(status: Partial<Status>, faults: FaultEntry[]): void };
 
-export function faultsButton(select: (node: string) => void): Faults {
+export function faultsButton({ select, fix }: Ask): Faults {
   const words = h("span");
   const chip = h(
     "button",
@@ -19,25 +24,34 @@ export function faultsButton(select: (node: string) => void): Faults {
   const opening = (): void => focusFirst(menu);
   const pop = popover(chip, { label: "Faults", align: "end", opening }, menu);
 
-  const list = new Keyed<FaultEntry>(
-    menu,
-    (fault) => `${fault.node}.${fault.arg}.${fault.message}`,
-    (fault) =>
+  const entry = (fault: FaultEntry): HTMLElement => {
+    const choose = (): void => {
+      pop.hidePopover();
+      if (fault.node) select(fault.node);
+    };
+    const look = { type: "button", "data-wb": "fault", "data-node": fault.node, onclick: choose };
+    return h(
+      "div",
+      { role: "group", "aria-label": fault.message },
       h(
         "button",
-        {
-          type: "button",
-          "data-wb": "fault",
-          "data-node": fault.node,
-          onclick: () => {
-            pop.hidePopover();
-            if (fault.node) select(fault.node);
-          },
-        },
+        look,
         icon("warn", 14),
         h("span", {}, fault.message),
         fault.remedy && h("small", {}, fault.remedy),
       ),
+      fault.fixes.length > 0 && h("div", { class: "wb-bar-fixes" }, ...fault.fixes.map(fixOf(fault))),
+    );
+  };
+  const fixOf = (fault: FaultEntry) => (label: string): HTMLElement => {
+    const onclick = (): void => fix(fault, label);
+    return h("button", { class: "wb-quiet", type: "button", "data-wb": "fix", onclick }, label);
+  };
+
+  const list = new Keyed<FaultEntry>(
+    menu,
+    (fault) => [fault.node, fault.arg, fault.message, fault.remedy, ...fault.fixes].join("\n"),
+    entry,
   );
   return Object.assign([chip, pop], {
     draw(status: Partial<Status>, faults: FaultEntry[]): void {
@@ -47,8 +61,11 @@ export function faultsButton(select: (node: string) => void): Faults {
       text(words, said);
       chip.disabled = faults.length === 0;
       attr(chip, "aria-label", faults.length ? `${said}, show the faults` : null);
+      const held = menu.querySelector(":focus") !== null;
       list.draw(faults);
-      if (!faults.length && pop.matches(":popover-open")) pop.hidePopover();
+      if (!pop.matches(":popover-open")) return;
+      if (!faults.length) pop.hidePopover();
+      else if (held && !menu.querySelector(":focus")) menu.querySelector("button")?.focus();
     },
   });
 }

@@ -1,62 +1,8 @@
-// Recipes to start from; graphs to open and save; the script to export.
+// Where to write: the graph to save, the script to export.
 
-import type { RecipeEntry } from "../views";
-import { h, Keyed } from "../lib/dom";
+import { h } from "../lib/dom";
 import { download } from "../lib/files";
-import { focusFirst, menu as newMenu, popover } from "../lib/popover";
-
-export function recipesButton(
-  choose: (name: string) => void,
-): HTMLElement[] & { draw(recipes: RecipeEntry[]): void } {
-  const button = h("button", { class: "wb-link", type: "button", "data-wb": "recipes" }, "Recipes");
-  const menu = newMenu();
-  const opening = (): void => focusFirst(menu);
-  const pop = popover(button, { label: "Recipes", align: "end", opening }, menu);
-  const list = new Keyed<RecipeEntry>(
-    menu,
-    (recipe) => `${recipe.name} ${recipe.line}`,
-    (recipe) =>
-      h(
-        "button",
-        {
-          type: "button",
-          "data-wb": "recipe",
-          "data-name": recipe.name,
-          onclick: () => {
-            pop.hidePopover();
-            choose(recipe.name);
-          },
-        },
-        h("span", {}, recipe.name),
-        h("small", {}, recipe.line),
-      ),
-  );
-  return Object.assign([button, pop], { draw: (recipes: RecipeEntry[]) => list.draw(recipes) });
-}
-
-export function openButton(read: (content: string) => void): HTMLElement[] {
-  const input = h("input", {
-    type: "file",
-    accept: ".json,application/json",
-    hidden: true,
-    "aria-label": "Graph file to open",
-    "data-wb": "open-file",
-  });
-  input.addEventListener("change", () => {
-    const file = input.files?.[0];
-    // Emptied, so that the same file can be opened again.
-    void file
-      ?.text()
-      .then(read)
-      .finally(() => (input.value = ""));
-  });
-  const button = h(
-    "button",
-    { class: "wb-link", type: "button", "data-wb": "open", onclick: () => input.click() },
-    "Open",
-  );
-  return [button, input];
-}
+import { popover } from "../lib/popover";
 
 interface PathButton {
   label: string;

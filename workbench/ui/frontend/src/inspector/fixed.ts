@@ -1,43 +1,37 @@
-// Controls for a fixed value, by the argument's kind.
+// Controls for a fixed value that is not a list of numbers.
 
 import type { ArgRow, Json } from "../views";
 import { attr, h, text } from "../lib/dom";
 import { icon } from "../lib/icons";
-import { tidy } from "../lib/number";
-import { fillSlider, numberField, slider, type Limits } from "./inputs";
+import { asText, limitsOf, mark, placeholder, write, type Ask, type Control } from "./control";
+import { asField, numberField } from "../lib/inputs";
+import { colour, each, fields, matrix, numbers, range } from "./lists";
+import { slide } from "./slide";
 
-export interface Control {
-  el: HTMLElement;
-  draw(row: ArgRow): void;
-}
-
-export interface Ask {
-  set(value: Json, from: Element): void;
-  reset(): void;
-}
+const MAKERS: Record<ArgRow["editor"], (row: ArgRow, ask: Ask) => Control> = {
+  check: checkbox,
+  choice: select,
+  number: (row, ask) => (row.low !== null && row.high !== null ? slide(row, ask) : number(row, ask)),
+  text: (row, ask) => line(row, ask, (words) => words),
+  texts: (row, ask) => line(row, ask, (words) => texts(words, row.kind)),
+  numbers,
+  fields,
+  each,
+  colour,
+  range,
+  matrix,
+  shown,
+};
 
 export function fixedControl(row: ArgRow, ask: Ask): Control {
-  if (row.kind === "bool") return checkbox(row, ask);
-  if (row.choices.length && !row.kind.endsWith("_list")) return select(row, ask);
-  if (row.kind === "int" || row.kind === "float") {
-    return row.low !== null && row.high !== null ? sliderAndNumber(row, ask) : number(row, ask);
-  }
-  return row.kind.endsWith("_list") ? list(row, ask) : line(row, ask);
+  return MAKERS[row.editor](row, ask);
 }
 
 /** What makes a control a different one, so that it has to be made anew. */
 export function fixedShape(row: ArgRow): string {
-  return JSON.stringify([row.kind, row.low, row.high, row.step, row.choices]);
-}
-
-export function limitsOf(row: ArgRow): Limits {
-  const { low, high, step } = row;
-  return { low, high, step, whole: row.kind.startsWith("int") };
-}
-
-function placeholder(row: ArgRow): string {
-  if (row.required) return "required";
-  return row.default === null ? "not set" : asText(row.default);
+  const count = Array.isArray(row.value) ? row.value.length : -1;
+  const parts = row.parts.length ? [row.parts, count] : count > 8;
+  return JSON.stringify([row.editor, row.low, row.high, row.step, row.choices, parts]);
 }
 
 function number(row: ArgRow, ask: Ask): Control {
@@ -45,55 +39,28 @@ function number(row: ArgRow, ask: Ask): Control {
   return {
     el,
     draw(now) {
-      write(el, typeof now.value === "number" ? String(tidy(now.value)) : "");
+      write(el, asField(now.value));
       el.placeholder = placeholder(now);
       mark(el, now);
     },
   };
 }
 
-function sliderAndNumber(row: ArgRow, ask: Ask): Control {
-  const limits = limitsOf(row);
-  const track = slider(row.name, limits, (value, el) => {
-    write(field, String(value));
-    fillSlider(track);
-    ask.set(value, el);
-  });
-  const field = numberField(
-    `${row.name}, number`,
-    limits,
-    (value, el) => {
-      track.value = String(value);
-      fillSlider(track);
-      ask.set(value, el);
-    },
-    ask.reset,
-  );
-  return {
-    el: h("div", { class: "wb-slide" }, track, field),
-    draw(now) {
-      const value = typeof now.value === "number" ? now.value : null;
-      write(field, value === null ? "" : String(tidy(value)));
-      field.placeholder = placeholder(now);
-      track.value = String(value ?? (typeof now.default === "number" ? now.default : now.low));
-      fillSlider(track);
-      mark(field, now);
-    },
-  };
-}
-
+/** Yes or no; as 1 or 0 where the argument is a whole number. */
 function checkbox(row: ArgRow, ask: Ask): Control {
   const box = h("input", { type: "checkbox", class: "wb-hidden", "aria-label": row.name });
   const word = h("span");
   box.addEventListener("change", () => {
     text(word, box.checked ? "yes" : "no");
-    ask.set(box.checked, box);
+    ask.set(row.kind === "int" ? Number(box.checked) : box.checked, box);
   });
   return {
     el: h("label", { class: "wb-val wb-check" }, box, h("i", {}, icon("check", 11)), word),
     draw(now) {
-      box.checked = now.value === true;
-      text(word, box.checked ? "yes" : "no");
+      const known = typeof now.value === "boolean" || now.value === 0 || now.value === 1;
+      box.checked = now.value === true || now.value === 1;
+      box.indeterminate = !known;
+      text(word, known ? (box.checked ? "yes" : "no") : asText(now.value ?? placeholder(now)));
       mark(box, now);
     },
   };
@@ -116,7 +83,7 @@ function select(row: ArgRow, ask: Ask): Control {
         offered = [...next];
         el.replaceChildren(
           ...offered.map((choice, index) =>
-            h("option", { value: index }, choice === null ? placeholder(now) : asText(choice)),
+            h("option", { value: index }, choice === null ? placeholder(now) : word(choice)),
           ),
         );
       }
@@ -126,38 +93,18 @@ function select(row: ArgRow, ask: Ask): Control {
   };
 }
 
-function list(row: ArgRow, ask: Ask): Control {
-  const numeric = row.kind === "int_list" || row.kind === "float_list";
-  return typed(row, ask, (words) => {
-    const parts = words
-      .replace(/^[[(]|[\])]$/g, "")
-      .split(/[,;\s]+/)
-      .filter(Boolean);
-    if (row.kind === "bool_list") return parts.map((part) => /^(true|yes|1)$/i.test(part));
-    if (!numeric) return parts;
-    const numbers = parts.map(Number);
-    // What is no list of numbers goes to Python as it stands, which says what is wrong with it.
-    return numbers.every(Number.isFinite) ? numbers : words;
-  });
-}
-
-function line(row: ArgRow, ask: Ask): Control {
-  if (row.kind !== "object") return typed(row, ask, (words) => words);
-  return typed(row, ask, (words) => {
-    try {
-      return JSON.parse(words) as Json;
-    } catch {
-      return words;
-    }
-  });
+/** Without the beginning that all members of the enumeration share. */
+function word(choice: Json): string {
+  return asText(choice).replace(/^INTERP_(?=\w)/, "") || "none";
 }
 
 /** A text field that takes effect on Enter or when it is left. */
-function typed(row: ArgRow, ask: Ask, parse: (words: string) => Json): Control {
+function line(row: ArgRow, ask: Ask, parse: (words: string) => Json): Control {
   const el = h("input", {
     class: "wb-val",
     type: "text",
     spellcheck: "false",
+    autocomplete: "off",
     "aria-label": row.name,
   });
   el.addEventListener("change", () => {
@@ -175,19 +122,40 @@ function typed(row: ArgRow, ask: Ask, parse: (words: string) => Json): Control {
   };
 }
 
-export function asText(value: Json): string {
-  if (Array.isArray(value)) return value.map(asText).join(", ");
-  if (typeof value === "number") return String(tidy(value));
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** `a, b` as a list; `["a, b"]` where a comma belongs to a text. */
+function texts(words: string, kind: string): Json {
+  if (words.startsWith("[")) {
+    try {
+      return JSON.parse(words) as Json;
+    } catch {
+      return words;
+    }
+  }
+  const parts = words.split(",").map((part) => part.trim());
+  if (kind !== "bool_list") return parts.filter(Boolean);
+  return parts.map((part) => ({ yes: true, true: true, no: false, false: false })[part] ?? part);
 }
 
-/** Sets a field's text only where it differs, so that the caret stays. */
-export function write(el: HTMLInputElement, value: string): void {
-  if (el.value !== value) el.value = value;
+/** What is kept and cannot be edited. */
+function shown(row: ArgRow): Control {
+  const { el, write: put } = readOnly(row.name);
+  return {
+    el,
+    draw(now) {
+      put(now.value === null ? "not set" : asText(now.value));
+      attr(el, "data-tip", now.locked || null);
+      mark(el, now);
+    },
+  };
 }
 
-/** Ties a field to its fault and its documentation. */
-export function mark(el: HTMLElement, row: ArgRow): void {
-  attr(el, "aria-invalid", row.error ? "true" : null);
-  attr(el, "aria-description", [row.error, row.doc].filter(Boolean).join(" ") || null);
+/** A field that shows and takes nothing. */
+export function readOnly(name: string): { el: HTMLInputElement; write(words: string): void } {
+  const el = h("input", {
+    class: "wb-val wb-linked",
+    type: "text",
+    readonly: true,
+    "aria-label": name,
+  });
+  return { el, write: (words) => write(el, words) };
 }

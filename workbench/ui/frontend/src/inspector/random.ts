@@ -2,21 +2,23 @@
 
 import type { ArgRow, Json } from "../views";
 import { h } from "../lib/dom";
-import { tidy } from "../lib/number";
-import { asText, limitsOf, mark, write, type Control } from "./fixed";
-import { fillSlider, numberField, pairSlider, slider, type Limits } from "./inputs";
+import { asText, mark, write, type Control } from "./control";
+import { asField, fillSlider, numberField, SHARE, slider, UNBOUNDED } from "../lib/inputs";
+import { ends } from "./lists";
 
 export interface AskRandom {
   set(key: string, value: Json, from: Element): void;
   randomise(op: string): void;
 }
 
-const UNBOUNDED: Limits = { low: null, high: null, step: null, whole: false };
-const SHARE: Limits = { low: 0, high: 1, step: 0.01, whole: false };
-
 /** The distribution that "make it random" starts with. */
 export function usualDraw(row: ArgRow): string {
   return row.distributions[0] ?? "random.uniform";
+}
+
+/** `random.coin_flip` as `coin flip`. */
+export function wordOf(op: string): string {
+  return op.replace("random.", "").replace("_", " ");
 }
 
 export function randomShape(row: ArgRow): string {
@@ -38,9 +40,7 @@ function distribution(row: ArgRow, ask: AskRandom): HTMLSelectElement {
   const el = h(
     "select",
     { class: "wb-dist", "aria-label": `${row.name}, distribution`, "data-wb": "distribution" },
-    ...all.map((name) =>
-      h("option", { value: name }, name.replace("random.", "").replace("_", " ")),
-    ),
+    ...all.map((name) => h("option", { value: name }, wordOf(name))),
   );
   el.value = op;
   el.addEventListener("change", () => ask.randomise(el.value));
@@ -48,37 +48,16 @@ function distribution(row: ArgRow, ask: AskRandom): HTMLSelectElement {
 }
 
 function uniform(row: ArgRow, ask: AskRandom): Control {
-  const limits = limitsOf(row);
-  let pair: [number, number] = [0, 1];
-  const send = (next: [number, number], el: Element): void => {
-    pair = next;
-    show();
-    ask.set("range", next, el);
-  };
-  const bounded = limits.low !== null && limits.high !== null;
-  const sliders = bounded ? pairSlider(row.name, limits, send) : null;
-  const free = { ...limits, low: null, high: null };
-  const from = numberField(`${row.name}, from, number`, free, (v, el) => send([v, pair[1]], el));
-  const to = numberField(`${row.name}, to, number`, free, (v, el) => send([pair[0], v], el));
-  const show = (): void => {
-    write(from, String(tidy(pair[0])));
-    write(to, String(tidy(pair[1])));
-  };
-  const ends = h("div", { class: "wb-ends" }, from, distribution(row, ask), to);
-  return {
-    el: h("div", { class: bounded ? "wb-range" : "wb-range wb-range-free" }, sliders?.el, ends),
-    draw(now) {
-      const range = now.random?.args["range"];
-      if (Array.isArray(range)) pair = [Number(range[0]), Number(range[1])];
-      sliders?.draw(pair);
-      show();
-      for (const el of [from, to]) mark(el, now);
-    },
-  };
+  const { el, draw } = ends(
+    { ...row, minimum: null, maximum: null },
+    (value, from) => ask.set("range", value, from),
+    distribution(row, ask),
+  );
+  return { el, draw: (now) => draw(now, now.random?.args["range"] ?? [0, 1]) };
 }
 
 function coinFlip(row: ArgRow, ask: AskRandom): Control {
-  const send = (value: number, el: Element): void => {
+  const send = (value: number | string, el: Element): void => {
     write(field, String(value));
     track.value = String(value);
     fillSlider(track);
@@ -94,9 +73,8 @@ function coinFlip(row: ArgRow, ask: AskRandom): Control {
       h("div", { class: "wb-ends" }, distribution(row, ask)),
     ),
     draw(now) {
-      const given = now.random?.args["probability"];
-      const value = tidy(typeof given === "number" ? given : 0.5);
-      write(field, String(value));
+      const value = now.random?.args["probability"] ?? 0.5;
+      write(field, asField(value));
       track.value = String(value);
       fillSlider(track);
       mark(field, now);
@@ -106,22 +84,20 @@ function coinFlip(row: ArgRow, ask: AskRandom): Control {
 
 /** Any other distribution: a field for each of its arguments. */
 function others(row: ArgRow, ask: AskRandom): Control {
-  const normal = row.random?.op === "random.normal";
-  const start: Record<string, Json> = normal ? { mean: 0, stddev: 1 } : {};
-  const keys = Object.keys({ ...start, ...row.random?.args });
+  const keys = Object.keys(row.random?.args ?? {});
   const fields = keys.map((key) => {
     const name = `${row.name}, ${key}`;
-    const value = row.random?.args[key] ?? start[key] ?? null;
-    return { key, el: typeof value === "number" ? number(name, key) : words(name, key) };
+    return { key, el: key === "values" ? values(name, key) : number(name, key) };
   });
   function number(name: string, key: string): HTMLInputElement {
     return numberField(name, UNBOUNDED, (value, el) => ask.set(key, value, el));
   }
-  function words(name: string, key: string): HTMLInputElement {
+  function values(name: string, key: string): HTMLInputElement {
     const el = h("input", {
       class: "wb-val",
       type: "text",
       spellcheck: "false",
+      autocomplete: "off",
       "aria-label": name,
     });
     el.addEventListener("change", () => {
@@ -141,7 +117,8 @@ function others(row: ArgRow, ask: AskRandom): Control {
     ),
     draw(now) {
       for (const { key, el } of fields) {
-        write(el, asText(now.random?.args[key] ?? start[key] ?? ""));
+        const value = now.random?.args[key] ?? null;
+        write(el, Array.isArray(value) ? asText(value) : asField(value));
         mark(el, now);
       }
     },

@@ -2,7 +2,7 @@
 
 import { h } from "./dom";
 
-export function download(name: string, content: string, mime = "text/plain"): void {
+export function download(name: string, content: BlobPart, mime = "text/plain"): void {
   const url = URL.createObjectURL(new Blob([content], { type: mime }));
   const link = h("a", { href: url, download: name.split("/").pop() ?? name, hidden: true });
   document.body.append(link);

@@ -1,5 +1,7 @@
 // Keys, and keeping JupyterLab's hands off them.
 
+import { isPage } from "./page";
+
 const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
 
 /**
@@ -63,6 +65,5 @@ export function undoKey(event: KeyboardEvent, ask: (action: "undo" | "redo") => 
 
 /** Where keys pressed anywhere on the page are meant for the workbench: not inside JupyterLab. */
 export function keyScope(root: HTMLElement): EventTarget {
-  const inLab = document.body.dataset["jpThemeLight"] !== undefined;
-  return !inLab && root.getRootNode() instanceof ShadowRoot ? document : root;
+  return isPage(root) ? document : root;
 }

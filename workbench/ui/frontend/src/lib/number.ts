@@ -1,6 +1,6 @@
-/** As few digits as say it: 0.30000000000000004 becomes 0.3. */
+/** As few digits as say it: 0.30000000000000004 becomes 0.3. Whole numbers keep theirs. */
 export function tidy(value: number): number {
-  return Number(value.toPrecision(6));
+  return Number.isSafeInteger(value) ? value : Number(value.toPrecision(6));
 }
 
 /** With a true minus sign, for reading. */

@@ -38,24 +38,25 @@ export function popover(
     } else if (pop.querySelector(":focus")) anchor.focus();
   });
   pop.addEventListener("toggle", (event) => {
-    if ((event as ToggleEvent).newState === "open") options.opened?.();
+    if ((event as ToggleEvent).newState !== "open") return;
+    follow(); // now that its width is known
+    options.opened?.();
   });
   return pop;
 }
 
-/** Under the anchor, or above it where there is more room. */
+/** Under the anchor, or above it where there is more room; never beyond the window's left side. */
 export function place(pop: HTMLElement, anchor: Element, align: "start" | "end"): void {
   const box = anchor.getBoundingClientRect();
   const below = innerHeight - box.bottom;
   const under = below > 260 || below > box.top;
+  const width = document.documentElement.clientWidth;
+  const right = Math.min(width - box.right, width - pop.offsetWidth - 8);
   Object.assign(pop.style, {
     top: under ? `${box.bottom + 6}px` : "auto",
     bottom: under ? "auto" : `${innerHeight - box.top + 6}px`,
     left: align === "start" ? `${Math.max(8, box.left)}px` : "auto",
-    right:
-      align === "end"
-        ? `${Math.max(8, document.documentElement.clientWidth - box.right)}px`
-        : "auto",
+    right: align === "end" ? `${Math.max(8, right)}px` : "auto",
     maxHeight: `${Math.max(120, (under ? below : box.top) - 18)}px`,
   });
 }

@@ -1,11 +1,18 @@
 // The tiles of a batch: each draws its part of the sheet and says what was drawn for it.
 
-import type { SheetHeader, TileEntry } from "../views";
+import { iconButton } from "../lib/button";
 import { attr, h, Keyed } from "../lib/dom";
-import { icon } from "../lib/icons";
-import type { Sheet } from "./sheet";
+import { dice, icon } from "../lib/icons";
+import { paintPart, type Sheet } from "../lib/sheet";
+import type { PreviewFields, SheetHeader, TileEntry } from "../views";
 
-export type Mode = "original" | "augmented" | "both";
+type Mode = PreviewFields["mode"];
+
+interface Acts {
+  look(tile: TileEntry): void;
+  steps(tile: TileEntry): void;
+  repeat(tile: TileEntry): void;
+}
 
 export class Tiles {
   readonly el = h("div", {
@@ -15,53 +22,76 @@ export class Tiles {
     "data-wb": "tiles",
   });
   private keyed: Keyed<TileEntry>;
-  private sheet: Sheet | null = null;
+  private sheet: Sheet<SheetHeader> | null = null;
   private mode: Mode = "both";
+  private peeking = false;
   private at = 0;
 
-  constructor() {
+  constructor(private acts: Acts) {
     // Keyed by place, not by sample, so that the next batch reuses these canvases.
     this.keyed = new Keyed<TileEntry>(
       this.el,
       (_, index) => String(index),
-      () => make(),
+      () => this.make(),
       (el, tile, index) => this.update(el, tile, index),
     );
-    this.el.addEventListener("keydown", (event) => this.step(event));
+    this.el.addEventListener("keydown", (event) => this.key(event));
     this.el.addEventListener("focusin", (event) => {
       const index = [...this.el.children].indexOf((event.target as Element).closest(".wb-tile")!);
       if (index >= 0) this.reach(index);
     });
   }
 
-  draw(sheet: Sheet, mode: Mode): void {
+  draw(sheet: Sheet<SheetHeader>, mode: Mode, peeking: boolean): void {
     this.sheet = sheet;
     this.mode = mode;
-    const { tiles } = sheet.header;
+    this.peeking = peeking;
+    const { tiles, tile } = sheet.header;
     this.at = Math.min(this.at, Math.max(0, tiles.length - 1));
-    this.el.style.setProperty("--cells", String(cells(sheet.header, mode)));
+    this.el.style.setProperty("--cells", String(this.cells()));
+    this.el.style.setProperty("--tile", `${tile}px`);
     this.keyed.draw(tiles);
-    // The pixels are closed once they are painted.
-    this.sheet = null;
+  }
+
+  focus(index: number): void {
+    (this.frame(index) ?? this.frame(this.at))?.focus();
+  }
+
+  private make(): HTMLElement {
+    const frame = h("button", { class: "wb-tile-frame", type: "button" });
+    const acts = h("div", { class: "wb-tile-acts" });
+    const el = h("div", { class: "wb-tile", role: "listitem", "data-wb": "tile" }, frame, acts);
+    const tile = (): TileEntry => this.sheet!.header.tiles[[...this.el.children].indexOf(el)]!;
+    frame.addEventListener("click", () => this.acts.look(tile()));
+    acts.append(
+      iconButton("All steps of this sample (s)", "tile-steps", icon("steps", 14), () =>
+        this.acts.steps(tile()),
+      ),
+      iconButton("Many draws of this photo (r)", "tile-repeat", dice(14), () =>
+        this.acts.repeat(tile()),
+      ),
+    );
+    for (const button of acts.children) attr(button, "tabindex", -1);
+    el.append(h("p"));
+    return el;
   }
 
   private update(el: HTMLElement, tile: TileEntry, index: number): void {
-    const [frame, caption] = el.children as unknown as [HTMLElement, HTMLElement];
+    const [frame, , caption] = el.children as unknown as HTMLElement[];
+    if (!frame || !caption) return;
     const bad = tile.error !== "";
     attr(el, "class", bad ? "wb-tile wb-tile-bad" : "wb-tile");
     attr(el, "data-index", tile.index);
     attr(el, "data-file", tile.file);
     attr(el, "data-error", bad ? "true" : null);
-    attr(el, "data-tip", explain(tile));
+    attr(el, "data-warning", tile.warning ? "true" : null);
+    attr(frame, "data-tip", explain(tile));
     attr(frame, "aria-label", spoken(tile));
     attr(frame, "tabindex", index === this.at ? 0 : -1);
-    attr(el, "data-warning", tile.warning ? "true" : null);
-    const said = bad ? ["left out"] : tile.draws;
-    const of = [tile.warning, ...said].join();
+    const of = JSON.stringify([tile.file, tile.label, tile.warning, tile.draws, tile.shape, bad]);
     if (caption.dataset["of"] !== of) {
       caption.dataset["of"] = of;
-      const warning = tile.warning && h("span", { class: "wb-warning" }, `⚠ ${tile.warning}`);
-      caption.replaceChildren(...(warning ? [warning] : []), ...said.map((d) => h("span", {}, d)));
+      caption.replaceChildren(...captions(tile));
     }
     if (bad) {
       frame.replaceChildren(icon("warn", 16), h("span", {}, tile.file), h("span", {}, tile.error));
@@ -71,67 +101,89 @@ export class Tiles {
   }
 
   private paint(frame: HTMLElement, tile: TileEntry): void {
-    const rects = parts(tile, this.mode).filter((rect) => rect.length === 4);
+    const rects = this.parts(tile).filter((rect) => rect.length === 4);
     if (frame.children.length !== rects.length || frame.querySelector("canvas") === null) {
       frame.replaceChildren(...rects.map(() => h("canvas", { "aria-hidden": "true" })));
     }
-    rects.forEach((rect, index) => {
-      const [x = 0, y = 0, wide = 1, tall = 1] = rect;
-      const canvas = frame.children[index] as HTMLCanvasElement;
-      if (canvas.width !== wide) canvas.width = wide;
-      if (canvas.height !== tall) canvas.height = tall;
-      const context = canvas.getContext("2d");
-      if (!context || !this.sheet) return;
-      context.clearRect(0, 0, wide, tall);
-      context.drawImage(this.sheet.pixels, x, y, wide, tall, 0, 0, wide, tall);
-    });
+    const { pixels } = this.sheet!;
+    rects.forEach((rect, index) =>
+      paintPart(frame.children[index] as HTMLCanvasElement, pixels, rect),
+    );
   }
 
-  private step(event: KeyboardEvent): void {
+  /** The places in the sheet of what a tile shows, side by side. */
+  private parts(tile: TileEntry): number[][] {
+    const { outputs } = this.sheet!.header;
+    if (this.mode === "original") return [tile.original];
+    const peeked = this.peeking && tile.original.length === 4;
+    const changed = peeked ? outputs.map(() => tile.original) : tile.augmented;
+    return this.mode === "both" ? [tile.original, ...changed] : changed;
+  }
+
+  /** How many pictures stand side by side in a tile. */
+  private cells(): number {
+    const good = this.sheet!.header.tiles.filter((tile) => !tile.error);
+    return Math.max(1, ...good.map((tile) => this.parts(tile).length));
+  }
+
+  private key(event: KeyboardEvent): void {
     const columns = getComputedStyle(this.el).gridTemplateColumns.split(" ").length;
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
-    const next = by && this.el.children[this.at + by];
-    if (!next) return;
+    if (by) {
+      const next = this.frame(this.at + by);
+      if (!next) return;
+      event.preventDefault();
+      next.focus();
+      return;
+    }
+    const act = { s: this.acts.steps, r: this.acts.repeat }[event.key];
+    const tile = this.sheet?.header.tiles[this.at];
+    if (!act || !tile || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    (next.firstElementChild as HTMLElement).focus();
+    act(tile);
+  }
+
+  private frame(index: number): HTMLElement | null {
+    return (this.el.children[index]?.firstElementChild as HTMLElement | null | undefined) ?? null;
   }
 
   private reach(index: number): void {
     this.at = index;
-    [...this.el.children].forEach((el, i) =>
-      attr(el.firstElementChild!, "tabindex", i === index ? 0 : -1),
-    );
+    for (let i = 0; i < this.el.children.length; i++) {
+      attr(this.frame(i)!, "tabindex", i === index ? 0 : -1);
+    }
   }
 }
 
-function make(): HTMLElement {
-  const frame = h("div", { class: "wb-tile-frame", role: "img" });
-  return h("div", { class: "wb-tile", role: "listitem", "data-wb": "tile" }, frame, h("p"));
-}
-
-function parts(tile: TileEntry, mode: Mode): number[][] {
-  if (mode === "original") return [tile.original];
-  return mode === "augmented" ? tile.augmented : [tile.original, ...tile.augmented];
-}
-
-/** How many pictures stand side by side in a tile. */
-function cells(header: SheetHeader, mode: Mode): number {
-  return Math.max(
-    1,
-    ...header.tiles.filter((tile) => !tile.error).map((tile) => parts(tile, mode).length),
+function captions(tile: TileEntry): HTMLElement[] {
+  const name = tile.file.split("/").pop() ?? tile.file;
+  const head = h(
+    "b",
+    {},
+    h("span", {}, name),
+    tile.label && h("i", { "data-wb": "label" }, tile.label),
   );
+  if (tile.error) return [head, h("span", {}, "left out")];
+  return [
+    head,
+    ...(tile.warning ? [h("span", { class: "wb-warning" }, `⚠ ${tile.warning}`)] : []),
+    ...tile.draws.map((draw) => h("span", {}, draw)),
+    h("span", { class: "wb-shape" }, tile.shape),
+  ];
+}
+
+function lines(tile: TileEntry): string[] {
+  const label = tile.label && `label ${tile.label}`;
+  const rest = tile.error
+    ? [tile.error, "Left out; the others are shown."]
+    : [tile.warning, tile.shape, ...tile.draws, ...tile.notes];
+  return [label, ...rest].filter(Boolean);
 }
 
 function explain(tile: TileEntry): string {
-  const label = tile.label && `label ${tile.label}`;
-  const lines = tile.error
-    ? [tile.error, "Left out; the others are shown."]
-    : [tile.warning, tile.shape, ...tile.draws];
-  return `${tile.file}\n\n${[label, ...lines].filter(Boolean).join("\n")}`;
+  return `${tile.file}\n\n${lines(tile).join("\n")}`;
 }
 
 function spoken(tile: TileEntry): string {
-  const label = tile.label && `label ${tile.label}`;
-  const rest = tile.error ? [`left out: ${tile.error}`] : [tile.warning, tile.shape, ...tile.draws];
-  return [tile.file, label, ...rest].filter(Boolean).join(", ");
+  return [tile.file, ...lines(tile)].join(", ");
 }

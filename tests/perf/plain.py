@@ -1,0 +1,67 @@
+"""A plain script, as an expert would write it to see how fast DALI is; no workbench in it.
+
+python tests/perf/plain.py --data DIR --what decode|train --device cpu|mixed --batch-size N
+--threads T --seconds S prints imgs/s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from nvidia.dali import fn, pipeline_def, types
+
+
+@pipeline_def
+def decode(root: str, device: str):
+    encoded, _ = fn.readers.file(file_root=root, random_shuffle=True)
+    return fn.decoders.image(encoded, device=device, output_type=types.RGB)
+
+
+@pipeline_def
+def train(root: str, device: str):
+    encoded, labels = fn.readers.file(file_root=root, random_shuffle=True)
+    images = fn.decoders.image(encoded, device=device, output_type=types.RGB)
+    images = fn.random_resized_crop(images, size=[224, 224])
+    images = fn.crop_mirror_normalize(
+        images,
+        mirror=fn.random.coin_flip(probability=0.5),
+        mean=[123.675, 116.28, 103.53],
+        std=[58.395, 57.12, 57.375],
+        dtype=types.FLOAT,
+        output_layout="CHW",
+    )
+    return images, labels
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--what", choices=["decode", "train"], required=True)
+    parser.add_argument("--device", choices=["cpu", "mixed"], required=True)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    args = parser.parse_args()
+    pipe = {"decode": decode, "train": train}[args.what](
+        args.data,
+        args.device,
+        batch_size=args.batch_size,
+        num_threads=args.threads,
+        device_id=0 if args.device == "mixed" else None,
+        seed=42,
+    )
+    pipe.build()
+    warm = time.perf_counter()
+    while time.perf_counter() - warm < 2.0:
+        pipe.run()
+    batches = 0
+    start = time.perf_counter()
+    while time.perf_counter() - start < args.seconds:
+        pipe.run()
+        batches += 1
+    print(batches * args.batch_size / (time.perf_counter() - start))
+
+
+if __name__ == "__main__":
+    main()

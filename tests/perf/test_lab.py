@@ -1,0 +1,138 @@
+"""The speed lab against a plain script in a process of its own, and what its clock costs.
+
+Lab and script take turns, in changing order, so that whatever else the machine does falls on both.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.helpers import with_settings
+from tests.perf.conftest import Table
+from tests.perf.photos import make_photos
+from workbench.bench import Bench
+from workbench.bench.method import Method
+from workbench.bench.work import ScriptJob, run_round
+from workbench.catalog import load_catalog
+from workbench.emit import emit_script
+from workbench.engine.machine import usable_cores
+from workbench.graph import load_recipe
+
+PAIRS = 3
+METHOD = Method(budget=6.0)
+PLAIN = str(Path(__file__).with_name("plain.py"))
+REGIMES = {"decode": "decode", "train": "pipeline"}
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """2,000 photos of 500x375 pixels in class folders."""
+    return make_photos(tmp_path_factory.mktemp("speed") / "photos", 2000)
+
+
+def by_lab(folder: Path, what: str, device: str, batch_size: int, threads: int) -> float:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=batch_size, num_threads=threads)
+    regime = cast(Any, REGIMES[what])
+    bench = Bench(graph, str(folder), (cast(Any, device),), (regime,), method=METHOD)
+    (row,) = bench.run().measurements
+    assert row.median, row.reason
+    return row.median
+
+
+def by_script(folder: Path, what: str, device: str, batch_size: int, threads: int) -> float:
+    command = [sys.executable, PLAIN, "--data", str(folder), "--what", what, "--device", device]
+    command += ["--batch-size", str(batch_size), "--threads", str(threads)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def agree(folder: Path, table: Table, what: str, device: str, threads: int) -> None:
+    batch_size = 64
+    found: dict[Any, list[float]] = {by_lab: [], by_script: []}
+    order = random.Random(0)
+    for _ in range(PAIRS):
+        for way in order.sample(list(found), 2):
+            found[way].append(way(folder, what, device, batch_size, threads))
+    settings = f"{what}, {device}, batch {batch_size}, {threads} threads"
+    table.add(f"speed lab: {settings}", found[by_lab], "imgs/s")
+    table.add(f"plain script: {settings}", found[by_script], "imgs/s")
+    ratios = [a / b for a, b in zip(found[by_lab], found[by_script], strict=True)]
+    row = table.add(f"lab / script: {settings}", ratios, "x", "to reach: 0.97 to 1.03")
+    assert row.runs == PAIRS
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("what", ["decode", "train"])
+def test_the_lab_agrees_with_a_plain_script_on_the_cpu(
+    what: str, folder: Path, table: Table
+) -> None:
+    agree(folder, table, what, "cpu", min(4, usable_cores()))
+
+
+@pytest.mark.gpu
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("what", ["decode", "train"])
+def test_the_lab_agrees_with_a_plain_script_with_mixed_decoding(
+    what: str, folder: Path, table: Table
+) -> None:
+    agree(folder, table, what, "mixed", min(4, usable_cores()))
+
+
+class _Ear:
+    """As much of a worker as a round needs."""
+
+    def __init__(self, work: Any) -> None:
+        self.kept = {"bench": work}
+
+    def report(self, value: Any) -> None:
+        pass
+
+
+def overhead(folder: Path, table: Table, device: str) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), num_threads=usable_cores())
+    graph = replace(graph, settings=replace(graph.settings, device=cast(Any, device)))
+    work = ScriptJob(emit_script(graph, load_catalog()), str(folder), device, 2).start()
+    pipe = cast(Any, work)._pipe
+
+    def plain() -> float:
+        for _ in range(work.lead):
+            pipe.run()
+        batches = 0
+        start = time.perf_counter()
+        while (spent := time.perf_counter() - start) < 1.0:
+            pipe.run()
+            batches += 1
+        return batches * graph.settings.batch_size / spent
+
+    def lab() -> float:
+        return run_round(cast(Any, _Ear(work)), 1.0, 10).imgs_per_s
+
+    ways = {plain: [], lab: []}  # type: ignore[var-annotated]
+    order = random.Random(0)
+    plain()
+    for _ in range(12):
+        for way in order.sample(list(ways), 2):
+            ways[way].append(way())
+    ratios = [a / b for a, b in zip(ways[lab], ways[plain], strict=True)]
+    row = table.add(f"the lab's loop / a plain loop, {device}", ratios, "x", "to reach: 0.98")
+    assert statistics.median(ratios) == row.median
+
+
+@pytest.mark.timeout(300)
+def test_the_measurement_costs_little_on_the_cpu(folder: Path, table: Table) -> None:
+    overhead(folder, table, "cpu")
+
+
+@pytest.mark.gpu
+@pytest.mark.timeout(300)
+def test_the_measurement_costs_little_with_mixed_decoding(folder: Path, table: Table) -> None:
+    overhead(folder, table, "mixed")

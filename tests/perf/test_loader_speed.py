@@ -1,0 +1,85 @@
+"""The exported PyTorch loader against the bare pipeline of the exported script, in one run.
+
+They take turns as in ``test_export_speed``: what else the machine does falls on both.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import import_script
+from tests.perf.conftest import Table
+from tests.perf.test_export_speed import BUILDS, ROUNDS, SECONDS
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export
+from workbench.graph import load_recipe
+
+
+def bare(pipe: Any) -> Iterator[int]:
+    while True:
+        yield len(pipe.run()[0])
+
+
+def loaded(loader: Any) -> Iterator[int]:
+    while True:
+        for batch in loader:
+            yield len(batch["images"])
+
+
+def imgs_per_s(stream: Iterator[int], finish: Callable[[], object]) -> float:
+    samples = 0
+    start = time.perf_counter()
+    while time.perf_counter() - start < SECONDS:
+        samples += next(stream)
+    finish()
+    return samples / (time.perf_counter() - start)
+
+
+def compare(
+    photos: Path, folder: Path, table: Table, device: str, batch_size: int, threads: int
+) -> None:
+    torch = pytest.importorskip("torch")
+    graph, catalog = load_recipe("imagenet-train"), load_catalog()
+    script = import_script(export(graph, "script", catalog).main.text, folder)
+    module = import_script(export(graph, "pytorch", catalog).main.text, folder)
+    settings = (str(photos), batch_size, threads, device)
+    makers: dict[str, Callable[[], Iterator[int]]] = {
+        "loader": lambda: loaded(module.Loader(module.build_pipeline(*settings))),
+        "pipeline": lambda: bare(script.build_pipeline(*settings)),
+    }
+    finish = torch.cuda.synchronize if device == "mixed" else lambda: None
+    figures: dict[str, list[float]] = {name: [] for name in makers}
+    order = random.Random(0)
+    for _ in range(BUILDS):
+        streams = {name: makers[name]() for name in order.sample(list(makers), 2)}
+        rounds: dict[str, list[float]] = {name: [] for name in makers}
+        for stream in streams.values():
+            for _ in range(8):
+                next(stream)
+        for _ in range(ROUNDS):
+            for name in order.sample(list(streams), 2):
+                rounds[name].append(imgs_per_s(streams[name], finish))
+        for name, values in rounds.items():
+            figures[name].append(statistics.median(values))
+    what = f"{device}, batch {batch_size}, {threads} threads"
+    for name, values in figures.items():
+        table.add(f"imagenet-train, PyTorch {name}, {what}", values, "imgs/s")
+    ratios = [a / b for a, b in zip(figures["loader"], figures["pipeline"], strict=True)]
+    row = table.add(f"PyTorch loader / pipeline, {what}", ratios, "x", "to reach: 0.97")
+    assert row.runs == BUILDS
+
+
+def test_loader_on_the_cpu(photos: Path, tmp_path: Path, table: Table) -> None:
+    compare(photos, tmp_path, table, "cpu", 32, 2)
+
+
+@pytest.mark.gpu
+def test_loader_with_mixed_decoding(photos: Path, tmp_path: Path, table: Table) -> None:
+    compare(photos, tmp_path, table, "mixed", 64, 16)

@@ -1,0 +1,250 @@
+"""The bar in a real JupyterLab and a real Panel app: recipes, open, share, restore, faults."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.hosts import PATIENCE, Host, LabHost, PanelHost, await_picture, part, small
+from workbench.catalog import load_catalog
+from workbench.graph import dump_graph, load_recipe
+from workbench.graph.edit import set_arg
+from workbench.preview.share import read_picture, write_shared
+
+pytestmark = pytest.mark.browser
+
+_DROP = """([name, type, data]) => {
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  const carried = new DataTransfer();
+  carried.items.add(new File([bytes], name, { type }));
+  return carried;
+}"""
+
+
+def bar(page: Page) -> Locator:
+    return part(page, "bar")
+
+
+def title(page: Page) -> Locator:
+    return bar(page).locator("[data-wb=title]")
+
+
+def message(page: Page) -> Locator:
+    return bar(page).locator("[data-wb=message]")
+
+
+def drop(page: Page, on: Locator, name: str, kind: str, content: bytes) -> None:
+    """Let a file fall on an element, as from the desktop."""
+    data = page.evaluate_handle(_DROP, [name, kind, base64.b64encode(content).decode()])
+    on.dispatch_event("dragover", {"dataTransfer": data})
+    expect(bar(page)).to_have_attribute("data-drop", "")
+    on.dispatch_event("drop", {"dataTransfer": data})
+    expect(bar(page)).not_to_have_attribute("data-drop", "")
+
+
+def rename(page: Page, name: str) -> None:
+    title(page).click()
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    expect(title(page)).to_have_text(name)
+
+
+def test_recipes_have_pictures_and_keys_choose_one(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    bar(page).locator("[data-wb=recipes]").press("Enter")
+    cards = bar(page).locator("[data-wb=recipe]")
+    expect(cards.first).to_be_visible()
+    widths = cards.locator("img").evaluate_all("images => images.map((i) => i.naturalWidth)")
+    assert len(widths) >= 12
+    assert set(widths) == {384}
+    expect(bar(page).locator("[data-wb=new]")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(cards.nth(0)).to_be_focused()
+    page.keyboard.press("End")
+    expect(cards.last).to_be_focused()
+    name = cards.last.get_attribute("data-name")
+    page.keyboard.press("Enter")
+    expect(cards.first).to_be_hidden()
+    expect(title(page)).to_have_text(str(name))
+    assert host.python("model.graph.name") == name
+
+    bar(page).locator("[data-wb=recipes]").click()
+    bar(page).locator("[data-wb=new]").click()
+    expect(title(page)).to_have_text("untitled")
+    assert host.python("len(model.graph.nodes)") == 0
+    rename(page, 'mine"); import os \N{FOX FACE}')
+    assert host.python("model.graph.name") == 'mine"); import os \N{FOX FACE}'
+    for _ in range(3):
+        bar(page).locator("[data-wb=undo]").click()
+    expect(title(page)).to_have_text("rotate-jitter")
+    expect(bar(page).locator("[data-wb=undo]")).to_be_disabled()
+
+
+def test_what_comes_in_is_opened_or_refused_with_the_reason(
+    host: Host, photos: Path, tmp_path: Path
+) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    simclr, evaluation = load_recipe("simclr"), load_recipe("imagenet-eval")
+    shared = write_shared(Image.new("RGB", (64, 64), "teal"), dump_graph(simclr))
+
+    def paste(text: str) -> None:
+        bar(page).locator("[data-wb=open]").click()
+        bar(page).locator("[data-wb=open-text]").fill(text)
+        bar(page).locator("[data-wb=open-now]").click()
+
+    paste("import os")
+    expect(message(page)).to_contain_text("This is not JSON")
+    paste(dump_graph(evaluation))
+    expect(title(page)).to_have_text("imagenet-eval")
+
+    canvas = part(page, "canvas")
+    drop(page, canvas, "shared.png", "image/png", shared)
+    expect(title(page)).to_have_text("simclr")
+    assert host.python("model.graph.name") == "simclr"
+    drop(
+        page,
+        part(page, "preview"),
+        "graph.json",
+        "application/json",
+        dump_graph(evaluation).encode(),
+    )
+    expect(title(page)).to_have_text("imagenet-eval")
+
+    plain = tmp_path / "plain.png"
+    Image.new("RGB", (64, 64)).save(plain)
+    drop(page, bar(page), "plain.png", "image/png", plain.read_bytes())
+    expect(message(page)).to_contain_text("carries no graph")
+    words = page.evaluate_handle(
+        "() => { const d = new DataTransfer(); d.setData('text/plain', 'hello'); return d; }"
+    )
+    canvas.dispatch_event("drop", {"dataTransfer": words})
+    expect(message(page)).to_contain_text("This is not JSON")
+    drop(page, bar(page), "photo.jpg", "image/jpeg", b"\xff\xd8\xff\xe0")
+    expect(message(page)).to_contain_text("photo.jpg is no PNG")
+    expect(title(page)).to_have_text("imagenet-eval")
+
+    path = tmp_path / "shared.png"
+    path.write_bytes(shared)
+    bar(page).locator("[data-wb=open]").click()
+    with page.expect_file_chooser() as chooser:
+        bar(page).locator("[data-wb=open-choose]").click()
+    chooser.value.set_files(path)
+    expect(title(page)).to_have_text("simclr")
+    for _ in range(4):
+        bar(page).locator("[data-wb=undo]").click()
+    expect(title(page)).to_have_text("rotate-jitter")
+
+
+def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
+    host: Host, photos: Path, tmp_path: Path
+) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    rename(page, "to share")
+    bar(page).locator("[data-wb=share]").click()
+    save = bar(page).locator("[data-wb=share-png]")
+    expect(save).to_be_enabled(timeout=PATIENCE)
+    expect(bar(page).locator("[data-wb=share-picture]")).to_be_visible()
+    with page.expect_download() as download:
+        save.click()
+    assert download.value.suggested_filename == "to-share.png"
+    path = tmp_path / "to-share.png"
+    download.value.save_as(path)
+    assert read_picture(path).name == "to share"
+
+    link = bar(page).locator("[data-wb=share-link]")
+    if isinstance(host, LabHost):
+        expect(link).to_be_hidden()  # the address is JupyterLab's own
+        return
+    assert isinstance(host, PanelHost)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    link.click()
+    expect(bar(page).locator("[data-wb=share-note]")).to_contain_text("Link copied")
+    address = page.evaluate("() => navigator.clipboard.readText()")
+    assert address.startswith(f"{host.url}/#graph=")
+    assert len(address) < 2000
+    other = page.context.browser.new_context().new_page()  # type: ignore[union-attr]
+    other.goto(address)
+    expect(title(other)).to_have_text("to share", timeout=PATIENCE)
+    expect(other).to_have_url(f"{host.url}/")
+    other.goto(f"{host.url}/#graph=%%%")
+    expect(message(other)).to_contain_text("The link is damaged")
+    other.context.close()
+
+
+def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    rename(page, "not lost")
+    assert host.python("model.autosave.close()") is None  # what else comes 0.3 s later
+    if isinstance(host, LabHost):
+        page.goto("about:blank")
+        host.server.end_kernels()
+        host.open(photos, small())
+    else:
+        page.reload()
+    expect(title(page)).to_have_text("not lost", timeout=PATIENCE)
+    expect(message(page)).to_have_text(re.compile(r"Restored your edits of \d\d:\d\d"))
+    await_picture(page)
+    bar(page).locator("[data-wb=undo]").click()
+    expect(title(page)).to_have_text("rotate-jitter")
+    expect(bar(page).locator("[data-wb=undo]")).to_be_disabled()
+
+
+def test_each_tab_gets_its_own_edits_back(panel: PanelHost, photos: Path) -> None:
+    panel.open(photos, small())
+    page = panel.page
+    await_picture(page)
+    other = page.context.new_page()
+    other.goto(panel.url)
+    await_picture(other)
+    rename(page, "first tab")
+    rename(other, "second tab")
+    for session in panel.sessions:
+        assert session.model.autosave is not None
+        session.model.autosave.close()
+    page.reload()
+    expect(message(page)).to_contain_text("Restored", timeout=PATIENCE)
+    expect(title(page)).to_have_text("first tab")
+    other.reload()
+    expect(title(other)).to_have_text("second tab", timeout=PATIENCE)
+    other.close()
+
+
+def test_all_faults_are_listed_and_lead_to_their_nodes(host: Host, photos: Path) -> None:
+    catalog = load_catalog()
+    graph = set_arg(small(), catalog, "rotate", "fill_value", "blue")
+    graph = set_arg(graph, catalog, "resize", "mode", "sideways")
+    host.open(photos, graph)
+    page = host.page
+    status = bar(page).locator("[data-wb=status]")
+    expect(status).to_have_text("2 faults", timeout=PATIENCE)
+    status.press("Enter")
+    faults = bar(page).locator("[data-wb=fault]")
+    expect(faults).to_have_count(2)
+    expect(faults.first).to_be_focused()
+    expect(faults.filter(has_text="sideways")).to_have_attribute("data-node", "resize")
+    faults.filter(has_text="blue").click()
+    expect(part(page, "inspector")).to_have_attribute("data-node", "rotate")
+    status.click()
+    fix = bar(page).locator("[data-wb=fix]").first
+    label = fix.text_content()
+    assert label
+    before = host.python("str(model.graph)")
+    fix.click()
+    expect(status).to_have_text("1 fault")
+    assert host.python("str(model.graph)") != before
+    bar(page).locator("[data-wb=undo]").click()
+    expect(status).to_have_text("2 faults")
+    assert host.python("str(model.graph)") == before

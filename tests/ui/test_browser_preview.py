@@ -1,0 +1,381 @@
+"""Preview and steps in a real JupyterLab and a real Panel app: what is done, and what is seen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.hosts import PATIENCE, Host, await_mean, await_picture, part, small
+from workbench.catalog import load_catalog
+from workbench.graph import Graph
+from workbench.graph.edit import set_arg
+
+pytestmark = pytest.mark.browser
+
+
+def fixed(brightness: float) -> Graph:
+    """Photos that are made brighter, and nothing else."""
+    graph, catalog = small(), load_catalog()
+    values = {"brightness": brightness, "contrast": 1.0, "hue": 0.0, "saturation": 1.0}
+    for arg, value in values.items():
+        graph = set_arg(graph, catalog, "color", arg, value)
+    graph = set_arg(graph, catalog, "rotate", "angle", 0.0)
+    return set_arg(graph, catalog, "flip", "horizontal", 0)
+
+
+def preview(page: Page) -> Locator:
+    return part(page, "preview")
+
+
+def show(page: Page, mode: str) -> None:
+    preview(page).get_by_role("radio", name=mode, exact=True).click()
+    expect(preview(page)).to_have_attribute("data-mode", mode.lower())
+
+
+def shown(page: Page, sheet: int) -> int:
+    """The number of sheets painted, once there are more than ``sheet``."""
+    page.wait_for_function(
+        """(least) => {
+          const find = (root) => root.querySelector(".wb-preview") ||
+            [...root.querySelectorAll("*")].flatMap((el) =>
+              el.shadowRoot ? [find(el.shadowRoot)] : []).find(Boolean);
+          return Number(find(document)?.dataset.sheet) > least;
+        }""",
+        arg=sheet,
+        timeout=PATIENCE,
+    )
+    return int(preview(page).get_attribute("data-sheet") or 0)
+
+
+def slide(host: Host, node: str, arg: str, key: str, times: int = 1) -> None:
+    """Change a value with the keys of its slider."""
+    page = host.page
+    part(page, "canvas").locator(f"[data-node={node}]").click()
+    slider = part(page, "inspector").locator(f"[data-arg={arg}]").get_by_role("slider").first
+    slider.focus()
+    for _ in range(times):
+        page.keyboard.press(key)
+
+
+def test_the_originals_are_seen_while_a_key_is_held(host: Host, photos: Path) -> None:
+    host.open(photos, fixed(2.0))
+    page = host.page
+    await_picture(page)
+    show(page, "Original")
+    dark = await_mean(page)
+    show(page, "Augmented")
+    bright = await_mean(page, least=dark + 15)
+
+    preview(page).locator("[data-wb=tile] button").first.focus()
+    page.keyboard.down("o")
+    assert await_mean(page, most=dark + 3) == pytest.approx(dark, abs=3)
+    expect(preview(page)).to_have_attribute("data-peek", "true")
+    page.keyboard.up("o")
+    assert await_mean(page, least=bright - 1) == pytest.approx(bright, abs=1)
+
+    show(page, "Both")
+    await_mean(page, least=bright - 1)
+    eye = preview(page).locator("[data-wb=peek]")
+    eye.hover()
+    page.mouse.down()
+    expect(eye).to_have_attribute("aria-pressed", "true")
+    await_mean(page, most=dark + 3)
+    assert host.python("model.state.peek") is False  # they are in the sheet already
+    page.mouse.up()
+    await_mean(page, least=bright - 1)
+
+    show(page, "Difference")
+    expect(preview(page).locator("[data-wb=note]")).to_contain_text("images from resize.output")
+    await_mean(page, most=bright - 15)
+
+
+def test_tiles_of_a_size_and_one_photo_many_times(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    tiles = preview(page).locator("[data-wb=tile]")
+    expect(tiles).to_have_count(4)
+    expect(preview(page).locator("[data-wb=shown]")).to_contain_text("4 of 4 shown")
+    preview(page).locator("[data-wb=shown]").click()
+    preview(page).locator("[data-wb=size]").select_option("96")
+    preview(page).locator("[data-wb=lossless]").check()
+    page.keyboard.press("Escape")
+    canvas = tiles.first.locator("canvas").last
+    expect(canvas).to_have_attribute("width", "96", timeout=PATIENCE)
+    assert canvas.evaluate("el => el.clientWidth") == 96
+    assert host.python("model.previewer._thread.is_alive()")
+    assert host.python("bytes(model.state.picture).find(b'PNG') > 0")
+
+    caption = tiles.nth(1).locator("p")
+    file = tiles.nth(1).get_attribute("data-file") or ""
+    tile: dict[str, Any] = host.python(
+        "[{'label': t.label, 'shape': t.shape, 'draws': list(t.draws)}"
+        " for t in model.state.preview.tiles][1]"
+    )
+    expect(caption).to_contain_text(Path(file).name)
+    for words in (tile["label"], tile["shape"], *tile["draws"]):
+        expect(caption).to_contain_text(words)
+
+    tiles.nth(1).hover()
+    tiles.nth(1).locator("[data-wb=tile-repeat]").click()
+    expect(preview(page).locator("[data-wb=one]")).to_contain_text(f"4 draws of {file}")
+    expect(preview(page).locator(f"[data-file='{file}']")).to_have_count(4)
+    draws = {tiles.nth(at).locator("p").inner_text() for at in range(4)}
+    assert len(draws) == 4
+    preview(page).locator("[data-wb=one]").click()
+    expect(preview(page).locator(f"[data-file='{file}']")).to_have_count(1)
+
+
+def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    seed = preview(page).locator("[data-wb=seed]")
+    first = await_mean(page)
+    preview(page).locator("[data-wb=kept]").click()
+    preview(page).locator("[data-wb=keep]").click()
+    expect(preview(page).locator("[data-wb=kept-draw]")).to_contain_text("seed 42, batch 0 of 4")
+    page.keyboard.press("Escape")
+
+    preview(page).locator("[data-wb=reseed]").click()
+    expect(seed).not_to_have_value("42")
+    preview(page).locator("[data-wb=batch-next]").click()
+    expect(preview(page)).to_have_attribute("data-batch", "1", timeout=PATIENCE)
+    pin = preview(page).locator("[data-wb=pin]")
+    pin.click()
+    expect(pin).to_have_attribute("aria-pressed", "true")
+    expect(seed).to_be_disabled()
+    expect(preview(page).locator("[data-wb=batch-next]")).to_be_disabled()
+    assert host.python("model.state.pinned")
+
+    preview(page).locator("[data-wb=kept]").click()
+    preview(page).locator("[data-wb=kept-draw] button").first.click()
+    expect(seed).to_have_value("42")
+    expect(preview(page)).to_have_attribute("data-batch", "0", timeout=PATIENCE)
+    assert await_mean(page, first - 0.01, first + 0.01)
+    assert host.python("'\"draws\"' in model._shown['bar', 'saved']")
+    pin.click()
+    expect(seed).to_be_enabled()
+
+
+def test_a_tile_closely(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    tile = preview(page).locator("[data-wb=tile]").nth(2)
+    tile.locator("button").first.click()
+    closeup = preview(page).locator("[data-wb=closeup]")
+    expect(closeup).to_have_attribute("data-painted", "1", timeout=PATIENCE)
+    expect(closeup).to_have_attribute("data-index", "2")
+    stage = closeup.locator("[data-wb=stage]")
+    expect(stage).to_be_focused()
+
+    # The values are those of the output, as Python reads them.
+    reading = closeup.locator("[data-wb=reading]")
+    page.keyboard.press("ArrowRight")  # marks the pixel in the middle
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Shift+ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(reading).to_contain_text("uint8", timeout=PATIENCE)
+    expect(closeup).to_contain_text("x 102  y 101")
+    values = host.python(
+        "[int(v) for v in __import__('workbench.preview').preview.preview_pixels("
+        "model.engine, model._done, 2, 'images', 102, 101, 1, 1).values.reshape(-1)]"
+    )
+    expect(reading).to_contain_text(f"R {values[0]}  G {values[1]}  B {values[2]}")
+
+    before = float(stage.get_attribute("data-scale") or 0)
+    stage.hover()
+    page.mouse.wheel(0, -100)
+    expect(stage).not_to_have_attribute("data-scale", f"{before:.3f}")
+    assert float(stage.get_attribute("data-scale") or 0) > before
+    page.keyboard.press("0")
+    expect(stage).to_have_attribute("data-scale", f"{before:.3f}")
+
+    # It follows an edit.
+    painted = int(closeup.get_attribute("data-painted") or 0)
+    slide(host, "rotate", "angle", "ArrowLeft", 5)
+    expect(closeup).not_to_have_attribute("data-painted", str(painted), timeout=PATIENCE)
+
+    closeup.locator("[data-wb=closeup-next]").click()
+    expect(closeup).to_have_attribute("data-index", "3")
+    stage.focus()
+    page.keyboard.press("Escape")
+    expect(closeup).to_be_hidden()
+    tile = preview(page).locator("[data-wb=tile]").nth(3)
+    expect(tile.locator("button").first).to_be_focused()
+
+
+def test_all_steps_of_a_sample(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    tile = preview(page).locator("[data-wb=tile]").nth(1)
+    file = tile.get_attribute("data-file")
+    tile.hover()
+    tile.locator("[data-wb=tile-steps]").click()
+    steps = part(page, "steps")
+    expect(steps).to_be_visible()
+    expect(steps).to_have_attribute("data-sample", "1", timeout=PATIENCE)
+    expect(steps.locator("[data-wb=file]")).to_have_text(file or "")
+    expect(steps).to_have_attribute("data-timed", "true", timeout=PATIENCE)
+    cards = steps.locator("[data-wb=step]")
+    nodes = [card.get_attribute("data-node") for card in cards.all()]
+    assert nodes == ["reader", "decode", "resize", "rotate", "color", "flip"]
+    expect(cards.nth(0)).to_contain_text("JPEG")
+    expect(cards.nth(2)).to_contain_text("224×224×3 uint8 HWC")
+    expect(cards.nth(3)).to_contain_text("angle ")
+    expect(cards.nth(3)).to_contain_text("ms")
+
+    cards.nth(5).get_by_role("button").click()
+    expect(part(page, "canvas").locator("[data-node=flip]")).to_have_attribute(
+        "aria-current", "true"
+    )
+    expect(cards.nth(5)).to_have_attribute("data-chosen", "true")
+    assert host.python("model.state.selected") == ["flip"]
+    part(page, "canvas").locator("[data-node=rotate]").click()
+    expect(cards.nth(3)).to_have_attribute("data-chosen", "true")
+
+    steps.locator("[data-wb=sample-next]").click()
+    expect(steps).to_have_attribute("data-sample", "2", timeout=PATIENCE)
+    assert host.python("model.state.seen")
+    part(page, "tabs").get_by_role("tab", name="Preview").click()
+    expect(preview(page)).to_be_visible()
+    page.wait_for_function("() => true")
+    expect(steps).to_be_hidden()
+
+
+def test_the_preview_is_verified(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    verified = preview(page).locator("[data-wb=verified]")
+    preview(page).locator("[data-wb=verify]").click()
+    expect(verified).to_have_attribute("data-state", "identical", timeout=PATIENCE)
+    expect(verified).to_contain_text("identical to export")
+    found = preview(page).locator("[data-wb=found]")
+    found.click()
+    expect(preview(page)).to_contain_text("12 of 12 samples are the same, bit for bit")
+    page.keyboard.press("Escape")
+    slide(host, "rotate", "angle", "ArrowLeft")
+    expect(verified).to_have_attribute("data-stale", "true")
+    expect(found).to_contain_text("before the last edit")
+
+    # What runs ends where it is told to.
+    preview(page).locator("[data-wb=verify]").click()
+    preview(page).locator("[data-wb=stop]").click()
+    expect(verified).to_have_attribute("data-state", "stopped", timeout=PATIENCE)
+
+
+def test_a_wrong_mean_shows(host: Host, photos: Path) -> None:
+    graph, catalog = small("imagenet-train"), load_catalog()
+    node = next(n.id for n in graph.nodes if n.op == "crop_mirror_normalize")
+    host.open(photos, set_arg(graph, catalog, node, "mean", (0.485, 0.456, 0.406)))
+    page = host.page
+    await_picture(page)
+    fold = preview(page).locator("[data-wb=measure-values]")
+    fold.click()
+    figures = preview(page).locator("[data-wb=statistics]")
+    expect(figures.locator("[data-wb=hint]")).to_contain_text("Check mean and std")
+    expect(figures.locator("tbody tr")).to_have_count(3)
+    fold.click()
+    expect(figures).to_be_hidden()
+    assert host.python("model.state.measured") is False
+
+
+def works_again(host: Host, picture: str | None) -> None:
+    """After a fault: another change gives another picture."""
+    page = host.page
+    slide(host, "rotate", "angle", "ArrowRight", 2)
+    expect(preview(page).locator("[data-wb=stale]")).to_be_hidden(timeout=PATIENCE)
+    expect(preview(page)).not_to_have_attribute("data-sheet", str(picture), timeout=PATIENCE)
+    expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("ready", timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGSTOP], ids=["kill", "hang"])
+def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: int) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    before = await_mean(page)
+    sheet = preview(page).get_attribute("data-sheet")
+    if by == signal.SIGSTOP:
+        host.python("setattr(model.engine, 'call_limit', 2.0)")
+    pid = host.python("model.engine.pid")
+    os.kill(pid, signal.SIGSTOP)  # so that it is in the middle of the call
+    slide(host, "rotate", "angle", "ArrowLeft")
+    expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("computing")
+    if by == signal.SIGKILL:
+        os.kill(pid, signal.SIGKILL)
+    stale = preview(page).locator("[data-wb=stale]")
+    words = "SIGKILL" if by == signal.SIGKILL else "No answer within 2 s"
+    expect(stale).to_contain_text(words, timeout=PATIENCE)
+    expect(preview(page)).to_have_attribute("data-stale", "true")
+    assert await_mean(page) == before
+    host.python("setattr(model.engine, 'call_limit', 60.0)")
+    works_again(host, sheet)
+    assert host.python("model.engine.pid") != pid
+
+
+def test_memory_that_does_not_suffice(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    before = await_mean(page)
+    sheet = preview(page).get_attribute("data-sheet")
+    # As a machine that has little more: the worker's address space ends not far from here.
+    limit = (
+        "(lambda r, pid: r.prlimit(pid, r.RLIMIT_AS, (%s, r.getrlimit(r.RLIMIT_AS)[1])))"
+        "(__import__('resource'), model.engine.pid)"
+    )
+    host.python(limit % "int(open(f'/proc/{pid}/statm').read().split()[0]) * 4096 + 2**29")
+    part(page, "canvas").locator("[data-node=resize]").click()
+    sizes = part(page, "inspector").locator("[data-arg=size]").get_by_role("spinbutton")
+    for at in range(2):
+        sizes.nth(at).fill("9000")
+        sizes.nth(at).press("Enter")
+    stale = preview(page).locator("[data-wb=stale]")
+    expect(stale).to_contain_text("memory", timeout=PATIENCE)
+    expect(preview(page)).to_have_attribute("data-stale", "true")
+    assert await_mean(page) == before
+    part(page, "bar").locator("[data-wb=undo]").click()
+    works_again(host, sheet)
+
+
+def test_a_folder_that_goes_and_a_file_that_breaks(
+    host: Host, photos: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("going") / "photos"
+    folder.mkdir()
+    for number, path in enumerate(sorted(photos.rglob("*.jpg"))[:4]):
+        shutil.copy(path, folder / f"{number}.jpg")
+    host.open(folder, small())
+    page = host.page
+    await_picture(page)
+    sheet = preview(page).get_attribute("data-sheet")
+    whole = (folder / "2.jpg").read_bytes()
+    (folder / "2.jpg").write_bytes(b"no image at all")
+    slide(host, "rotate", "angle", "ArrowLeft")
+    bad = preview(page).locator("[data-error]")
+    expect(bad).to_have_count(1, timeout=PATIENCE)
+    expect(bad).to_contain_text("2.jpg")
+    expect(preview(page).locator("[data-wb=shown]")).to_contain_text("3 of 4 shown · 1 left out")
+    (folder / "2.jpg").write_bytes(whole[: len(whole) // 2])
+    slide(host, "rotate", "angle", "ArrowLeft")
+    expect(bad).to_contain_text("ends early", timeout=PATIENCE)
+    (folder / "2.jpg").write_bytes(whole)
+
+    folder.rename(folder.with_name("elsewhere"))
+    slide(host, "rotate", "angle", "ArrowLeft")
+    stale = preview(page).locator("[data-wb=stale]")
+    expect(stale).to_contain_text("There is no folder", timeout=PATIENCE)
+    folder.with_name("elsewhere").rename(folder)
+    stale.locator("[data-wb=retry]").click()
+    expect(stale).to_be_hidden(timeout=PATIENCE)
+    works_again(host, sheet)

@@ -1,0 +1,61 @@
+"""Keeping a draw and showing it again."""
+
+import pytest
+
+from workbench.catalog import load_catalog
+from workbench.engine.machine import describe_machine
+from workbench.errors import GraphEditError
+from workbench.graph import load_recipe
+from workbench.graph.edit import set_setting
+from workbench.graph.kept import MOST_KEPT, KeptDraw
+from workbench.graph.layout import Document
+from workbench.ui.closeup import Closeup
+from workbench.ui.keep import drop_draw, keep_draw, kept_entries, replay_draw
+from workbench.ui.state import State, check
+
+
+@pytest.fixture
+def state() -> State:
+    return State(check(load_recipe("rotate-jitter"), load_catalog(), describe_machine()))
+
+
+def test_a_batch_is_kept_and_replayed(state: State) -> None:
+    document = Document(set_setting(load_recipe("rotate-jitter"), batch_size=8, seed=5))
+    state.batch = 3
+    kept = keep_draw(document, state, None)
+    assert kept.draws == (KeptDraw(5, 3, 8),)
+    assert kept_entries(kept, state) == [
+        {"text": "seed 5, batch 3 of 8", "note": "", "shown": True}
+    ]
+    with pytest.raises(GraphEditError, match="kept already"):
+        keep_draw(kept, state, None)
+
+    state.batch = 0
+    elsewhere = kept.with_graph(set_setting(kept.graph, batch_size=16, seed=9))
+    assert elsewhere.draws == kept.draws
+    assert not kept_entries(elsewhere, state)[0]["shown"]
+    back = replay_draw(elsewhere, state, 0)
+    assert (back.graph.settings.seed, back.graph.settings.batch_size) == (5, 8)
+    assert state.batch == 3
+    assert kept_entries(back, state)[0]["shown"]
+    assert drop_draw(back, 0).draws == ()
+
+
+def test_one_sample_is_kept_and_looked_at_closely(state: State) -> None:
+    document = Document(load_recipe("rotate-jitter"))
+    state.repeat = 2
+    kept = keep_draw(document, state, 20)
+    state.repeat = -1
+    state.tiles = 8
+    replay_draw(kept, state, 0)
+    assert (state.repeat, state.tiles, state.closeup) == (2, 21, Closeup(20, ""))
+    assert kept_entries(kept, state)[0]["text"] == "seed 42, batch 0 of 64, sample 20, one photo"
+
+
+def test_there_is_an_end_to_it(state: State) -> None:
+    document = Document(load_recipe("simclr"))
+    with pytest.raises(GraphEditError, match="There is no draw 0; 0 are kept"):
+        drop_draw(document, 0)
+    full = Document(document.graph, draws=tuple(KeptDraw(n, 0, 4) for n in range(MOST_KEPT)))
+    with pytest.raises(GraphEditError, match="100 draws are kept"):
+        keep_draw(full, state, None)

@@ -1,0 +1,131 @@
+"""What is computed besides the sheet: only what is seen, and of the present graph."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.ui.screen import Screen
+from workbench.graph import load_recipe
+from workbench.graph.edit import set_setting
+from workbench.ui.model import ViewModel
+
+
+def read(data: bytes) -> tuple[dict[str, Any], bytes]:
+    length = int.from_bytes(data[:4], "little")
+    return json.loads(data[4 : 4 + length]), data[4 + length :]
+
+
+@pytest.fixture
+def ready(photos: Path) -> Iterator[tuple[ViewModel, Screen]]:
+    screen = Screen()
+    graph = set_setting(load_recipe("rotate-jitter"), batch_size=4)
+    model = ViewModel(photos, graph, screen.publish, restore=False)
+    screen.wait_ready()
+    yield model, screen
+    model.close()
+
+
+def until(screen: Screen, place: tuple[str, str], holds: Callable[[dict[str, Any]], Any]) -> Any:
+    """The header of a packed field, once it is as wanted."""
+    screen.wait(lambda s: s[place] and holds(read(s[place])[0]), " ".join(place))
+    return read(screen[place])
+
+
+def test_nothing_is_computed_that_nobody_looks_at(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.receive("preview", "batch", 1)
+    screen.wait(lambda s: s.header["batch"] == 1, "the next batch")
+    assert screen["steps", "sheet"] == screen["preview", "closeup"] == b""
+    assert screen["preview", "statistics"] == []
+    assert not model.looks._asked
+
+
+def test_steps_are_there_at_once_and_their_times_soon(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.act("preview", {"do": "steps", "index": 2})
+    model.receive("steps", "seen", True)
+    assert screen["tabs", "tab"] == "steps"
+    header, image = until(screen, ("steps", "sheet"), lambda h: h["timing"])
+    published = screen.published.count(("steps", "sheet"))
+    assert published >= 2
+    assert image[:2] == b"\xff\xd8"
+    assert (header["index"], header["samples"]) == (2, 4)
+    assert header["file"] == screen.header["tiles"][2]["file"]
+    steps = {step["node"]: step for step in header["steps"]}
+    assert steps["rotate"]["draws"] == [screen.header["tiles"][2]["draws"][0]]
+    assert steps["rotate"]["milliseconds"] > 0
+    assert steps["reader"]["untimed"]
+    assert steps["decode"]["outputs"][0]["dtype"] == "uint8"
+    assert steps["decode"]["outputs"][0]["values"].endswith("255")
+    assert steps["reader"]["outputs"][1]["text"] == screen.header["tiles"][2]["label"]
+    assert {"angle", "mirror"} <= set(screen["steps", "folded"])
+
+    message = {"do": "set", "node": "rotate", "arg": "angle", "value": 30, "group": ""}
+    model.act("inspector", message)
+
+    def turned(header: dict[str, Any]) -> bool:
+        rotate = next(step for step in header["steps"] if step["node"] == "rotate")
+        return rotate["draws"] == [] and header["timing"] != ""
+
+    until(screen, ("steps", "sheet"), turned)
+    model.act("steps", {"do": "select", "node": "flip"})
+    assert screen["canvas", "selected"] == screen["steps", "selected"] == ["flip"]
+
+
+def test_a_close_up_follows_the_edits(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.act("preview", {"do": "look", "index": 1, "of": ""})
+    model.act("preview", {"do": "probe", "x": 100, "y": 50})
+    header, png = until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
+    assert (header["of"], header["choices"]) == ("images", ["images", "original"])
+    assert (header["full"], png[:4]) == ([224, 224], b"\x89PNG")
+    header, data = until(screen, ("preview", "values"), lambda h: h["index"] == 1)
+    before = np.frombuffer(data, np.uint8)
+    assert before.size == 224 * 224 * 3
+    message = {"do": "set", "node": "color", "arg": "brightness", "value": 0.0, "group": ""}
+    model.act("inspector", message)
+    screen.wait(lambda s: not any(read(s["preview", "values"])[1]), "black values")
+    model.act("preview", {"do": "look", "index": 1, "of": "original"})
+    header, _ = until(screen, ("preview", "closeup"), lambda h: h["of"] == "original")
+    assert header["full"] != [224, 224]
+    model.act("preview", {"do": "look", "index": -1, "of": ""})
+    assert screen["preview", "closeup"] == screen["preview", "values"] == b""
+
+
+def test_statistics_show_a_wrong_mean(photos: Path) -> None:
+    screen = Screen()
+    graph = set_setting(load_recipe("imagenet-eval"), batch_size=4)
+    model = ViewModel(photos, graph, screen.publish, restore=False)
+    try:
+        model.receive("preview", "measured", True)
+        screen.wait(lambda s: s["preview", "statistics"], "statistics")
+        (entry,) = screen["preview", "statistics"]
+        assert (entry["dtype"], entry["hint"], len(entry["channels"])) == ("float32", "", 3)
+        node = next(n.id for n in model.graph.nodes if n.op == "crop_mirror_normalize")
+        wrong = {"node": node, "arg": "mean", "value": [0.485, 0.456, 0.406], "group": ""}
+        model.act("inspector", {"do": "set", **wrong})
+        screen.wait(lambda s: s["preview", "statistics"][0]["hint"], "a hint")
+        assert "not 0.48" in screen["preview", "statistics"][0]["hint"]
+        model.receive("preview", "measured", False)
+        assert screen["preview", "statistics"] == []
+    finally:
+        model.close()
+
+
+def test_one_photo_many_times_and_the_difference(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    file = screen.header["tiles"][3]["file"]
+    model.receive("preview", "repeat", 3)
+    screen.wait(lambda s: {t["file"] for t in s.header["tiles"]} == {file}, "one photo")
+    assert len({tuple(tile["draws"]) for tile in screen.header["tiles"]}) == 4
+    model.receive("preview", "repeat", -1)
+    model.receive("preview", "mode", "difference")
+    screen.wait(lambda s: s.header["against"] == ["resize.output"], "a difference")
+    model.receive("preview", "against", "color")
+    screen.wait(lambda s: s.header["against"] == ["color.output"], "another")
+    model.receive("preview", "lossless", True)
+    screen.wait(lambda s: s.header["mime"] == "image/png", "a PNG")

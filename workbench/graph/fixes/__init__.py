@@ -1,0 +1,86 @@
+"""Remedies at a click: graphs in which a fault is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError
+from workbench.graph.check import check_graph
+from workbench.graph.faults import Fault, FaultCode
+from workbench.graph.fixes import arguments, edges, sides, whole
+from workbench.graph.fixes.offer import Fix, Offer
+from workbench.graph.model import Graph
+
+__all__ = ["Fix", "fixes"]
+
+Remedies = Callable[[Graph, Catalog, Fault], Iterator[Offer]]
+
+_REMEDIES: Mapping[FaultCode, Remedies] = {
+    "duplicate_id": whole.duplicate_id,
+    "bad_id": whole.bad_id,
+    "no_outputs": whole.no_outputs,
+    "output_name": whole.output_name,
+    "output_source": whole.output_source,
+    "no_reader": whole.no_reader,
+    "cycle": whole.cycle,
+    "setting": whole.setting,
+    "unknown_op": whole.unknown_op,
+    "unusable_op": whole.unusable_op,
+    "unknown_arg": arguments.unknown_arg,
+    "value_and_link": arguments.value_and_link,
+    "value": arguments.value,
+    "rivals": arguments.rivals,
+    "apart": arguments.apart,
+    "missing_arg": arguments.missing_arg,
+    "seed": arguments.seed,
+    "fixed_arg": arguments.fixed_arg,
+    "source": edges.source,
+    "unknown_input": edges.unknown_input,
+    "kind": edges.kind,
+    "unfed": edges.unfed_input,
+    "arg_dtype": edges.arg_dtype,
+    "dtype": edges.dtype,
+    "layout": edges.layout,
+    "channels": edges.channels,
+    "device": sides.device,
+    "cpu_after_gpu": sides.cpu_after_gpu,
+    "gpu_only": sides.gpu_only,
+    "arg_on_gpu": sides.arg_on_gpu,
+}
+
+_LONGEST = 80
+"""Characters on a button."""
+
+
+def fixes(graph: Graph, catalog: Catalog, fault: Fault) -> tuple[Fix, ...]:
+    """What can be done at a click about one fault of a graph, as ``check_graph`` found it.
+
+    In every graph offered the fault is gone; those that leave the fewest others come first.
+    Labels differ. Empty for a fault that only the person can mend, or that the graph has not.
+    """
+    if fault.code not in _REMEDIES or fault not in check_graph(graph, catalog):
+        return ()
+    if fault.code != "duplicate_id" and sum(node.id == fault.node for node in graph.nodes) > 1:
+        # Whose fault it is cannot be told while nodes share the id.
+        apart = _tried(graph, catalog, fault, whole.duplicate_id)
+        if apart:
+            return apart
+        graph = whole.with_own_ids(graph, fault.node)
+    return _tried(graph, catalog, fault, _REMEDIES[fault.code])
+
+
+def _tried(graph: Graph, catalog: Catalog, fault: Fault, remedies: Remedies) -> tuple[Fix, ...]:
+    found: dict[str, tuple[int, Fix]] = {}
+    for words, make in remedies(graph, catalog, fault):
+        label = words if len(words) <= _LONGEST else words[: _LONGEST - 3] + "..."
+        if label in found:
+            continue
+        try:
+            mended = make()
+        except GraphEditError:  # an edit that does not fit here is no remedy here
+            continue
+        left = check_graph(mended, catalog) if mended is not None else (fault,)
+        if mended is not None and fault not in left:
+            found[label] = len(left), Fix(label, mended)
+    return tuple(fix for _, fix in sorted(found.values(), key=lambda entry: entry[0]))

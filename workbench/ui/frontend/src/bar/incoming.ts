@@ -1,0 +1,76 @@
+// Graphs that come in: chosen, dropped or pasted, as a file's text or inside a shared picture.
+
+import { base64 } from "../lib/compact";
+import { isTyping } from "../lib/keys";
+import { isPage } from "../lib/page";
+
+export interface Incoming {
+  text(content: string): void;
+  /** The part of a shared picture before its pixels, in base64. */
+  picture(head: string): void;
+  refuse(reason: string): void;
+}
+
+const LARGEST = 16_000_000;
+const HEAD = 5_000_000;
+const TAKEN = ["Files", "text/plain"];
+const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+
+export async function readFile(file: File, into: Incoming): Promise<void> {
+  const start = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
+  if (PNG.every((byte, at) => start[at] === byte)) into.picture(base64(beforePixels(start)));
+  else if (file.type.startsWith("image/")) {
+    into.refuse(`${file.name} is no PNG. A shared picture carries its graph as a PNG only.`);
+  } else if (file.size > LARGEST) into.refuse(`${file.name} is too large to be a graph.`);
+  else into.text(await file.text());
+}
+
+/** Up to the first IDAT chunk's head: all that a reader of the text needs, a few kilobytes. */
+function beforePixels(png: Uint8Array): Uint8Array {
+  const view = new DataView(png.buffer, png.byteOffset, png.byteLength);
+  let at = PNG.length;
+  while (at + 8 <= png.length) {
+    if (String.fromCharCode(...png.subarray(at + 4, at + 8)) === "IDAT") return png.subarray(0, at + 8);
+    at += 12 + view.getUint32(at);
+  }
+  return png;
+}
+
+/**
+ * Takes files and text dropped on the page, or in JupyterLab on the cell's output that `root` is in.
+ * `data-drop` is set on `root` while something hangs over it.
+ */
+export function takeDrops(root: HTMLElement, into: Incoming): () => void {
+  const meant = (event: Event): boolean => {
+    const output = isPage(root) ? document : (root.closest(".widget-vbox") ?? root);
+    const path = event.composedPath();
+    return !event.defaultPrevented && path.includes(output) && !isTyping(path[0] ?? null);
+  };
+  let leaving = 0;
+  const over = (event: Event): void => {
+    const { dataTransfer } = event as DragEvent;
+    if (!meant(event) || !dataTransfer?.types.some((type) => TAKEN.includes(type))) return;
+    event.preventDefault();
+    dataTransfer.dropEffect = "copy";
+    root.dataset["drop"] = "";
+    clearTimeout(leaving); // dragover comes every 50 ms (HTML) to 350 ms while over the area
+    leaving = window.setTimeout(() => delete root.dataset["drop"], 500);
+  };
+  const drop = (event: Event): void => {
+    const { dataTransfer } = event as DragEvent;
+    delete root.dataset["drop"];
+    const file = dataTransfer?.files[0];
+    const content = dataTransfer?.getData("text/plain");
+    if (!meant(event) || !(file || content)) return;
+    event.preventDefault();
+    if (file) void readFile(file, into);
+    else if (content) into.text(content);
+  };
+  document.addEventListener("dragover", over);
+  document.addEventListener("drop", drop);
+  return () => {
+    clearTimeout(leaving);
+    document.removeEventListener("dragover", over);
+    document.removeEventListener("drop", drop);
+  };
+}

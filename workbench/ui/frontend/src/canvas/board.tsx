@@ -1,0 +1,180 @@
+// The canvas as React Flow draws it, and what stands around.
+
+import { Background, ReactFlow, SelectionMode, useReactFlow } from "@xyflow/react";
+import {
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useSyncExternalStore,
+} from "react";
+import { Card, Generator, Output } from "./boxes";
+import { clipboard } from "./clipboard";
+import { useDesk } from "./context";
+import { Controls } from "./controls";
+import { search } from "./edits";
+import { Empty } from "./empty";
+import { Flow, type BoxFlow, type LineFlow } from "./flow";
+import { Holder } from "./focus";
+import { KeysCard } from "./help";
+import { Hands } from "./hands";
+import { Hint } from "./hint";
+import { listen } from "./keys";
+import { MARGIN } from "./layout";
+import { Labels } from "./labels";
+import { Line } from "./lines";
+import { heightFor, usePlaces } from "./places";
+import { Popups } from "./popups";
+import { rowOf, shareHeight } from "./row";
+import { Toolbar } from "./toolbar";
+import { gliding, LEAST_HEIGHT, useSize, useView } from "./view";
+
+const NODES = { op: Card, draw: Generator, out: Output };
+const EDGES = { line: Line };
+const PRO = { hideAttribution: true };
+const MULTI = ["Control", "Meta", "Shift"];
+/** With more nodes than these nothing glides to a new place: each frame would cost too much. */
+const GLIDERS = 60;
+const noop = (): void => undefined;
+
+export function Board() {
+  const desk = useDesk();
+  const state = useSyncExternalStore(desk.watch, desk.get);
+  const size = useSize(desk);
+  const places = usePlaces(state, size.width);
+  const view = useView(places, size, state.nodes.length <= GLIDERS);
+  const flow = useReactFlow<BoxFlow, LineFlow>();
+  const builder = useMemo(() => new Flow(), []);
+  const nodes = builder.nodes(state, places.spots);
+  const edges = builder.edges(state, places.routes);
+  const keys = useRef<HTMLDivElement>(null);
+  const keysId = useId();
+  const latest = useRef(places);
+  latest.current = places;
+
+  const height = heightFor(places.bounds, size.width, MARGIN, LEAST_HEIGHT);
+  // Sought when the height changes, not once: a host may put the canvas elsewhere.
+  useLayoutEffect(() => shareHeight(rowOf(desk.root), height), [desk, height]);
+
+  const holder = useMemo(() => new Holder(desk), [desk]);
+  useEffect(() => {
+    if (holder.follow()) view.reveal(desk.current);
+  });
+  const { fit, reveal, follows } = view;
+  const arrange = useCallback(() => {
+    desk.link.ask("arrange", {});
+    fit();
+  }, [desk, fit]);
+  const hands = useMemo(() => {
+    const stay = (): void => {
+      follows.current = false;
+    };
+    return new Hands(desk, latest, stay);
+  }, [desk, follows]);
+  useEffect(() => {
+    const ends = [
+      holder.listen(),
+      clipboard(desk),
+      listen(desk, {
+        spots: () =>
+          latest.current.boxes.flatMap((box) => {
+            const at = latest.current.settled.get(box.id);
+            return at ? [{ id: box.id, x: at.x + box.width / 2, y: at.y + 27 }] : [];
+          }),
+        reveal,
+        fit: () => fit(),
+        arrange,
+        nudge: hands.nudge,
+        zoom: (by) => void flow.zoomTo(flow.getZoom() * by, { duration: gliding(120) }),
+        help: () => keys.current?.togglePopover(),
+      }),
+    ];
+    return () => ends.forEach((end) => end());
+  }, [desk, holder, flow, fit, reveal, arrange, hands]);
+
+  return (
+    <div
+      className="wb-canvas-box"
+      tabIndex={-1}
+      role="region"
+      aria-label="Graph"
+      data-glides={state.nodes.length <= GLIDERS || undefined}
+      data-dragging={state.dragging || undefined}
+      data-linking={state.linking ? state.linking.fixed : undefined}
+    >
+      <ReactFlow<BoxFlow, LineFlow>
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODES}
+        edgeTypes={EDGES}
+        onNodesChange={hands.change}
+        onNodeClick={hands.click}
+        onNodeDragStart={hands.start}
+        onNodeDrag={hands.drag}
+        onNodeDragStop={hands.dropNode}
+        onEdgeClick={hands.pick}
+        onEdgeMouseEnter={hands.enter}
+        onEdgeMouseLeave={hands.leave}
+        onPaneClick={hands.pane}
+        onConnectStart={hands.link}
+        onReconnectStart={hands.relink}
+        onReconnect={noop}
+        onConnectEnd={hands.unlink}
+        isValidConnection={hands.valid}
+        onMoveStart={(event) => {
+          if (event) follows.current = false;
+        }}
+        minZoom={0.2}
+        maxZoom={2}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        disableKeyboardA11y
+        deleteKeyCode={null}
+        selectionKeyCode="Shift"
+        multiSelectionKeyCode={MULTI}
+        panActivationKeyCode={null}
+        zoomActivationKeyCode={null}
+        selectionMode={SelectionMode.Partial}
+        zoomOnDoubleClick={false}
+        preventScrolling={false}
+        connectOnClick={false}
+        autoPanOnConnect={!follows.current}
+        connectionRadius={22}
+        reconnectRadius={7}
+        nodeDragThreshold={4}
+        elevateEdgesOnSelect={false}
+        proOptions={PRO}
+        aria-label="Operators and edges"
+      >
+        <Background gap={18} size={1.6} color="var(--dot)" />
+        <Labels edges={state.edges} routes={places.routes} />
+        <Toolbar />
+      </ReactFlow>
+      {!state.nodes.length && <Empty />}
+      {state.linking?.fixed === "source" && (
+        <div className="wb-new-output" data-wb="new-output">
+          + output
+        </div>
+      )}
+      <Hint />
+      <div className="wb-canvas-hint">
+        <button type="button" data-wb="add" onClick={() => search(desk)}>
+          <kbd>/</kbd> add an operator
+        </button>
+        <button type="button" data-wb="keys" popoverTarget={keysId} aria-haspopup="dialog">
+          <kbd>?</kbd> keys
+        </button>
+      </div>
+      {state.nodes.length > 0 && (
+        <Controls fit={() => fit()} arrange={arrange} width={size.width} />
+      )}
+      <KeysCard ref={keys} id={keysId} />
+      <Popups />
+      <div className="wb-hidden" role="status" aria-live="polite" data-wb="said">
+        {state.said}
+      </div>
+    </div>
+  );
+}

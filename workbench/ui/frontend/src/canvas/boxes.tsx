@@ -1,0 +1,234 @@
+// What stands on the canvas: an operator's card, a generator's pill, an output's pill.
+
+import type { NodeProps } from "@xyflow/react";
+import { memo } from "react";
+import type { DrawEntry, NodeEntry } from "../views";
+import { useDesk } from "./context";
+import type { OpFlow, OutFlow } from "./flow";
+import {
+  drawnInputs,
+  drawWords,
+  inputSocket,
+  outputId,
+  outputSize,
+  outputSocket,
+  PILL,
+  sizeOf,
+} from "./geometry";
+import { Dice, Icon } from "./icons";
+import { Port } from "./ports";
+import { Rename } from "./rename";
+
+/** Letters of a card's first line. */
+const ROOM = 16;
+const SHORT = { cpu: "CPU", mixed: "MIX", gpu: "GPU" } as const;
+
+/** What the id says beyond the operator's name: `2` of `flip_2`, all of `left_view`. */
+function besides({ id, op }: NodeEntry): string {
+  const last = op.split(".").at(-1) ?? op;
+  const usual = [last, op.replaceAll(".", "_")];
+  if (usual.includes(id) || (op.startsWith("readers.") && id === "reader")) return "";
+  if ((op.startsWith("decoders.") && id === "decode") || op.includes(id)) return "";
+  const number = /^(.*)_(\d+)$/.exec(id);
+  return number && [...usual, "reader", "decode"].includes(number[1]!) ? number[2]! : id;
+}
+
+/** What a screen reader says: first what one sees, in its order, then what is only in the tip. */
+function described(node: NodeEntry): string {
+  const id = besides(node);
+  const seen = node.generator
+    ? drawWords(node)
+    : [
+        node.op,
+        node.op.length + id.length <= ROOM && id,
+        node.output,
+        SHORT[node.device],
+        !node.known && "?",
+        node.fault,
+      ];
+  const more = [
+    node.generator && node.op,
+    node.id,
+    ...node.draws.map((draw) => draw.text),
+    !node.known && "not an operator of this DALI",
+    node.fault && "faulty",
+  ];
+  return [seen.filter(Boolean).join(" "), ...more.filter(Boolean)].join(", ");
+}
+
+/** Nothing where the card itself says it all. */
+function tipOf(node: NodeEntry): string | undefined {
+  const cut = node.op.length + besides(node).length > ROOM || node.output.length > 18;
+  if (!cut && node.known && !node.fault && !node.generator) return undefined;
+  const aside = node.label && node.label !== node.op ? `${node.id} · ${node.label}` : node.id;
+  const opaque = node.known ? "" : "This DALI does not have it. It is kept as it is.";
+  const draws = node.draws.map((draw) => draw.text);
+  return [`${node.op}\n\n${aside}`, node.output, ...draws, opaque, node.fault]
+    .filter(Boolean)
+    .join("\n");
+}
+
+function Ports({ node }: { node: NodeEntry }) {
+  return (
+    <>
+      {drawnInputs(node).map((port) => (
+        <Port
+          key={`in:${port.name}`}
+          node={node.id}
+          port={port}
+          into
+          at={inputSocket(node, port.name)}
+        />
+      ))}
+      {node.outputs.map((port) => (
+        <Port
+          key={`out:${port.name}`}
+          node={node.id}
+          port={port}
+          into={false}
+          at={outputSocket(node, port.name)}
+        />
+      ))}
+    </>
+  );
+}
+
+/** The folded draws over a card; a click draws the generator as a node of its own. */
+function Draws({ id, draws }: { id: string; draws: readonly DrawEntry[] }) {
+  const desk = useDesk();
+  if (!draws.length) return null;
+  const shown = draws.length > PILL.shown ? draws.slice(0, PILL.shown - 1) : draws;
+  const more = draws.length - shown.length;
+  const all = draws.map((draw) => draw.text).join("\n");
+  return (
+    <div className="wb-draws">
+      {shown.map(({ arg, text }) => (
+        <button
+          key={arg}
+          type="button"
+          className="wb-pill nodrag"
+          tabIndex={-1}
+          data-wb="draw"
+          data-arg={arg}
+          data-tip={`${text}\n\nClick to show the generator as a node of its own, and share it.`}
+          onClick={() => desk.link.ask("unfold", { node: id, arg })}
+        >
+          <Dice />
+          <span>{text.replace("~ uniform ", "~ ").replace(/-(?=\d)/g, "−")}</span>
+        </button>
+      ))}
+      {more > 0 && (
+        <button
+          type="button"
+          className="wb-pill nodrag"
+          tabIndex={-1}
+          data-wb="draws"
+          data-tip={all}
+          onClick={() => desk.set({ popup: { kind: "draws", node: id } })}
+        >
+          <Dice />
+          <span>{more} more</span>
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What every node's own element says of it. */
+function facts({ entry, current, reached }: OpFlow["data"], selected: boolean) {
+  return {
+    role: "button",
+    tabIndex: reached ? 0 : -1,
+    "data-wb": "node",
+    "data-node": entry.id,
+    "data-focus": entry.id,
+    "data-device": entry.device,
+    "data-fault": entry.fault ? "true" : undefined,
+    "data-known": entry.known ? undefined : "false",
+    "data-tip": tipOf(entry),
+    "aria-label": described(entry),
+    "aria-pressed": selected,
+    "aria-current": current ? ("true" as const) : undefined,
+  };
+}
+
+export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
+  const desk = useDesk();
+  const { entry } = data;
+  const id = besides(entry);
+  const aside = entry.op.length + id.length <= ROOM && id;
+  const { over } = sizeOf(entry);
+  return (
+    <>
+      {over > 0 && <i className="wb-stem" style={{ height: over }} />}
+      <Draws id={entry.id} draws={entry.draws} />
+      <div className="wb-card" {...facts(data, selected)}>
+        <b onDoubleClick={() => desk.set({ renaming: entry.id })}>
+          {entry.op}
+          {aside && <small> {aside}</small>}
+        </b>{" "}
+        <span className="wb-card-shape">{entry.output}</span>{" "}
+        <span className="wb-card-device">{SHORT[entry.device]}</span>{" "}
+        {!entry.known && <span className="wb-card-opaque">?</span>}
+        {entry.fault && (
+          <span className="wb-card-fault">
+            <Icon name="warn" size={12} />
+            {entry.fault}
+          </span>
+        )}
+      </div>
+      <Rename id={entry.id} name={entry.id} />
+      <Ports node={entry} />
+    </>
+  );
+});
+
+export const Generator = memo(function Generator({ data, selected }: NodeProps<OpFlow>) {
+  const desk = useDesk();
+  const { entry } = data;
+  const [word, from] = drawWords(entry);
+  return (
+    <>
+      <div className="wb-generator" {...facts(data, selected)}>
+        {entry.fault ? <Icon name="warn" size={12} /> : <Dice />}
+        <b onDoubleClick={() => desk.set({ renaming: entry.id })}>{word}</b>
+        <span>{from}</span>
+      </div>
+      <Rename id={entry.id} name={entry.id} />
+      <Ports node={entry} />
+    </>
+  );
+});
+
+export const Output = memo(function Output({ data, selected }: NodeProps<OutFlow>) {
+  const desk = useDesk();
+  const { edge, reached } = data;
+  const id = outputId(edge.input);
+  const end = { name: "", kind: edge.kind, argument: false, fed: true, optional: false, flows: "" };
+  return (
+    <>
+      <div
+        className="wb-output"
+        role="button"
+        tabIndex={reached ? 0 : -1}
+        data-wb="output"
+        data-output={edge.input}
+        data-focus={id}
+        data-tip={`${edge.input} · output of the graph\n\n${edge.source}.${edge.output} · ${edge.kind}`}
+        aria-label={`output ${edge.input}, from ${edge.source}, ${edge.kind}`}
+        aria-pressed={selected}
+        onDoubleClick={() => desk.set({ renaming: id })}
+      >
+        output <b>{edge.input}</b>
+      </div>
+      <Rename id={id} name={edge.input} />
+      <Port
+        node={id}
+        port={end}
+        into
+        at={{ x: 0, y: outputSize(edge.input).height / 2, side: "left" }}
+        edge={edge.id}
+      />
+    </>
+  );
+});

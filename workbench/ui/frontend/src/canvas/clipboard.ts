@@ -1,0 +1,47 @@
+// Copy, cut and paste as text, by the browser's own events: so it works from one notebook to
+// another, and asks for no permission.
+
+import { isTyping } from "../lib/keys";
+import { focused } from "../lib/dom";
+import type { Desk } from "./desk";
+
+/** Returns what ends the listening. */
+export function clipboard(desk: Desk): () => void {
+  // The event goes to where the text cursor is, which need not be the canvas: so the document
+  // listens, and the focus decides.
+  const mine = (): boolean => {
+    const el = focused(desk.root);
+    return !!el && desk.root.contains(el) && !isTyping(el) && !desk.get().popup;
+  };
+  const copy = (event: ClipboardEvent): void => {
+    const { selected } = desk.get();
+    const text = desk.link.get("fragment", "");
+    if (!mine() || !selected.length || !text) return;
+    event.preventDefault();
+    event.stopPropagation();
+    // Python writes the text, a moment after the selection: half of it must not be cut.
+    if (!selected.every((id) => text.includes(JSON.stringify(id)))) {
+      desk.say("Not copied yet: the selection is on its way. Press the keys again.");
+      return;
+    }
+    event.clipboardData?.setData("text/plain", text);
+    const many = selected.length === 1 ? selected[0] : `${selected.length} nodes`;
+    if (event.type === "cut") desk.link.ask("remove", { nodes: [...selected], edges: [] });
+    desk.say(`${many} ${event.type === "cut" ? "cut" : "copied"}`);
+  };
+  const paste = (event: ClipboardEvent): void => {
+    const text = event.clipboardData?.getData("text/plain");
+    if (!mine() || !text) return;
+    event.preventDefault();
+    event.stopPropagation();
+    desk.link.ask("paste", { text });
+  };
+  document.addEventListener("copy", copy, true);
+  document.addEventListener("cut", copy, true);
+  document.addEventListener("paste", paste, true);
+  return () => {
+    document.removeEventListener("copy", copy, true);
+    document.removeEventListener("cut", copy, true);
+    document.removeEventListener("paste", paste, true);
+  };
+}

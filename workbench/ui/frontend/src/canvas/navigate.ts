@@ -1,0 +1,54 @@
+// Arrows go to what lies in that direction.
+
+import type { Point } from "./geometry";
+
+export interface Spot extends Point {
+  id: string;
+}
+
+const AXES: Record<string, Point> = {
+  ArrowLeft: { x: -1, y: 0 },
+  ArrowRight: { x: 1, y: 0 },
+  ArrowUp: { x: 0, y: -1 },
+  ArrowDown: { x: 0, y: 1 },
+};
+
+/** The nearest in a cone around the arrow's direction; what lies aside counts more than ahead. */
+export function neighbour(spots: readonly Spot[], from: string, key: string): string {
+  const at = spots.find(({ id }) => id === from);
+  const axis = AXES[key];
+  if (!at || !axis) return "";
+  let [best, least] = ["", Infinity];
+  for (const spot of spots) {
+    const [dx, dy] = [spot.x - at.x, spot.y - at.y];
+    const ahead = dx * axis.x + dy * axis.y;
+    const aside = Math.abs(dx * axis.y) + Math.abs(dy * axis.x);
+    if (ahead < 8 || aside > 2.5 * ahead) continue;
+    const far = ahead + 2 * aside;
+    if (far < least) [best, least] = [spot.id, far];
+  }
+  return best || wrapped(spots, at, key);
+}
+
+/** At the end of a row, the next one's start; at its start, the end of the one before. */
+function wrapped(spots: readonly Spot[], at: Spot, key: string): string {
+  if (key !== "ArrowLeft" && key !== "ArrowRight") return "";
+  const next = key === "ArrowRight";
+  const rows = spots.filter(({ y }) => (next ? y > at.y + 40 : y < at.y - 40));
+  if (!rows.length) return "";
+  const level = next ? Math.min(...rows.map(({ y }) => y)) : Math.max(...rows.map(({ y }) => y));
+  const row = rows.filter(({ y }) => Math.abs(y - level) < 40);
+  row.sort((a, b) => (next ? a.x - b.x : b.x - a.x));
+  return row[0]?.id ?? "";
+}
+
+/** As one reads: row by row, from the left. */
+export function reading(spots: readonly Spot[]): Spot[] {
+  const rows: Spot[][] = [];
+  for (const spot of [...spots].sort((a, b) => a.y - b.y)) {
+    const row = rows.at(-1);
+    if (row && spot.y - row[0]!.y < 40) row.push(spot);
+    else rows.push([spot]);
+  }
+  return rows.flatMap((row) => row.sort((a, b) => a.x - b.x));
+}

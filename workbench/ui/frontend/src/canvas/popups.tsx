@@ -1,0 +1,211 @@
+// The list that is open: operators to add, ports to connect, edges, draws.
+
+import { useEffect, useMemo, useState } from "react";
+import { useDesk, useDeskState } from "./context";
+import { drawItems, edgeItems, NEW_OUTPUT, offerItems, outputItems } from "./choices";
+import type { Place, Popup } from "./desk";
+import { Finder, type Item } from "./finder";
+import { connectTo } from "./edits";
+import { addTo, askFits, operatorItems, wherePlaced } from "./search";
+
+type Of<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
+
+const WIDTH = 460;
+const HEIGHT = 350;
+
+export function Popups() {
+  const popup = useDeskState((state) => state.popup);
+  if (!popup) return null;
+  switch (popup.kind) {
+    case "search":
+      return <Search key={JSON.stringify(popup.place)} popup={popup} />;
+    case "connect":
+      return <Connect key={popup.output} popup={popup} />;
+    case "drop":
+      return <Drop popup={popup} />;
+    case "edges":
+      return <Edges popup={popup} />;
+    case "draws":
+      return <Draws popup={popup} />;
+  }
+}
+
+/** What every list needs: how it closes, and where it stands. */
+function usePopup(popup: Popup) {
+  const desk = useDesk();
+  const close = (): void => {
+    if (desk.get().popup !== popup) return;
+    const held = desk.root.querySelector(".wb-search:focus-within") !== null;
+    desk.set({ popup: null });
+    if (held) desk.focus(desk.current);
+  };
+  const [style] = useState(() => placed(popup, desk.root.getBoundingClientRect()));
+  return { desk, close, style };
+}
+
+/** Near the pointer where it was opened by one, else at the canvas's top; always on the screen. */
+function placed({ at }: Popup, box: DOMRect): React.CSSProperties {
+  const width = Math.min(WIDTH, innerWidth - 24);
+  const left = at ? at.x - 40 : box.left + (box.width - width) / 2;
+  const top = at ? at.y + 12 : box.top + 14;
+  return {
+    width,
+    left: Math.max(12, Math.min(left, innerWidth - width - 12)),
+    top: Math.max(12, Math.min(top, innerHeight - HEIGHT - 12)),
+  };
+}
+
+function Search({ popup }: { popup: Of<"search"> }) {
+  const { desk, close, style } = usePopup(popup);
+  const place: Place = popup.place;
+  const [asked, setAsked] = useState<string | null>(null);
+  useEffect(() => setAsked(askFits(desk, place)), [desk, place]);
+  const operators = useDeskState((state) => state.operators);
+  const fits = useDeskState((state) => state.fits);
+  const items = useMemo(
+    () => operatorItems(operators, fits, asked ?? "?"),
+    [operators, fits, asked],
+  );
+  return (
+    <Finder
+      title="Add an operator"
+      placeholder="Find an operator"
+      where={wherePlaced(desk, place)}
+      items={items}
+      empty="There are no operators."
+      hook="operator"
+      style={style}
+      choose={(item) => {
+        close();
+        addTo(desk, place, item.id);
+        desk.say(`${item.id} added`);
+      }}
+      close={close}
+    />
+  );
+}
+
+function Connect({ popup }: { popup: Of<"connect"> }) {
+  const { desk, close, style } = usePopup(popup);
+  const { node: id, output } = popup;
+  const nodes = useDeskState((state) => state.nodes);
+  const edges = useDeskState((state) => state.edges);
+  const offers = useDeskState((state) => state.offers);
+  useEffect(() => {
+    if (output) desk.link.ask("offers", { node: id, output, edge: "" });
+  }, [desk, id, output]);
+  const items = useMemo(() => {
+    const node = nodes.find((entry) => entry.id === id);
+    if (!node) return [];
+    if (!output) return outputItems(node);
+    return offers.source === `${id}.${output}` ? offerItems(nodes, edges, offers) : [];
+  }, [nodes, edges, offers, id, output]);
+  const choose = (item: Item): void => {
+    if (!output) return desk.set({ popup: { kind: "connect", node: id, output: item.id } });
+    close();
+    const at = item.id.indexOf(":");
+    const [target, input] =
+      item.id === NEW_OUTPUT ? ["", ""] : [item.id.slice(0, at), item.id.slice(at + 1)];
+    connectTo(desk, { source: id, output, target, input }, "");
+  };
+  return (
+    <Finder
+      title={output ? `Connect ${id}.${output}` : `Connect ${id}`}
+      placeholder={output ? "Connect to" : "Which output"}
+      where={output ? `from ${id}.${output}` : `from ${id}`}
+      items={items}
+      empty={output ? "Looking …" : `${id} has no output.`}
+      hook="choice"
+      style={style}
+      choose={choose}
+      close={close}
+    />
+  );
+}
+
+/** After a drop on a node of which several ports may be meant. */
+function Drop({ popup }: { popup: Of<"drop"> }) {
+  const { desk, close, style } = usePopup(popup);
+  const { linking, node: id } = popup;
+  const nodes = useDeskState((state) => state.nodes);
+  const edges = useDeskState((state) => state.edges);
+  const offers = useDeskState((state) => state.offers);
+  const items = useMemo(() => {
+    const node = nodes.find((entry) => entry.id === id);
+    if (linking.fixed === "target") return node ? outputItems(node) : [];
+    return offerItems(nodes, edges, offers, id);
+  }, [nodes, edges, offers, id, linking]);
+  const choose = (item: Item): void => {
+    close();
+    const input = item.id.slice(item.id.indexOf(":") + 1);
+    const feed =
+      linking.fixed === "source"
+        ? { source: linking.node, output: linking.port, target: id, input }
+        : { source: id, output: item.id, target: linking.node, input: linking.port };
+    connectTo(desk, feed, linking.edge);
+  };
+  return (
+    <Finder
+      title={`Connect to ${id}`}
+      placeholder="Which port"
+      where={`to ${id}`}
+      items={items}
+      empty={`${id} takes nothing of it.`}
+      hook="choice"
+      style={style}
+      choose={choose}
+      close={close}
+    />
+  );
+}
+
+function Edges({ popup }: { popup: Of<"edges"> }) {
+  const { desk, close, style } = usePopup(popup);
+  const edges = useDeskState((state) => state.edges);
+  const items = useMemo(() => edgeItems(popup.node, edges), [edges, popup.node]);
+  return (
+    <Finder
+      title={`Edges of ${popup.node}`}
+      placeholder="Which edge"
+      where="Enter adds on it, Delete cuts it"
+      items={items}
+      empty={`${popup.node} has no edges.`}
+      hook="choice"
+      style={style}
+      choose={(item) =>
+        desk.set({ popup: { kind: "search", place: { do: "add_on", edge: item.id } } })
+      }
+      cut={(item) => {
+        close();
+        desk.link.ask("disconnect", { edges: [item.id] });
+        desk.say(`${item.name} cut`);
+      }}
+      close={close}
+    />
+  );
+}
+
+function Draws({ popup }: { popup: Of<"draws"> }) {
+  const { desk, close, style } = usePopup(popup);
+  const nodes = useDeskState((state) => state.nodes);
+  const items = useMemo(() => {
+    const node = nodes.find((entry) => entry.id === popup.node);
+    return node ? drawItems(node) : [];
+  }, [nodes, popup.node]);
+  return (
+    <Finder
+      title={`Draws of ${popup.node}`}
+      placeholder="Which draw"
+      where={`of ${popup.node}`}
+      items={items}
+      empty={`${popup.node} draws nothing.`}
+      hook="choice"
+      style={style}
+      choose={(item) => {
+        close();
+        desk.link.ask("unfold", { node: popup.node, arg: item.id });
+      }}
+      close={close}
+    />
+  );
+}

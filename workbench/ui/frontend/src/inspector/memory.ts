@@ -1,0 +1,49 @@
+// What an argument was before it was something else. The graph holds only what it is now; so that
+// the dice can be turned off and on again, the page remembers the rest for as long as it is open.
+
+import type { ArgRow, Json } from "../views";
+
+interface Past {
+  value: Json;
+  op: string;
+  draws: Map<string, Record<string, Json>>;
+}
+
+export class Memory {
+  private pasts = new Map<string, Past>();
+
+  /** `owner` tells the operator and the node. */
+  note(owner: string, row: ArgRow): void {
+    const past = this.past(owner, row.name);
+    if (row.error) return;
+    if (row.mode === "fixed") past.value = row.value;
+    else if (row.random) {
+      past.op = row.random.op;
+      past.draws.set(past.op, row.random.args);
+    }
+  }
+
+  /** The last fixed value, or null where there was none. */
+  value(owner: string, arg: string): Json {
+    return this.past(owner, arg).value;
+  }
+
+  /** The distribution that it was last drawn from, or an empty text. */
+  op(owner: string, arg: string): string {
+    return this.past(owner, arg).op;
+  }
+
+  /** What the generator was last told; empty for one that was not used yet. */
+  args(owner: string, arg: string, op: string): Record<string, Json> {
+    return this.past(owner, arg).draws.get(op) ?? {};
+  }
+
+  private past(owner: string, arg: string): Past {
+    const key = `${owner}.${arg}`;
+    const known = this.pasts.get(key);
+    if (known) return known;
+    const fresh: Past = { value: null, op: "", draws: new Map() };
+    this.pasts.set(key, fresh);
+    return fresh;
+  }
+}

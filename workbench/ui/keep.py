@@ -1,0 +1,83 @@
+"""Draws worth keeping: what the preview may ask to be done with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.errors import GraphEditError
+from workbench.graph.edit import set_setting
+from workbench.graph.kept import MOST_KEPT, KeptDraw
+from workbench.graph.layout import Document
+from workbench.ui.closeup import Closeup
+from workbench.ui.preview_views import KeptEntry
+from workbench.ui.state import State
+
+
+def keep_draw(document: Document, state: State, sample: int | None) -> Document:
+    """Keep the batch that is shown, or one sample of it."""
+    draw = _shown(document, state, sample)
+    if any(replace(kept, note="") == draw for kept in document.draws):
+        raise GraphEditError("This draw is kept already.")
+    if len(document.draws) >= MOST_KEPT:
+        raise GraphEditError(f"{MOST_KEPT} draws are kept. Remove one first.")
+    return replace(document, draws=(*document.draws, replace(draw, note=_file(state, sample))))
+
+
+def drop_draw(document: Document, number: int) -> Document:
+    """Keep a draw no longer."""
+    gone = _kept(document, number)
+    return replace(document, draws=tuple(draw for draw in document.draws if draw is not gone))
+
+
+def replay_draw(document: Document, state: State, number: int) -> Document:
+    """Show a draw again: its seed, batch size and batch, and where one is meant, its sample."""
+    draw = _kept(document, number)
+    state.batch = draw.batch
+    state.repeat = -1 if draw.repeat is None else draw.repeat
+    state.closeup = None
+    if draw.sample is not None:
+        state.show(draw.sample)
+        state.closeup = Closeup(draw.sample, "")
+    graph = set_setting(document.graph, seed=draw.seed, batch_size=draw.batch_size)
+    return document.with_graph(graph)
+
+
+def kept_entries(document: Document, state: State) -> list[KeptEntry]:
+    """The kept draws in words; ``shown`` where seed, batch and photo are those on the screen."""
+    return [
+        {
+            "text": _words(draw),
+            "note": draw.note,
+            "shown": replace(draw, note="", sample=None) == _shown(document, state, None),
+        }
+        for draw in document.draws
+    ]
+
+
+def _shown(document: Document, state: State, sample: int | None) -> KeptDraw:
+    settings = document.graph.settings
+    repeat = state.repeat if 0 <= state.repeat < settings.batch_size else None
+    return KeptDraw(settings.seed, state.batch, settings.batch_size, sample, repeat)
+
+
+def _file(state: State, sample: int | None) -> str:
+    """The file of the sample that is kept, or of the photo that stands at every place."""
+    tiles = state.preview.tiles if state.preview else ()
+    place = sample if sample is not None else 0 if state.repeat >= 0 else None
+    found = [tile.sample.file for tile in tiles if tile.index == place]
+    return found[0] if found else ""
+
+
+def _words(draw: KeptDraw) -> str:
+    parts = [f"seed {draw.seed}", f"batch {draw.batch} of {draw.batch_size}"]
+    if draw.sample is not None:
+        parts.append(f"sample {draw.sample}")
+    if draw.repeat is not None:
+        parts.append("one photo")
+    return ", ".join(parts)
+
+
+def _kept(document: Document, number: int) -> KeptDraw:
+    if not 0 <= number < len(document.draws):
+        raise GraphEditError(f"There is no draw {number}; {len(document.draws)} are kept.")
+    return document.draws[number]

@@ -1,0 +1,34 @@
+"""The values of a batch -> what the preview shows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.preview import OutputStatistics
+from workbench.ui.preview_views import StatisticsEntry
+
+
+def statistics_entries(outputs: Sequence[OutputStatistics]) -> list[StatisticsEntry]:
+    """One entry for each image output."""
+    return [
+        {
+            "output": output.output,
+            "dtype": output.dtype,
+            "low": output.low,
+            "high": output.high,
+            "channels": [
+                {
+                    "counts": list(channel.counts),
+                    "mean": channel.mean,
+                    "deviation": channel.deviation,
+                    "smallest": channel.smallest,
+                    "largest": channel.largest,
+                    "not_finite": channel.not_finite,
+                }
+                for channel in output.channels
+            ],
+            "samples": output.samples,
+            "hint": output.hint,
+        }
+        for output in outputs
+    ]
