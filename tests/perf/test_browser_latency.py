@@ -59,9 +59,9 @@ def five_nodes() -> Graph:
 
 
 @pytest.fixture(params=["lab", "panel"])
-def host(request: pytest.FixtureRequest) -> Iterator[Host]:
+def host(request: pytest.FixtureRequest) -> Host:
     found: Host = request.getfixturevalue(request.param)
-    yield found
+    return found
 
 
 def notes(page: Page) -> dict[str, list[float]]:

@@ -1,0 +1,76 @@
+"""axe-core finds no serious fault: a small graph, one with a fault, an empty one, in both hosts.
+
+https://github.com/dequelabs/axe-core: its impact levels "serious" and "critical" fail here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import workbench
+from tests.ui.hosts import PATIENCE, Host, LabHost, await_picture, part, small
+from workbench.ui.components import TABS
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(workbench.__file__).parent / "ui/frontend/node_modules/axe-core/axe.min.js"
+# Only what is ours: JupyterLab's own page has faults of its own.
+_RUN = """async () => {
+  const found = [];
+  const walk = (root) => {
+    found.push(...root.querySelectorAll(".wb"));
+    for (const el of root.querySelectorAll("*")) if (el.shadowRoot) walk(el.shadowRoot);
+  };
+  walk(document);
+  const faults = [];
+  for (const root of found.filter((el) => el.getClientRects().length)) {
+    const { violations } = await axe.run(root, { resultTypes: ["violations"] });
+    for (const { id, impact, nodes } of violations)
+      if (["serious", "critical"].includes(impact))
+        faults.push(`${root.dataset.wb}: ${id}: ${nodes.map((node) => node.html).join(" ")}`);
+  }
+  return { looked: found.length, faults };
+}"""
+
+
+def serious_faults(page: Page) -> list[str]:
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE.read_text())
+    result: dict[str, Any] = page.evaluate(_RUN)
+    assert result["looked"] >= 8
+    return list(result["faults"])
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_fault(
+    host: Host, photos: Path, theme: Literal["light", "dark"]
+) -> None:
+    page = host.page
+    page.emulate_media(color_scheme=theme)
+    host.open(photos, small("two-view"))
+    if isinstance(host, LabHost):
+        name = f"JupyterLab {theme.capitalize()}"
+        change = f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: '{name}'}})"
+        page.evaluate(f"() => {change}")
+    await_picture(page)
+    expect(part(page, "canvas")).to_have_attribute("data-theme", theme)
+    for tab in TABS:
+        part(page, "tabs").get_by_role("tab", name=tab.capitalize()).click()
+        expect(part(page, tab)).to_be_visible()
+        assert serious_faults(page) == []
+    part(page, "canvas").locator("[data-node=decode]").click()
+    page.keyboard.press("Delete")
+    expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("fault")
+    assert serious_faults(page) == []
+    page.keyboard.press("/")
+    expect(part(page, "canvas").locator("[data-wb=search]")).to_be_focused()
+    assert serious_faults(page) == []
+    page.keyboard.press("Escape")
+    part(page, "bar").locator("[data-wb=recipes]").click()
+    part(page, "bar").locator("[data-wb=new]").click()
+    expect(part(page, "canvas").locator("[data-wb=empty]")).to_be_visible(timeout=PATIENCE)
+    assert serious_faults(page) == []
