@@ -6,7 +6,6 @@ judged: a machine that others share says little about time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
