@@ -67,6 +67,24 @@ def test_an_output_is_given_out_and_cut() -> None:
     assert "angle" not in document.graph.node("rotate").inputs
 
 
+def test_labels_do_not_become_images_unnoticed() -> None:
+    images = {"source": "resize", "output": "output", "target": "", "edge": ""}
+    with pytest.raises(
+        GraphEditError, match=r"'labels' gives label, and resize\.output gives image"
+    ):
+        done(JITTER, "connect", **images, input="labels")
+    document, _ = done(JITTER, "connect", **images, input="images")
+    assert document.graph.outputs["images"] == Port("resize", "output")
+
+
+def test_a_draw_of_its_own_gives_way_to_a_shared_one() -> None:
+    document, _ = done(JITTER, "duplicate", nodes=["rotate"])
+    shared = {"source": "angle", "output": "output", "target": "rotate_2", "input": "angle"}
+    document, _ = done(document, "connect", **shared, edge="")
+    assert document.graph.node("rotate_2").inputs["angle"] == Port("angle", "output")
+    assert not document.graph.has("angle_2")
+
+
 def test_after_removal_the_node_before_is_selected() -> None:
     _, selected = done(JITTER, "remove", nodes=["rotate", "color"], edges=[])
     assert selected == ["resize"]

@@ -67,6 +67,17 @@ def test_changes_of_one_setting_within_a_second_are_one_step() -> None:
     assert names == ["d", "c", "a"]
 
 
+def test_after_a_restart_undo_leads_to_the_first() -> None:
+    history = History(named("a"))
+    first = history.document
+    history.push(named("b"))
+    history.restart(first, first.with_graph(named("c")))
+    assert history.now.name == "c"
+    assert history.undo()
+    assert history.now.name == "a"
+    assert not history.can_undo
+
+
 def test_the_list_is_bounded() -> None:
     history = History(named("start"))
     for number in range(LIMIT + 10):

@@ -19,6 +19,7 @@ from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
 from workbench.graph.edit import set_setting
 from workbench.preview.share import draw_sheet, read_picture, read_shared, write_shared
+from workbench.ui.autosave import KEPT
 from workbench.ui.model import ViewModel
 from workbench.ui.opening import LONGEST_NAME
 
@@ -218,7 +219,25 @@ def test_a_page_gets_its_own_edits_back_not_those_of_another_tab(make: Make) -> 
     assert screen["bar", "title"] == "mine"
     assert "Restored" in screen["bar", "message"]
     bar(again, "undo")
-    assert screen["bar", "title"] == "other"
+    assert screen["bar", "title"] == SMALL.name  # not what another tab is at work on
+
+
+def test_a_page_that_is_reloaded_often_pushes_out_no_other(make: Make) -> None:
+    idle, screen = make()
+    session = screen["bar", "session"]
+    bar(idle, "title", name="idle")
+    idle.close()
+    busy, screen = make()
+    for number in range(KEPT + 2):
+        bar(busy, "title", name=f"busy {number}")
+        busy.close()
+        before = screen["bar", "session"]
+        busy, screen = make()
+        bar(busy, "resume", session=before)
+        assert screen["bar", "title"] == f"busy {number}"
+    back, screen = make()
+    bar(back, "resume", session=session)
+    assert screen["bar", "title"] == "idle"
 
 
 def test_nothing_is_restored_or_kept_where_that_is_not_wanted(make: Make, own_state: Path) -> None:

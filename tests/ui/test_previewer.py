@@ -41,6 +41,15 @@ def request(batch: int) -> PreviewRequest:
     return PreviewRequest(Graph(), "data", batch)
 
 
+def end(previewer: Previewer, gate: Gate) -> None:
+    """Let nothing of it reach into the next test."""
+    previewer.close()
+    for _ in range(4):
+        gate.open.release()
+    previewer._thread.join(30)
+    assert not previewer._thread.is_alive()
+
+
 class Worker:
     """Stands in for an engine: notes what it is asked to give up, and does so."""
 
@@ -83,7 +92,7 @@ def test_the_newest_request_replaces_the_one_that_waits(gate: Gate) -> None:
     assert finished.acquire(timeout=30)
     assert finished.acquire(timeout=30)
     assert gate.asked == done == [0, 3]
-    previewer.close()
+    end(previewer, gate)
 
 
 def test_what_waits_can_be_dropped_and_errors_are_handed_on(gate: Gate) -> None:
@@ -106,9 +115,7 @@ def test_what_waits_can_be_dropped_and_errors_are_handed_on(gate: Gate) -> None:
     assert finished.wait(30)
     assert done == [gate.error]
     assert gate.asked == [0]
-    previewer.close()
-    previewer._thread.join(30)
-    assert not previewer._thread.is_alive()
+    end(previewer, gate)
 
 
 def test_a_slow_one_gives_way_but_not_two_in_a_row(gate: Gate) -> None:
@@ -137,7 +144,7 @@ def test_a_slow_one_gives_way_but_not_two_in_a_row(gate: Gate) -> None:
     assert finished.acquire(timeout=30)
     assert finished.acquire(timeout=30)
     assert done == [(0, True), (1, False), (3, False)]
-    previewer.close()
+    end(previewer, gate)
 
 
 def test_one_that_does_not_give_way_loses_its_worker(
@@ -153,7 +160,7 @@ def test_one_that_does_not_give_way_loses_its_worker(
     previewer.ask(request(1))
     assert finished.wait(30)
     assert worker.given_up == ["interrupt", "cancel"]
-    previewer.close()
+    end(previewer, gate)
 
 
 def test_a_worker_that_starts_has_its_time(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +176,7 @@ def test_a_worker_that_starts_has_its_time(gate: Gate, monkeypatch: pytest.Monke
     assert gate.entered.acquire(timeout=30)  # the next one, with the same worker
     gate.open.release()
     assert worker.given_up == ["interrupt"]
-    previewer.close()
+    end(previewer, gate)
 
 
 def test_asides_wait_for_pictures_and_live_ones_take_turns(gate: Gate) -> None:
@@ -207,7 +214,7 @@ def test_asides_wait_for_pictures_and_live_ones_take_turns(gate: Gate) -> None:
     for _ in range(4):
         assert finished.acquire(timeout=30)
     assert order == ["0", "live", "1", "late"]
-    previewer.close()
+    end(previewer, gate)
 
 
 def test_an_aside_that_gave_way_runs_again(gate: Gate) -> None:
@@ -239,4 +246,4 @@ def test_an_aside_that_gave_way_runs_again(gate: Gate) -> None:
     assert outcomes == ["there"]
     assert gate.asked == [0]
     assert worker.given_up == ["interrupt"]
-    previewer.close()
+    end(previewer, gate)

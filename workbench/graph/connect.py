@@ -11,6 +11,7 @@ from workbench.graph.check import positional_ports
 from workbench.graph.check_flow import wanted_elements
 from workbench.graph.devices import infer_devices, is_generator, port_device, port_kind
 from workbench.graph.draw import draw_refusal, element_for
+from workbench.graph.edit import without_idle_generators
 from workbench.graph.model import Graph, Node, Port, ancestors, is_name
 from workbench.graph.shapes import Flow, infer_types
 
@@ -62,12 +63,18 @@ def refusal(graph: Graph, catalog: Catalog, source: Port, target: str, into: str
 
 
 def taken(graph: Graph, target: str, into: str, source: Port) -> str | None:
-    """Why a port is not free for ``source``, or None where it is. An argument's value gives way."""
+    """Why a port is not free for ``source``, or None where it is.
+
+    An argument's value gives way, and so does a generator that feeds nothing else.
+    """
     fed = graph.node(target).inputs.get(into)
     if fed is None:
         return None
     if fed == source:
         return f"{source} feeds it already"
+    drawn = graph.has(fed.node) and graph.node(fed.node).op.startswith("random.")
+    if drawn and len(graph.consumers(fed.node)) == 1:
+        return None
     return f"{into} is taken by {fed}: cut that edge first, or drag its end away"
 
 
@@ -164,7 +171,7 @@ def _argument_refusal(source: _Source, catalog: Catalog, spec: OpSpec, into: str
 
 
 def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> Graph:
-    """Feed a port or an argument; what fed it before feeds it no more.
+    """Feed a port or an argument; what fed it before feeds it no more, and a generator goes.
 
     Raises GraphEditError with the reason of ``refusal``.
     """
@@ -175,7 +182,8 @@ def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str
     gone = {into} | (catalog[node.op].rivals(into) if into in catalog[node.op].args else set())
     args = {name: value for name, value in node.args.items() if name not in gone}
     inputs = {name: port for name, port in node.inputs.items() if name not in gone or name == into}
-    return graph.replace_node(replace(node, args=args, inputs={**inputs, into: source}))
+    fed = graph.replace_node(replace(node, args=args, inputs={**inputs, into: source}))
+    return without_idle_generators(fed, catalog, node)
 
 
 def disconnect(graph: Graph, target: str, into: str) -> Graph:

@@ -90,7 +90,7 @@ def parse_json(text: str) -> Any:
     if len(text) > _LONGEST:
         raise GraphFormatError(f"The text has {len(text)} characters; {_LONGEST} are the limit.")
     try:
-        return json.loads(text)
+        return json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
         raise GraphFormatError(f"This is not JSON: {error}.") from None
 

@@ -8,7 +8,6 @@ In a graph file it is one more entry, which says nothing about what runs::
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +17,8 @@ from workbench.graph.kept import KeptDraw, draws_from_json, draws_to_json
 from workbench.graph.model import Graph
 
 Position = tuple[float, float]
-_FARTHEST = 1e6
+_FARTHEST = 20_000.0
+"""Pixels: further out, a graph could not be seen as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def layout_from_json(data: Any) -> Layout:
 
 
 def positions_from_json(data: Any) -> dict[str, Position]:
-    """Those entries that are two finite numbers."""
+    """Those entries that are two numbers, not too large (NaN and infinity are)."""
     if not isinstance(data, dict):
         return {}
     return {str(key): (float(at[0]), float(at[1])) for key, at in data.items() if _is_place(at)}
@@ -109,8 +109,7 @@ def _is_place(value: Any) -> bool:
         isinstance(value, list | tuple)
         and len(value) == 2
         and all(
-            isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
-            and abs(x) <= _FARTHEST
+            isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= _FARTHEST
             for x in value
         )
     )  # fmt: skip

@@ -8,6 +8,8 @@ from dataclasses import replace
 from workbench.errors import GraphEditError
 from workbench.graph.model import Graph, Port, is_name
 
+LONGEST = 80
+
 
 def rename_node(graph: Graph, old: str, new: str) -> Graph:
     """Give a node another id. Raises GraphEditError for one that is taken or no Python name."""
@@ -34,6 +36,8 @@ def rename_output(graph: Graph, old: str, new: str) -> Graph:
 
 
 def _require_free(graph: Graph, name: str) -> None:
+    if len(name) > LONGEST:
+        raise GraphEditError(f"A name of {len(name)} characters is too long; {LONGEST} will do.")
     if not is_name(name):
         raise GraphEditError(
             f"{name[:60]!r} is not a Python name. Use letters, digits and '_', no digit first."

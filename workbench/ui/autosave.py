@@ -97,13 +97,18 @@ class Autosave:
         return None
 
     def resume(self, session: str) -> Restored | None:
-        """What the session of that name left, or None where there is no such."""
+        """What the session of that name left, or None where there is no such.
+
+        Its file becomes this session's: a page that is reloaded often leaves no copies, which
+        would push out the files of others.
+        """
         if not re.fullmatch(r"[0-9a-f]{16}", session):
             return None
         path = self.folder / f"{session}.json"
         found = self._read(path)
         if found is not None:
-            self._adopt(path)
+            with suppress(OSError):
+                path.replace(self._own)
         return found
 
     def changed(self, document: Document) -> None:

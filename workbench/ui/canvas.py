@@ -14,7 +14,7 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph import compose
 from workbench.graph.connect import connect, disconnect, set_output, taken
-from workbench.graph.devices import is_generator
+from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import chain, insert_node, move_node
 from workbench.graph.fragment import duplicate, paste_fragment
 from workbench.graph.layout import Document, Layout, positions_from_json
@@ -84,11 +84,25 @@ def _connect(document: Document, catalog: Catalog, message: Message) -> Edited:
     if dragged:
         graph = cut_edge(graph, dragged)
     if not target:
+        _require_kind(graph, catalog, source, into)
         return document.with_graph(compose.give_out(graph, catalog, source, into)), None
     reason = taken(graph, target, into, source)
     if reason:
         raise GraphEditError(f"{target}.{into} was not connected: {reason}.")
     return document.with_graph(connect(graph, catalog, source, target, into)), None
+
+
+def _require_kind(graph: Graph, catalog: Catalog, source: Port, output: str) -> None:
+    """An output that a trainer takes for labels does not become images unnoticed."""
+    before = graph.outputs.get(output)
+    if before is None:
+        return
+    had, gives = (port_kind(graph, catalog, port) for port in (before, source))
+    if had != gives and "any" not in (had, gives):
+        raise GraphEditError(
+            f"The output {output!r} gives {had}, and {source} gives {gives}: give it out under "
+            "another name, or remove that output first."
+        )
 
 
 def _disconnect(document: Document, catalog: Catalog, message: Message) -> Edited:

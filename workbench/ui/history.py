@@ -60,6 +60,11 @@ class History:
         self._undone.clear()
         self.document = document
 
+    def restart(self, first: Document, now: Document) -> None:
+        """Begin anew with two documents: undo leads from ``now`` to ``first`` and no further."""
+        self._before, self._undone, self._group = [first], [], ""
+        self.document = now
+
     def burst(self, name: str) -> str:
         """A group for changes of ``name`` that follow each other within a second."""
         last, when, number = self._burst

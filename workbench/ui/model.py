@@ -103,7 +103,7 @@ class ViewModel:
         self.looks = Looks(self.previewer, self.catalog, self.lock, self._refresh)
         self.verifying = Verifying(self.lock, self._refresh)
         self.sharer = Sharer(self.engine, self._on_shared)
-        self._kept = self.history.document
+        self._given = self._kept = self.history.document
         self.autosave = Autosave(data, self._kept, self._say) if restore else None
         session = self.autosave.session if self.autosave is not None else ""
         with self.lock:
@@ -294,7 +294,8 @@ class ViewModel:
         self.history.push_document(document)
         self.state.selected = first_choice(document.graph, self.catalog)
         self.state.pinned = False
-        return f"Opened {document.graph.name}."
+        name = document.graph.name
+        return f"Opened {name if len(name) <= 60 else name[:57] + '...'}."
 
     def _share(self) -> None:
         document, faults = self.history.document, self.state.checked.faults
@@ -310,7 +311,9 @@ class ViewModel:
         return self._restore(found)
 
     def _restore(self, found: Restored) -> str:
+        """In place of what any other session left: undo leads to the graph as it was given."""
         self._replace(found.document)
+        self.history.restart(self._given, found.document)
         self._kept = found.document
         return str(found)
 

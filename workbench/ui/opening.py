@@ -7,7 +7,6 @@ GraphFormatError or GraphEditError. Nothing in a message is executed.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable
 
 from workbench.errors import GraphEditError, GraphFormatError
@@ -40,7 +39,7 @@ def _picture(message: Message) -> Document:
         raise GraphFormatError("This picture carries more than any graph would need.")
     try:
         picture = base64.b64decode(data, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # also what binascii raises
         raise GraphFormatError(f"The picture came through damaged: {error}.") from None
     return load_document(read_shared(picture))
 

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 
 from workbench.catalog.spec import Catalog
+from workbench.graph.compose import with_outputs
 from workbench.graph.connect import set_output
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node, set_setting
@@ -121,7 +122,7 @@ def no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
             if first and first.kind == "encoded" and first.name not in node.inputs:
                 node = replace(node, inputs={first.name: source, **node.inputs})
             nodes.append(node)
-        return replace(graph, nodes=tuple(nodes))
+        return with_outputs(replace(graph, nodes=tuple(nodes)), catalog, reader.id)
 
     yield "Add readers.file", added
 
