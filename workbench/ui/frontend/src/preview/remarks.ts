@@ -23,7 +23,7 @@ export function remarks(link: Link<"preview">): {
     photo,
     icon("close", 10),
   );
-  const el = h("p", { class: "wb-remarks" }, one, words);
+  const el = h("p", { class: "wb-remarks", hidden: true }, one, words);
   const say = (header: SheetHeader): void => {
     const many = link.get("repeat", -1) >= 0;
     one.hidden = !many;
