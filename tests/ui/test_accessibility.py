@@ -5,6 +5,7 @@ https://github.com/dequelabs/axe-core: its impact levels "serious" and "critical
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,19 +46,28 @@ def serious_faults(page: Page) -> list[str]:
     return list(result["faults"])
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_serious_fault(
-    host: Host, photos: Path, theme: Literal["light", "dark"]
-) -> None:
-    page = host.page
-    page.emulate_media(color_scheme=theme)
+@pytest.fixture(params=["light", "dark"])
+def themed(host: Host, photos: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
+    """A workbench in each theme. JupyterLab keeps its own between notebooks: light comes back."""
+    theme: Literal["light", "dark"] = request.param
+    host.page.emulate_media(color_scheme=theme)
     host.open(photos, small("two-view"))
+    set_theme(host, theme)
+    expect(part(host.page, "canvas")).to_have_attribute("data-theme", theme)
+    yield host
+    set_theme(host, "light")
+
+
+def set_theme(host: Host, theme: str) -> None:
     if isinstance(host, LabHost):
         name = f"JupyterLab {theme.capitalize()}"
         change = f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: '{name}'}})"
-        page.evaluate(f"() => {change}")
+        host.page.evaluate(f"() => {change}")
+
+
+def test_axe_finds_no_serious_fault(themed: Host) -> None:
+    page = themed.page
     await_picture(page)
-    expect(part(page, "canvas")).to_have_attribute("data-theme", theme)
     for tab in TABS:
         part(page, "tabs").get_by_role("tab", name=tab.capitalize()).click()
         expect(part(page, tab)).to_be_visible()
