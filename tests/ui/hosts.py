@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -98,7 +100,12 @@ class PanelHost:
             web.Session = self._real  # type: ignore[misc]
             for session in self.sessions:
                 session.model.close()
-            self._server.stop()
+            # Panel's own stop() first awaits every task of its sessions, and some never end: its
+            # thread would then keep this process from ending.
+            loop = self._server.asyncio_loop
+            loop.call_soon_threadsafe(loop.stop)
+            self._server.join(timeout=30)
+            assert not self._server.is_alive(), "the web server did not end"
 
 
 def part(page: Page, name: str) -> Locator:
@@ -113,3 +120,12 @@ def await_mean(page: Page, least: float = 0, most: float = 255) -> float:
     """The mean of the augmented pixels on the screen, once it lies between the two."""
     handle = page.wait_for_function(_MEAN, arg=[least, most], polling=100, timeout=PATIENCE)
     return float(handle.json_value()["mean"])
+
+
+def await_python(host: Host, expression: str, holds: Callable[[Any], bool]) -> Any:
+    """What an expression is, once it is as wanted: the last of many edits may be on its way."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not holds(found := host.python(expression)):
+        assert time.monotonic() < deadline, f"{expression} is still {found!r}"
+        host.page.evaluate("() => new Promise(requestAnimationFrame)")
+    return found

@@ -16,6 +16,7 @@ from tests.ui.hosts import (
     PanelHost,
     await_mean,
     await_picture,
+    await_python,
     part,
     small,
 )
@@ -65,8 +66,8 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     expect(slider).to_have_value("1.3")
     drag(page, slider, 1.3 / 3, 0.99)
     assert await_mean(page, least=before + 40) > before
-    value = host.python("model.graph.node('brightness_2').args['brightness']")
-    assert value > 2.5
+    argued = "model.graph.node('brightness_2').args['brightness']"
+    value = await_python(host, argued, lambda value: value > 2.5)
     expect(argument(page, "brightness").get_by_role("spinbutton")).to_have_value(f"{value:g}")
 
     # Measure.

@@ -20,6 +20,16 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return el;
 }
 
+/**
+ * Makes these the children of an element. Where they are so already nothing moves: an element that
+ * is taken out and put back between press and release gets no click, and loses the focus.
+ */
+export function arrange(el: Element, ...children: Element[]): void {
+  const now = el.children;
+  if (now.length === children.length && children.every((child, i) => child === now[i])) return;
+  el.replaceChildren(...children);
+}
+
 /** An SVG element. */
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,

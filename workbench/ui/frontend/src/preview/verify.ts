@@ -1,6 +1,6 @@
 // Whether the preview is what the exported script gives, bit for bit: asked, found out, and said.
 
-import { attr, h } from "../lib/dom";
+import { arrange, attr, h } from "../lib/dom";
 import { icon } from "../lib/icons";
 import type { Link } from "../lib/model";
 import { popover } from "../lib/popover";
@@ -30,6 +30,7 @@ export function verify(link: Link<"preview">): HTMLElement {
     "Stop",
   );
   const meter = h("span", { class: "wb-meter", role: "progressbar", "aria-label": "Comparison" });
+  const doing = h("span", { class: "wb-muted" });
   const found = h("button", { class: "wb-found", type: "button", "data-wb": "found" });
   const lines = h("div", { class: "wb-found-lines" });
   const again = h("button", { class: "wb-quiet", type: "button", onclick: start }, "Verify again");
@@ -55,9 +56,10 @@ export function verify(link: Link<"preview">): HTMLElement {
     );
     const told = state !== "none" && !running;
     const parts = running
-      ? [meter, h("span", { class: "wb-muted" }, entry.text), stop]
+      ? [meter, doing, stop]
       : [...(told ? [found, pop] : []), ...(!told || stale || state === "stopped" ? [ask] : [])];
-    el.replaceChildren(...parts, status);
+    doing.textContent = entry.text;
+    arrange(el, ...parts, status);
     status.textContent = told && !stale ? words : "";
   });
   return el;
