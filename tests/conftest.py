@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -77,6 +78,16 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.TemporaryDirectory(prefix="workbench-state-")
     os.environ["DALI_WORKBENCH_STATE"] = folder.name
     config.add_cleanup(folder.cleanup)
+
+
+def pytest_unconfigure() -> None:
+    """A thread that outlives the tests would keep Python, and so CI, from ending: name it, fail."""
+    others = [t for t in threading.enumerate() if t is not threading.main_thread()]
+    for thread in (t for t in others if not t.daemon):
+        thread.join(timeout=20)
+        if thread.is_alive():
+            print(f"\nThe thread {thread.name} outlived the tests.", flush=True)
+            os._exit(1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -188,6 +188,21 @@ TARGETS: dict[str, Callable[[Path, str, list[str]], Iterator[dict[str, Any]]]] =
 }
 
 
+def start_ray() -> None:
+    """Start Ray here. It gives its agent 15 s to come up, which a busy machine can miss."""
+    import ray
+
+    for left in (2, 1, 0):
+        try:
+            ray.init(num_cpus=2, include_dashboard=False)
+        except Exception as error:
+            if not left or "timed out" not in str(error):
+                raise
+            print(f"Ray did not start, once more: {error}", file=sys.stderr)
+        else:
+            return
+
+
 def start(target: str) -> None:
     """What a user's program does once, before anything else."""
     if target == "dynamic":
@@ -197,7 +212,7 @@ def start(target: str) -> None:
     if target == "ray":
         import ray
 
-        ray.init(num_cpus=2, include_dashboard=False)
+        start_ray()
         ray.init = lambda address: None
 
 

@@ -60,7 +60,7 @@ def drive(*arguments: str | Path, **environment: str) -> list[Any]:
         [sys.executable, "-m", "tests.emit.targets.drive", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=600,
         cwd=ROOT,
         env=os.environ | ENVIRONMENT | environment,
     )
