@@ -22,6 +22,8 @@ from workbench.emit.targets import export, target_names
 from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edit import set_arg, set_setting
 
+pytestmark = pytest.mark.timeout(600)  # Ray and TensorFlow alone take a minute to start
+
 ROOT = Path(__file__).parents[3]
 CATALOG = load_catalog()
 RECIPES = load_recipes()
@@ -60,7 +62,7 @@ def drive(*arguments: str | Path, **environment: str) -> list[Any]:
         [sys.executable, "-m", "tests.emit.targets.drive", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=580,
         cwd=ROOT,
         env=os.environ | ENVIRONMENT | environment,
     )
