@@ -27,6 +27,7 @@ from workbench.graph.edit import (
     set_arg,
     start_graph,
 )
+from workbench.graph.model import is_text
 from workbench.graph.remove import remove_nodes
 
 Kind = Literal["insert", "remove", "move", "set", "set_bad", "randomise", "reset"]
@@ -43,6 +44,8 @@ HOSTILE = (
     "\ud800 half a character",
     "x" * 200,
 )
+WRITABLE = tuple(text for text in HOSTILE if is_text(text))
+"""Those that a graph and its nodes may be called."""
 NO_NAMES = tuple(text for text in HOSTILE if not text.isidentifier())
 TEXTS = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30))
 
@@ -78,6 +81,8 @@ def good_value(arg: ArgSpec, pick: int) -> Value | None:
         return arg.choices[pick % len(arg.choices)]
     if arg.members:
         return arg.members[pick % len(arg.members)]
+    if arg.form == "index":
+        return ("0", ":, 3:9", "::2, ::-1, -1")[pick % 3]
     element = arg.kind.removesuffix("_list")
     low = arg.low if arg.low is not None else arg.minimum if arg.minimum is not None else 0
     high = arg.high if arg.high is not None else low + 1
@@ -214,5 +219,6 @@ def script_batches(
 def same(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> bool:
     """Whether two batches have the same samples, bit for bit."""
     return len(ours) == len(theirs) and all(
-        a.dtype == b.dtype and np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True)
+        (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+        for a, b in zip(ours, theirs, strict=True)
     )

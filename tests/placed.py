@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from textwrap import dedent
+from typing import Any
 
 from workbench.catalog import OpSpec, load_catalog
-from workbench.graph import Graph, Port
+from workbench.emit.python import assigned
+from workbench.emit.source import Emitter
+from workbench.graph import Graph, Node, Port
 from workbench.graph.edit import new_node, start_graph
 from workbench.graph.feed import feed_node
 
@@ -29,3 +34,29 @@ def placed(op: OpSpec, **settings: object) -> tuple[Graph, str]:
     outputs = {f"out_{output.name}": Port(node_id, output.name) for output in op.outputs}
     changed = replace(graph.settings, **settings) if settings else graph.settings  # type: ignore[arg-type]
     return replace(graph, outputs=outputs, settings=changed), node_id
+
+
+def dali_function(op: OpSpec) -> Callable[..., Any]:
+    """What DALI's user calls, with inputs and fixed or drawn values: ``fn``, or an expression."""
+    from nvidia.dali import fn, math, types
+
+    if not op.written:
+        function: Any = fn
+        for part in op.name.split("."):
+            function = getattr(function, part)
+        return lambda *inputs, **values: function(*inputs, **values)
+
+    def written(*inputs: Any, **values: Any) -> Any:
+        names = {port.name: value for port, value in zip(op.inputs, inputs, strict=False)}
+        args = {k: v for k, v in values.items() if isinstance(v, bool | int | float | str)}
+        args |= {k: v.name for k, v in values.items() if isinstance(v, types.DALIDataType)}
+        names |= {name: value for name, value in values.items() if name not in args}
+        node = Node("it", op.name, args, {name: Port(name, "output") for name in names})
+        emitter = Emitter(Graph(), CATALOG, [])
+        emitter.names = {Port(name, "output"): name for name in names}
+        line = "\n".join(assigned("made", emitter.expression(node, {})))
+        known = {"math": math, "types": types, **names}
+        exec(dedent(line), known)  # the emitter's own text
+        return known["made"]
+
+    return written

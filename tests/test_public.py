@@ -11,6 +11,8 @@ PUBLIC = {
     *("WorkbenchError", "CatalogError", "DataError", "SaveError"),
     *("GraphError", "GraphFormatError", "GraphEditError", "GraphFaultsError", "GraphExportError"),
     *("EngineError", "PipelineError", "WorkerCrashedError", "WorkerTimeoutError"),
+    *("from_file", "from_pipeline", "Imported", "ImportReport"),
+    *("ImportFailedError", "PipelineFormatError"),
     "CancelledError",
 }
 

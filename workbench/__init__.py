@@ -10,7 +10,7 @@
 The parts under it can be used without an interface: ``load_recipe`` and ``read_graph`` give a
 ``Graph``, ``check_graph`` says why it cannot run, ``preview_batch`` renders a batch in an
 ``Engine``, ``Bench`` measures, ``emit_script`` gives the code to ship and ``export`` that for
-PyTorch and other frameworks.
+PyTorch and other frameworks. ``from_pipeline`` and ``from_file`` bring DALI pipelines back.
 
 Names are loaded when they are first used: importing this package takes a few milliseconds.
 """
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from workbench.bench import Bench, Measurement, Report
     from workbench.catalog import Catalog, load_catalog
     from workbench.emit import emit_script
+    from workbench.emit.imports.graph import Imported
+    from workbench.emit.imports.report import ImportReport
     from workbench.emit.targets import Export, export
+    from workbench.engine.importing import from_file, from_pipeline
     from workbench.engine.process import Engine
     from workbench.errors import (
         CancelledError,
@@ -36,7 +39,9 @@ if TYPE_CHECKING:
         GraphExportError,
         GraphFaultsError,
         GraphFormatError,
+        ImportFailedError,
         PipelineError,
+        PipelineFormatError,
         SaveError,
         WorkbenchError,
         WorkerCrashedError,
@@ -80,9 +85,13 @@ __all__ = [
     "GraphExportError",
     "GraphFaultsError",
     "GraphFormatError",
+    "ImportFailedError",
+    "ImportReport",
+    "Imported",
     "Measurement",
     "Node",
     "PipelineError",
+    "PipelineFormatError",
     "Port",
     "Preview",
     "PreviewRequest",
@@ -99,6 +108,8 @@ __all__ = [
     "dump_graph",
     "emit_script",
     "export",
+    "from_file",
+    "from_pipeline",
     "load_catalog",
     "load_graph",
     "load_recipe",
@@ -112,11 +123,15 @@ _HOMES = {
     "bench": "Bench Measurement Report",
     "catalog": "Catalog load_catalog",
     "emit": "emit_script",
+    "emit.imports.graph": "Imported",
+    "emit.imports.report": "ImportReport",
     "emit.targets": "Export export",
+    "engine.importing": "from_file from_pipeline",
     "engine.process": "Engine",
     "errors": (
         "CancelledError CatalogError DataError EngineError GraphEditError "
-        "GraphError GraphExportError GraphFaultsError GraphFormatError PipelineError SaveError "
+        "GraphError GraphExportError GraphFaultsError GraphFormatError ImportFailedError "
+        "PipelineError PipelineFormatError SaveError "
         "WorkbenchError WorkerCrashedError WorkerTimeoutError "
     ),
     "graph": (

@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 
 from workbench import __version__
-from workbench.commands.bench import COMMANDS
+from workbench.commands.imports import import_command
+from workbench.commands.lab import COMMANDS
 from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import SOURCE as _SOURCE
 from workbench.commands.options import file as _file
@@ -272,7 +273,7 @@ def lab(port: int, no_browser: bool) -> None:
     raise SystemExit(1 if subprocess.call(command) else 0)  # a signal is a negative code
 
 
-for _command in COMMANDS:
+for _command in (*COMMANDS, import_command):
     main.add_command(_command)
 
 

@@ -17,6 +17,8 @@
     │   │   └── WorkerTimeoutError   it did not answer in time and was ended
     │   └── CancelledError       the caller asked to stop
     ├── RecordFormatError        the text is not a record of measurements for this version
+    ├── ImportFailedError        a source has no pipeline that can be read; nothing was written
+    │   └── PipelineFormatError      the bytes are not a pipeline that DALI serialised
     └── SaveError                a file could not be written; the old one is untouched
 
 A message names the fact, the value found, the values allowed and the remedy.
@@ -122,6 +124,14 @@ class CancelledError(EngineError):
 
 class RecordFormatError(WorkbenchError):
     """A text is not a record of measurements that this version can read."""
+
+
+class ImportFailedError(WorkbenchError):
+    """A script, notebook or file gives no pipeline. The message says why, and where."""
+
+
+class PipelineFormatError(ImportFailedError):
+    """Bytes are not a pipeline that DALI serialised, or were cut short."""
 
 
 class SaveError(WorkbenchError):

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.helpers import same, script_batches
-from tests.placed import CATALOG, placed
+from tests.placed import CATALOG, dali_function, placed
 from tests.placed import USABLE as PLACEABLE
 from workbench.catalog import ArgSpec, OpSpec, Value, load_catalog
 from workbench.engine.runner import Runner
@@ -64,9 +64,7 @@ def run(
     from nvidia.dali import fn, types
     from nvidia.dali.pipeline import Pipeline
 
-    function: Any = fn
-    for part in op.name.split("."):
-        function = getattr(function, part)
+    function = dali_function(op)
     values: dict[str, Any] = {
         name: getattr(types, str(value)) if op.args[name].enum else value
         for name, value in args.items()

@@ -87,7 +87,8 @@ def test_an_operator_has_one_row() -> None:
 
 def test_every_operator_of_dali_has_a_row(catalog: Catalog) -> None:
     rows = read_overlay().ops
-    assert set(rows) == set(catalog), "rows of what DALI lacks, or operators without a row"
+    visible = {name for name, op in catalog.items() if not op.written}
+    assert set(rows) == visible, "rows of what DALI lacks, or operators without a row"
     assert "other" not in {op.category for op in catalog.values()}
 
 

@@ -12,11 +12,13 @@ from workbench.errors import CatalogError
 
 
 def test_every_visible_operator_is_there_under_its_name_in_fn(catalog: Catalog) -> None:
-    from nvidia.dali import fn
+    import nvidia.dali
 
     assert len(catalog) > 100
-    for name in catalog:
-        found = fn
+    for name, op in catalog.items():
+        found = nvidia.dali if op.written.startswith("math.") else nvidia.dali.fn
+        if op.written and not op.written.startswith("math."):
+            continue  # Python's operators: there is nothing to be called
         for part in name.split("."):
             found = getattr(found, part)
         assert callable(found), name

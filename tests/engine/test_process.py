@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -64,6 +65,29 @@ def worker(hurt: Engine) -> Iterator[tuple[int, Path]]:
     assert hurt.pid != pid
     assert gone(pid)
     assert not Path(folder).exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (errno.EAGAIN, "the limit of processes or threads is reached"),
+        (errno.ENOMEM, "the memory does not suffice"),
+        (errno.EMFILE, "too many files are open"),
+    ],
+)
+def test_a_worker_that_cannot_be_started_says_what_to_do(
+    code: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with Engine() as fresh:
+        with pytest.raises(EngineError, match=f"could not be started: {words}") as found:
+            fresh.call(tasks.echo, 1)
+        assert "then try again" in str(found.value)
+        monkeypatch.undo()
+        assert fresh.call(tasks.echo, 1) == 1
 
 
 def test_values_go_there_and_back(engine: Engine) -> None:

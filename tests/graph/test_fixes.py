@@ -28,6 +28,7 @@ from workbench.graph.compose import place_node
 from workbench.graph.edit import insert_node, new_node, set_arg, set_setting
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.model import topological
+from workbench.graph.remove import remove_nodes
 
 CATALOG = load_catalog()
 OPS = sorted(CATALOG)
@@ -298,6 +299,22 @@ def test_what_needs_several_inputs() -> None:
     graph, node = insert_node(chain_graph("resize"), CATALOG, "permute_batch", "resize")
     assert check_graph(labels(graph, "missing_arg")["Add batch_permutation"], CATALOG) == ()
     assert node == "permute_batch"
+
+
+@pytest.mark.parametrize("recipe", ["rotate-jitter", "simclr"])
+def test_a_deleted_decoder_is_offered_again(recipe: str) -> None:
+    whole = load_recipe(recipe)
+    graph = remove_nodes(whole, CATALOG, ["decode"])
+    for fault in check_graph(graph, CATALOG):
+        first = fixes(graph, CATALOG, fault)[0]
+        assert first.label == "Add decoders.image"
+        assert check_graph(first.graph, CATALOG) == ()
+        assert {n.id: n.inputs for n in first.graph.nodes} == {n.id: n.inputs for n in whole.nodes}
+
+
+def test_an_edge_that_is_cut_asks_for_no_second_decoder() -> None:
+    graph = with_node(load_recipe("rotate-jitter"), "resize", inputs={})
+    assert "Add decoders.image" not in labels(graph, "unfed")
 
 
 def test_halves_of_a_size() -> None:

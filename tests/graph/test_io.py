@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import GRAPHS, HOSTILE, TEXTS, VALUES, chain_graph
+from tests.helpers import GRAPHS, HOSTILE, TEXTS, VALUES, WRITABLE, chain_graph
 from workbench.catalog import Value
 from workbench.errors import GraphFormatError
 from workbench.files import write_text
@@ -28,12 +28,14 @@ from workbench.graph import (
     read_graph,
 )
 from workbench.graph.io import FORMAT, VERSION, graph_to_json
+from workbench.graph.model import is_text
 
 NAMES = TEXTS.filter(bool)
+CALLED = TEXTS.filter(is_text)
 PORTS = st.builds(Port, NAMES, NAMES.filter(lambda name: "." not in name))
 NODES = st.builds(
     Node,
-    id=TEXTS,
+    id=CALLED,
     op=TEXTS,
     args=st.dictionaries(TEXTS, VALUES, max_size=3),
     inputs=st.dictionaries(TEXTS, PORTS, max_size=3),
@@ -42,8 +44,8 @@ NODES = st.builds(
 )
 ANY_GRAPH = st.builds(
     Graph,
-    name=TEXTS,
-    about=TEXTS,
+    name=CALLED,
+    about=CALLED,
     nodes=st.lists(NODES, max_size=4).map(tuple),
     outputs=st.dictionaries(TEXTS, PORTS, max_size=3),
     settings=st.builds(
@@ -82,8 +84,18 @@ def test_any_graph_comes_back_whole_and_is_a_text_file(graph: Graph) -> None:
 def test_hostile_texts_come_back_whole_from_a_file(text: str, tmp_path: Path) -> None:
     graph = chain_graph("paste", paste={"fill_value": 1})
     node = replace(graph.node("paste"), args={"ratio": text, text: text})
-    graph = replace(graph.replace_node(node), name=text, about=text)
+    called = text if text in WRITABLE else "odd"
+    graph = replace(graph.replace_node(node), name=called, about=called)
     assert read_graph(write_text(tmp_path / "graph.json", dump_graph(graph))) == graph
+
+
+@pytest.mark.parametrize("entry", ["name", "about", "id"])
+def test_half_a_character_is_refused_where_source_is_made_of_it(entry: str) -> None:
+    odd = "\ud800 half"
+    changes: dict[str, Any] = {"nodes": [{"id": odd, "op": "a"}]} if entry == "id" else {entry: odd}
+    with pytest.raises(GraphFormatError, match=r"'\\ud800 half' holds half a character") as found:
+        load_graph(json.dumps(document(**changes)))
+    assert entry in str(found.value)
 
 
 @pytest.mark.parametrize("value", [0, 1, True, 1.0, -0.0, 1e-300, 2**62, (), (1, (2.0, ("a",)))])

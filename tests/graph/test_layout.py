@@ -10,6 +10,7 @@ from tests.helpers import GRAPHS
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, load_graph, load_recipe
 from workbench.graph.layout import Document, Layout, dump_document, load_document
+from workbench.graph.rename import rename_node
 
 JITTER = load_recipe("rotate-jitter")
 PLACES = st.tuples(*[st.floats(-2e4, 2e4, allow_nan=False)] * 2)
@@ -70,3 +71,24 @@ def test_a_layout_keeps_what_the_graph_has() -> None:
 def test_a_renamed_node_stays_in_its_place() -> None:
     layout = Layout({"rotate": (1, 2)}, frozenset({"rotate"}))
     assert layout.renamed("rotate", "turn") == Layout({"turn": (1, 2)}, frozenset({"turn"}))
+
+
+def test_lines_of_the_source_are_kept_beside_the_graph() -> None:
+    document = Document(JITTER, origins={"rotate": "train.py:12", "flip": "train.py:14"})
+    text = dump_document(document)
+    assert load_document(text) == document
+    assert load_graph(text) == JITTER
+    assert document.renamed(rename_node(JITTER, "rotate", "turn"), "rotate", "turn").origins == {
+        "turn": "train.py:12",
+        "flip": "train.py:14",
+    }
+    fewer = Graph(nodes=tuple(node for node in JITTER.nodes if node.id != "rotate"))
+    assert document.with_graph(fewer).origins == {"flip": "train.py:14"}
+
+
+@pytest.mark.parametrize(
+    "origins", [7, [], {"nowhere": "a.py:1"}, {"rotate": 3}, {"rotate": "x" * 1000}]
+)
+def test_damaged_lines_of_the_source_are_passed_over(origins: object) -> None:
+    data = json.loads(dump_document(Document(JITTER)))
+    assert load_document(json.dumps(data | {"origins": origins})) == Document(JITTER)

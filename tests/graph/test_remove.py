@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, GRAPHS
+from tests.helpers import CHAINS, GRAPHS, chain_graph
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.edit import is_movable
+from workbench.graph.edit import insert_node, is_movable, randomise_arg
 from workbench.graph.remove import remove_nodes
 
 CATALOG = load_catalog()
@@ -89,3 +89,10 @@ def test_nothing_dangles(graph: Graph, data: st.DataObject) -> None:
     left = {node.id for node in shorter.nodes}
     assert {edge.source.node for edge in shorter.edges} <= left
     assert {port.node for port in shorter.outputs.values()} <= left
+
+
+def test_a_draw_reaches_its_argument_again() -> None:
+    graph = randomise_arg(chain_graph("rotate"), CATALOG, "rotate", "angle")
+    longer, node = insert_node(graph, CATALOG, "math.mul", "angle")
+    assert longer.node("rotate").inputs["angle"] == Port(node, "output")
+    assert remove_nodes(longer, CATALOG, [node]) == graph

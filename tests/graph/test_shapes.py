@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.graph.test_fixes import BROKEN
 from tests.helpers import CHAINS, chain_graph, import_script
-from tests.placed import CATALOG, USABLE, placed
+from tests.placed import CATALOG, USABLE, dali_function, placed
 from workbench.catalog import OpSpec
 from workbench.catalog.spec import ShapeWord
 from workbench.emit import emit_script
@@ -71,7 +71,8 @@ def told(graphs: Iterator[Graph]) -> tuple[int, int]:
 
 
 def test_half_of_the_extents_are_told_behind_photos_of_any_size() -> None:
-    known, every = told(placed(op)[0] for op in ON_CPU)
+    # arithmetic leaves the extents as they come
+    known, every = told(placed(op)[0] for op in ON_CPU if not op.written)
     assert known / every >= 0.5, f"{known} of {every}"
 
 
@@ -110,7 +111,7 @@ def test_a_graph_with_faults_is_read_as_far_as_it_goes(graph: Graph) -> None:
 
 def dali_says(graph: Graph, node: Node, flows: dict[Port, Flow]) -> list[tuple[Any, Any, Any]]:
     """Axes, element type and layout of a node's outputs by ``OpSpec.InferOutputMetadata``."""
-    from nvidia.dali import fn, types
+    from nvidia.dali import types
     from nvidia.dali.data_node import DataNode
     from nvidia.dali.pipeline import Pipeline
 
@@ -121,9 +122,7 @@ def dali_says(graph: Graph, node: Node, flows: dict[Port, Flow]) -> list[tuple[A
         return DataNode(name, "cpu", None, ndim=len(flow.shape), dtype=dtype, layout=flow.layout)
 
     spec = CATALOG[node.op]
-    function: Any = fn
-    for part in node.op.split("."):
-        function = getattr(function, part)
+    function = dali_function(spec)
     values = {
         name: getattr(types, str(value)) if spec.args[name].enum else value
         for name, value in node.args.items()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.perf.conftest import Table
 from tests.perf.test_preview_latency import chain
@@ -50,6 +50,14 @@ _ANSWERED = """([keys, settled]) => {
   return done && performance.now() - last > settled;
 }"""
 
+_MODEL = "__import__('workbench.ui.model', fromlist=['x'])"
+_REQUEST = "__import__('workbench.ui.state', fromlist=['x']).request_of"
+_SENT = {
+    "bare pixels": f"setattr({_MODEL}, 'request_of', {_REQUEST})",
+    "PNG": f"(lambda m, r: setattr(m, 'request_of', lambda s, d: "
+    f"__import__('dataclasses').replace(r(s, d), raw=False)))({_MODEL}, {_REQUEST})",
+}
+
 
 def five_nodes() -> Graph:
     """decode, resize, rotate, color_twist, normalise: the last but one is changed."""
@@ -68,7 +76,20 @@ def notes(page: Page) -> dict[str, list[float]]:
     return dict(found)
 
 
-def test_key_to_painted_pixels(host: Host, photos: Path, table: Table) -> None:
+def pressed_keys(page: Page, before: int, count: int) -> list[float]:
+    """Milliseconds from each of some keys to its sheet; ``before`` were pressed already."""
+    spent = []
+    for number in range(before, before + count):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(_ANSWERED, arg=[number + 1, 0], timeout=PATIENCE)
+        found = notes(page)
+        key = found["keys"][-1]
+        spent.append(next(sheet for sheet in found["sheets"] if sheet > key) - key)
+    return spent
+
+
+def shown_slider(host: Host, photos: Path) -> Locator:
+    """The slider of a node in a chain of five, whose augmented photos are on the screen."""
     host.open(photos, five_nodes())
     page = host.page
     await_picture(page)
@@ -77,18 +98,39 @@ def test_key_to_painted_pixels(host: Host, photos: Path, table: Table) -> None:
     part(page, "canvas").locator("[data-node=color_twist]").click()
     slider = part(page, "inspector").locator("[data-arg=hue]").get_by_role("slider").first
     slider.focus()
+    return slider
+
+
+def test_lossless_as_bare_pixels_and_as_png(host: Host, photos: Path, table: Table) -> None:
+    slider = shown_slider(host, photos)
+    page = host.page
+    name = type(host).__name__.removesuffix("Host").lower()
+    page.evaluate(_WATCH)
+    part(page, "preview").locator("[data-wb=shown]").click()
+    part(page, "preview").locator("[data-wb=lossless]").check()
+    page.keyboard.press("Escape")
+    slider.focus()
+    found: dict[str, list[float]] = {"bare pixels": [], "PNG": []}
+    pressed = 0
+    for turn in range(6):
+        kind = ("bare pixels", "PNG")[turn % 2]
+        host.python(_SENT[kind])
+        pressed_keys(page, pressed, 2)  # what is on its way is sent as before
+        found[kind] += pressed_keys(page, pressed + 2, 8)
+        pressed += 10
+    for kind, spent in found.items():
+        table.add(f"{name}: key to painted, lossless as {kind}, 16 tiles", spent, "ms", "")
+
+
+def test_key_to_painted_pixels(host: Host, photos: Path, table: Table) -> None:
+    slider = shown_slider(host, photos)
+    page = host.page
     name = type(host).__name__.removesuffix("Host").lower()
     page.keyboard.press("ArrowRight")  # warms up what is built once
     expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("ready", timeout=PATIENCE)
     page.evaluate(_WATCH)
 
-    spent = []
-    for number in range(KEYS):
-        page.keyboard.press("ArrowRight")
-        page.wait_for_function(_ANSWERED, arg=[number + 1, 0], timeout=PATIENCE)
-        found = notes(page)
-        key = found["keys"][-1]
-        spent.append(next(sheet for sheet in found["sheets"] if sheet > key) - key)
+    spent = pressed_keys(page, 0, KEYS)
     table.add(f"{name}: key to painted, 16 tiles, 5 nodes", spent, "ms", "to reach: 100, p95 200")
 
     lags = []

@@ -20,7 +20,7 @@ from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineEr
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.edit import randomise_arg, set_arg
 from workbench.preview import Preview, PreviewRequest, preview_batch
-from workbench.preview.sheet import BAD
+from workbench.preview.sheet import BAD, RAW, decode
 
 CATALOG = load_catalog()
 SIZE = 48
@@ -129,6 +129,17 @@ def test_jpeg_is_close(engine: Engine, photos: Path) -> None:
     assert [tile.augmented for tile in lossy.tiles] == [tile.augmented for tile in exact.tiles]
     for mine, its in zip(augmented(lossy), augmented(exact), strict=True):
         assert np.abs(mine.astype(int) - its).mean() < 6
+
+
+def test_bare_pixels_are_those_of_the_png(engine: Engine, photos: Path) -> None:
+    graph = chain_graph("resize", resize={"size": (96, 96)})
+    exact = show(engine, graph, photos, tile_size=96)
+    bare = show(engine, graph, photos, tile_size=96, raw=True)
+    assert bare.mime == RAW
+    assert len(bare.image) == 4 * bare.size[0] * bare.size[1]
+    found = np.asarray(decode(bare.image, bare.mime, bare.size))
+    assert np.array_equal(found, pixels_of(exact))
+    assert show(engine, graph, photos, tile_size=96, raw=True, lossless=False).mime == "image/jpeg"
 
 
 def test_large_photos_are_fitted_into_their_tiles(engine: Engine, photos: Path) -> None:

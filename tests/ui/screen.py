@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import threading
 from collections.abc import Callable
@@ -10,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+
+from workbench.preview.sheet import decode
 
 PATIENCE = 60.0
 
@@ -69,5 +69,4 @@ def read_picture(picture: bytes) -> tuple[dict[str, Any], NDArray[np.uint8]]:
     """The header, and the sheet's pixels (height, width, 3)."""
     length = int.from_bytes(picture[:4], "little")
     header = json.loads(picture[4 : 4 + length])
-    with Image.open(io.BytesIO(picture[4 + length :])) as image:
-        return header, np.asarray(image.convert("RGB"))
+    return header, np.asarray(decode(picture[4 + length :], header["mime"], tuple(header["sheet"])))

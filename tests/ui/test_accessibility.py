@@ -13,7 +13,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import workbench
+from tests.bench.fakes import measured, report
 from tests.ui.hosts import PATIENCE, Host, LabHost, await_picture, part, small
+from tests.ui.speed.records import stage_record, tune_record
+from workbench.bench.record import dump_report
 from workbench.ui.components import TABS
 
 pytestmark = pytest.mark.browser
@@ -53,7 +56,7 @@ def themed(host: Host, photos: Path, request: pytest.FixtureRequest) -> Iterator
     host.page.emulate_media(color_scheme=theme)
     host.open(photos, small("two-view"))
     set_theme(host, theme)
-    expect(part(host.page, "canvas")).to_have_attribute("data-theme", theme)
+    expect(part(host.page, "canvas")).to_have_attribute("data-theme", theme, timeout=PATIENCE)
     yield host
     set_theme(host, "light")
 
@@ -65,6 +68,26 @@ def set_theme(host: Host, theme: str) -> None:
         host.page.evaluate(f"() => {change}")
 
 
+def look_at_the_speed_lab(page: Page) -> None:
+    """Every part of it, with figures where a record can bring them."""
+    speed = part(page, "speed")
+    for text in (
+        dump_report(report(measured(1000.0), measured(9000.0, device="mixed"))),
+        stage_record(),
+        tune_record(),
+        dump_report(report(measured(1.0), measured(2.0, threads=8), kind="threads")),
+    ):
+        speed.locator("[data-part=compare] input[type=file]").set_input_files(
+            {"name": "x.json", "mimeType": "application/json", "buffer": text.encode()}
+        )
+        expect(speed.locator("[data-wb=figure]:visible")).to_have_count(1)
+        assert serious_faults(page) == []
+    for name in ("Peers", "Records"):
+        speed.get_by_role("radio", name=name, exact=True).click()
+        expect(speed).to_have_attribute("data-part", name.lower())
+        assert serious_faults(page) == []
+
+
 def test_axe_finds_no_serious_fault(themed: Host) -> None:
     page = themed.page
     await_picture(page)
@@ -72,6 +95,8 @@ def test_axe_finds_no_serious_fault(themed: Host) -> None:
         part(page, "tabs").get_by_role("tab", name=tab.capitalize()).click()
         expect(part(page, tab)).to_be_visible()
         assert serious_faults(page) == []
+        if tab == "speed":
+            look_at_the_speed_lab(page)
     part(page, "canvas").locator("[data-node=decode]").click()
     page.keyboard.press("Delete")
     expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("fault")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers import HOSTILE
+from tests.helpers import WRITABLE
 from workbench.graph import Graph, Node, load_graph, load_recipe
 from workbench.graph.layout import Document, Layout
 from workbench.ui.autosave import KEPT, Autosave, Restored, state_folder
@@ -124,7 +124,7 @@ def test_a_damaged_file_is_set_aside_and_the_one_before_comes_back(
     assert str(path.with_suffix(".damaged")) in told[0]
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, "x" * 10_000, "\U0001f98a" * 3000])
+@pytest.mark.parametrize("text", [*WRITABLE, "x" * 10_000, "\U0001f98a" * 3000])
 def test_hostile_names_come_back_as_they_were(tmp_path: Path, text: str) -> None:
     graph = Graph(text, text, (Node("n", "no.such.operator", {"value": (text, 1.5, True)}),))
     work(tmp_path, Document(graph))

@@ -75,15 +75,16 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     speed = part(page, "speed")
     speed.get_by_label("Threads").fill("1")
     speed.get_by_label("Threads").press("Enter")
-    speed.locator("[data-wb=measure]").click()
+    speed.get_by_role("radio", name="Quick look").first.click()
+    speed.locator("[data-part=compare] [data-wb=measure]").click()
     expect(speed.get_by_role("progressbar")).to_be_visible()
-    expect(speed).to_have_attribute("data-rows", "2", timeout=PATIENCE)
-    cpu = host.python("model.speed.fields()['rows'][0]")
+    figure = speed.locator("[data-part=compare] [data-wb=figure]")
+    expect(figure).to_have_attribute("data-bars", "4", timeout=PATIENCE)
+    cpu, mixed = host.python("model._shown['speed', 'compare']['bars'][2:]")
     assert cpu["reason"] == ""
     assert cpu["median"] > 0
     assert cpu["settings"].startswith("batch 4 · 1 thread · prefetch 2")
     expect(speed).to_contain_text(f"{cpu['median']:,.0f}")
-    mixed = host.python("model.speed.fields()['rows'][1]")
     if mixed["reason"]:
         expect(speed).to_contain_text(mixed["reason"].removeprefix("not measured: "))
 

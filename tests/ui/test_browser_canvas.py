@@ -337,6 +337,51 @@ def test_nodes_are_pasted_into_a_second_notebook(host: Host, photos: Path) -> No
     expect(part(page, "canvas").locator("[data-wb=empty]")).to_be_visible()
 
 
+def test_words_do_not_outlive_what_they_tell_of(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    said = part(page, "canvas").locator("[data-wb=said]")
+    node(page, "rotate").click()
+    page.keyboard.press("Delete")
+    expect(said).to_have_text("rotate removed")
+    page.keyboard.press("Control+z")
+    expect(node(page, "rotate")).to_be_visible()
+    expect(said).to_have_text("")
+
+    tile = part(page, "preview").locator("[data-wb=tile] button").first
+    tile.scroll_into_view_if_needed()
+    tile.hover()
+    tip = part(page, "preview").locator(".wb-tip")
+    expect(tip).to_contain_text("angle")
+    host.python("model.act('bar', {'do': 'recipe', 'name': 'imagenet-eval'})")
+    expect(tip).not_to_contain_text("angle", timeout=PATIENCE)
+
+
+def test_the_buttons_of_a_node_cover_no_other(host: Host, photos: Path) -> None:
+    host.open(photos, load_recipe("simclr"))
+    page = host.page
+    expect(node(page, "crop_1")).to_be_visible(timeout=PATIENCE)
+    toolbar = part(page, "canvas").locator(".wb-toolbar")
+    for name in ("crop_1", "color_1", "gray_1", "blur_1"):
+        node(page, name).click()
+        expect(toolbar.locator("[data-wb=remove]")).to_have_attribute(
+            "aria-label", f"Remove {name}"
+        )
+        own = toolbar.bounding_box()
+        assert own
+        for other in part(page, "canvas").locator(".wb-card").all():
+            box = other.bounding_box()
+            assert box
+            apart = (
+                own["x"] + own["width"] <= box["x"] + 1
+                or box["x"] + box["width"] <= own["x"] + 1
+                or own["y"] + own["height"] <= box["y"] + 1
+                or box["y"] + box["height"] <= own["y"] + 1
+            )
+            assert apart, f"{name}: {other.get_attribute('data-node')} is covered"
+
+
 def test_text_that_is_no_graph_is_not_pasted(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page

@@ -110,7 +110,7 @@ def test_tiles_of_a_size_and_one_photo_many_times(host: Host, photos: Path) -> N
     expect(canvas).to_have_attribute("width", "96", timeout=PATIENCE)
     assert canvas.evaluate("el => el.clientWidth") == 96
     assert host.python("model.previewer._thread.is_alive()")
-    assert host.python("bytes(model.state.picture).find(b'PNG') > 0")
+    expect(preview(page)).to_have_attribute("data-mime", "image/x-rgba", timeout=PATIENCE)
 
     caption = tiles.nth(1).locator("p")
     file = tiles.nth(1).get_attribute("data-file") or ""

@@ -105,6 +105,19 @@ def test_positions_are_kept_and_follow_names() -> None:
     assert document.layout == Layout()
 
 
+def test_a_pasted_part_lands_where_the_view_has_room() -> None:
+    text = copy_fragment(JITTER.graph, ["rotate", "color"])
+    placed, _ = done(JITTER, "place", positions={"rotate": [1, 2]})
+    document, nodes = done(placed, "paste", text=text, x=300, y=-40)
+    assert nodes == ["rotate_2", "color_2"]
+    assert document.layout.positions == {"rotate": (1, 2), "rotate_2": (300, -40)}
+    for odd in ({}, {"x": "left", "y": 3}, {"x": float("nan"), "y": 0}):
+        document, _ = done(placed, "paste", text=text, **odd)
+        assert document.layout == placed.layout
+    document, _ = done(JITTER, "paste", text=text, x=300, y=-40)
+    assert document.layout == Layout()  # all is laid out automatically
+
+
 def test_a_generator_unfolds_and_folds() -> None:
     assert "angle" in folded_generators(JITTER.graph, CATALOG, JITTER.layout)
     document, selected = done(JITTER, "unfold", node="rotate", arg="angle")

@@ -128,4 +128,4 @@ def test_one_photo_many_times_and_the_difference(ready: tuple[ViewModel, Screen]
     model.receive("preview", "against", "color")
     screen.wait(lambda s: s.header["against"] == ["color.output"], "another")
     model.receive("preview", "lossless", True)
-    screen.wait(lambda s: s.header["mime"] == "image/png", "a PNG")
+    screen.wait(lambda s: s.header["mime"] == "image/x-rgba", "bare pixels")

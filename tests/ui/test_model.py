@@ -86,7 +86,6 @@ def test_only_what_changed_is_published(ready: tuple[ViewModel, Screen]) -> None
         ("canvas", "fragment"),
         ("inspector", "node"),
         ("steps", "selected"),
-        ("code", "lit"),
     ]
 
 
@@ -173,12 +172,23 @@ def test_a_bad_value_is_named_and_the_picture_stays(ready: tuple[ViewModel, Scre
     assert [fault["node"] for fault in screen["bar", "faults"]] == ["rotate"]
     assert screen.picture == picture
     assert screen["code", "source"] == source
-    assert "rotate.fill_value" in screen["code", "message"]
     model.act("code", {"do": "save", "path": "pipe.py"})
     assert not Path("pipe.py").exists()
     edit(model, "set", node="rotate", arg="fill_value", value=128, group="")
     screen.wait_other_picture(picture)
     assert screen["preview", "stale"] == screen.row("fill_value")["error"] == ""
+
+
+def test_trying_again_is_offered_where_it_can_help(make: Make, tmp_path: Path) -> None:
+    model, screen = make(tmp_path)  # no images yet
+    assert screen["preview", "again"]
+    (tmp_path / "a.jpg").write_bytes(b"soon")
+    model.act("preview", {"do": "retry"})
+    assert screen["data", "summary"]["error"] == ""
+    edit(model, "set", node="rotate", arg="fill_value", value="blue", group="")
+    assert "blue" in screen["preview", "stale"]
+    assert not screen["preview", "again"]
+    assert not screen["steps", "again"]
 
 
 def test_what_dali_refuses_is_a_fault_at_its_node(ready: tuple[ViewModel, Screen]) -> None:
@@ -316,9 +326,10 @@ def test_graphs_are_opened_and_saved(
 
 def test_lines_of_the_selected_node_are_lit(ready: tuple[ViewModel, Screen]) -> None:
     model, screen = ready
+    model.receive("code", "in_view", True)
     model.receive("canvas", "selected", ["resize"])
     lines = screen["code", "source"].splitlines()
-    lit = [lines[number - 1] for number in screen["code", "lit"]]
+    lit = [lines[number - 1] for number in screen["code", "lit"]["pipe.py"]]
     assert any("fn.resize" in line for line in lit)
     assert not any("fn.rotate" in line for line in lit)
 
@@ -397,14 +408,14 @@ def test_an_idle_worker_that_is_killed_is_not_missed(ready: tuple[ViewModel, Scr
 def test_a_measurement_is_shown_and_can_be_cancelled(make: Make) -> None:
     model, screen = make()
     model.receive("speed", "batch_size", 4)
-    model.act("speed", {"do": "measure"})
+    model.act("speed", {"do": "measure", "what": "compare"})
     assert screen["speed", "running"]
-    model.act("speed", {"do": "measure"})  # one at a time
+    model.act("speed", {"do": "measure", "what": "compare"})  # one at a time
     screen.wait(lambda s: "round" in s["speed", "message"], "the rounds")
     model.act("speed", {"do": "cancel"})
     screen.wait(lambda s: not s["speed", "running"], "the end")
     assert "Cancelled" in screen["speed", "message"]
-    assert screen["speed", "rows"] == []
+    assert screen["speed", "compare"] == {}
 
 
 def test_a_worker_killed_in_a_measurement_is_a_row_with_the_reason(
@@ -417,14 +428,15 @@ def test_a_worker_killed_in_a_measurement_is_a_row_with_the_reason(
     )
     model, screen = make()
     model.receive("speed", "batch_size", 4)
-    model.act("speed", {"do": "measure"})
+    model.receive("speed", "effort", "quick")
+    model.act("speed", {"do": "measure", "what": "compare"})
     screen.wait(lambda s: "round" in s["speed", "message"], "the rounds")
     (pid,) = crews[0].pids
     os.kill(pid, signal.SIGKILL)
     screen.wait(lambda s: not s["speed", "running"], "the end")
-    cpu = screen["speed", "rows"][0]
-    assert cpu["median"] is None
-    assert "SIGKILL" in cpu["reason"]
+    bars = [bar for bar in screen["speed", "compare"]["bars"] if bar["kind"] == "cpu"]
+    assert [bar["median"] is None for bar in bars].count(True) == 1
+    assert sum("SIGKILL" in bar["reason"] for bar in bars) == 1
     model.act("bar", {"do": "undo"})
     screen.wait_ready()
 

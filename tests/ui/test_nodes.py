@@ -11,6 +11,7 @@ from workbench.catalog import load_catalog
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.devices import infer_devices
 from workbench.graph.edit import set_setting
+from workbench.graph.fragment import duplicate
 from workbench.graph.layout import Layout
 from workbench.ui.nodes import edge_entries, node_entries, on_drawn_nodes, operator_entries
 from workbench.ui.views import EdgeEntry, NodeEntry
@@ -54,6 +55,16 @@ def test_folded_generators_are_pills_and_unfolded_ones_nodes() -> None:
     assert [port["name"] for port in drawn["rotate"]["inputs"]] == ["data", "angle"]
     (edge,) = (edge for edge in edges(JITTER, layout) if edge["source"] == "angle")
     assert (edge["id"], edge["argument"]) == ("rotate:angle", True)
+
+
+def test_equal_operators_and_idle_branches_are_told() -> None:
+    assert not any(node["twin"] or node["note"] for node in nodes(JITTER))
+    graph, _ = duplicate(JITTER, ["rotate"])
+    drawn = {node["id"]: node for node in nodes(graph)}
+    assert {node_id for node_id, node in drawn.items() if node["twin"]} == {"rotate", "rotate_2"}
+    assert {node_id: node["note"] for node_id, node in drawn.items() if node["note"]} == {
+        "rotate_2": "feeds nothing"
+    }
 
 
 def test_the_step_to_the_gpu_is_marked() -> None:

@@ -29,7 +29,7 @@ def test_traits_are_made_from_the_table(component) -> None:  # type: ignore[no-u
     part = PARTS[component.name]
     for field in component.fields:
         trait = getattr(part, field.name)
-        assert trait.metadata["sync"]
+        assert trait.metadata["sync"] == (field.direction != "python")
         assert trait.default() == field.default
     assert part.__doc__ == component.doc
     assert {"outbox", "ack"} <= set(part.class_trait_names(sync=True))

@@ -5,9 +5,6 @@ import json
 
 import pytest
 
-from tests.bench.fakes import rounds
-from workbench.bench import Measurement, Report
-from workbench.bench.config import Config
 from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
 from workbench.engine.memory import MemoryUse
@@ -72,20 +69,6 @@ def test_the_picture_carries_its_header() -> None:
     assert header["against"] == ["resize.output"]
     assert header["reran"] == ["flip"]
     assert header["memory"]["host_budget"] == 100
-
-
-def test_speed_rows_carry_what_they_were_measured_on() -> None:
-    cpu = Measurement(Config(), rounds(95, 100, 108))
-    mixed = Measurement(Config("mixed"), reason="not measured: no GPU")
-    rows = present.speed_rows(Report("g", "data", MACHINE, (cpu, mixed)))
-    assert (rows[0]["low"], rows[0]["median"], rows[0]["high"]) == (95, 100, 108)
-    assert rows[0]["settings"] == "batch 64 · 4 threads · prefetch 2"
-    assert rows[0]["machine"] == "A CPU, 2 cores, NVIDIA H200"
-    unsteady = dataclasses.replace(cpu, rounds=rounds(60, 100, 140))
-    (row,) = present.speed_rows(Report("g", "data", MACHINE, (unsteady,)))
-    assert row["settings"].endswith(" · unstable: the rounds differ by more than 10 %")
-    assert rows[1]["median"] is None
-    assert rows[1]["reason"] == "not measured: no GPU"
 
 
 def test_mixed_can_be_chosen_where_there_is_a_gpu() -> None:

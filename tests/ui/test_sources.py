@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import GraphFormatError, SaveError
-from workbench.graph import dump_graph, load_recipe
+from workbench.graph import Graph, Node, dump_graph, load_recipe
 from workbench.ui.sources import START, to_graph, writable_path
 
 
@@ -21,6 +21,13 @@ def test_what_can_stand_for_a_graph(tmp_path: Path) -> None:
 def test_what_cannot(source: object) -> None:
     with pytest.raises(GraphFormatError):
         to_graph(source)  # type: ignore[arg-type]
+
+
+def test_half_a_character_is_no_name() -> None:
+    odd = "\ud800"
+    for graph in (Graph(odd), Graph(about=odd), Graph(nodes=(Node(odd, "rotate"),))):
+        with pytest.raises(GraphFormatError, match="half a character"):
+            to_graph(graph)
 
 
 def test_a_notebook_writes_where_it_may() -> None:

@@ -77,6 +77,10 @@ class Lab:
         self.go_on()
         return load_catalog(), machine, found, make_cache(self.data, self._cache, self.go_on)
 
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure, and give the record. Every kind of run has its own."""
+        raise NotImplementedError
+
     def go_on(self) -> None:
         """Raise CancelledError if the run was cancelled."""
         if self._stop.is_set():
@@ -126,7 +130,6 @@ class Lab:
         """The record of what was measured."""
         if cache.state == "cold" and found.files:
             measurements = [_not_cold(row, found.files) for row in measurements]
-        plain = replace(self.graph, settings=Settings())  # knobs are compared by themselves
         return Report(
             self.graph.name,
             self.data,
@@ -141,7 +144,7 @@ class Lab:
             {
                 "workbench": _version(),
                 "git": git_state(),
-                "graph_sha256": hashlib.sha256(dump_graph(plain).encode()).hexdigest(),
+                "graph_sha256": graph_hash(self.graph),
                 "load_average": os.getloadavg()[0],
             },
             {name: value for name, value in extra.items() if value},
@@ -217,6 +220,11 @@ def command_for_a_gpu(graph: str, regimes: Sequence[Regime]) -> str:
     return shlex.join(
         ["workbench", "bench", graph, "--data", "DIR", "--regime", regime, "--json", file]
     )
+
+
+def graph_hash(graph: Graph) -> str:
+    """SHA-256 of a graph but for its settings: knobs are compared by themselves."""
+    return hashlib.sha256(dump_graph(replace(graph, settings=Settings())).encode()).hexdigest()
 
 
 def git_state() -> Any:

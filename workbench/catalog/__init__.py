@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from workbench.catalog.arithmetic import arithmetic
 from workbench.catalog.overlay import apply_overlay, read_overlay
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
@@ -26,4 +27,5 @@ def load_catalog() -> Catalog:
     Raises CatalogError where DALI cannot be imported or the overlay does not fit it.
     """
     ops, version = read_schemas()
-    return Catalog(apply_overlay(ops, read_overlay(), strict=False), version)
+    described = apply_overlay(ops, read_overlay(), strict=False)
+    return Catalog({**described, **arithmetic()}, version)

@@ -19,6 +19,7 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     unusable = "..."            # why it cannot be used; "" for "it can", against the rule
     exclusive = [["size", "scale"]]  # groups of arguments of which at most one can be given
     together = [["crop_h", "crop_w"]]  # groups that are given all or not at all
+    one_of = [["fdata", "idata"]]    # groups of which at least one must be given
     whole_batch = true          # what a sample becomes depends on the others of its batch
     args.angle = { low = -180, high = 180, unit = "°", start = 15, advanced = false }
     args.size = { form = "fields", parts = ["h", "w"] }   # how it is edited, see ``Form``
@@ -56,7 +57,7 @@ from workbench.errors import CatalogError
 _OP_KEYS = (
     *("category", "label", "image", "alters", "inputs", "outputs"),
     *("exclusive", "unusable", "args", "needs_channels", "ports", "gives"),
-    *("feeds", "together", "whole_batch", "layouts", "takes"),
+    *("feeds", "together", "one_of", "whole_batch", "layouts", "takes"),
 )
 _ARG_KEYS = (
     *("label", "unit", "low", "high", "step", "minimum", "maximum"),
@@ -69,7 +70,7 @@ _KINDS: tuple[PortKind, ...] = get_args(PortKind)
 _FORMS: tuple[Form, ...] = get_args(Form)
 CATEGORIES = (
     *("source", "decode", "geometry", "crop", "colour", "filter", "noise", "occlusion"),
-    *("format", "random", "statistics", "boxes", "masks", "points", "transforms"),
+    *("format", "arithmetic", "random", "statistics", "boxes", "masks", "points", "transforms"),
     *("general", "video", "audio", "other"),
 )
 """In the order in which a list of operators shows them."""
@@ -142,7 +143,7 @@ def _fitting(overlay: Overlay, known: Mapping[str, OpSpec]) -> Overlay:
             names = known[name].args.keys() | {port.name for port in known[name].inputs}
             groups = {
                 key: [group for group in row.get(key, []) if set(group) <= names]
-                for key in ("exclusive", "together")
+                for key in ("exclusive", "together", "one_of")
             }
             feeds = {fed: f for fed, f in row.get("feeds", {}).items() if f.get("op") in known}
             ops[name] = {**row, "args": args, "feeds": feeds, **groups}
@@ -211,6 +212,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
         merged,
         exclusive=_groups(merged, row, "exclusive", overlay.exclusive, where),
         together=_groups(merged, row, "together", overlay.together, where),
+        one_of=_groups(merged, row, "one_of", (), where),
     )
     reason = row.get("unusable", unusable_reason(merged, described=True))
     return replace(merged, unusable=reason or None)

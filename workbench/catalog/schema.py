@@ -57,10 +57,15 @@ _FEW_INPUTS = 4
 """Operators that take more inputs than this take any number: ``cat``, ``stack``."""
 
 
+_SHOWN = frozenset({"Constant"})
+"""Hidden from DALI's documentation, and what an array in a pipeline becomes."""
+
+
 def read_schemas() -> tuple[list[OpSpec], str]:
     """The visible operators of the installed DALI, by name, and DALI's version.
 
-    Visible: not internal, not hidden from DALI's own documentation, not deprecated.
+    Visible: not internal, not hidden from DALI's own documentation (but ``constant``), not
+    deprecated.
     Raises CatalogError where DALI cannot be imported.
     """
     dali = _import_dali()
@@ -92,7 +97,7 @@ def _visible_ops(dali: Any) -> Iterator[OpSpec]:
         schema = dali.backend.GetSchema(name)
         if (
             schema.IsInternal()
-            or schema.IsDocHidden()
+            or (schema.IsDocHidden() and name not in _SHOWN)
             or schema.IsDocPartiallyHidden()
             or schema.IsDeprecated()
         ):

@@ -20,11 +20,11 @@ ArgKind = Literal[
     "bool_list", "int_list", "float_list", "str_list", "enum_list", "object",
 ]  # fmt: skip
 
-Form = Literal["", "flag", "fields", "each", "colour", "range", "matrix"]
+Form = Literal["", "flag", "fields", "each", "colour", "range", "matrix", "index", "shown"]
 """How an argument is edited, where its kind alone does not say: ``flag`` is a whole number that
 means yes or no; lists are one value for each of ``parts`` (``fields``), the same or one value for
 each of them (``each``), a colour, a low and a high end (``range``) or rows of numbers
-(``matrix``)."""
+(``matrix``); a text is an ``index`` such as ``:, 3:9``, or only ``shown``."""
 
 PortKind = Literal["encoded", "image", "label", "boxes", "mask", "points", "number", "any"]
 
@@ -52,7 +52,7 @@ ShapeWord = Literal[
     "input", "decoded", "resize", "resize_axes", "crop", "pad_channels", "relayout", "recolour",
     "canvas", "pad", "slice", "paste", "paste_many", "filter", "transpose", "reduce",
     "shape", "drawn", "one_hot", "join", "stack", "expand", "squeeze", "reshape", "extract",
-    "reorder", "per_frame", "affine", "points", "corner",
+    "reorder", "per_frame", "affine", "points", "corner", "broadcast", "subscript",
 ]  # fmt: skip
 """What an operator does to the shape; ``graph/shape_words`` has a function for each."""
 
@@ -66,7 +66,8 @@ class Gives:
 
     dtype: str | None = "input"
     """A member of ``DALIDataType``, the name of the input that it is taken from, ``input`` for the
-    first one, or None where only the data tell."""
+    first one, or None where only the data tell. Of arithmetic: ``promoted`` from all operands, or
+    ``floating`` where whole numbers give fractions."""
     layout: str | None = "input"
     """``HWC``; empty for none; ``input`` for what the words of ``shape`` leave; None: the data."""
     shape: tuple[ShapeWord, ...] | tuple[int | None, ...] | None = ("input",)
@@ -166,7 +167,8 @@ class OpSpec:
     name: str
     """As in ``nvidia.dali.fn``: ``rotate``, ``readers.file``, ``random.uniform``."""
     schema: str
-    """DALI's registry name: ``Rotate``, ``readers__File``."""
+    """DALI's registry name: ``Rotate``, ``readers__File``; empty for what is ``written`` otherwise,
+    of which DALI makes one hidden operator."""
     devices: tuple[Device, ...]
     inputs: tuple[PortSpec, ...] = ()
     max_inputs: int = 0
@@ -196,8 +198,15 @@ class OpSpec:
     together: tuple[tuple[str, ...], ...] = ()
     """Groups of arguments and ports that are given all or not at all, such as ``crop_h`` and
     ``crop_w``."""
+    one_of: tuple[tuple[str, ...], ...] = ()
+    """Groups of arguments and ports of which at least one must be given."""
     whole_batch: bool = False
     """What a sample becomes depends on the others of its batch."""
+    written: str = ""
+    """Python's expression with ``{}`` for each operand, where it is no call of ``fn``:
+    ``{} + {}``, ``math.sqrt({})``."""
+    operands: tuple[tuple[str, ...], ...] = ()
+    """What can stand at each ``{}``: names of ports and arguments, the first that is given."""
     unusable: str | None = None
     """Why the workbench cannot use it yet, or None."""
 
@@ -212,29 +221,64 @@ class OpSpec:
         return PortSpec(f"input_{index}", self.inputs[-1].kind if self.inputs else "any", True)
 
 
+MOST_OPAQUE_OUTPUTS = 16
+
+
+def _opaque(count: int) -> OpSpec:
+    names = ["output"] if count == 1 else [f"output_{index}" for index in range(count)]
+    texts = {
+        "call": ("Call", "What was called."),
+        "source": ("Source", "Where it stands, and its text."),
+        "why": ("Why", "Why the graph cannot hold it."),
+    }
+    return OpSpec(
+        name=f"opaque.{count}",
+        schema="",
+        devices=("cpu", "gpu"),
+        max_inputs=99,
+        outputs=tuple(PortSpec(name, gives=NOTHING_KNOWN) for name in names),
+        args={
+            name: ArgSpec(name, "str", doc, label=label, form="shown", advanced=False)
+            for name, (label, doc) in texts.items()
+        },
+        summary="This node stands for code that the graph cannot hold.",
+        label="Code",
+        unusable="it stands for code that the graph cannot hold",
+    )
+
+
+OPAQUE: Mapping[str, OpSpec] = {
+    spec.name: spec for spec in map(_opaque, range(MOST_OPAQUE_OUTPUTS + 1))
+}
+"""``opaque.N`` for what an imported pipeline does and the graph cannot hold: any number of inputs
+(``input_0``, ...) and N outputs (``output``, or ``output_0``, ...). It can be kept and shown, and
+neither run nor placed."""
+
+
 class Catalog(Mapping[str, OpSpec]):
-    """Operators by name. An unknown name raises CatalogError with the nearest known ones."""
+    """Operators by name. An unknown name raises CatalogError with the nearest known ones.
+
+    The stand-ins ``opaque.N`` are answered, but not among those that it lists.
+    """
 
     def __init__(self, ops: Mapping[str, OpSpec], dali_version: str) -> None:
         self._ops = dict(ops)
         self.dali_version = dali_version
 
     def __getitem__(self, name: str) -> OpSpec:
-        try:
-            return self._ops[name]
-        except KeyError:
-            near = get_close_matches(name, self._ops, n=3)
-            hint = f" Did you mean {', '.join(near)}?" if near else ""
-            raise CatalogError(
-                f"{name!r} is no operator of DALI {self.dali_version}.{hint}"
-            ) from None
+        spec = self.find(name)
+        if spec is not None:
+            return spec
+        near = get_close_matches(name, self._ops, n=3)
+        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        raise CatalogError(f"{name!r} is no operator of DALI {self.dali_version}.{hint}")
 
     def find(self, name: str) -> OpSpec | None:
         """The operator of that name, or None."""
-        return self._ops.get(name)
+        return self._ops.get(name) or OPAQUE.get(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._ops
+        return name in self._ops or name in OPAQUE
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._ops)

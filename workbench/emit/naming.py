@@ -15,7 +15,7 @@ from workbench.graph.model import Graph, Node, Port
 
 _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
 RESERVED = frozenset(dir(builtins)) | {
-    *("fn", "types", "np", "os", "time", "argparse", "glob", "main", "IMAGES"),
+    *("fn", "math", "types", "np", "os", "time", "argparse", "glob", "main", "IMAGES"),
     *("data", "device", "base_seed", "position", "find_files", "random_state", "stage"),
     *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),
 }

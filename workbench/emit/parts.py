@@ -58,6 +58,8 @@ class Parts:
     """For each node its lines in ``definition``, from 0."""
     imports: str
     """What to import from ``nvidia.dali`` besides ``fn`` and ``pipeline_def``."""
+    math: str
+    """The same for ``math``, which stands between these two."""
     os: str
     """``import os`` and a line break, where ``find_files`` needs it."""
     any: str
@@ -140,6 +142,7 @@ def make_parts(
         definition="\n".join(definition),
         function=function,
         lines=lines,
+        math=", math" if any(map(emitter.calls_math, emitter.ordered)) else "",
         imports=", types" if any("types." in line for line in definition) else "",
         os="import os\n" if finds_files else "",
         any="from typing import Any\n" if finds_files else "",

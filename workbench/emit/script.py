@@ -20,7 +20,7 @@ Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--thread
 import argparse
 ${os}import time
 $any
-from nvidia.dali import fn, pipeline_def$imports
+from nvidia.dali import fn$math, pipeline_def$imports
 from nvidia.dali.data_node import DataNode
 from nvidia.dali.pipeline import Pipeline
 

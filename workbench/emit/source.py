@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.catalog.spec import ArgSpec, Catalog, Value
+from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.emit.expressions import (
+    constant_type,
+    expression_parts,
+    number_of,
+    plain_constant,
+)
 from workbench.emit.naming import name_outputs
-from workbench.emit.python import INDENT, LINE, call, identifier, literal
+from workbench.emit.python import INDENT, LINE, assigned, call, identifier, literal
+from workbench.graph.arithmetic import operands
 from workbench.graph.check import positional_ports
 from workbench.graph.devices import infer_devices, is_decoder, port_device, transfers
+from workbench.graph.index import index_text, parse_index
 from workbench.graph.model import Graph, Node, Port
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "DEVICE", "SEED", "IMAGES"}
@@ -109,6 +117,8 @@ class Emitter:
         ]
         if node.op == "copy" and moved:
             return [f"{INDENT}{targets} = {arguments[0]}"]
+        if spec.written:
+            return assigned(targets, self.expression(node, moved))
         arguments += self.value_arguments(node)
         arguments += [
             f"{identifier(name)}={self.names[port]}"
@@ -120,6 +130,35 @@ class Emitter:
         if is_reader(node):
             arguments.append(f'name="{identifier(node.id)}"')
         return call(targets, f"{self.module}.{identifier(node.op)}", arguments)
+
+    def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:
+        """A node that is written as an expression: its parts, between which a line can break."""
+        spec = self.catalog[node.op]
+        texts = [self.operand_text(node, name, moved) for name in operands(node, spec)]
+        return expression_parts(self.written(spec), texts)
+
+    def calls_math(self, node: Node) -> bool:
+        """Whether a node is written with ``nvidia.dali.math``."""
+        return self.catalog[node.op].written.startswith("math.")
+
+    def written(self, spec: OpSpec) -> str:
+        """Python's expression with ``{}`` for each operand."""
+        return spec.written
+
+    def operand_text(self, node: Node, name: str, moved: Mapping[str, str]) -> str:
+        """One operand of an expression: a variable, a constant or an index."""
+        spec = self.catalog[node.op]
+        if name in node.inputs:
+            return self.names[node.inputs[name]] + moved.get(name, "")
+        if spec.args[name].form == "index":
+            return index_text(parse_index(str(node.args[name])))
+        return self.constant_text(node, node.args[name])
+
+    def constant_text(self, node: Node, value: Value) -> str:
+        """A constant operand, of the type that the node says."""
+        dtype = constant_type(node, self.catalog[node.op])
+        plain = plain_constant(value, dtype)
+        return plain or f"types.Constant({number_of(value, dtype)!r}, types.{identifier(dtype)})"
 
     def _moved(self, node: Node) -> dict[str, str]:
         """``.cpu()`` or ``.gpu()`` behind the inputs that need it.

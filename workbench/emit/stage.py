@@ -21,7 +21,7 @@ import os
 from typing import Any
 
 import numpy as np
-from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali import fn, math, pipeline_def, types
 
 """
     + FIND_FILES
@@ -29,7 +29,8 @@ from nvidia.dali import fn, pipeline_def, types
 
 def random_state(seed: int, position: int) -> Any:
     """Philox(key=seed, sequence=position): where DALI's random operators stand at that sample."""
-    words = [seed, 0, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
+    key = [seed & 0xFFFFFFFF, seed >> 32]
+    words = [*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
     return types.Constant(np.array(words, np.uint32), device="cpu")
 
 

@@ -6,6 +6,7 @@ memory) ends as an exception here, and the next call starts a fresh worker.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -127,7 +128,10 @@ class Engine:
         return self._process
 
     def _start(self) -> _Process:
-        process = _Process(self.budget, self._environment)
+        try:
+            process = _Process(self.budget, self._environment)
+        except OSError as error:
+            raise EngineError(f"The worker could not be started: {_refusal(error)}") from None
         self._process = process
         self._finalizer = weakref.finalize(self, process.end)
         try:
@@ -217,24 +221,30 @@ class _Process:
             **environment,
         }
         self._log = Path(self.folder, "log")
-        with self._log.open("wb") as log:
-            self.popen = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "workbench.engine.worker",
-                    str(theirs.fileno()),
-                    self.folder,
-                    *([] if budget is None else [str(budget)]),
-                ],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,  # Ctrl+C in the terminal is the kernel's affair
-            )
-        theirs.close()
+        try:
+            with self._log.open("wb") as log:
+                self.popen = subprocess.Popen(
+                    [
+                        sys.executable,
+                        "-m",
+                        "workbench.engine.worker",
+                        str(theirs.fileno()),
+                        self.folder,
+                        *([] if budget is None else [str(budget)]),
+                    ],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env=environment,
+                    start_new_session=True,  # Ctrl+C in the terminal is the kernel's affair
+                )
+        except OSError:
+            ours.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        finally:
+            theirs.close()
         self.connection = Connection(ours.detach())
 
     def wait(self, seconds: float) -> int | None:
@@ -258,6 +268,27 @@ class _Process:
         self.popen.wait()
         self.connection.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _refusal(error: OSError) -> str:
+    """What the system's refusal of a process means, and what to do."""
+    reason = error.strerror or str(error)
+    match error.errno:
+        case errno.EAGAIN:
+            why = "the limit of processes or threads is reached"
+            remedy = "End other notebooks or programs, or raise it (`ulimit -u`), then try again."
+        case errno.ENOMEM:
+            why = "the memory does not suffice"
+            remedy = "End other notebooks or programs, then try again."
+        case errno.EMFILE | errno.ENFILE:
+            why = "too many files are open"
+            remedy = "End other notebooks or programs, or raise it (`ulimit -n`), then try again."
+        case errno.ENOSPC | errno.EDQUOT:
+            why = f"there is no space left in {tempfile.gettempdir()}"
+            remedy = "Free some, or set TMPDIR to another folder, then try again."
+        case _:
+            return f"{reason}."
+    return f"{why} ({reason}). {remedy}"
 
 
 def _ending(code: int | None) -> str:

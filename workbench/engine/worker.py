@@ -52,6 +52,10 @@ class Worker:
         """Send progress to the caller's ``on_report``."""
         self._connection.send(("report", value))
 
+    def last_word(self, error: WorkbenchError) -> None:
+        """Answer the call that runs now with an error; the process must end after that."""
+        self._connection.send(("error", error))
+
     def pause(self) -> None:
         """Where a call may end early: raises CancelledError if the caller gave it up."""
         while self._connection.poll():

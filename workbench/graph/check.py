@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from workbench.catalog.spec import Catalog
+from workbench.catalog.spec import OPAQUE, Catalog, OpSpec, Value
 from workbench.errors import GraphFaultsError
 from workbench.graph.check_flow import flow_faults
 from workbench.graph.check_nodes import (
@@ -35,15 +35,7 @@ def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
             faults.append(_unknown(node, catalog))
             continue
         if spec.unusable:
-            faults.append(
-                Fault(
-                    node.id,
-                    "",
-                    f"{node.op} cannot be used: {spec.unusable}",
-                    "Remove it.",
-                    "unusable_op",
-                )
-            )
+            faults.append(_unusable(node, spec))
         faults += argument_faults(node, spec, graph)
         faults += input_faults(node, spec, graph, catalog)
         faults += flow_faults(node, spec, devices, flows)
@@ -55,6 +47,28 @@ def require_sound(graph: Graph, catalog: Catalog) -> None:
     faults = check_graph(graph, catalog)
     if faults:
         raise GraphFaultsError(faults)
+
+
+def _unusable(node: Node, spec: OpSpec) -> Fault:
+    if node.op not in OPAQUE:
+        words = f"{node.op} cannot be used: {spec.unusable}"
+        return Fault(node.id, "", words, "Remove it.", "unusable_op")
+    call, source, why = (_line(node.args.get(name)) for name in ("call", "source", "why"))
+    where = f" ({source})" if source else ""
+    reason = f": {why}" if why else ""
+    return Fault(
+        node.id,
+        "",
+        f"it stands for {call or 'code'}{where}, which the graph cannot hold{reason}",
+        "Put operators of the graph in its place, or remove it.",
+        "unusable_op",
+    )
+
+
+def _line(value: Value | None) -> str:
+    """The first line of a text, short, without a full stop."""
+    text = next(iter(str(value or "").strip().splitlines()), "").rstrip(" .")
+    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def _unknown(node: Node, catalog: Catalog) -> Fault:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
+from workbench.graph.arithmetic import broadcast, operand_flows
 from workbench.graph.faults import Fault
-from workbench.graph.flow import Flow
+from workbench.graph.flow import Call, Flow
 from workbench.graph.model import Node, Port
 
 _ELEMENTS = {"int": "INT32", "float": "FLOAT"}
@@ -35,6 +36,8 @@ def flow_faults(
             yield from _input(node, spec, name, flow)
     if spec.needs_channels is not None:
         yield from _channels(node, spec, flows)
+    if spec.written:
+        yield from _operands(node, spec, flows)
 
 
 def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[Fault]:
@@ -162,6 +165,54 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[
             "channels",
             space,
         )
+
+
+def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[Fault]:
+    """Operands of arithmetic that DALI cannot calculate with, or not together."""
+    fed = {name: flows.get(source, Flow()) for name, source in node.inputs.items()}
+    call = Call(node, spec, fed)
+    found = [flow for flow in operand_flows(call) if spec.outputs[0].gives.dtype]
+    if spec.name in _NO_TRUTH and all(flow.dtype == "BOOL" for flow in found):
+        yield Fault(
+            node.id,
+            "data",
+            f"{node.op} does not calculate with truth values alone",
+            "Put a cast to UINT8 before it.",
+            "dtype",
+            "UINT8",
+        )
+    allowed = spec.inputs[0].dtypes
+    for name, flow in fed.items():
+        if name in spec.args and flow.dtype is not None and flow.dtype not in allowed:
+            wanted = "FLOAT" if "FLOAT" in allowed else "INT32"
+            yield Fault(
+                node.id,
+                name,
+                f"DALI does not calculate {node.op} with {flow.dtype}",
+                f"Put a cast to {wanted} between them.",
+                "arg_dtype",
+                wanted,
+            )
+    try:
+        broadcast([flow.shape for flow in found])
+    except ValueError as error:
+        yield Fault(
+            node.id,
+            "",
+            f"the operands' shapes do not go together: {error}",
+            "Give them one shape, or 1 along an axis that is to be stretched.",
+            "shapes",
+        )
+
+
+_NO_TRUTH = frozenset(
+    f"math.{name}"
+    for name in (
+        *("add", "sub", "truediv", "floordiv", "mod", "pow", "fpow", "atan2", "min", "max"),
+        "clamp",
+    )
+)
+"""What DALI refuses where every operand is BOOL (tried with DALI 2.4)."""
 
 
 def _list(devices: tuple[Device, ...]) -> str:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from workbench.catalog.spec import Catalog, OpSpec, PortKind, kind_fits
+from workbench.graph.arithmetic import whole_range
 from workbench.graph.devices import port_kind
 from workbench.graph.faults import Fault
 from workbench.graph.limits import LARGEST_SEED
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.seeds import free_seed
 from workbench.graph.values import value_fault
 
 
@@ -68,6 +70,16 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
                 "rivals",
                 rival,
             )
+    for group in spec.one_of:
+        if not set(group).intersection(given):
+            yield Fault(
+                node.id,
+                group[0],
+                f"{node.op} needs {', '.join(group[:-1])} or {group[-1]}",
+                f"Give {group[0]} a value, or connect a node.",
+                "missing_arg",
+            )
+    yield from _constants(node, spec)
     for group in spec.together:
         missing = [name for name in group if name not in given]
         there = [name for name in group if name in given]
@@ -82,6 +94,29 @@ def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
             )
 
 
+def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
+    """Constants of arithmetic that do not fit into their element type."""
+    arg = spec.args.get("constant_type")
+    dtype = node.args.get("constant_type", arg.default) if arg else None
+    if arg is None or dtype not in arg.members or str(dtype).startswith("FLOAT"):
+        return
+    low, high = whole_range(str(dtype))
+    for name in spec.args:
+        value = node.args.get(name) if name != "constant_type" else None
+        if not isinstance(value, int | float) or value_fault(spec.args[name], value):
+            continue
+        if value != int(value) or not low <= value <= high:
+            yield Fault(
+                node.id,
+                name,
+                f"{value:g} is no {dtype}",
+                f"Give a whole number from {low} to {high}, or choose another type of the "
+                "constant, for example FLOAT.",
+                "constant",
+                str(dtype),
+            )
+
+
 def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
     if node.seed is not None and not spec.seeded:
         yield Fault(node.id, "seed", f"{node.op} draws nothing", "Remove the seed.", "seed")
@@ -91,16 +126,9 @@ def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
             "seed",
             f"{node.op} draws, and its seed is {node.seed}",
             f"Give it one from 0 to {LARGEST_SEED} that no other node has, for example "
-            f"{unused_seed(graph)}.",
+            f"{free_seed(graph)}.",
             "seed",
         )
-
-
-def unused_seed(graph: Graph) -> int:
-    """One above the largest seed in use, or the smallest free one where that is too large."""
-    taken = {node.seed for node in graph.nodes if node.seed is not None}
-    above = max((seed for seed in taken if 0 <= seed <= LARGEST_SEED), default=-1) + 1
-    return above if above <= LARGEST_SEED else min(set(range(len(taken) + 1)) - taken)
 
 
 def input_faults(node: Node, spec: OpSpec, graph: Graph, catalog: Catalog) -> Iterator[Fault]:

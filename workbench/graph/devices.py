@@ -84,21 +84,29 @@ def transfers(
 def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
     """What flows out of a port; ``any`` where the catalogue does not say.
 
-    An output of the kind of its input (``copy``) is followed to where that comes from.
+    An output of the kind of its input (``copy``) is followed to where that comes from; that of
+    arithmetic to all operands, of which an image goes before others.
     """
-    seen = set()
-    while port not in seen and graph.has(port.node):
+    waiting, seen = [port], set()
+    kinds: list[PortKind] = []
+    while waiting:
+        port = waiting.pop(0)
+        if port in seen or not graph.has(port.node):
+            continue
         seen.add(port)
         node = graph.node(port.node)
         spec = catalog.find(node.op)
         output = next((o for o in spec.outputs if o.name == port.output), None) if spec else None
         if spec is None or output is None:
-            return "any"
-        first = spec.inputs[0].name if spec.inputs else ""
-        if not output.follows or first not in node.inputs:
-            return output.kind
-        port = node.inputs[first]
-    return "any"
+            kinds.append("any")
+            continue
+        ports = spec.inputs if spec.written else spec.inputs[:1]
+        followed = [node.inputs[p.name] for p in ports if p.name in node.inputs]
+        if output.follows and followed:
+            waiting += followed
+        else:
+            kinds.append(output.kind)
+    return "image" if "image" in kinds else kinds[0] if kinds else "any"
 
 
 def image_outputs(graph: Graph, catalog: Catalog) -> dict[str, Port]:

@@ -16,6 +16,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.devices import is_decoder, is_generator, port_kind
 from workbench.graph.draw import draw_args, draw_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, is_name, topological
+from workbench.graph.seeds import free_seed
 
 
 def free_id(graph: Graph, wanted: str) -> str:
@@ -30,23 +31,18 @@ def free_id(graph: Graph, wanted: str) -> str:
     return candidate
 
 
-def free_seed(graph: Graph) -> int:
-    """One above the largest seed offset in use: no two nodes share one."""
-    return max((node.seed for node in graph.nodes if node.seed is not None), default=-1) + 1
-
-
 def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = None) -> Node:
     """A node of the operator with its start values, not yet part of the graph."""
     spec = catalog[op]
     return Node(
-        id=free_id(graph, wanted_id or _usual_id(op)),
+        id=free_id(graph, wanted_id or usual_id(op)),
         op=op,
         args={name: arg.start for name, arg in spec.args.items() if arg.start is not None},
         seed=free_seed(graph) if spec.seeded else None,
     )
 
 
-def _usual_id(op: str) -> str:
+def usual_id(op: str) -> str:
     """The variable that a person would write: ``reader`` and ``decode``, else the last word."""
     module, _, word = op.rpartition(".")
     return {"readers": "reader", "decoders": "decode"}.get(module, word)

@@ -9,9 +9,10 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from workbench.errors import GraphFormatError
-from workbench.graph.edit import free_id, free_seed
+from workbench.graph.edit import free_id
 from workbench.graph.io import dump_graph, load_graph
 from workbench.graph.model import Graph, Port
+from workbench.graph.seeds import free_seed
 
 
 def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:

@@ -11,8 +11,8 @@
                 "inputs": {"data": "decode.output"}}],
      "outputs": {"images": "resize.output", "labels": "reader.labels"}}
 
-Two further entries are passed over here: ``layout`` belongs to the canvas (``graph.layout``),
-``draws`` to the preview (``graph.kept``).
+Three further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
+import (``graph.layout``), ``draws`` to the preview (``graph.kept``).
 
 A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept as
 they are. Read by hand and not with a library: the core must import with numpy alone, and arguments
@@ -30,7 +30,7 @@ from typing import Any
 
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
-from workbench.graph.model import Graph, Node, Port, Settings
+from workbench.graph.model import Graph, Node, Port, Settings, is_text
 
 FORMAT = "dali-workbench-graph"
 VERSION = 1
@@ -71,7 +71,7 @@ def dump_graph(graph: Graph) -> str:
 def dump_json(data: Mapping[str, Any]) -> str:
     """JSON as it stands in a graph file."""
     text = json.dumps(data, indent=2, ensure_ascii=False)
-    if any("\ud800" <= character <= "\udfff" for character in text):  # UTF-8 cannot hold these
+    if not is_text(text):
         text = json.dumps(data, indent=2)
     return text + "\n"
 
@@ -118,13 +118,13 @@ class _Reader:
 
     def graph(self, data: dict[str, Any]) -> Graph:
         known = {"format", "version", "name", "about", "settings", "nodes", "outputs"}
-        known |= {"layout", "draws"}
+        known |= {"layout", "draws", "origins"}
         for key in data.keys() - known:
             self.faults.append(f"{key}: no such entry. Known: {', '.join(sorted(known))}.")
         entries = self.expect(data.get("nodes", []), list, "nodes", "a list")
         graph = Graph(
-            name=self.expect(data.get("name", "untitled"), str, "name", "a text"),
-            about=self.expect(data.get("about", ""), str, "about", "a text"),
+            name=self.words(data.get("name", "untitled"), "name"),
+            about=self.words(data.get("about", ""), "about"),
             nodes=tuple(self.node(entry, f"nodes[{i}]") for i, entry in enumerate(entries)),
             outputs=self.ports(data.get("outputs", {}), "outputs"),
             settings=self.settings(data.get("settings", {})),
@@ -139,6 +139,16 @@ class _Reader:
         self.faults.append(f"{path}: {_short(value)} is not {words}.")
         return kind()
 
+    def words(self, value: Any, path: str) -> str:
+        """A text that is written into exported source: one that a file can hold."""
+        text: str = self.expect(value, str, path, "a text")
+        if not is_text(text):
+            self.faults.append(
+                f"{path}: {ascii(text)[:60]} holds half a character (a lone surrogate), which no "
+                "file can hold. Take it out."
+            )
+        return text
+
     def node(self, data: Any, path: str) -> Node:
         data = self.expect(data, dict, path, "an object")
         for key in data.keys() - {"id", "op", "args", "inputs", "device", "seed"}:
@@ -152,7 +162,7 @@ class _Reader:
         if seed is not None:
             seed = self.expect(seed, int, f"{path}.seed", "a whole number")
         return Node(
-            id=self.expect(data.get("id"), str, f"{path}.id", "a text"),
+            id=self.words(data.get("id"), f"{path}.id"),
             op=self.expect(data.get("op"), str, f"{path}.op", "a text"),
             args={k: self.value(v, f"{path}.args.{k}") for k, v in args.items()},
             inputs=self.ports(data.get("inputs", {}), f"{path}.inputs"),

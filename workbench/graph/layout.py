@@ -4,6 +4,10 @@ In a graph file it is one more entry, which says nothing about what runs::
 
     "layout": {"positions": {"resize": [320.0, 40.0], ":images": [900.0, 40.0]},
                "unfolded": ["angle"]}
+
+So are the lines of the source that an imported graph came from::
+
+    "origins": {"resize": "train.py:12"}
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from workbench.graph.model import Graph
 Position = tuple[float, float]
 _FARTHEST = 20_000.0
 """Pixels: further out, a graph could not be seen as a whole."""
+_LONGEST_PLACE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +53,29 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What undo steps through and a file holds: a graph, its layout, the draws worth keeping."""
+    """What undo steps through and a file holds: a graph, and what is kept beside it."""
 
     graph: Graph
     layout: Layout = Layout()
     draws: tuple[KeptDraw, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Node id -> the line of the source that it was imported from, such as ``train.py:12``."""
 
     def with_graph(self, graph: Graph) -> Document:
         """The document of another graph; nodes that are still there stay in their places."""
-        return replace(self, graph=graph, layout=self.layout.within(graph))
+        origins = self.origins
+        if not all(map(graph.has, origins)):
+            origins = {node: place for node, place in origins.items() if graph.has(node)}
+        return replace(self, graph=graph, layout=self.layout.within(graph), origins=origins)
+
+    def renamed(self, graph: Graph, old: str, new: str) -> Document:
+        """The document of a graph in which the node ``old`` is now ``new``."""
+        origins = {new if node == old else node: place for node, place in self.origins.items()}
+        return replace(self, graph=graph, layout=self.layout.renamed(old, new), origins=origins)
 
 
 def dump_document(document: Document) -> str:
-    """The text of a graph file with the layout and the kept draws."""
+    """The text of a graph file with the layout, the kept draws and the source's lines."""
     data = graph_to_json(document.graph)
     layout = document.layout
     if layout.positions or layout.unfolded:
@@ -70,19 +85,32 @@ def dump_document(document: Document) -> str:
         }
     if document.draws:
         data["draws"] = draws_to_json(document.draws)
+    if document.origins:
+        data["origins"] = dict(document.origins)
     return dump_json(data)
 
 
 def load_document(text: str) -> Document:
-    """The graph, the layout and the kept draws that a text holds.
+    """The graph, the layout, the kept draws and the source's lines that a text holds.
 
-    Raises GraphFormatError as ``load_graph`` does. Of layout and draws, what cannot be read is
+    Raises GraphFormatError as ``load_graph`` does. Of all but the graph, what cannot be read is
     passed over: it must not cost anyone the graph.
     """
     data = parse_json(text)
     graph = graph_from_json(data)
     layout = layout_from_json(data.get("layout")).within(graph)
-    return Document(graph, layout, draws_from_json(data.get("draws")))
+    origins = _origins(data.get("origins"), graph)
+    return Document(graph, layout, draws_from_json(data.get("draws")), origins)
+
+
+def _origins(data: Any, graph: Graph) -> dict[str, str]:
+    """Those entries that are a text, not too long, for a node of the graph."""
+    entries = data.items() if isinstance(data, dict) else ()
+    return {
+        node: place
+        for node, place in entries
+        if graph.has(node) and isinstance(place, str) and len(place) <= _LONGEST_PLACE
+    }
 
 
 def layout_from_json(data: Any) -> Layout:

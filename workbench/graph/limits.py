@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-LARGEST_SEED = 10_000
-"""Of a node; added to the graph's it must fit into DALI's 32 bits."""
+LARGEST_SEED = 2**32 - 1
+"""Of a node: those that DALI gives out for itself, and an import keeps, are as large."""
+USUAL_SEEDS = 10_000
+"""Nodes made here have seeds below, as long as there are any."""
 
 SETTINGS: Mapping[str, tuple[int, int]] = {
     "batch_size": (1, 100_000),
     "num_threads": (1, 1024),
     "prefetch_queue_depth": (1, 64),
-    "seed": (0, 2**31 - LARGEST_SEED - 1),
+    "seed": (0, 2**31 - USUAL_SEEDS - 1),
 }
 """Smallest and largest value of each setting that is a number."""

@@ -28,6 +28,11 @@ def is_name(text: str) -> bool:
     return text.isidentifier() and folded == text and not keyword.iskeyword(text)
 
 
+def is_text(text: str) -> bool:
+    """Whether a file can hold a text: UTF-8 has no place for half of a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 class Port(NamedTuple):
     """One output of one node. ``str()`` gives ``node.output``."""
 

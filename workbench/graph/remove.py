@@ -52,14 +52,13 @@ def heal_around(graph: Graph, catalog: Catalog, node: Node) -> Graph:
 def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: list[Port]) -> Graph:
     target = graph.node(edge.target)
     spec = catalog.find(target.op)
-    if spec is not None and edge.input in spec.args:
-        return reset_arg(graph, catalog, target.id, edge.input)
+    argument = spec is not None and edge.input in spec.args
     others = {name: port for name, port in target.inputs.items() if name != edge.input}
     cut = graph.replace_node(replace(target, inputs=others))
     for port in feeding:
         if spec is None or refusal(cut, catalog, port, target.id, edge.input) is None:
             return graph.replace_node(replace(target, inputs={**target.inputs, edge.input: port}))
-    return cut
+    return reset_arg(graph, catalog, target.id, edge.input) if argument else cut
 
 
 def _same_kind(graph: Graph, catalog: Catalog, gone: Port, feeding: list[Port]) -> Port | None:

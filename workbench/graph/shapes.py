@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from workbench.catalog.spec import Catalog, Gives, PortSpec
+from workbench.catalog.spec import Catalog, Gives, PortKind, PortSpec
+from workbench.graph.arithmetic import operand_flows, result_type
 from workbench.graph.flow import Call, Flow, flow_text
 from workbench.graph.model import Graph, Port, topological
 from workbench.graph.shape_words import WORDS
@@ -45,10 +46,16 @@ _NOTHING = Flow()
 
 def _flow(call: Call, output: PortSpec) -> Flow:
     rule, first = output.gives, call.first
-    kind = first.kind if output.follows else output.kind
+    kind = _followed(call) if output.follows else output.kind
     flow = _shaped(call, rule, Flow(None, first.layout, first.shape, kind))
     layout = flow.layout if rule.layout == "input" else rule.layout
     return replace(flow, dtype=_dtype(call, rule), layout=layout)
+
+
+def _followed(call: Call) -> PortKind:
+    """The kind of the first input; of arithmetic that of the first image, if there is one."""
+    images = call.spec.written and any(flow.kind == "image" for flow in call.positional)
+    return "image" if images else call.first.kind
 
 
 def _shaped(call: Call, rule: Gives, flow: Flow) -> Flow:
@@ -67,6 +74,8 @@ def _dtype(call: Call, rule: Gives) -> str | None:
         return asked
     if rule.dtype is None or rule.dtype.isupper():
         return rule.dtype
+    if rule.dtype in ("promoted", "floating"):
+        return result_type([flow.dtype for flow in operand_flows(call)], rule.dtype == "floating")
     if rule.dtype == "sum":
         return _SUMS.get(call.first.dtype or "")
     return (call.first if rule.dtype == "input" else call.fed.get(rule.dtype, _NOTHING)).dtype

@@ -6,6 +6,7 @@ import math
 from difflib import get_close_matches
 
 from workbench.catalog.spec import ArgSpec, Value
+from workbench.graph.index import parse_index
 
 _SCALARS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
@@ -64,6 +65,13 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
             near = get_close_matches(str(item), [*map(str, arg.choices), *arg.members], n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             return fault, f"Give {describe_kind(arg)}.{hint}"
+    if arg.form == "index":
+        try:
+            parse_index(str(value))
+        except ValueError as error:
+            return f"{_show(value)} is no index: {error}", (
+                "Give for each axis a number or a range, for example 0:128, 0:128 or :, :, 0."
+            )
     if arg.items is not None and len(items) != arg.items:
         return f"{_show(value)} has {len(items)} elements", f"Give exactly {arg.items}."
     return None

@@ -13,8 +13,8 @@ from workbench.graph.model import Port
 from workbench.preview.captions import describe_shape, draws_of, facts_of, labels_of
 from workbench.preview.display import Tiles
 from workbench.preview.pictures import Difference, difference_of, encoder_for, tiles_of
-from workbench.preview.request import PreviewRequest, Run, run_request
-from workbench.preview.sheet import compose, encode, mark_bad
+from workbench.preview.request import MOST_RAW, PreviewRequest, Run, run_request
+from workbench.preview.sheet import RAW, compose, encode, mark_bad
 
 Box = tuple[int, int, int, int]
 """(x, y, width, height) in pixels of the sheet."""
@@ -87,7 +87,7 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
         raise GraphError("The graph decodes no image: there is no original to show.")
     worker.pause()
     sheet, places = compose([group.pixels for group in groups])
-    mime = "image/png" if request.lossless else "image/jpeg"
+    mime = _mime(request, sheet.shape[0] * sheet.shape[1])
     first = run.result.batches[next(iter(images.values()))]
     boxes = []
     for index, sample in enumerate(run.result.samples):
@@ -112,6 +112,12 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
         against=tuple(_name(difference.against) for difference in differences),
         memory=memory_use(worker),
     )
+
+
+def _mime(request: PreviewRequest, pixels: int) -> str:
+    if not request.lossless:
+        return "image/jpeg"
+    return RAW if request.raw and pixels <= MOST_RAW else "image/png"
 
 
 def _tiles(

@@ -21,6 +21,9 @@ SHOWN = ("original", "augmented", "both", "difference")
 MOST_PIXELS = 2**27
 """Of a sheet, which takes three bytes for each and is encoded in one piece."""
 
+MOST_RAW = 2**24
+"""Pixels of a sheet that is sent as it is: 64 MiB."""
+
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
@@ -48,6 +51,9 @@ class PreviewRequest:
     against:
         For ``difference``: id of the node whose image is compared. Empty: the first step whose
         images have the height and width of the output's.
+    raw:
+        Of a lossless sheet of at most ``MOST_RAW`` pixels the RGBA values as they are, without PNG:
+        for a screen that is near, where packing takes longer than sending.
     """
 
     graph: Graph
@@ -59,6 +65,7 @@ class PreviewRequest:
     lossless: bool = False
     repeat: int | None = None
     against: str = ""
+    raw: bool = False
 
     def __post_init__(self) -> None:
         size = self.graph.settings.batch_size

@@ -51,7 +51,7 @@ def share_sheet(engine: Engine, request: PreviewRequest, text: str) -> bytes:
     """
     from workbench.preview import preview_batch
 
-    request = replace(request, tile_size=TILE, shown="both", lossless=True)
+    request = replace(request, tile_size=TILE, shown="both", lossless=True, raw=False)
     shown = preview_batch(engine, request)
     graph = request.graph
     line = graph.about or f"Batch {shown.batch}, seed {graph.settings.seed}"

@@ -24,6 +24,8 @@ from workbench.graph.rename import rename_node, rename_output
 from workbench.ui.arguments import Message, text_of
 
 Edited = tuple[Document, list[str] | None]
+_APART = 96
+"""Pixels between nodes that are put one under the other."""
 MOST_NODES = 1000
 """Nodes that the page still draws at a speed that one can work with."""
 
@@ -155,7 +157,24 @@ def _duplicate(document: Document, catalog: Catalog, message: Message) -> Edited
 
 def _paste(document: Document, catalog: Catalog, message: Message) -> Edited:
     graph, added = paste_fragment(document.graph, text_of(message, "text"))
-    return _limited(document, graph), _drawn(graph, catalog, added)
+    pasted, drawn = _limited(document, graph), _drawn(graph, catalog, added)
+    return _placed(pasted, drawn, message), drawn
+
+
+def _placed(document: Document, drawn: list[str], message: Message) -> Document:
+    """With what is fed by nothing drawn at the place that the message names.
+
+    Not where all is laid out automatically: there it finds its place by itself.
+    """
+    if not document.layout.positions:
+        return document
+    fed = {edge.target for edge in document.graph.edges if edge.source.node in drawn}
+    free = [node for node in drawn if node not in fed]
+    x, y = message.get("x"), message.get("y")
+    first = positions_from_json({node: [x, y] for node in free})
+    spread = {node: (at[0], at[1] + row * _APART) for row, (node, at) in enumerate(first.items())}
+    positions = {**document.layout.positions, **spread}
+    return replace(document, layout=replace(document.layout, positions=positions))
 
 
 def _drawn(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
@@ -170,7 +189,7 @@ def _rename(document: Document, catalog: Catalog, message: Message) -> Edited:
         graph = rename_output(document.graph, old[1:], new)
         return replace(document, graph=graph, layout=document.layout.renamed(old, f":{new}")), None
     graph = rename_node(document.graph, old, new)
-    return replace(document, graph=graph, layout=document.layout.renamed(old, new)), [new]
+    return document.renamed(graph, old, new), [new]
 
 
 def _place(document: Document, catalog: Catalog, message: Message) -> Edited:

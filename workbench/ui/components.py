@@ -3,13 +3,14 @@
 Both hosts build their widgets from it: ``ui/notebook.py`` makes traitlets of the fields,
 ``ui/web.py`` makes params. A component is one ES module, ``frontend/src/<name>.ts``.
 
-A field has one of three directions:
+A field has one of four directions:
 
 ``show``    Python sets it, the browser draws it (types in ``views.py``).
 ``both``    either side sets it; the last one wins.
 ``picture`` bytes: u32 little-endian header length, a JSON header (``SheetHeader`` and the like),
             the image. Pixels and what they mean travel in one field because Panel does not update
             several atomically.
+``python``  Python sets it for cells to read and observe; it is not sent.
 
 Besides these every component has two fields by which the browser asks for an edit:
 
@@ -27,9 +28,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from workbench.ui import preview_views, views
+from workbench.ui import preview_views, speed_views, views
+from workbench.ui.speed import EFFORTS, PARTS
 
-Direction = Literal["show", "both", "picture"]
+Direction = Literal["show", "both", "picture", "python"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ COMPONENTS: tuple[Component, ...] = (
             "move": "node, by (-1 or 1)",
             "remove": "nodes (ids), edges (ids)",
             "duplicate": "nodes (ids)",
-            "paste": "text",
+            "paste": "text, x, y (where there is room, for what is fed by nothing)",
             "rename": "node (``:name`` for a graph output), to",
             "place": "positions (id -> [x, y], of all that is on the canvas)",
             "arrange": "",
@@ -195,11 +197,13 @@ COMPONENTS: tuple[Component, ...] = (
             Field("repeat", "both", -1, "The photo at this place stands at every place; -1: none."),
             Field("tiles", "both", 16, "How many samples are shown, 4 to 64."),
             Field("tile_size", "both", 0, "Side of a tile in pixels; 0: as it fits."),
-            Field("lossless", "both", False, "PNG in place of JPEG."),
+            Field("lossless", "both", False, "Exact pixels in place of JPEG."),
             Field("most", "show", {}, "Largest batch and seed.", holds=dict[str, int]),
             Field(
                 "stale", "show", "", "Why the picture is not of the present graph; empty if it is."
             ),
+            Field("again", "show", False, "Whether trying again may help."),
+            Field("shuffles", "show", False, "Whether another seed also means other photos."),
             Field(
                 "verified",
                 "show",
@@ -243,33 +247,87 @@ COMPONENTS: tuple[Component, ...] = (
             Field("selected", "show", [], "Ids of the selected nodes.", holds=str),
             Field("folded", "show", [], "Generators that the canvas does not draw.", holds=str),
             Field("stale", "show", "", "As the preview's."),
+            Field("again", "show", False, "As the preview's."),
         ),
         {"select": "node", "retry": "", "undo": "", "redo": ""},
     ),
     Component(
         "speed",
-        "imgs/s, CPU against mixed decoding.",
+        "The speed lab: CPU against mixed, stages, tuner, scaling, peers, records.",
         (
-            Field("running", "show", False, "Whether a measurement runs."),
-            Field("progress", "show", 0.0, "0 to 1."),
-            Field("message", "show", "", "What runs now, or how the last run ended."),
-            Field("rows", "show", [], "list[SpeedRow]", holds=views.SpeedRow),
+            Field("part", "both", "compare", "Which part is open.", PARTS),
+            Field("effort", "both", "usual", "How carefully it is measured.", EFFORTS),
             Field("batch_size", "both", 64, "Samples in a batch."),
             Field("threads", "both", 4, "Threads of the pipeline."),
+            Field("running", "show", False, "Whether a measurement runs."),
+            Field("what", "show", "", "The part that it is of, or that the last one was of."),
+            Field("progress", "show", 0.0, "0 to 1."),
+            Field("message", "show", "", "What runs now, or what was done last."),
+            Field("failed", "show", False, "Whether the message says what went wrong."),
+            Field("compare", "show", {}, "CompareView", holds=speed_views.CompareView),
+            Field("stages", "show", {}, "StagesView", holds=speed_views.StagesView),
+            Field("tune", "show", {}, "TuneView", holds=speed_views.TuneView),
+            Field("scaling", "show", {}, "ScalingView", holds=speed_views.ScalingView),
+            Field("peers", "show", {}, "CompareView", holds=speed_views.CompareView),
+            Field("records", "show", [], "list[RecordEntry]", holds=speed_views.RecordEntry),
+            Field("beside", "both", "", "Record whose bars stand among those of a comparison."),
+            Field("chosen", "both", [], "Two records, to be set side by side.", holds=str),
+            Field("comparison", "show", {}, "ComparisonView", holds=speed_views.ComparisonView),
+            Field("limits", "show", {}, "SpeedLimits", holds=speed_views.SpeedLimits),
+            Field("file", "picture", b"", "``FileHeader`` and a file that ``export`` made."),
         ),
-        {"measure": "", "cancel": ""},
+        {
+            "measure": "what (compare, stages, peers, threads, workers)",
+            "tune": "search (tuner or all), threads, batches, prefetch, loads (numbers as text; "
+            "empty: the usual ones), memory (GiB; empty: 80 %)",
+            "cancel": "",
+            "select": "node",
+            "adopt": "record (whose best setting the graph is to have)",
+            "open": "text (of a record), name (of its file)",
+            "view": "record (in the part of its kind)",
+            "rename": "record, to",
+            "drop": "record",
+            "export": "kind (csv, json, png, svg), ids (of records; of CSV, none is all)",
+            "undo": "",
+            "redo": "",
+        },
     ),
     Component(
         "code",
-        "The exported script, live.",
+        "The graph as code for a target, live.",
         (
-            Field("source", "show", "", "The script."),
+            Field("source", "python", "", "The script, whatever the target."),
+            Field("target", "both", "script", "What the graph is shown as."),
+            Field("targets", "show", [], "list[TargetEntry]", holds=views.TargetEntry),
+            Field("in_view", "both", False, "Whether it is on the screen: only then it is sent."),
             Field(
-                "lit", "show", [], "Line numbers, from 1, that the selected node made.", holds=int
+                "files",
+                "show",
+                [],
+                "What the target last gave, the main file first.",
+                holds=views.CodeFile,
             ),
+            Field(
+                "lit",
+                "show",
+                {},
+                "File -> line numbers, from 1, that the selected node made.",
+                holds=dict[str, list[int]],
+            ),
+            Field(
+                "fault",
+                "show",
+                {},
+                "CodeFault; where there is one, the files are of an earlier graph.",
+                holds=views.CodeFault,
+            ),
+            Field("archive", "show", b"", "A ZIP of the files where there are several."),
             Field("message", "show", "", "Where it was saved, or why not."),
         ),
-        {"save": "path (in the working folder)"},
+        {
+            "save": "path (in the working folder: a file, or a folder where there are several)",
+            "select": "node",
+        },
     ),
     Component(
         "data",

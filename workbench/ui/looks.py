@@ -72,7 +72,11 @@ class Looks:
                 "closeup": self._closeup if state.closeup else b"",
                 "values": self._values if state.closeup else b"",
             },
-            "steps": {"sheet": self._sheet, "stale": stale or self._steps_fault},
+            "steps": {
+                "sheet": self._sheet,
+                "stale": stale or self._steps_fault,
+                **({"again": True} if self._steps_fault and not stale else {}),
+            },
         }
 
     def follow(self, state: State, request: PreviewRequest | None) -> None:
@@ -86,7 +90,13 @@ class Looks:
             return
         shown = min(request.tiles, request.graph.settings.batch_size)
         base = replace(
-            request, shown="both", against="", lossless=False, tile_size=STEP_SIZE, tiles=shown
+            request,
+            shown="both",
+            against="",
+            lossless=False,
+            raw=False,
+            tile_size=STEP_SIZE,
+            tiles=shown,
         )
         self._look_closely(state, base)
         if state.measured:

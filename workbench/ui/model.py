@@ -17,23 +17,21 @@ from workbench.engine.machine import describe_machine
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, GraphEditError, WorkbenchError
 from workbench.files import write_bytes, write_text
-from workbench.graph.compose import edge_id
-from workbench.graph.connect import offers
 from workbench.graph.edit import set_setting
 from workbench.graph.layout import Document, dump_document
-from workbench.graph.model import Graph, Port
-from workbench.graph.offers import misfits
+from workbench.graph.model import Graph
 from workbench.preview import Preview, PreviewRequest
 from workbench.preview.share import share_sheet
+from workbench.ui.advice import fits_of, mended, offers_of
 from workbench.ui.arguments import Message, text_of
-from workbench.ui.autosave import Autosave, Restored
-from workbench.ui.canvas import CANVAS, cut_edge
+from workbench.ui.autosave import Autosave, Restored, state_folder
+from workbench.ui.canvas import CANVAS
 from workbench.ui.components import TABS
 from workbench.ui.edits import EDITS
+from workbench.ui.exports import Exports, save_code
 from workbench.ui.folder import Folder
 from workbench.ui.history import History
 from workbench.ui.looks import Looks
-from workbench.ui.nodes import on_drawn_nodes
 from workbench.ui.opening import OPENINGS, new_name
 from workbench.ui.present import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
@@ -51,7 +49,6 @@ from workbench.ui.state import (
 )
 from workbench.ui.verifier import Verifying
 from workbench.ui.viewing import VIEWING, set_view
-from workbench.ui.views import Fits, Offers
 
 Publish = Callable[[str, str, Any], None]
 """``publish(component, field, value)``: called from any thread, with the model's lock held."""
@@ -98,11 +95,13 @@ class ViewModel:
         self.state = State(check(self.graph, self.catalog, self.machine))
         self.state.selected = first_choice(self.graph, self.catalog)
         self.folder = Folder(str(data), self.lock, self._on_folder)
-        self.speed = Speed(self.lock, self._refresh)
+        records = state_folder() / "records" if restore else None
+        self.speed = Speed(self.lock, self._refresh, self.machine, records)
         self.previewer = Previewer(self.engine, self._on_done, self._on_slow)
         self.looks = Looks(self.previewer, self.catalog, self.lock, self._refresh)
         self.verifying = Verifying(self.lock, self._refresh)
         self.sharer = Sharer(self.engine, self._on_shared)
+        self.exports = Exports(self.catalog)
         self._given = self._kept = self.history.document
         self.autosave = Autosave(data, self._kept, self._say) if restore else None
         session = self.autosave.session if self.autosave is not None else ""
@@ -250,11 +249,13 @@ class ViewModel:
             case _, "redo":
                 return "" if self.history.redo() else "There is nothing to redo."
             case "canvas", "offers":
-                state.offers = self._offers(message)
+                state.offers = offers_of(self.graph, self.catalog, message)
             case "canvas", "fits":
-                state.fits = self._fits(message)
+                state.fits = fits_of(self.graph, self.catalog, message)
             case "bar", "fix":
-                return self._fix(message)
+                graph, label = mended(self.history.document, self.catalog, state.checked, message)
+                self.history.push(graph)
+                return f"{label}."
             case "bar", "title":
                 self.history.push(replace(self.graph, name=new_name(message)))
             case "bar", "share":
@@ -262,14 +263,16 @@ class ViewModel:
             case "bar", "resume":
                 return self._resume(text_of(message, "session"))
             case "bar", "save":
-                text = dump_document(self.history.document)
-                return self._write(text_of(message, "path"), ".json", text)
+                file = writable_path(text_of(message, "path"), ".json", self._confined)
+                return f"Saved {write_text(file, dump_document(self.history.document))}"
             case ("bar", "export") | ("code", "save"):
-                if state.checked.source is None:
-                    raise GraphEditError(f"Not exported: {state.checked.faults[0]}")
-                return self._write(text_of(message, "path"), ".py", state.checked.source.text)
+                target = state.target if component == "code" else "script"
+                path = text_of(message, "path")
+                return save_code(state.checked, target, path, self.catalog, self._confined)
             case "bar", "select":
                 state.selected = [text_of(message, "node")]
+            case _, "retry" if self.folder.error:
+                return self.open_data(self.folder.data)
             case _, "retry":
                 self._asked = None
             case "preview", "verify":
@@ -278,10 +281,12 @@ class ViewModel:
                 self.verifying.start(self.graph, self.folder.data)
             case "preview", "stop":
                 self.verifying.cancel()
-            case "speed", "measure":
-                self.speed.start(self.graph, self.folder.data)
-            case "speed", "cancel":
-                self.speed.cancel()
+            case "speed", "select":
+                state.selected = [text_of(message, "node")]
+            case "speed", "adopt":
+                self.history.push(self.speed.adopt(message, self.graph))
+            case "speed", _:
+                self.speed.do(action, message, self.graph, self.folder.data)
             case "data", "open":
                 return self.open_data(text_of(message, "path"))
             case "data", "check":
@@ -317,39 +322,9 @@ class ViewModel:
         self._kept = found.document
         return str(found)
 
-    def _offers(self, message: Message) -> Offers:
-        source = Port(text_of(message, "node"), text_of(message, "output"))
-        self.graph.node(source.node)
-        dragged = text_of(message, "edge")
-        graph = cut_edge(self.graph, dragged) if dragged else self.graph
-        found = offers(graph, self.catalog, source)
-        reasons = {edge_id(target, into): reason for (target, into), reason in found.items()}
-        return {"source": str(source), "reasons": reasons}
-
-    def _fits(self, message: Message) -> Fits:
-        edge, node = text_of(message, "edge"), text_of(message, "node")
-        port = Port(node, text_of(message, "output")) if node else None
-        kind, reasons = misfits(self.graph, self.catalog, edge or port)
-        return {"place": edge or str(port or ""), "kind": kind, "reasons": reasons}
-
-    def _fix(self, message: Message) -> str:
-        """Carry out a remedy that a fault offers."""
-        node, arg, label = (text_of(message, key) for key in ("node", "arg", "fix"))
-        checked = self.state.checked
-        shown = on_drawn_nodes(self.graph, self.catalog, self.history.layout, checked.faults)
-        for fault, remedies in zip(shown, checked.fixes, strict=True):
-            for remedy in remedies:
-                if (fault.node, fault.arg, remedy.label) == (node, arg, label):
-                    self.history.push(remedy.graph)
-                    return f"{label}."
-        raise GraphEditError(f"{label[:80]!r} is offered no more: the graph has changed.")
-
-    def _write(self, path: str, suffix: str, text: str) -> str:
-        return f"Saved {write_text(writable_path(path, suffix, self._confined), text)}"
-
     def _set(self, field: str, value: Any) -> None:
         state = self.state
-        if set_view(state, field, value):
+        if set_view(state, field, value) or self.speed.set(field, value):
             return
         if isinstance(value, bool):
             raise GraphEditError(f"{field} cannot be {value}.")
@@ -383,7 +358,7 @@ class ViewModel:
         if state.checked.graph is not self.graph:
             state.checked = check(self.graph, self.catalog, self.machine)
         if state.checked.source is not None:
-            state.source = state.checked.source
+            state.source, state.sound = state.checked.source, self.graph
         left = [node for node in state.selected if self.graph.has(node)]
         if left != state.selected:
             state.selected = left or first_choice(self.graph, self.catalog)
@@ -456,7 +431,8 @@ class ViewModel:
 
     def _publish_changes(self) -> None:
         shown = graph_fields(self.state, self.history, self.catalog, self.folder)
-        shown["speed"] |= self.speed.fields()
+        shown["speed"] |= self.speed.fields(self.graph, self.folder.data)
+        shown["code"] |= self.exports.fields(self.state, self.history.layout)
         looks = self.looks.fields(self.state, shown["preview"]["stale"])
         shown["preview"] |= looks["preview"]
         shown["steps"] |= looks["steps"]

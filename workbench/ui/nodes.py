@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog, Device, OpSpec, PortSpec
+from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
 from workbench.graph.check import Fault, positional_ports
 from workbench.graph.compose import edge_id
 from workbench.graph.devices import is_generator, port_kind
@@ -90,6 +91,7 @@ def node_entries(
     first: dict[str, str] = {}
     for fault in faults:
         first.setdefault(fault.node, fault.message)
+    count = Counter(node.op for node in drawn)
     entries: list[NodeEntry] = []
     for node in drawn:
         spec = catalog.find(node.op)
@@ -98,6 +100,7 @@ def node_entries(
             {
                 "id": node.id,
                 "op": node.op,
+                "title": _title(node),
                 "label": spec.label if spec else "",
                 "device": devices[node.id],
                 "output": _drawn(graph, catalog, node) or facts.get(node.id) or _told(outputs),
@@ -107,10 +110,23 @@ def node_entries(
                 "fault": first.get(node.id, ""),
                 "movable": is_movable(node, catalog),
                 "generator": spec is not None and is_generator(spec),
-                "known": spec is not None,
+                "known": spec is not None and node.op not in OPAQUE,
+                "twin": count[node.op] > 1,
+                "note": _note(node, spec, outputs),
             }
         )
     return entries
+
+
+def _title(node: Node) -> str:
+    call = node.args.get("call") if node.op in OPAQUE else None
+    return call.partition("\n")[0][:80] if isinstance(call, str) and call else node.op
+
+
+def _note(node: Node, spec: OpSpec | None, outputs: Sequence[PortEntry]) -> str:
+    idle = outputs and not any(port["fed"] for port in outputs)
+    generator = spec is not None and is_generator(spec)  # its pill has no room for words
+    return "feeds nothing" if idle and not generator else ""
 
 
 def _in_order(graph: Graph) -> list[Node]:

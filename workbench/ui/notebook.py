@@ -13,6 +13,7 @@ import ipywidgets
 import traitlets
 from IPython.display import HTML, DisplayHandle, display
 
+from workbench.emit.targets import target_names
 from workbench.graph.model import Graph
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 from workbench.ui.model import ViewModel
@@ -91,7 +92,7 @@ def _trait(field: Field) -> Any:
         trait = traitlets.Enum(field.choices, default, help=field.doc)
     else:
         trait = _TRAITS[type(default)](default, help=field.doc)
-    return trait.tag(sync=True)
+    return trait.tag(sync=field.direction != "python")
 
 
 PARTS = {component.name: _part_class(component) for component in COMPONENTS}
@@ -116,12 +117,14 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     ``canvas``, ``inspector``, ``preview``, ``steps``, ``speed``, ``code``, ``data``, ``bar`` and
     ``tabs`` are widgets of their own that can be laid out anew, linked and observed:
     ``wb.code.source`` is the exported script. ``graph`` is a trait: it may be set from a cell to a
-    Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed.
+    Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed. So is ``target``:
+    what the code panel shows the graph as.
 
     Raises GraphFormatError for a graph that cannot be read.
     """
 
     graph = traitlets.Any(help="The present graph.")
+    target = traitlets.Enum(target_names(), "script", help="What the graph is shown as.")
 
     def __init__(
         self, data: str | Path = ".", graph: GraphSource = None, *, restore: bool = True
@@ -142,6 +145,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
                     part.observe(partial(self._on_field, component.name), field.name)
         super().__init__(self._arranged())
         self.graph = self._model.graph
+        traitlets.link((self, "target"), (self.code, "target"))
         self._layout_self()
         _open.add(self)
 
@@ -225,7 +229,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     @property
     def code(self) -> _Part:
-        """The exported script, in ``code.source``."""
+        """The graph as code for ``target``; the script, live, in ``code.source``."""
         return self._parts["code"]
 
     @property

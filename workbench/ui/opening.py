@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.layout import Document, load_document
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, is_text
 from workbench.graph.recipes import load_recipe
 from workbench.preview.share import read_shared
 from workbench.ui.arguments import Message, text_of
@@ -53,10 +53,15 @@ OPENINGS: dict[str, Callable[[Message], Document]] = {
 
 
 def new_name(message: Message) -> str:
-    """The name that a graph is to have. Raises GraphEditError for none and for one too long."""
+    """The name that a graph is to have. Raises GraphEditError for what can be none."""
     name = " ".join(text_of(message, "name").split())
     if not name:
         raise GraphEditError("A graph needs a name.")
+    if not is_text(name):
+        raise GraphEditError(
+            f"{ascii(name)[:60]} holds half a character (a lone surrogate), which no file can "
+            "hold. Give another name."
+        )
     if len(name) > LONGEST_NAME:
         raise GraphEditError(f"The name has {len(name)} characters; {LONGEST_NAME} are the limit.")
     return name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.bench import Measurement, Report
 from workbench.engine.machine import Machine
 from workbench.graph.check import Fault
 from workbench.graph.recipes import load_recipes
@@ -12,7 +11,7 @@ from workbench.preview import Preview, PreviewRequest, Tile
 from workbench.ui.packed import packed
 from workbench.ui.preview_views import SheetHeader, TileEntry
 from workbench.ui.thumbnails import picture_url
-from workbench.ui.views import DeviceChoice, FaultEntry, RecipeEntry, SpeedRow
+from workbench.ui.views import DeviceChoice, FaultEntry, RecipeEntry
 
 
 def device_choices(machine: Machine) -> list[DeviceChoice]:
@@ -91,28 +90,4 @@ def _tile(tile: Tile) -> TileEntry:
         "warning": tile.sample.warning,
         "original": list(tile.original or ()),
         "augmented": [list(box) for box in tile.augmented],
-    }
-
-
-def speed_rows(report: Report) -> list[SpeedRow]:
-    """One row for each measurement of a report."""
-    machine = report.machine
-    return [_speed_row(row, machine) for row in report.measurements]
-
-
-def _speed_row(row: Measurement, machine: Machine) -> SpeedRow:
-    cores = f"{machine.cpu}, {machine.cores} cores"
-    return {
-        "device": row.device,
-        "label": "CPU" if row.device == "cpu" else "Mixed",
-        "median": row.median,
-        "low": row.interval.low if row.interval else None,
-        "high": row.interval.high if row.interval else None,
-        "rounds": list(row.imgs_per_s),
-        "settings": f"batch {row.batch_size} · {row.threads} thread{'s' * (row.threads != 1)} · "
-        f"prefetch {row.prefetch}"
-        + " · unstable: the rounds differ by more than 10 %"
-        * row.unstable,
-        "machine": f"{cores}, {machine.gpu}" if machine.gpu else cores,
-        "reason": row.reason,
     }

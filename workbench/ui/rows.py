@@ -152,7 +152,7 @@ def _row(
         "fixed_only": _fixed_only(arg),
         "distributions": distributions_for(arg),
         "off": off,
-        "locked": "A value from Python, which a graph cannot hold." if _is_object(arg) else "",
+        "locked": _locked(arg),
         "required": arg.required,
         "advanced": arg.advanced,
         "deprecated": arg.deprecated or "",
@@ -172,13 +172,19 @@ def _fixed_only(arg: ArgSpec) -> str:
     return "" if element_for(arg) else _NO_SOURCE
 
 
+def _locked(arg: ArgSpec) -> str:
+    if _is_object(arg):
+        return "A value from Python, which a graph cannot hold."
+    return f"{arg.doc} Not to be edited." if arg.form == "shown" else ""
+
+
 def _is_object(arg: ArgSpec) -> bool:
     return arg.kind == "object"
 
 
 def editor_of(arg: ArgSpec) -> Editor:
     """The control for a fixed value of an argument."""
-    if _is_object(arg):
+    if _is_object(arg) or arg.form == "shown":
         return "shown"
     if arg.kind == "bool" or (arg.form == "flag" and arg.kind == "int"):
         return "check"
@@ -188,7 +194,11 @@ def editor_of(arg: ArgSpec) -> Editor:
         return "text" if arg.kind == "str" else "number"
     if arg.kind not in ("int_list", "float_list"):
         return "texts"
-    return arg.form if arg.form and arg.form != "flag" else "numbers"
+    match arg.form:
+        case "" | "flag" | "index" | "shown":
+            return "numbers"
+        case form:
+            return form
 
 
 def _parts(node: Node, spec: OpSpec, arg: ArgSpec) -> tuple[str, ...]:

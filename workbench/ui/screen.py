@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from workbench.catalog.spec import Catalog
@@ -14,12 +13,13 @@ from workbench.graph.layout import dump_document
 from workbench.graph.limits import SETTINGS
 from workbench.ui import present
 from workbench.ui.canvas import folded_generators
+from workbench.ui.exports import target_entries
 from workbench.ui.folder import Folder
 from workbench.ui.history import History
 from workbench.ui.keep import kept_entries
 from workbench.ui.nodes import edge_entries, node_entries, on_drawn_nodes, operator_entries
-from workbench.ui.rows import inspector_view, random_view
-from workbench.ui.state import MOST_BATCH, State, faults_of
+from workbench.ui.rows import inspector_view
+from workbench.ui.state import MOST_BATCH, State, faults_of, shuffles
 from workbench.ui.views import Status
 
 Fields = dict[str, dict[str, Any]]
@@ -34,6 +34,7 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
             "recipes": present.recipe_entries(),
         },
         "canvas": {"operators": operator_entries(catalog)},
+        "code": {"targets": target_entries()},
         "preview": {"most": {"batch": MOST_BATCH, "seed": SETTINGS["seed"][1]}},
     }
 
@@ -49,6 +50,7 @@ def graph_fields(state: State, history: History, catalog: Catalog, folder: Folde
     labels = [[fix.label for fix in each] for each in fixes]
     devices = infer_devices(graph, catalog)
     facts = state.preview.facts if state.preview else {}
+    again = bool(folder.error or (state.failure and not state.checked.faults))
     return {
         "bar": {
             "title": graph.name,
@@ -98,22 +100,24 @@ def graph_fields(state: State, history: History, catalog: Catalog, folder: Folde
             "tile_size": state.tile_size,
             "lossless": state.lossless,
             "stale": folder.error or _first(faults),
+            "again": again,
+            "shuffles": shuffles(graph),
             "kept": kept_entries(document, state),
             "measured": state.measured,
         },
         "steps": {
             "sample": state.sample,
             "seen": state.seen,
+            "again": again,
             "selected": state.selected,
             "folded": sorted(folded_generators(graph, catalog, layout)),
         },
         "speed": {"batch_size": settings.batch_size, "threads": settings.num_threads},
         "code": {
             "source": state.source.text,
-            "lit": _lit(state, catalog),
-            "message": state.code_message
-            if state.checked.source
-            else f"Of the last sound graph. Now: {_first(state.checked.faults)}",
+            "target": state.target,
+            "in_view": state.in_view,
+            "message": state.code_message,
         },
         "data": {"summary": folder.view},
     }
@@ -141,14 +145,3 @@ def _status(state: State, folder: Folder, faults: tuple[Fault, ...]) -> Status:
 def _duration(milliseconds: float) -> str:
     digits = 1 if milliseconds < 10 else 0
     return f"{milliseconds:.{digits}f} ms"
-
-
-def _lit(state: State, catalog: Catalog) -> list[int]:
-    """Lines of the selected node and of what feeds its arguments."""
-    graph = state.checked.graph
-    if state.checked.source is None or not graph.has(state.inspected):
-        return []
-    inputs = graph.node(state.inspected).inputs.values()
-    feeding = [port.node for port in inputs if random_view(graph, catalog, port)]
-    lines: Mapping[str, range] = state.source.lines
-    return sorted(line for node in [state.inspected, *feeding] for line in lines.get(node, ()))

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import GraphFormatError, SaveError
 from workbench.graph.io import graph_from_json, read_graph
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, is_text
 from workbench.graph.recipes import load_recipe
 from workbench.preview.share import read_picture
 
@@ -29,6 +29,12 @@ def to_graph(source: GraphSource) -> Graph:
         case None:
             return load_recipe(START)
         case Graph():
+            for text in (source.name, source.about, *(node.id for node in source.nodes)):
+                if not is_text(text):
+                    raise GraphFormatError(
+                        f"{ascii(text)[:60]} holds half a character (a lone surrogate), which no "
+                        "file can hold. Give the graph and its nodes other names."
+                    )
             return source
         case Path():
             return _read(source)
@@ -62,8 +68,10 @@ def writable_path(path: str, suffix: str, confined: bool) -> Path:
         re.fullmatch(r"\w[\w. -]*", target.name)
         and target.name == path.removesuffix(suffix) + suffix
     ):
+        end = f" that ends in {suffix}" if suffix else ""
+        example = {".py": "pipe.py", "": "export"}.get(suffix, f"graph{suffix}")
         raise SaveError(
-            f"{path!r} was not written: the web app takes a plain file name that ends in {suffix}, "
-            f"for example {'pipe.py' if suffix == '.py' else 'graph.json'}."
+            f"{path!r} was not written: the web app takes a plain file name{end}, for example "
+            f"{example}."
         )
     return target.expanduser()

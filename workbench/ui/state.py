@@ -9,7 +9,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.script import emit_script
 from workbench.emit.source import Source
 from workbench.engine.machine import Machine
-from workbench.errors import PipelineError, WorkbenchError, WorkerLostError
+from workbench.errors import WorkbenchError, WorkerLostError
 from workbench.graph.check import Fault, check_graph
 from workbench.graph.devices import image_outputs, port_kind
 from workbench.graph.edit import chain, is_movable
@@ -99,6 +99,12 @@ class State:
     slow: bool = True
     source: Source = field(default_factory=lambda: Source("", {}))
     """The last script that could be exported."""
+    sound: Graph | None = None
+    """The graph that it is of."""
+    target: str = "script"
+    """What the code panel shows the graph as."""
+    in_view: bool = False
+    """Whether the code is on the screen."""
     shared: bytes = b""
     """The picture to share, of ``shared_of``."""
     shared_of: Document | None = None
@@ -138,6 +144,13 @@ def first_choice(graph: Graph, catalog: Catalog) -> list[str]:
     return [*drawing, *movable, *(node.id for node in nodes)][:1]
 
 
+def shuffles(graph: Graph) -> bool:
+    """Whether a reader draws the order of its files, which follows the seed."""
+    names = ("random_shuffle", "shuffle_after_epoch")
+    readers = [node for node in graph.nodes if node.op.startswith("readers.")]
+    return any(node.args.get(name) or name in node.inputs for node in readers for name in names)
+
+
 def request_of(state: State, data: str) -> PreviewRequest:
     """What to render for a state."""
     graph = state.checked.graph
@@ -151,6 +164,7 @@ def request_of(state: State, data: str) -> PreviewRequest:
         state.lossless,
         state.repeat if 0 <= state.repeat < graph.settings.batch_size else None,
         state.against if state.against in state.bases else "",
+        raw=state.lossless,
     )
 
 
@@ -177,7 +191,7 @@ def bases_of(graph: Graph, catalog: Catalog) -> list[str]:
 def failure_of(error: WorkbenchError) -> Failure:
     """An error of a preview as a fault at its node, with what can be done about it."""
     dead = isinstance(error, WorkerLostError)
-    node = error.node if isinstance(error, PipelineError | WorkerLostError) else None
+    node = getattr(error, "node", None)
     message = str(error)
     if node and message.startswith(f"{node}: "):
         message = message.removeprefix(f"{node}: ")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import io
 
-from PIL import Image
-
 from workbench.preview import Preview
+from workbench.preview.sheet import decode
 
 WIDEST = 760
 """Pixels; the notebook file grows by about 100 kB."""
@@ -15,10 +14,10 @@ WIDEST = 760
 
 def still_html(preview: Preview) -> str:
     """An ``<img>`` in a ``div.wb-still``, which the live widget's stylesheet hides."""
-    with Image.open(io.BytesIO(preview.image)) as image:
-        image.thumbnail((WIDEST, 2 * WIDEST))
-        buffer = io.BytesIO()
-        image.convert("RGB").save(buffer, "JPEG", quality=70)
+    image = decode(preview.image, preview.mime, preview.size)
+    image.thumbnail((WIDEST, 2 * WIDEST))
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=70)
     data = base64.b64encode(buffer.getvalue()).decode()
     count = f"{len(preview.tiles)} samples of batch {preview.batch}"
     return (

@@ -1,7 +1,7 @@
 """Writes ``frontend/src/views.ts``, so that Python and the browser cannot drift apart.
 
 ``python -m workbench.ui.typescript`` writes the file; a test fails when it is not what the types
-in ``views.py`` and ``preview_views.py`` and the table in ``components.py`` say.
+in ``views.py``, ``preview_views.py`` and ``speed_views.py`` and the table in ``components.py`` say.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import (
     is_typeddict,
 )
 
-from workbench.ui import preview_views, views
+from workbench.ui import preview_views, speed_views, views
 from workbench.ui.components import COMPONENTS, Component, Field
 
 PATH = Path(__file__).parent / "frontend" / "src" / "views.ts"
@@ -56,6 +56,7 @@ _PARAMS = {
     "y": "number",
     "nodes": "string[]",
     "edges": "string[]",
+    "ids": "string[]",
     "positions": "Record<string, number[]>",
 }
 """Types of the parameters of actions that are not strings."""
@@ -63,7 +64,8 @@ _PARAMS = {
 
 def views_source() -> str:
     """The whole text of ``views.ts``."""
-    found = [*vars(views).values(), *vars(preview_views).values()]
+    modules = (views, preview_views, speed_views)
+    found = [item for module in modules for item in vars(module).values()]
     dicts = [item for item in found if is_typeddict(item)]
     parts = [_HEAD, *map(_interface, dicts), *map(_component, COMPONENTS), _table()]
     return "\n".join(parts)
@@ -114,7 +116,8 @@ def _field_type(item: Field) -> str:
 
 def _component(component: Component) -> str:
     title = component.name.capitalize()
-    fields = [f"  {item.name}: {_field_type(item)};" for item in component.fields]
+    sent = [item for item in component.fields if item.direction != "python"]
+    fields = [f"  {item.name}: {_field_type(item)};" for item in sent]
     actions = []
     for action, prose in component.actions.items():
         names = [part.split()[0] for part in re.sub(r"\([^)]*\)", "", prose).split(",") if part]

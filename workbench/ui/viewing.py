@@ -1,6 +1,6 @@
 """What the preview and the steps may set and ask for, none of which changes what the graph does.
 
-Values and messages come from the browser: what is wrong raises GraphEditError.
+Values and messages come from the browser: what is wrong raises a GraphError.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from workbench.emit.targets import load_target
 from workbench.errors import GraphEditError
 from workbench.graph.layout import Document
 from workbench.ui.arguments import Message, text_of
@@ -15,7 +16,7 @@ from workbench.ui.closeup import Closeup
 from workbench.ui.keep import drop_draw, keep_draw, replay_draw
 from workbench.ui.state import MOST_BATCH, MOST_TILE, MOST_TILES, State
 
-_SWITCHES = ("peek", "lossless", "pinned", "measured", "seen")
+_SWITCHES = ("peek", "lossless", "pinned", "measured", "seen", "in_view")
 
 
 def set_view(state: State, field: str, value: Any) -> bool:
@@ -43,6 +44,9 @@ def set_view(state: State, field: str, value: Any) -> bool:
             state.repeat = max(-1, value)
         case "sample", int():
             state.sample = max(0, value)
+        case "target", str():
+            load_target(value)
+            state.target = value
         case _:
             return False
     return True
@@ -95,6 +99,7 @@ VIEWING: dict[tuple[str, str], Callable[[State, Document, Message], Document]] =
     ("preview", "probe"): _probe,
     ("preview", "steps"): _steps,
     ("steps", "select"): _select,
+    ("code", "select"): _select,
 }
 """Each takes the state, which it may change, the document and the message, and gives the document
 that results."""

@@ -78,6 +78,8 @@ class NodeEntry(TypedDict):
 
     id: str
     op: str
+    title: str
+    """What its card says: the operator, or the call that an opaque node stands for."""
     label: str
     device: Literal["cpu", "gpu", "mixed"]
     output: str
@@ -93,7 +95,12 @@ class NodeEntry(TypedDict):
     generator: bool
     """Whether it only draws numbers; then it may be folded into what it feeds if that is one."""
     known: bool
-    """False for an operator that the installed DALI lacks: kept as it is."""
+    """False for an operator that the installed DALI lacks, and for code that the graph cannot hold:
+    kept as it is."""
+    twin: bool
+    """Whether another node has the same operator."""
+    note: str
+    """What is to be known of it and is no fault: ``feeds nothing``."""
 
 
 class EdgeEntry(TypedDict):
@@ -252,21 +259,28 @@ class InspectorView(TypedDict):
     rows: list[ArgRow]
 
 
-class SpeedRow(TypedDict):
-    """One measured configuration."""
+class TargetEntry(TypedDict):
+    """What a graph may be exported to."""
 
-    device: Literal["cpu", "mixed"]
-    label: str
-    median: float | None
-    """imgs/s; null where there is no figure."""
-    low: float | None
-    high: float | None
-    rounds: list[float]
-    settings: str
-    """``batch 64 · 4 threads · prefetch 2``."""
-    machine: str
-    reason: str
-    """Why there is no figure; empty where there is one."""
+    name: str
+    about: str
+    """What comes out, in a few words."""
+
+
+class CodeFile(TypedDict):
+    """One file of an export."""
+
+    path: str
+    """Inside the export."""
+    text: str
+
+
+class CodeFault(TypedDict):
+    """Why the present graph cannot go to the target; empty texts where it can."""
+
+    message: str
+    node: str
+    """The one at fault, or empty."""
 
 
 class UnreadableFile(TypedDict):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,7 +55,7 @@ _PAGE = """
 def _part_class(component: Component) -> type[AnyWidgetComponent]:
     """The Panel class of a component, made from its row of the table."""
     fields = [
-        *component.fields,
+        *(field for field in component.fields if field.direction != "python"),
         Field("outbox", "both", [], "Edits that the browser asks for."),
         Field("ack", "show", 0, "The last of them that was carried out."),
     ]
@@ -136,6 +138,8 @@ class Session:
 
     def _publish(self, component: str, field: str, value: Any) -> None:
         """Hand values to the document's own thread: the newest of each field, all in one go."""
+        if field not in self.parts[component].param:  # for the cells of a notebook
+            return
         with self._lock:
             first = self._loaded and not self._waiting
             self._waiting.setdefault(component, {})[field] = value
@@ -151,8 +155,27 @@ class Session:
     def _apply(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, {}
-        for component, values in waiting.items():
-            self.parts[component].param.update(**values)
+        with self._in_one_go():
+            for component, values in waiting.items():
+                self.parts[component].param.update(**values)
+
+    @contextmanager
+    def _in_one_go(self) -> Iterator[None]:
+        """All changes as Bokeh sends them.
+
+        Panel 1.9 writes to the socket by itself, and while it waits there it forgets what comes
+        last: ``_dispatch_msgs`` lifts ``_WRITE_BLOCK`` from messages that are not written yet, and
+        they wait for the next change.
+        """
+        document = self._document
+        if document is None:
+            yield
+            return
+        document.hold("combine")
+        try:
+            yield
+        finally:
+            document.unhold()
 
     def _on_outbox(self, component: str, event: param.parameterized.Event) -> None:
         self.model.take(component, event.new)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from workbench.catalog.spec import ArgSpec, Catalog, Value
+from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.emit.expressions import constant_type, number_of, plain_constant
 from workbench.emit.outputs import first_reader
 from workbench.emit.parts import (
     fill,
@@ -48,7 +49,8 @@ class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
 
     def __init__(self, seed: int, position: int) -> None:
         super().__init__(seed)
-        self._words = [seed, 0, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
+        key = [seed & 0xFFFFFFFF, seed >> 32]
+        self._words = [*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
 
     def __call__(self) -> int:
         return self._words.pop(0)
@@ -102,7 +104,7 @@ if __name__ == "__main__":
     main()
 '''
 
-_MISSING = {"external_source", "python_function", "dl_tensor_python_function"}
+_MISSING = {"constant", "external_source", "python_function", "dl_tensor_python_function"}
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
 """Arguments of every operator that mean nothing outside a pipeline."""
 _TAKEN = ("ndd", "batches", "augment", "reader", "batch_size", "seed", "Draws", "evaluate")
@@ -120,6 +122,27 @@ class _Emitter(Emitter):
             starts = range(0, len(value), columns)
             value = tuple(value[start : start + columns] for start in starts)
         return super().value_text(value, arg)
+
+    def written(self, spec: OpSpec) -> str:
+        """Batches are indexed through ``slice``: by itself an index would choose samples."""
+        if spec.name == "subscript":
+            return "{}.slice[{}]"
+        return spec.written.replace("math.", f"{self.module}.math.")
+
+    def constant_text(self, node: Node, value: Value) -> str:
+        """A tensor where the type is not Python's: ``types.Constant`` is for pipelines."""
+        dtype = constant_type(node, self.catalog[node.op])
+        name = {"FLOAT": "float32"}.get(dtype, dtype.lower())
+        beside = self.names[node.inputs["data"]]
+        tensor = f"ndd.tensor({number_of(value, dtype)!r}, dtype=ndd.{identifier(name)}, "
+        return plain_constant(value, dtype) or f"{tensor}device={beside}.device)"
+
+    def operand_text(self, node: Node, name: str, moved: Mapping[str, str]) -> str:
+        """What feeds an argument comes from the CPU, and must lie where the data lie."""
+        text = super().operand_text(node, name, moved)
+        if name in node.inputs and name in self.catalog[node.op].args:
+            return f"{text}.to_device({self.names[node.inputs['data']]}.device)"
+        return text
 
     def placement(self, node: Node) -> list[str]:
         """Mixed is called gpu here."""

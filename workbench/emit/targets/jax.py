@@ -26,7 +26,7 @@ try:
     import jax
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
-    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali import fn$math, pipeline_def$imports
     from nvidia.dali.data_node import DataNode
     from nvidia.dali.pipeline import Pipeline
     from nvidia.dali.plugin.jax import DALIGenericIterator

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from IPython.display import display
-from nvidia.dali import Pipeline, fn$imports
+from nvidia.dali import Pipeline, fn$math$imports
 from PIL import Image
 
 data = "photos"  # a folder of images, or of class folders

@@ -29,7 +29,7 @@ $any
 try:
     import torch
     import torch.nn.functional as F
-    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali import fn$math, pipeline_def$imports
     from nvidia.dali.data_node import DataNode
     from nvidia.dali.pipeline import Pipeline
     from nvidia.dali.plugin.base_iterator import LastBatchPolicy

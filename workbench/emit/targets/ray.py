@@ -34,7 +34,7 @@ try:
     import numpy as np
     import ray
     from numpy.typing import NDArray
-    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali import fn$math, pipeline_def$imports
     from nvidia.dali.data_node import DataNode
     from nvidia.dali.pipeline import Pipeline
 {needs("ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet")}

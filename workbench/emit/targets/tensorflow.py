@@ -28,7 +28,7 @@ from collections.abc import Iterator
 $any
 try:
     import tensorflow as tf
-    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali import fn$math, pipeline_def$imports
     from nvidia.dali.data_node import DataNode
     from nvidia.dali.pipeline import Pipeline
     from nvidia.dali.plugin.tf import DALIDataset

@@ -41,7 +41,7 @@ import argparse
 from pathlib import Path
 
 try:
-    from nvidia.dali import fn, pipeline_def$imports
+    from nvidia.dali import fn$math, pipeline_def$imports
     from nvidia.dali.data_node import DataNode
     from nvidia.dali.plugin.triton import autoserialize
 {needs("nvidia-dali-cuda120")}

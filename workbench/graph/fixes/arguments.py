@@ -9,12 +9,13 @@ from difflib import get_close_matches
 from functools import partial
 
 from workbench.catalog.spec import ArgSpec, Catalog, Value
-from workbench.graph.check_nodes import unused_seed
+from workbench.graph.arithmetic import whole_range
 from workbench.graph.edit import reset_arg
 from workbench.graph.faults import Fault
 from workbench.graph.feed import feed_from_new, feed_of
 from workbench.graph.fixes.offer import Offer, node_of, removal, shown, with_arg, without
 from workbench.graph.model import Graph
+from workbench.graph.seeds import free_seed
 from workbench.graph.values import value_fault
 
 
@@ -142,13 +143,27 @@ def missing_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]
     yield removal(graph, catalog, node.id)
 
 
+def constant(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """The nearest number of its type, or a type that holds it."""
+    node = node_of(graph, fault)
+    found = node.args[fault.arg]
+    low, high = whole_range(fault.about)
+    if isinstance(found, int | float):
+        near = min(max(round(found), low), high)
+        yield f"Set it to {near}", partial(with_arg, graph, node, fault.arg, near)
+    for dtype in ("INT32", "FLOAT"):
+        if dtype in catalog[node.op].args["constant_type"].members:
+            label = f"Make it {dtype}"
+            yield label, partial(with_arg, graph, node, "constant_type", dtype)
+
+
 def seed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A number that no other node has, or none where nothing is drawn."""
     node = node_of(graph, fault)
     if not catalog[node.op].seeded:
         yield "Remove the seed", partial(graph.replace_node, replace(node, seed=None))
         return
-    free = unused_seed(graph)
+    free = free_seed(graph)
     yield f"Give it {free}", partial(graph.replace_node, replace(node, seed=free))
 
 

@@ -8,16 +8,17 @@ from functools import partial
 from itertools import islice
 
 from workbench.catalog.spec import Catalog, kind_fits
-from workbench.graph.devices import is_generator, port_kind
+from workbench.graph.devices import is_decoder, is_generator, port_kind
 from workbench.graph.edit import new_node, reset_arg, set_arg
 from workbench.graph.faults import Fault
 from workbench.graph.feed import feed_from_new, feed_of, fitting_ports, link
 from workbench.graph.fixes.move import moved_up
 from workbench.graph.fixes.offer import Offer, between, node_of, removal, with_arg, without
-from workbench.graph.model import Graph, Port, ancestors
+from workbench.graph.model import Graph, Node, Port, ancestors
 from workbench.graph.shapes import infer_types
 from workbench.graph.values import value_fault
 
+_DECODER = "decoders.image"
 _OFFERED = 2
 """How many of the nearest outputs are offered."""
 
@@ -62,13 +63,44 @@ def kind(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
 
 
 def unfed_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
-    """A new node of the kind that the catalogue names, the nearest outputs, or no node."""
+    """A decoder, a node of the kind that the catalogue names, the nearest outputs, or no node."""
+    yield from _decoder(graph, catalog, fault)
     feed = feed_of(catalog[graph.node(fault.node).op], fault.arg)
     if feed is not None:
         make = partial(feed_from_new, graph, catalog, fault.node, fault.arg)
         yield f"Add {feed.op}", make
     yield from _nearest(graph, catalog, fault)
     yield removal(graph, catalog, fault.node)
+
+
+def _decoder(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """In a graph that decodes nothing: a decoder for every image that is missing."""
+    inputs = catalog[graph.node(fault.node).op].inputs
+    wants = any(port.name == fault.arg and port.kind == "image" for port in inputs)
+    known = [(node.id, spec) for node in graph.nodes if (spec := catalog.find(node.op)) is not None]
+    if not wants or _DECODER not in catalog or any(is_decoder(spec) for _, spec in known):
+        return
+    ports = [Port(node_id, output.name) for node_id, spec in known for output in spec.outputs]
+    encoded = (port for port in ports if port_kind(graph, catalog, port) == "encoded")
+    for source in islice(encoded, 1):
+        yield f"Add {_DECODER}", partial(_with_decoder, graph, catalog, source)
+
+
+def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
+    """With the source decoded for every input that takes images and has none."""
+    new = new_node(graph, catalog, _DECODER)
+    decode = replace(new, inputs={catalog[_DECODER].inputs[0].name: source})
+    image = Port(decode.id, catalog[_DECODER].outputs[0].name)
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        spec = catalog.find(node.op)
+        for port in spec.inputs if spec else ():
+            fed = node.inputs.get(port.name)
+            lacks = not port.optional if fed is None else fed == source
+            if port.kind == "image" and lacks:
+                node = replace(node, inputs={**node.inputs, port.name: image})
+        nodes += [node, decode] if node.id == source.node else [node]
+    return replace(graph, nodes=tuple(nodes))
 
 
 def arg_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from workbench.catalog.spec import ShapeWord
 from workbench.graph.flow import Word
 from workbench.graph.shape_words.axes import AXIS_WORDS
+from workbench.graph.shape_words.expressions import EXPRESSION_WORDS
 from workbench.graph.shape_words.images import IMAGE_WORDS
 
-WORDS: Mapping[ShapeWord, Word] = {**IMAGE_WORDS, **AXIS_WORDS}
+WORDS: Mapping[ShapeWord, Word] = {**IMAGE_WORDS, **AXIS_WORDS, **EXPRESSION_WORDS}

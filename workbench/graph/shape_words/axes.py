@@ -52,7 +52,13 @@ def _shape(call: Call, flow: Flow) -> Flow:
 
 
 def _extents_of(call: Call, name: str) -> Extents | None:
-    """The extents that an argument names: none of them where it is not given."""
+    """The extents that an argument names: none of them where it is not given.
+
+    Of a constant then as many as there are numbers.
+    """
+    if call.spec.name == "constant" and not call.given(name):
+        values = call.whole("fdata") or call.whole("idata")
+        return None if values is None else (len(values),)
     if name in call.node.inputs:
         linked = call.fed[name].shape
         if linked is None:

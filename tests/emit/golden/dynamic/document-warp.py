@@ -34,7 +34,8 @@ class Draws(ndd.random.RNG):  # type: ignore[misc]  # it is marked final
 
     def __init__(self, seed: int, position: int) -> None:
         super().__init__(seed)
-        self._words = [seed, 0, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
+        key = [seed & 0xFFFFFFFF, seed >> 32]
+        self._words = [*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
 
     def __call__(self) -> int:
         return self._words.pop(0)

@@ -105,7 +105,7 @@ def build_pipeline(
     pipe = medical_gray_pipeline(
         data,
         device,
-        seed + 100_000 * shard_id,  # shards draw apart; operators add less than that
+        seed + 100_000 * shard_id,  # shards draw apart
         shard_id,
         num_shards,
         batch_size=batch_size,

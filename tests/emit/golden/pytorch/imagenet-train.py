@@ -99,7 +99,7 @@ def build_pipeline(
     pipe = imagenet_train_pipeline(
         data,
         device,
-        seed + 100_000 * shard_id,  # shards draw apart; operators add less than that
+        seed + 100_000 * shard_id,  # shards draw apart
         shard_id,
         num_shards,
         batch_size=batch_size,

@@ -1,15 +1,29 @@
-// The exported script, live, with the lines of the selected node lit.
+// The graph as code for a target, live, with the lines of the selected node lit.
 
-import { tokenise } from "./code/python";
+import { Listing } from "./code/listing";
+import { readable } from "./code/readable";
+import { targets } from "./code/targets";
+import { wordButton } from "./lib/button";
 import { component } from "./lib/component";
-import { attr, h, text } from "./lib/dom";
+import { attr, h, show, text } from "./lib/dom";
 import { copyText, download } from "./lib/files";
 import { icon } from "./lib/icons";
+import { segmented } from "./lib/segmented";
 import css from "./styles/code.css";
+import type { Bytes, CodeFile } from "./views";
+
+const NOTHING: CodeFile = { path: "", text: "" };
 
 export default component("code", css, (root, link) => {
   root.classList.add("wb-panel");
-  const source = (): string => link.get("source", "");
+  let chosen = "";
+  const files = (): CodeFile[] => link.get("files", []);
+  const file = (): CodeFile =>
+    files().find(({ path }) => path === chosen) ?? files()[0] ?? NOTHING;
+  /** What the whole is called: the one file, or a folder of the target's name. */
+  const usual = (): string =>
+    files().length > 1 ? link.get("target", "script") : (files()[0]?.path ?? "");
+
   const said = h("span", {
     class: "wb-code-message",
     role: "status",
@@ -19,9 +33,8 @@ export default component("code", css, (root, link) => {
   const path = h("input", {
     class: "wb-val",
     type: "text",
-    value: "pipe.py",
     spellcheck: "false",
-    "aria-label": "Save the script in the working folder as",
+    "aria-label": "Save in the working folder as",
     "data-wb": "path",
   });
   const save = (event: Event): void => {
@@ -30,90 +43,99 @@ export default component("code", css, (root, link) => {
     else path.focus();
   };
   const copy = async (): Promise<void> => {
-    text(said, (await copyText(source())) ? "Copied." : "The browser did not allow copying.");
+    const done = await copyText(file().text);
+    const what = files().length > 1 ? `${file().path} copied.` : "Copied.";
+    text(said, done ? what : "The browser did not allow copying.");
   };
-  const pre = h("pre", {
-    tabindex: 0,
-    role: "region",
-    "aria-label": "Exported script",
-    "data-wb": "source",
+  const fetch = (): void => {
+    const name = path.value.trim() || usual();
+    if (files().length > 1) {
+      const archive: Bytes = link.get("archive", new ArrayBuffer(0));
+      download(`${name}.zip`, archive as BlobPart, "application/zip");
+    } else download(name, file().text, "text/plain");
+  };
+  const copies = wordButton("Copy", "copy", icon("copy", 13), () => void copy());
+  const downloads = wordButton("Download", "download", icon("download", 13), fetch);
+  const switcher = segmented("Files", (id) => {
+    chosen = id;
+    draw();
   });
+  const listing = new Listing();
+  const stale = h("p", { class: "wb-stale", role: "status", "data-wb": "stale", hidden: true });
+  const several = h("div", { class: "wb-code-files", hidden: true }, switcher.el);
   root.append(
     h(
       "div",
       { class: "wb-controls" },
-      h(
-        "button",
-        { class: "wb-quiet", type: "button", "data-wb": "copy", onclick: () => void copy() },
-        icon("copy", 13),
-        " Copy",
-      ),
-      h(
-        "button",
-        {
-          class: "wb-quiet",
-          type: "button",
-          "data-wb": "download",
-          onclick: () => download(path.value.trim() || "pipe.py", source(), "text/x-python"),
-        },
-        icon("download", 13),
-        " Download",
-      ),
+      targets(link),
       h("span", { class: "wb-grow" }),
       said,
       h(
-        "form",
-        { class: "wb-code-save", onsubmit: save },
-        path,
-        h("button", { class: "wb-quiet", type: "submit", "data-wb": "save" }, "Save as"),
-      ),
-    ),
-    pre,
-  );
-
-  link.watch(["source"], () => {
-    pre.replaceChildren(
-      ...tokenise(source().trimEnd()).map((tokens, index) =>
+        "span",
+        { class: "wb-code-acts" },
+        copies,
+        downloads,
         h(
-          "div",
-          { class: "wb-line", "data-line": index + 1 },
-          h(
-            "code",
-            {},
-            ...tokens.map(({ kind, text: words }) =>
-              kind ? h("span", { class: `wb-${kind}` }, words) : words,
-            ),
-            "\n",
-          ),
+          "form",
+          { class: "wb-code-save", onsubmit: save },
+          path,
+          h("button", { class: "wb-quiet", type: "submit", "data-wb": "save" }, "Save as"),
         ),
       ),
-    );
-    light();
-  });
-  link.watch(["lit"], () => light());
-  // While its panel is closed nothing has a place: the lit lines are looked for when it opens.
-  let open = false;
-  const observer = new ResizeObserver(() => {
-    if (pre.clientHeight > 0 && !open) light();
-    open = pre.clientHeight > 0;
-  });
-  observer.observe(pre);
-  link.watch(["message"], () => text(said, link.get("message", "")));
+    ),
+    stale,
+    several,
+    listing.el,
+  );
 
-  function light(): void {
-    const lit = new Set(link.get("lit", []));
-    let first: HTMLElement | null = null;
-    [...pre.children].forEach((line, index) => {
-      attr(line, "data-lit", lit.has(index + 1) ? "true" : null);
-      if (lit.has(index + 1)) first ??= line as HTMLElement;
-    });
-    if (first) reveal(first);
-  }
-  /** Scrolls the script, never the page. */
-  function reveal(line: HTMLElement): void {
-    const top = line.offsetTop - pre.offsetTop;
-    const seen = top >= pre.scrollTop && top < pre.scrollTop + pre.clientHeight - 20;
-    if (!seen) pre.scrollTop = Math.max(0, top - pre.clientHeight / 3);
-  }
-  return () => observer.disconnect();
+  const draw = (): void => {
+    const now = file();
+    show(several, files().length > 1);
+    switcher.draw(
+      files().map(({ path: id }) => ({ id, label: id.split("/").pop() ?? id })),
+      now.path,
+    );
+    listing.show(now.path, readable(now.path, now.text));
+    listing.light(link.get("lit", {})[now.path] ?? []);
+    show(listing.el, now.path !== "");
+    copies.disabled = downloads.disabled = now.path === "";
+    attr(downloads, "data-tip", files().length > 1 ? "All files, as a ZIP archive" : null);
+  };
+  let named = "";
+  link.watch(["files", "target"], () => {
+    draw();
+    // What was typed stays until another target has another name.
+    if (usual() === named) return;
+    path.value = named = usual();
+  });
+  link.watch(["lit"], () => listing.light(link.get("lit", {})[file().path] ?? []));
+  link.watch(["message"], () => text(said, link.get("message", "")));
+  link.watch(["fault", "files"], () => {
+    const { message = "", node = "" } = link.get("fault", {});
+    const old = message !== "" && files().length > 0;
+    attr(root, "data-stale", old ? "true" : null);
+    show(stale, message !== "");
+    if (!message) return stale.replaceChildren();
+    const head = old ? "This code is of an earlier graph" : "There is no code for this target";
+    const go = wordButton(`Show ${node}`, "select", null, () => link.ask("select", { node }));
+    attr(go, "class", "wb-link");
+    stale.replaceChildren(
+      icon("warn", 14),
+      h("span", {}, `${head}: ${message}`),
+      ...(node ? [go] : []),
+    );
+  });
+
+  // Python sends the source only while it is on the screen.
+  let seen = false;
+  const observer = new IntersectionObserver((entries) => {
+    const now = entries.some((entry) => entry.isIntersecting);
+    if (now !== seen) link.set("in_view", (seen = now));
+  });
+  observer.observe(root);
+  return () => {
+    observer.disconnect();
+    listing.end();
+    if (seen) link.set("in_view", false);
+  };
 });

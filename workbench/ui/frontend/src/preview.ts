@@ -48,7 +48,11 @@ export default component("preview", css, (root, link) => {
       { class: "wb-link", type: "button", "data-wb": "retry", onclick: () => link.ask("retry", {}) },
       "Try again",
     );
-    stale.replaceChildren(...(due ? [icon("warn", 14), h("span", {}, words), retry] : []));
+    const again = unreadable !== "" || link.get("again", false);
+    stale.replaceChildren(
+      ...(due ? [icon("warn", 14), h("span", {}, words)] : []),
+      ...(due && again ? [retry] : []),
+    );
     show(waiting, !painted && !due);
   };
   const draw = (): void => {
@@ -67,6 +71,7 @@ export default component("preview", css, (root, link) => {
     attr(root, "data-failed", null);
     root.dataset["batch"] = String(sheet.header.batch);
     root.dataset["mode"] = link.get("mode", "both");
+    root.dataset["mime"] = sheet.header.mime;
     root.dataset["sheet"] = String(++painted);
     warn();
   };
@@ -87,7 +92,7 @@ export default component("preview", css, (root, link) => {
     draw();
     if (painted) root.dataset["mode"] = link.get("mode", "both");
   });
-  link.watch(["stale"], warn);
+  link.watch(["stale", "again"], warn);
   link.watch(["closeup"], () => {
     const near = closeup.draw();
     show(tiles.el, !near);

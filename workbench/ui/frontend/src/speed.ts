@@ -1,113 +1,54 @@
-// imgs/s, CPU against mixed decoding.
+// The speed lab: a few parts, each with what it was measured on.
 
-import type { SpeedRow } from "./views";
-import { Bars, ratio } from "./speed/bars";
+import type { Components } from "./views";
+import { comparePart } from "./speed/compare";
+import { controls } from "./speed/controls";
+import { peersPart } from "./speed/peers";
+import { recordsPart } from "./speed/records";
+import { scalingPart } from "./speed/scaling";
+import { stagesPart } from "./speed/stages";
+import { takeRecords } from "./speed/open";
+import { tunePart } from "./speed/tune";
 import { component } from "./lib/component";
-import { attr, focused, h, show, text } from "./lib/dom";
-import { numberIn } from "./lib/number";
+import { attr, h, show } from "./lib/dom";
+import { download } from "./lib/files";
+import { undoKey } from "./lib/keys";
+import { unpacked } from "./lib/packed";
+import type { FileHeader } from "./views";
 import css from "./styles/speed.css";
+
+type Part = Components["speed"]["fields"]["part"];
 
 export default component("speed", css, (root, link) => {
   root.classList.add("wb-panel");
-  const field = (name: "batch_size" | "threads", label: string): HTMLInputElement => {
-    const el = h("input", {
-      class: "wb-val",
-      type: "number",
-      min: 1,
-      step: 1,
-      "aria-label": label,
-      "data-wb": name,
-    });
-    el.addEventListener("change", () => {
-      const value = numberIn(el);
-      if (value !== null && value >= 1) link.set(name, Math.floor(value));
-      else el.value = String(link.get(name, 1));
-    });
-    return el;
+  const parts: Record<Part, HTMLElement> = {
+    compare: comparePart(link),
+    stages: stagesPart(link),
+    tune: tunePart(link),
+    scaling: scalingPart(link),
+    peers: peersPart(link),
+    records: recordsPart(link),
   };
-  const batch = field("batch_size", "Batch size");
-  const threads = field("threads", "Threads");
-  const measure = h(
-    "button",
-    {
-      class: "wb-btn",
-      type: "button",
-      "data-wb": "measure",
-      onclick: () => link.ask("measure", {}),
-    },
-    "Measure",
-  );
-  const cancel = h(
-    "button",
-    {
-      class: "wb-quiet",
-      type: "button",
-      "data-wb": "cancel",
-      onclick: () => link.ask("cancel", {}),
-    },
-    "Cancel",
-  );
-  const message = h("span", { class: "wb-speed-message", role: "status", "data-wb": "message" });
-  const done = h("i");
-  const progress = h(
-    "div",
-    {
-      class: "wb-progress",
-      role: "progressbar",
-      "aria-label": "Measurement",
-      "aria-valuemin": 0,
-      "aria-valuemax": 100,
-    },
-    done,
-  );
-  const verdict = h("p", { class: "wb-verdict", "data-wb": "ratio" });
-  const bars = new Bars();
-  const empty = h(
-    "p",
-    { class: "wb-empty" },
-    "Nothing measured yet. Measure runs the exported script with each decoder on this machine.",
-  );
-  root.append(
-    h(
-      "div",
-      { class: "wb-controls" },
-      h("label", { class: "wb-control" }, "batch size", batch),
-      h("label", { class: "wb-control" }, "threads", threads),
-      measure,
-      cancel,
-      progress,
-      message,
-      h("span", { class: "wb-grow" }),
-      verdict,
-    ),
-    bars.el,
-    empty,
-  );
+  const body = h("div", { class: "wb-speed-body" });
+  for (const [name, el] of Object.entries(parts)) {
+    attr(el, "data-part", name);
+    el.classList.add("wb-speed-part");
+    body.append(el);
+  }
+  root.append(...controls(link), body);
+  root.addEventListener("keydown", (event) => undoKey(event, (action) => link.ask(action, {})));
+  const endDrops = takeRecords(root, link);
 
-  link.watch(["batch_size", "threads"], () => {
-    const values = [
-      [batch, link.get("batch_size", 64)],
-      [threads, link.get("threads", 4)],
-    ] as const;
-    for (const [el, value] of values) if (focused(el) !== el || !el.value) el.value = String(value);
+  link.watch(["part"], () => {
+    const open = link.get("part", "compare");
+    root.dataset["part"] = open;
+    for (const [name, el] of Object.entries(parts)) show(el, name === open);
   });
-  link.watch(["running", "progress", "message"], () => {
-    const running = link.get("running", false);
-    const percent = Math.round(Math.min(1, Math.max(0, link.get("progress", 0))) * 100);
-    attr(root, "data-running", running ? "true" : null);
-    show(measure, !running);
-    show(cancel, running);
-    show(progress, running);
-    for (const el of [batch, threads]) el.disabled = running;
-    done.style.width = `${percent}%`;
-    attr(progress, "aria-valuenow", percent);
-    text(message, running ? `${percent} % · ${link.get("message", "")}` : link.get("message", ""));
+  link.watch(["running"], () => attr(root, "data-running", link.get("running", false) ? "true" : null));
+  link.on("file", () => {
+    const file = unpacked<FileHeader>(link.get("file", new ArrayBuffer(0)));
+    // Another view of the same panel may have asked for it.
+    if (file?.header.view === link.view) download(file.header.name, file.payload, file.header.mime);
   });
-  link.watch(["rows"], () => {
-    const rows: SpeedRow[] = link.get("rows", []);
-    bars.draw(rows);
-    root.dataset["rows"] = String(rows.length);
-    show(empty, rows.length === 0);
-    text(verdict, ratio(rows));
-  });
+  return endDrops;
 });

@@ -104,7 +104,10 @@ export default component("steps", css, (root, link) => {
       { class: "wb-link", type: "button", "data-wb": "retry", onclick: () => link.ask("retry", {}) },
       "Try again",
     );
-    stale.replaceChildren(...(reason ? [icon("warn", 14), h("span", {}, words), retry] : []));
+    stale.replaceChildren(
+      ...(reason ? [icon("warn", 14), h("span", {}, words)] : []),
+      ...(reason && link.get("again", false) ? [retry] : []),
+    );
     show(waiting, !sheet && !reason);
   };
   const decoder = new Decoder<StepsHeader>(paint, (reason) => {
@@ -114,7 +117,7 @@ export default component("steps", css, (root, link) => {
   });
   link.watch(["sheet"], () => decoder.push(link.get("sheet", new ArrayBuffer(0))));
   link.watch(["selected", "folded"], draw);
-  link.watch(["stale"], warn);
+  link.watch(["stale", "again"], warn);
   link.watch(["sample"], () => (field.value = String(link.get("sample", 0))));
 
   list.addEventListener("keydown", (event) => {

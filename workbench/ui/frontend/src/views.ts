@@ -53,6 +53,7 @@ export interface DrawEntry {
 export interface NodeEntry {
   id: string;
   op: string;
+  title: string;
   label: string;
   device: "cpu" | "gpu" | "mixed";
   output: string;
@@ -63,6 +64,8 @@ export interface NodeEntry {
   movable: boolean;
   generator: boolean;
   known: boolean;
+  twin: boolean;
+  note: string;
 }
 
 /** One edge, to a node or to an output of the graph. */
@@ -162,17 +165,22 @@ export interface InspectorView {
   rows: ArgRow[];
 }
 
-/** One measured configuration. */
-export interface SpeedRow {
-  device: "cpu" | "mixed";
-  label: string;
-  median: number | null;
-  low: number | null;
-  high: number | null;
-  rounds: number[];
-  settings: string;
-  machine: string;
-  reason: string;
+/** What a graph may be exported to. */
+export interface TargetEntry {
+  name: string;
+  about: string;
+}
+
+/** One file of an export. */
+export interface CodeFile {
+  path: string;
+  text: string;
+}
+
+/** Why the present graph cannot go to the target; empty texts where it can. */
+export interface CodeFault {
+  message: string;
+  node: string;
 }
 
 export interface UnreadableFile {
@@ -334,6 +342,188 @@ export interface StepsHeader {
   floor: number | null;
 }
 
+/** A name and a value, both for reading. */
+export interface SpeedFact {
+  name: string;
+  value: string;
+}
+
+/** What a record was measured on: the line under its figure, and the rest on demand. */
+export interface MeasuredOn {
+  id: string;
+  name: string;
+  line: string;
+  facts: SpeedFact[];
+  doubts: string[];
+  earlier: string;
+}
+
+/** One measured configuration. */
+export interface SpeedBar {
+  kind: "cpu" | "mixed" | "peer";
+  label: string;
+  group: string;
+  source: string;
+  median: number | null;
+  low: number | null;
+  high: number | null;
+  rounds: number[];
+  settings: string;
+  reason: string;
+  flags: string[];
+  notes: string[];
+  facts: SpeedFact[];
+}
+
+/** How many times as fast one is as the other, with the interval. */
+export interface RatioEntry {
+  group: string;
+  text: string;
+  median: number;
+  low: number;
+  high: number;
+  level: number;
+}
+
+/** A configuration that two records have: the second over the first. */
+export interface PairEntry {
+  name: string;
+  first: number;
+  second: number;
+  ratio: number;
+  low: number;
+  high: number;
+  verdict: string;
+  differs: string[];
+}
+
+/** Two records side by side. */
+export interface ComparisonView {
+  first: MeasuredOn;
+  second: MeasuredOn;
+  pairs: PairEntry[];
+  only: string[];
+  warnings: string[];
+}
+
+/** CPU against mixed decoding; also the peers. Without ``on`` nothing has been measured. */
+export interface CompareView {
+  on: MeasuredOn[];
+  bars: SpeedBar[];
+  ratios: RatioEntry[];
+  notes: string[];
+}
+
+/** One stage; milliseconds for a batch, null where they were not measured. */
+export interface StageEntry {
+  name: string;
+  kind: string;
+  device: string;
+  adds: number | null;
+  alone: number | null;
+  node: string;
+}
+
+/** Where the time of a batch goes. */
+export interface StagesView {
+  on: MeasuredOn[];
+  stages: StageEntry[];
+  total: number;
+  rate: number;
+  low: number;
+  high: number;
+  remainder: number | null;
+  ceiling: number | null;
+  bottleneck: string;
+  advice: string;
+}
+
+/** One setting. ``rate`` is null where it failed (``reason``) or was not tried. */
+export interface HeatCell {
+  threads: number;
+  batch: number;
+  rate: number | null;
+  reason: string;
+  best: boolean;
+  own: boolean;
+}
+
+/** Threads (rows) by batch size (columns) at one prefetch and one hw_decoder_load. */
+export interface HeatPanel {
+  title: string;
+  threads: number[];
+  batches: number[];
+  cells: HeatCell[];
+}
+
+/** What a sweep or the tuner found. */
+export interface TuneView {
+  on: MeasuredOn[];
+  panels: HeatPanel[];
+  most: number;
+  best: string;
+  median: number;
+  low: number;
+  high: number;
+  gain: string;
+  tried: string;
+  notes: string[];
+  adopted: boolean;
+}
+
+/** So many threads or processes; rates in imgs/s, null where they were not measured. */
+export interface ScalingPoint {
+  count: number;
+  median: number | null;
+  low: number | null;
+  high: number | null;
+  speedup: number | null;
+  efficiency: number | null;
+  reason: string;
+  flags: string[];
+}
+
+/** How imgs/s grow. */
+export interface ScalingView {
+  on: MeasuredOn[];
+  unit: string;
+  kind: "cpu" | "mixed";
+  points: ScalingPoint[];
+}
+
+/** One run that was made or opened. */
+export interface RecordEntry {
+  id: string;
+  name: string;
+  kind: string;
+  part: string;
+  graph: string;
+  when: string;
+  machine: string;
+  best: number | null;
+  shown: boolean;
+  elsewhere: boolean;
+}
+
+/** What this machine cannot do, and what may be tried. */
+export interface SpeedLimits {
+  mixed: string;
+  command: string;
+  hint: string;
+  workers: string;
+  peers: SpeedFact[];
+  grid: Record<string, string>;
+  now: string;
+}
+
+/** Before the bytes of a file that ``export`` made, for the browser to offer. */
+export interface FileHeader {
+  name: string;
+  mime: string;
+  view: string;
+  n: number;
+}
+
 /** Title, data, device switch, undo and redo, state of the worker, files. */
 export interface BarFields {
   title: string;
@@ -389,7 +579,7 @@ export interface CanvasActions {
   move: { node: string; by: number };
   remove: { nodes: string[]; edges: string[] };
   duplicate: { nodes: string[] };
-  paste: { text: string };
+  paste: { text: string; x: number; y: number };
   rename: { node: string; to: string };
   place: { positions: Record<string, number[]> };
   arrange: {};
@@ -442,6 +632,8 @@ export interface PreviewFields {
   lossless: boolean;
   most: Record<string, number>;
   stale: string;
+  again: boolean;
+  shuffles: boolean;
   verified: Partial<VerifiedEntry>;
   kept: KeptEntry[];
   measured: boolean;
@@ -472,6 +664,7 @@ export interface StepsFields {
   selected: string[];
   folded: string[];
   stale: string;
+  again: boolean;
 }
 
 export interface StepsActions {
@@ -481,30 +674,60 @@ export interface StepsActions {
   redo: {};
 }
 
-/** imgs/s, CPU against mixed decoding. */
+/** The speed lab: CPU against mixed, stages, tuner, scaling, peers, records. */
 export interface SpeedFields {
-  running: boolean;
-  progress: number;
-  message: string;
-  rows: SpeedRow[];
+  part: "compare" | "stages" | "tune" | "scaling" | "peers" | "records";
+  effort: "quick" | "usual";
   batch_size: number;
   threads: number;
+  running: boolean;
+  what: string;
+  progress: number;
+  message: string;
+  failed: boolean;
+  compare: Partial<CompareView>;
+  stages: Partial<StagesView>;
+  tune: Partial<TuneView>;
+  scaling: Partial<ScalingView>;
+  peers: Partial<CompareView>;
+  records: RecordEntry[];
+  beside: string;
+  chosen: string[];
+  comparison: Partial<ComparisonView>;
+  limits: Partial<SpeedLimits>;
+  file: Bytes;
 }
 
 export interface SpeedActions {
-  measure: {};
+  measure: { what: string };
+  tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; memory: string };
   cancel: {};
+  select: { node: string };
+  adopt: { record: string };
+  open: { text: string; name: string };
+  view: { record: string };
+  rename: { record: string; to: string };
+  drop: { record: string };
+  export: { kind: string; ids: string[] };
+  undo: {};
+  redo: {};
 }
 
-/** The exported script, live. */
+/** The graph as code for a target, live. */
 export interface CodeFields {
-  source: string;
-  lit: number[];
+  target: string;
+  targets: TargetEntry[];
+  in_view: boolean;
+  files: CodeFile[];
+  lit: Record<string, number[]>;
+  fault: Partial<CodeFault>;
+  archive: Bytes;
   message: string;
 }
 
 export interface CodeActions {
   save: { path: string };
+  select: { node: string };
 }
 
 /** The folder: counts, sizes, formats, unreadable files. */
@@ -525,7 +748,7 @@ export interface Components {
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
   preview: { fields: PreviewFields; both: "mode" | "peek" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "measured"; actions: PreviewActions };
   steps: { fields: StepsFields; both: "sample" | "seen"; actions: StepsActions };
-  speed: { fields: SpeedFields; both: "batch_size" | "threads"; actions: SpeedActions };
-  code: { fields: CodeFields; both: never; actions: CodeActions };
+  speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "beside" | "chosen"; actions: SpeedActions };
+  code: { fields: CodeFields; both: "target" | "in_view"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };
 }

@@ -19,6 +19,8 @@ import { Empty } from "./empty";
 import { Flow, type BoxFlow, type LineFlow } from "./flow";
 import { Holder } from "./focus";
 import { KeysCard } from "./help";
+import { CARD, type Point } from "./geometry";
+import { lowered } from "./hand";
 import { Hands } from "./hands";
 import { Hint } from "./hint";
 import { listen } from "./keys";
@@ -73,10 +75,23 @@ export function Board() {
     };
     return new Hands(desk, latest, stay);
   }, [desk, follows]);
+  /** Room for a card: under the inspected node, else in the middle of what is seen. */
+  const spot = useCallback((): Point => {
+    const { boxes, settled } = latest.current;
+    const under = settled.get(desk.inspected);
+    const { x, y, zoom } = flow.getViewport();
+    const { clientWidth, clientHeight } = desk.root;
+    const middle = {
+      x: (clientWidth / 2 - x) / zoom - CARD.width / 2,
+      y: (clientHeight / 2 - y) / zoom - CARD.height / 2,
+    };
+    const card = { width: CARD.width, height: CARD.height, over: 0 };
+    return lowered(under ?? middle, card, boxes, settled);
+  }, [desk, flow]);
   useEffect(() => {
     const ends = [
       holder.listen(),
-      clipboard(desk),
+      clipboard(desk, spot),
       listen(desk, {
         spots: () =>
           latest.current.boxes.flatMap((box) => {
@@ -92,7 +107,7 @@ export function Board() {
       }),
     ];
     return () => ends.forEach((end) => end());
-  }, [desk, holder, flow, fit, reveal, arrange, hands]);
+  }, [desk, holder, flow, fit, reveal, arrange, hands, spot]);
 
   return (
     <div
@@ -150,7 +165,7 @@ export function Board() {
       >
         <Background gap={18} size={1.6} color="var(--dot)" />
         <Labels edges={state.edges} routes={places.routes} />
-        <Toolbar />
+        <Toolbar places={places} />
       </ReactFlow>
       {!state.nodes.length && <Empty />}
       {state.linking?.fixed === "source" && (

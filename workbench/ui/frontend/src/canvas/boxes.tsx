@@ -24,33 +24,40 @@ const ROOM = 16;
 const SHORT = { cpu: "CPU", mixed: "MIX", gpu: "GPU" } as const;
 
 /** What the id says beyond the operator's name: `2` of `flip_2`, all of `left_view`. */
-function besides({ id, op }: NodeEntry): string {
+function besides({ id, op, twin }: NodeEntry): string {
   const last = op.split(".").at(-1) ?? op;
   const usual = [last, op.replaceAll(".", "_")];
   if (usual.includes(id) || (op.startsWith("readers.") && id === "reader")) return "";
-  if ((op.startsWith("decoders.") && id === "decode") || op.includes(id)) return "";
+  if (op.startsWith("decoders.") && id === "decode") return "";
+  if (op.includes(id) && !twin) return "";
   const number = /^(.*)_(\d+)$/.exec(id);
-  return number && [...usual, "reader", "decode"].includes(number[1]!) ? number[2]! : id;
+  const word = number?.[1] ?? "";
+  return word && ([...usual, "reader", "decode"].includes(word) || op.includes(word)) ? number![2]! : id;
+}
+
+/** What stands beside the operator's name: where there is room, and always where names are equal. */
+function beside(node: NodeEntry): string {
+  const id = besides(node);
+  return node.twin || node.title.length + id.length <= ROOM ? id : "";
 }
 
 /** What a screen reader says: first what one sees, in its order, then what is only in the tip. */
 function described(node: NodeEntry): string {
-  const id = besides(node);
   const seen = node.generator
     ? drawWords(node)
     : [
-        node.op,
-        node.op.length + id.length <= ROOM && id,
+        node.title,
+        beside(node),
         node.output,
         SHORT[node.device],
         !node.known && "?",
-        node.fault,
+        node.fault || node.note,
       ];
   const more = [
     node.generator && node.op,
     node.id,
     ...node.draws.map((draw) => draw.text),
-    !node.known && "not an operator of this DALI",
+    !node.known && (node.label ? "code" : "not an operator of this DALI"),
     node.fault && "faulty",
   ];
   return [seen.filter(Boolean).join(" "), ...more.filter(Boolean)].join(", ");
@@ -58,12 +65,15 @@ function described(node: NodeEntry): string {
 
 /** Nothing where the card itself says it all. */
 function tipOf(node: NodeEntry): string | undefined {
-  const cut = node.op.length + besides(node).length > ROOM || node.output.length > 18;
+  const cut = node.title.length + besides(node).length > ROOM || node.output.length > 18;
   if (!cut && node.known && !node.fault && !node.generator) return undefined;
   const aside = node.label && node.label !== node.op ? `${node.id} · ${node.label}` : node.id;
-  const opaque = node.known ? "" : "This DALI does not have it. It is kept as it is.";
+  const lacking = node.label
+    ? "It stands for code that the graph cannot hold, and is kept as it is."
+    : "This DALI does not have it. It is kept as it is.";
+  const opaque = node.known ? "" : lacking;
   const draws = node.draws.map((draw) => draw.text);
-  return [`${node.op}\n\n${aside}`, node.output, ...draws, opaque, node.fault]
+  return [`${node.title}\n\n${aside}`, node.output, ...draws, opaque, node.fault]
     .filter(Boolean)
     .join("\n");
 }
@@ -155,8 +165,7 @@ function facts({ entry, current, reached }: OpFlow["data"], selected: boolean) {
 export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
   const desk = useDesk();
   const { entry } = data;
-  const id = besides(entry);
-  const aside = entry.op.length + id.length <= ROOM && id;
+  const aside = beside(entry);
   const { over } = sizeOf(entry);
   return (
     <>
@@ -164,17 +173,19 @@ export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
       <Draws id={entry.id} draws={entry.draws} />
       <div className="wb-card" {...facts(data, selected)}>
         <b onDoubleClick={() => desk.set({ renaming: entry.id })}>
-          {entry.op}
+          <span>{entry.title}</span>
           {aside && <small> {aside}</small>}
         </b>{" "}
         <span className="wb-card-shape">{entry.output}</span>{" "}
         <span className="wb-card-device">{SHORT[entry.device]}</span>{" "}
         {!entry.known && <span className="wb-card-opaque">?</span>}
-        {entry.fault && (
+        {entry.fault ? (
           <span className="wb-card-fault">
             <Icon name="warn" size={12} />
             {entry.fault}
           </span>
+        ) : (
+          entry.note && <span className="wb-card-note">{entry.note}</span>
         )}
       </div>
       <Rename id={entry.id} name={entry.id} />

@@ -4,9 +4,10 @@
 import { isTyping } from "../lib/keys";
 import { focused } from "../lib/dom";
 import type { Desk } from "./desk";
+import type { Point } from "./geometry";
 
-/** Returns what ends the listening. */
-export function clipboard(desk: Desk): () => void {
+/** `spot` is where new nodes have room. Returns what ends the listening. */
+export function clipboard(desk: Desk, spot: () => Point): () => void {
   // The event goes to where the text cursor is, which need not be the canvas: so the document
   // listens, and the focus decides.
   const mine = (): boolean => {
@@ -34,7 +35,8 @@ export function clipboard(desk: Desk): () => void {
     if (!mine() || !text) return;
     event.preventDefault();
     event.stopPropagation();
-    desk.link.ask("paste", { text });
+    const { x, y } = spot();
+    desk.link.ask("paste", { text, x: Math.round(x), y: Math.round(y) });
   };
   document.addEventListener("copy", copy, true);
   document.addEventListener("cut", copy, true);

@@ -47,8 +47,12 @@ export interface State {
 }
 
 export const NONE: ReadonlySet<string> = new Set();
+/** Milliseconds in which an edit that was asked for and told is on the canvas. */
+const OWN = 1000;
 
 export class Desk extends Store<State> {
+  private saidAt = -Infinity;
+
   constructor(
     readonly link: Link<"canvas">,
     readonly root: HTMLElement,
@@ -89,9 +93,15 @@ export class Desk extends Store<State> {
     const positions = link.get("positions", {});
     const selected = link.get("selected", []);
     const placed = same(old.positions, positions);
+    const nodes = kept(old.nodes, link.get("nodes", []));
+    const edges = kept(old.edges, link.get("edges", []));
+    // The words were about the graph before, unless this is the very edit that they tell of.
+    const told = link.waiting || performance.now() - this.saidAt < OWN;
+    const outdated = !told && (nodes !== old.nodes || edges !== old.edges);
     this.set({
-      nodes: kept(old.nodes, link.get("nodes", [])),
-      edges: kept(old.edges, link.get("edges", [])),
+      nodes,
+      edges,
+      said: outdated ? "" : old.said,
       positions: placed ? old.positions : positions,
       moved: placed ? old.moved : null,
       operators: link.get("operators", []),
@@ -126,6 +136,7 @@ export class Desk extends Store<State> {
   }
 
   say(said: string): void {
+    this.saidAt = performance.now();
     // A no-break space makes it another text, so that it is said again.
     this.set({ said: this.get().said === said ? `${said}\u00a0` : said });
   }

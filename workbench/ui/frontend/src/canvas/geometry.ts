@@ -39,7 +39,7 @@ export function sizeOf(node: NodeEntry): Size {
   const pills = Math.min(node.draws.length, PILL.shown);
   return {
     width: CARD.width,
-    height: height + (node.fault ? CARD.fault : 0),
+    height: height + (node.fault || node.note ? CARD.fault : 0),
     over: pills ? pills * (PILL.height + PILL.gap) - PILL.gap + PILL.stem : 0,
   };
 }

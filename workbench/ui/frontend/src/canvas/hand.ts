@@ -1,7 +1,7 @@
 // Where things stand once somebody has put them somewhere.
 
 import type { EdgeEntry, NodeEntry } from "../views";
-import { CARD, isOutput, outputId, type Point } from "./geometry";
+import { CARD, isOutput, outputId, type Point, type Size } from "./geometry";
 import { boxesOf, GAP, type Box } from "./layout";
 
 /**
@@ -22,24 +22,34 @@ export function aroundHand(
     spots.set(box.id, { x, y });
     placed.push(box);
   }
-  const covers = (spot: Point, box: Box): boolean =>
-    placed.some((other) => {
-      const at = spots.get(other.id)!;
-      return (
-        spot.x < at.x + other.width + 16 &&
-        at.x < spot.x + box.width + 16 &&
-        spot.y - box.over < at.y + other.height + 12 &&
-        at.y - other.over < spot.y + box.height + 12
-      );
-    });
   for (const box of boxes) {
     if (spots.has(box.id)) continue;
-    const spot = nearby(box, edges, spots);
-    while (covers(spot, box)) spot.y += 24;
-    spots.set(box.id, spot);
+    spots.set(box.id, lowered(nearby(box, edges, spots), box, placed, spots));
     placed.push(box);
   }
   return spots;
+}
+
+/** The first place from there downwards in which a box covers nothing. */
+export function lowered(
+  from: Point,
+  box: Size,
+  placed: readonly Box[],
+  spots: ReadonlyMap<string, Point>,
+): Point {
+  const spot = { ...from };
+  const covers = (other: Box): boolean => {
+    const at = spots.get(other.id);
+    return (
+      !!at &&
+      spot.x < at.x + other.width + 16 &&
+      at.x < spot.x + box.width + 16 &&
+      spot.y - box.over < at.y + other.height + 12 &&
+      at.y - other.over < spot.y + box.height + 12
+    );
+  };
+  while (placed.some(covers)) spot.y += 24;
+  return spot;
 }
 
 function nearby(box: Box, edges: readonly EdgeEntry[], spots: Map<string, Point>): Point {

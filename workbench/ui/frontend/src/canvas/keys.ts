@@ -95,7 +95,11 @@ export function listen(desk: Desk, view: View): () => void {
     Escape: escape,
   };
   const onKey = (event: KeyboardEvent): void => {
-    if (undoKey(event, (action) => desk.link.ask(action, {}))) return;
+    const turn = (action: "undo" | "redo"): void => {
+      desk.link.ask(action, {});
+      desk.set({ said: "" });
+    };
+    if (undoKey(event, turn)) return;
     const target = event.target as HTMLElement;
     if (event.defaultPrevented || isTyping(target) || desk.get().popup) return;
     const name = chord(event);

@@ -59,7 +59,7 @@ function shapeOf({ nodes, edges }: State): string {
       node.id,
       node.generator && node.output,
       node.draws.length,
-      !!node.fault,
+      !!(node.fault || node.note),
       drawnInputs(node).map((port) => [port.name, port.argument]),
       node.outputs.length,
     ]),

@@ -1,17 +1,28 @@
 // What can be done with the inspected node, by the mouse.
 
-import { NodeToolbar, Position } from "@xyflow/react";
+import { NodeToolbar, Panel, useStore } from "@xyflow/react";
 import { useDesk, useDeskState } from "./context";
 import { connect, duplicate, move, remove, unfold } from "./edits";
 import { Icon } from "./icons";
+import { freeSide } from "./toolside";
+import type { Places } from "./places";
 
-export function Toolbar() {
+/** Pixels of a button's side. */
+const BUTTON = 25;
+
+export function Toolbar({ places }: { places: Places }) {
   const desk = useDesk();
   const id = useDeskState((state) => (state.selected.length === 1 ? state.selected[0]! : ""));
   const node = useDeskState((state) => state.nodes.find((entry) => entry.id === id));
   const busy = useDeskState((state) => state.dragging || !!state.linking || !!state.renaming);
+  const view = useStore((state) => state.transform);
+  const width = useStore((state) => state.width);
+  const height = useStore((state) => state.height);
   if (!node || busy) return null;
   const movable = node.movable && !node.generator;
+  const buttons = 3 + (movable ? 2 : 0) + (node.generator ? 1 : 0) + (node.outputs.length ? 1 : 0);
+  const size = { width: buttons * BUTTON + 2, height: BUTTON };
+  const side = freeSide(places, id, size, view, { width, height });
   const action = (label: string, hook: string, shape: React.ReactNode, run: () => void) => (
     <button
       type="button"
@@ -28,15 +39,8 @@ export function Toolbar() {
       {shape}
     </button>
   );
-  return (
-    <NodeToolbar
-      nodeId={id}
-      isVisible
-      position={node.generator ? Position.Right : Position.Bottom}
-      align={node.generator ? "center" : "end"}
-      offset={5}
-      className="wb-toolbar nopan"
-    >
+  const actions = (
+    <>
       {movable &&
         action("Move left", "move-left", <Icon name="left" size={13} />, () => move(desk, -1))}
       {movable &&
@@ -49,6 +53,25 @@ export function Toolbar() {
       )}
       {action("Duplicate", "duplicate", <Icon name="copy" size={13} />, () => duplicate(desk))}
       {action("Remove", "remove", <Icon name="close" size={13} />, () => remove(desk))}
+    </>
+  );
+  if (!side) {
+    return (
+      <Panel position="bottom-center" className="wb-toolbar nopan" data-apart>
+        {actions}
+      </Panel>
+    );
+  }
+  return (
+    <NodeToolbar
+      nodeId={id}
+      isVisible
+      position={side.position}
+      align={side.align}
+      offset={side.offset}
+      className="wb-toolbar nopan"
+    >
+      {actions}
     </NodeToolbar>
   );
 }

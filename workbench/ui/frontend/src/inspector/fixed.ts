@@ -136,17 +136,28 @@ function texts(words: string, kind: string): Json {
   return parts.map((part) => ({ yes: true, true: true, no: false, false: false })[part] ?? part);
 }
 
-/** What is kept and cannot be edited. */
+/** What is kept and cannot be edited; a text on several lines. */
 function shown(row: ArgRow): Control {
-  const { el, write: put } = readOnly(row.name);
+  const { el, write: put } = row.kind === "str" ? readText(row.name) : readOnly(row.name);
   return {
     el,
+    wide: row.kind === "str",
     draw(now) {
       put(now.value === null ? "not set" : asText(now.value));
       attr(el, "data-tip", now.locked || null);
       mark(el, now);
     },
   };
+}
+
+function readText(name: string): { el: HTMLTextAreaElement; write(words: string): void } {
+  const el = h("textarea", {
+    class: "wb-val wb-linked wb-long",
+    readonly: true,
+    rows: 3,
+    "aria-label": name,
+  });
+  return { el, write: (words) => write(el, words) };
 }
 
 /** A field that shows and takes nothing. */

@@ -39,7 +39,7 @@ export class Head {
 
   draw(view: Partial<InspectorView>): void {
     const { op = "", id = "", label = "", doc = "", devices = [], selected = 0 } = view;
-    text(this.title, op);
+    text(this.title, op.startsWith("opaque.") ? label : op);
     text(this.id, id === op ? "" : id);
     attr(this.title, "data-tip", label && label !== op ? `${id} · ${label}` : id);
     text(this.doc, doc);

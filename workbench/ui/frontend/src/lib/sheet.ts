@@ -9,6 +9,9 @@ interface Header {
   sheet: number[];
 }
 
+/** Bare pixels: RGBA, 8 bits each. */
+const RAW = "image/x-rgba";
+
 export interface Sheet<H> {
   header: H;
   pixels: ImageBitmap;
@@ -21,6 +24,11 @@ async function decode<H extends Header>(bytes: Bytes): Promise<Sheet<H> | null> 
   const [wide = 0, tall = 0] = header.sheet;
   if (!wide || !tall || !payload.byteLength) {
     return { header, pixels: await createImageBitmap(new ImageData(1, 1)) };
+  }
+  if (header.mime === RAW) {
+    const { buffer, byteOffset, byteLength } = payload;
+    const values = new Uint8ClampedArray(buffer as ArrayBuffer, byteOffset, byteLength);
+    return { header, pixels: await createImageBitmap(new ImageData(values, wide, tall)) };
   }
   return { header, pixels: await createImageBitmap(new Blob([payload], { type: header.mime })) };
 }

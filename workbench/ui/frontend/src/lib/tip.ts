@@ -10,18 +10,33 @@ export function tips(root: HTMLElement): () => void {
   let timer = 0;
   let shown: HTMLElement | null = null;
 
+  // What is pointed at may change or go while its tip is open: another recipe, a change of values.
+  const follow = new MutationObserver(() => {
+    if (!shown) return;
+    const there = shown.isConnected && shown.matches(":hover, :focus-visible");
+    if (!there || !shown.dataset["tip"]) hide();
+    else if (shown.dataset["tip"] !== words) say(shown.dataset["tip"]);
+  });
+  let words = "";
+  const say = (text: string): void => {
+    words = text;
+    const [head, rest] = splitHead(text);
+    tip.replaceChildren(...(head ? [h("b", {}, head)] : []), rest);
+  };
+
   const hide = (): void => {
     clearTimeout(timer);
     shown = null;
+    follow.disconnect();
     if (tip.matches(":popover-open")) tip.hidePopover();
   };
   const open = (el: HTMLElement): void => {
-    const words = el.dataset["tip"];
-    if (!words || !el.isConnected) return;
+    const text = el.dataset["tip"];
+    if (!text || !el.isConnected) return;
     shown = el;
-    const [head, rest] = splitHead(words);
-    tip.replaceChildren(...(head ? [h("b", {}, head)] : []), rest);
+    say(text);
     tip.showPopover();
+    follow.observe(root, { subtree: true, childList: true, attributeFilter: ["data-tip"] });
     const box = el.getBoundingClientRect();
     const own = tip.getBoundingClientRect();
     const left = Math.min(box.left, document.documentElement.clientWidth - own.width - 8);
@@ -52,7 +67,10 @@ export function tips(root: HTMLElement): () => void {
     if (event.key === "Escape") hide();
   });
   window.addEventListener("scroll", hide, true);
-  return () => window.removeEventListener("scroll", hide, true);
+  return () => {
+    window.removeEventListener("scroll", hide, true);
+    follow.disconnect();
+  };
 }
 
 function splitHead(words: string): [string, string] {

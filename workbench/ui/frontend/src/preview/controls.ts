@@ -69,6 +69,14 @@ export function controls(link: Link<"preview">, peek: (on: boolean) => void): Co
   const reseed = iconButton("New draw: another seed", "reseed", dice(14), () =>
     link.set("seed", Math.floor(Math.random() * SEEDS)),
   );
+  link.watch(["shuffles"], () => {
+    const photos =
+      "The reader shuffles, so other photos come too. To keep these, pin the draws; for other draws " +
+      "of one photo, take the dice on its tile.";
+    const more = link.get("shuffles", false) ? `\n\n${photos}` : "";
+    attr(reseed, "data-tip", `New draw: another seed${more}`);
+    attr(reseed, "aria-description", more.trim() || null);
+  });
   const pin = h(
     "button",
     { class: "wb-pin", type: "button", "data-wb": "pin" },

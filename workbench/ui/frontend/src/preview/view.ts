@@ -36,7 +36,7 @@ export function view(link: Link<"preview">): { el: HTMLElement; say(header: Shee
         "label",
         { class: "wb-check" },
         lossless,
-        h("span", {}, "Lossless", h("small", {}, "PNG in place of JPEG: exact pixels, slower")),
+        h("span", {}, "Lossless", h("small", {}, "Exact pixels in place of JPEG: more to send")),
       ),
     ),
   );

@@ -1,0 +1,82 @@
+"""graph -> script -> import -> the same graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from tests.emit.imports.graphs import CPU_ONLY, GROWN, MOST, canonical
+from tests.helpers import import_script
+from tests.placed import CATALOG, USABLE, placed
+from workbench.catalog import OpSpec
+from workbench.emit import emit_script
+from workbench.emit.imports.graph import Imported, import_traced
+from workbench.emit.parts import function_name
+from workbench.engine.tracing import trace_pipeline
+from workbench.graph import Graph, Port, check_graph, load_recipes
+
+
+def there_and_back(graph: Graph, folder: Path) -> Imported:
+    """Exported, imported as Python imports it, and traced in this process: nothing is built."""
+    text = emit_script(graph, CATALOG).text
+    script = import_script(text, folder)
+    chosen = graph.settings
+    pipe = getattr(script, function_name(graph))(
+        str(folder),
+        chosen.device,
+        chosen.seed,
+        batch_size=chosen.batch_size,
+        num_threads=chosen.num_threads,
+        device_id=0,
+        prefetch_queue_depth=chosen.prefetch_queue_depth,
+    )
+    return import_traced(trace_pipeline(pipe, graph.name), CATALOG)
+
+
+def assert_the_same(graph: Graph, imported: Imported) -> None:
+    before, after = canonical(graph), canonical(imported.graph)
+    assert after.nodes == before.nodes
+    assert after.outputs == before.outputs
+    assert after.settings == before.settings
+    assert imported.report.is_exact, str(imported.report)
+    assert set(imported.report.exact) == {node.id for node in imported.graph.nodes}
+    assert check_graph(imported.graph, CATALOG) == ()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where scripts lie; the readers look for class folders in it."""
+    made = tmp_path_factory.mktemp("scripts")
+    (made / "a_class").mkdir()
+    return made
+
+
+@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+def test_every_recipe(graph: Graph, folder: Path) -> None:
+    for device in ("cpu", "mixed"):
+        moved = replace(graph, settings=replace(graph.settings, device=device, seed=7))
+        imported = there_and_back(moved, folder)
+        assert_the_same(moved, imported)
+        assert list(imported.graph.outputs) == list(graph.outputs)
+
+
+@pytest.mark.parametrize("op", USABLE, ids=lambda op: op.name)
+def test_every_usable_operator(op: OpSpec, folder: Path) -> None:
+    for device in ("cpu",) if op.name == CPU_ONLY else ("cpu", "mixed"):
+        graph, _ = placed(op, device=device)
+        graph = replace(graph, outputs={"images": Port("decode", "output"), **graph.outputs})
+        if not check_graph(graph, CATALOG):
+            assert_the_same(graph, there_and_back(graph, folder))
+
+
+@settings(max_examples=60)
+@given(graph=GROWN)
+def test_any_graph(graph: Graph, folder: Path) -> None:
+    assert len(graph.nodes) <= MOST
+    imported = there_and_back(graph, folder)
+    assert_the_same(graph, imported)
+    again = there_and_back(imported.graph, folder)
+    assert canonical(again.graph) == canonical(imported.graph)

@@ -1,0 +1,83 @@
+"""The functions that a user calls: a live pipeline, a script, a serialised one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+
+SCRIPT = """\
+from nvidia.dali import fn, pipeline_def
+
+@pipeline_def(batch_size=4, num_threads=2, device_id=0, seed=3)
+def train_pipe(data_dir):
+    jpegs, labels = fn.readers.file(file_root=data_dir, random_shuffle=True)
+    images = fn.decoders.image(jpegs, device="mixed")
+    return fn.flip(images, horizontal=fn.random.coin_flip()), labels
+"""
+
+
+@pytest.fixture
+def pipe() -> Any:
+    scope: dict[str, Any] = {}
+    exec(compile(SCRIPT, "train.py", "exec"), scope)
+    return scope["train_pipe"]("photos")
+
+
+def test_one_pipeline_three_ways(pipe: Any, tmp_path: Path) -> None:
+    script, data = tmp_path / "train.py", tmp_path / "train.dali"
+    script.write_text(SCRIPT)
+    from workbench.engine.tracing import trace_pipeline
+
+    live = wb.from_pipeline(pipe, "train")
+    run = wb.from_file(script, args={"data_dir": "photos"})
+    assert isinstance(live, wb.Imported)
+    assert isinstance(live.report, wb.ImportReport)
+    assert [node.id for node in live.graph.nodes] == ["reader", "decode", "horizontal", "flip"]
+    assert live.graph == live.document.graph
+    assert live.graph.settings.device == "mixed"
+    assert run.graph.nodes == live.graph.nodes
+    assert run.graph.outputs == live.graph.outputs
+    assert (live.graph.name, run.graph.name) == ("train", "train")
+    assert run.document.origins["flip"] == "train.py:7"
+    assert run.report.is_exact
+    assert trace_pipeline(pipe).pipeline.seed == 3
+    assert not data.exists()
+
+
+def test_a_serialised_pipeline(tmp_path: Path) -> None:
+    scope: dict[str, Any] = {}
+    text = SCRIPT.replace('device="mixed"', 'device="cpu"').replace("device_id=0", "device_id=None")
+    exec(compile(text, "train.py", "exec"), scope)
+    pipe = scope["train_pipe"]("photos")
+    file = tmp_path / "train.dali"
+    pipe.serialize(filename=str(file))
+    found, live = wb.from_file(file), wb.from_pipeline(pipe)
+    assert found.graph.nodes == live.graph.nodes
+    assert found.graph.settings == live.graph.settings
+    assert list(found.graph.outputs) == ["images", "labels"]
+    assert found.graph.name == "train"
+    assert found.report.entries == live.report.entries
+
+
+@pytest.mark.parametrize("name", ["nothing.dali", "nothing.py", "nothing.ipynb"])
+def test_files_that_are_not_there(name: str, tmp_path: Path) -> None:
+    with pytest.raises(wb.ImportFailedError, match="cannot be read"):
+        wb.from_file(tmp_path / name)
+
+
+def test_a_serialised_pipeline_takes_no_arguments(tmp_path: Path) -> None:
+    (tmp_path / "p.dali").write_bytes(b"x")
+    for given in ({"pipeline": "one"}, {"args": {"a": 1}}):
+        with pytest.raises(wb.ImportFailedError, match="takes no name and no arguments"):
+            wb.from_file(tmp_path / "p.dali", **given)  # type: ignore[arg-type]
+    with pytest.raises(wb.PipelineFormatError, match=r"p\.dali: This is not a pipeline"):
+        wb.from_file(tmp_path / "p.dali")
+
+
+def test_what_is_no_pipeline() -> None:
+    with pytest.raises(wb.ImportFailedError, match="str is not an nvidia"):
+        wb.from_pipeline("pipe.py")

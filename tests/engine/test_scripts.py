@@ -1,0 +1,201 @@
+"""Scripts and notebooks are run for their pipelines, and for nothing else.
+
+What harm they may do is in ``tests/commands/test_import.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.catalog import load_catalog
+from workbench.emit import emit_script
+from workbench.emit.imports.graph import import_traced
+from workbench.emit.imports.traced import Traced
+from workbench.engine import Engine
+from workbench.engine.scripts import read_pieces, trace_source
+from workbench.errors import ImportFailedError
+from workbench.graph import Graph, load_recipes
+
+CATALOG = load_catalog()
+
+HEAD = (
+    "from nvidia.dali import fn, pipeline_def, types\nfrom nvidia.dali.pipeline import Pipeline\n"
+)
+ONE = """
+@pipeline_def(batch_size=4, num_threads=2, device_id=0)
+def one(data_dir, size=32, *, turn=True):
+    jpegs, labels = fn.readers.file(file_root=data_dir)
+    images = fn.decoders.image(jpegs, device="mixed")
+    images = fn.resize(images, size=size)
+    if turn:
+        images = fn.rotate(images, angle=5)
+    return images, labels
+"""
+TWO = ONE.replace("def one", "def two")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with Engine() as started:
+        yield started
+
+
+@pytest.fixture
+def trace(engine: Engine, tmp_path: Path) -> Any:
+    def traced(text: str, pipeline: str | None = None, suffix: str = ".py", **args: Any) -> Traced:
+        script = tmp_path / f"train{suffix}"
+        script.write_text(text, encoding="utf-8")
+        found = engine.call(trace_source, str(script), pipeline, args, 60.0)
+        assert isinstance(found, Traced)
+        return found
+
+    return traced
+
+
+def ops(traced: Traced) -> list[str]:
+    return [op.display for op in traced.pipeline.ops]
+
+
+def test_a_function_with_arguments(trace: Any) -> None:
+    traced = trace(HEAD + ONE, data_dir="photos", turn=False)
+    assert ops(traced) == ["file", "image", "resize"]
+    assert traced.name == "one"
+    assert traced.pipeline.ops[0].places[-1].line == 6
+    assert trace(HEAD + ONE, data_dir="p", batch_size=7).pipeline.batch_size == 7
+
+
+def test_one_that_needs_nothing_goes_before_one_that_does(trace: Any) -> None:
+    text = HEAD + ONE + TWO.replace("data_dir,", 'data_dir="here",')
+    assert trace(text).name == "two"
+
+
+def test_a_pipeline_that_the_script_makes(trace: Any) -> None:
+    traced = trace(HEAD + ONE + "pipe = one('photos', turn=False)\n")
+    assert ops(traced) == ["file", "image", "resize"]
+    built = trace(HEAD + ONE + "def f():\n    p = one('photos')\n    p.build()\n    p.run()\nf()\n")
+    assert ops(built) == ["file", "image", "resize", "rotate"]
+    assert built.notes == ("the script was stopped at train.py:15, where it runs a pipeline",)
+
+
+def test_nothing_is_built_and_no_data_are_read(trace: Any) -> None:
+    text = HEAD + ONE + "p = one('nowhere')\np.build()\nprint(p.epoch_size())\nraise ValueError\n"
+    assert "train.py:14" in trace(text).notes[0]
+
+
+def test_what_stands_under_main_is_not_run(trace: Any) -> None:
+    text = HEAD + ONE + "if __name__ == '__main__':\n    raise ValueError\n"
+    assert ops(trace(text, data_dir="x"))
+
+
+def test_the_class_form(trace: Any) -> None:
+    text = HEAD + (
+        "from nvidia.dali import ops\n"
+        "class Old(Pipeline):\n"
+        "    def __init__(self, data, side=8):\n"
+        "        super().__init__(4, 2, 0)\n"
+        "        self.read = ops.readers.File(file_root=data)\n"
+        "    def define_graph(self):\n"
+        "        return self.read()\n"
+    )
+    assert ops(trace(text, data="photos")) == ["File"]
+    with pytest.raises(ImportFailedError, match="Old needs data"):
+        trace(text)
+
+
+def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("SIDE = 48\n")
+    text = HEAD + (
+        "from beside import SIDE\n"
+        "@pipeline_def(batch_size=4, num_threads=2, device_id=None, enable_conditionals=True)\n"
+        "def some():\n"
+        "    images = fn.random.uniform(range=[0, 1], shape=[SIDE])\n"
+        "    if fn.random.coin_flip(dtype=types.BOOL):\n"
+        "        images = fn.cast(images, dtype=types.FLOAT)\n"
+        "    return images\n"
+    )
+    found = trace(text)
+    assert {"split", "merge"} <= set(ops(found))
+    assert found.pipeline.ops[0].args["shape"] in (48, (48,))
+
+
+@pytest.mark.parametrize(
+    ("text", "pipeline", "args", "message"),
+    [
+        (ONE, None, {}, r"one needs data_dir. Give them: --arg data_dir="),
+        (ONE, "one", {"sise": 3}, "one has no argument sise. It has data_dir, size, turn"),
+        (ONE, "oen", {}, "train.py has no oen. Did you mean one?"),
+        (ONE, "HEIGHT", {}, "no HEIGHT. It has one"),
+        (ONE + TWO, None, {}, "2 pipelines: one, two. Name one: --pipeline"),
+        (ONE + "a = one('x')\nb = one('y')\n", None, {}, "3 pipelines: a, b, one"),
+        (ONE + "a = one('x')\n", None, {"size": 3}, "makes its pipeline itself"),
+        ("x = 3\n", "x", {}, "x is a int, not a pipeline"),
+        ("def f(): return 3\n", "f", {}, "f gives a int, not an nvidia.dali.Pipeline"),
+        (ONE, "one", {"data_dir": "x", "size": "wide"}, r"train.py:8: "),
+    ],
+)
+def test_what_is_wrong_is_said(
+    trace: Any, text: str, pipeline: str | None, args: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ImportFailedError, match=message):
+        trace(HEAD + text, pipeline, **args)
+
+
+def test_a_notebook(trace: Any) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# A title"]},
+        {"cell_type": "code", "source": "%matplotlib inline\n!pip list\n" + HEAD},
+        {"cell_type": "code", "source": "%%bash\nrm -rf /nowhere"},
+        {"cell_type": "code", "source": ("%%time\n" + ONE).splitlines(keepends=True)},
+        {
+            "cell_type": "code",
+            "source": "one?\nif True:\n    !ls\npipe = one('photos')\ndisplay(1)",
+        },
+        {"cell_type": "code", "source": "pipe.build()\npipe.run()\nraise ValueError"},
+    ]
+    traced = trace(json.dumps({"cells": cells, "nbformat": 4}), suffix=".ipynb")
+    assert ops(traced) == ["file", "image", "resize", "rotate"]
+    assert Path(traced.pipeline.ops[0].places[-1].file).name == "train.ipynb cell 3"
+    assert traced.pipeline.ops[0].places[-1].line == 5
+    assert traced.pipeline.ops[0].places[-1].text.startswith("jpegs, labels = ")
+    assert traced.sources
+    assert "train.ipynb cell 5:2" in traced.notes[0]
+
+
+def test_pieces(tmp_path: Path) -> None:
+    for text in ("[]", "{}", '{"cells": 3}', '{"cells": [{}]}', "{", "[" * 100_000):
+        (tmp_path / "n.ipynb").write_text(text)
+        with pytest.raises(ImportFailedError, match="not a notebook"):
+            read_pieces(str(tmp_path / "n.ipynb"))
+    with pytest.raises(ImportFailedError, match="cannot be read"):
+        read_pieces(str(tmp_path / "none.py"))
+
+
+@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+def test_our_own_scripts_need_no_help(trace: Any, graph: Graph, photos: Path) -> None:
+    """Name, description, outputs, settings, seeds and the ids that the source says are back."""
+    text = emit_script(graph, CATALOG).text
+    traced = trace(text)
+    assert (traced.name, traced.about) == (graph.name, graph.about)
+    found = import_traced(traced, CATALOG)
+    assert list(found.graph.outputs) == list(graph.outputs)
+    assert found.graph.settings == graph.settings
+    said = {node.id for node in graph.nodes if node.op.startswith(("random.", "readers."))}
+    assert said <= {node.id for node in found.graph.nodes}
+    for node in graph.nodes:
+        if node.id in said:
+            assert found.graph.node(node.id) == node
+    assert found.report.notes == ("name the folder of images when you run the graph",)
+
+
+def test_our_own_script_of_a_flat_folder(trace: Any, tmp_path: Path) -> None:
+    flat = tmp_path / "flat"
+    flat.mkdir()
+    (flat / "a.jpg").touch()
+    traced = trace(emit_script(load_recipes()["simclr"], CATALOG).text, data=str(flat))
+    reader = import_traced(traced, CATALOG).graph.node("reader")
+    assert dict(reader.args) == {"random_shuffle": True}

@@ -1,0 +1,307 @@
+"""The speed panel around made-up measurements: what is shown for what is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.bench.fakes import measured, report
+from tests.ui.speed.conftest import Bed, Fake
+from workbench.bench.config import config_of
+from workbench.bench.lab import graph_hash
+from workbench.bench.record import FORMAT, dump_report, load_report
+from workbench.catalog import load_catalog
+from workbench.errors import GraphEditError
+from workbench.graph.edit import set_arg, set_setting
+
+TRY = {"threads": "1, 2, 4", "batches": "16 32 64", "prefetch": "2", "loads": "", "memory": ""}
+
+
+def test_a_comparison_shows_the_cpu_and_why_there_is_no_mixed(bed: Bed) -> None:
+    assert bed["compare"] == {}
+    bed.run(what="compare")
+    view = bed["compare"]
+    assert [(bar["group"], bar["label"]) for bar in view["bars"]] == [
+        ("Decode alone", "CPU"),
+        ("Decode alone", "Mixed"),
+        ("Whole pipeline", "CPU"),
+        ("Whole pipeline", "Mixed"),
+    ]
+    cpu, mixed = view["bars"][:2]
+    assert cpu["low"] <= cpu["median"] <= cpu["high"]
+    assert mixed["median"] is None
+    assert mixed["reason"] == "not measured: there is no GPU"
+    assert view["ratios"] == []
+    (on,) = view["on"]
+    for words in ("A CPU · 2 cores · no GPU", "files of ", "batch 64 · 4 threads", "pages warm"):
+        assert words in on["line"]
+    assert on["line"].endswith("precise enough")
+    assert on["earlier"] == ""
+    assert bed["limits"]["command"].startswith("workbench bench rotate-jitter --data DIR")
+    assert (bed["message"], bed["failed"], bed["part"]) == ("", False, "compare")
+
+
+def test_edits_after_a_run_are_told(bed: Bed) -> None:
+    bed.run(what="compare")
+    graph = bed.graph
+    bed.graph = set_arg(graph, load_catalog(), "rotate", "angle", 45.0)
+    assert bed["compare"]["on"][0]["earlier"] == "of an earlier graph: it has been edited since"
+    bed.graph = set_setting(graph, batch_size=8)
+    assert "the graph now has batch 8, 4 threads" in bed["compare"]["on"][0]["earlier"]
+    bed.graph = graph
+    assert bed["compare"]["on"][0]["earlier"] == ""
+    bed.data = "elsewhere"
+    assert bed["compare"]["on"][0]["earlier"].startswith("of other data")
+
+
+def test_a_run_is_of_the_graph_that_it_began_with(bed: Bed, fake: Fake) -> None:
+    bed.do("measure", what="compare")
+    began = graph_hash(bed.graph)
+    bed.graph = set_arg(bed.graph, load_catalog(), "rotate", "angle", 45.0)
+    bed.wait(lambda bed: not bed["running"], "the end")
+    (record,) = bed.speed.shelf.records.values()
+    assert record.context["graph_sha256"] == began
+    assert "earlier graph" in bed["compare"]["on"][0]["earlier"]
+
+
+def test_one_run_at_a_time_and_cancel(bed: Bed, fake: Fake) -> None:
+    bed.run(what="compare")
+    before = bed["compare"]
+    fake.hold = True
+    bed.do("measure", what="threads")
+    assert fake.holding.wait(30)
+    assert (bed["running"], bed["what"], bed["progress"]) == (True, "scaling", 0.5)
+    assert bed["message"].startswith("cpu: round 3, about ")
+    bed.do("measure", what="compare")
+    assert bed["what"] == "scaling"
+    bed.do("cancel")
+    bed.wait(lambda bed: not bed["running"], "the end")
+    assert (bed["message"], bed["failed"]) == ("Cancelled.", False)
+    assert bed["compare"] == before
+    assert bed["scaling"] == {}
+
+
+def test_what_cannot_be_measured_says_why(bed: Bed) -> None:
+    bed.run(what="workers")
+    assert bed["failed"]
+    assert bed["message"] == "there is no GPU; scaling over GPUs needs two or more"
+    bed.run(what="kitchen")
+    assert "There are: compare, stages" in bed["message"]
+    bed.data = "/nowhere"
+    bed.run(what="compare")
+    assert bed["failed"]
+    assert "/nowhere" in bed["message"]
+
+
+def test_a_fault_of_the_lab_itself_is_told(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr("workbench.bench.lab.measure", broken)
+    bed.run(what="compare")
+    assert bed["message"] == "The measurement failed: ZeroDivisionError: no"
+
+
+def test_the_best_setting_is_adopted(bed: Bed) -> None:
+    bed.graph = set_setting(bed.graph, batch_size=8)
+    bed.run("tune", search="all", **(TRY | {"batches": "16 64 128"}))
+    view = bed["tune"]
+    assert view["best"] == "batch 64, 4 threads, prefetch 2"
+    assert not view["adopted"]
+    cells = view["panels"][0]["cells"]
+    assert [cell["threads"] for cell in cells if cell["best"]] == [4]
+    failed = [cell for cell in cells if cell["reason"]]
+    assert {(cell["batch"], cell["reason"]) for cell in failed} == {
+        (128, "not measured: Out of memory")
+    }
+    assert "all 9 settings tried" in view["tried"]
+    bed.graph = bed.speed.adopt({"record": view["on"][0]["id"]}, set_setting(bed.graph, seed=7))
+    assert config_of(bed.graph).settings == "batch 64, 4 threads, prefetch 2"
+    assert bed.graph.settings.seed == 7
+    assert bed["tune"]["adopted"]
+    assert "undo leads back" in bed["message"]
+
+
+def test_the_tuner_tells_what_it_gains(bed: Bed) -> None:
+    bed.graph = set_setting(bed.graph, num_threads=1, batch_size=16)
+    bed.run("tune", search="tuner", **TRY)
+    view = bed["tune"]
+    assert "× the graph's own then (batch 16, 1 thread, prefetch 2)" in view["gain"]
+    assert any(cell["own"] for cell in view["panels"][0]["cells"])
+    assert any(cell["reason"] == "not tried" for cell in view["panels"][0]["cells"])
+
+
+def test_wrong_values_to_try_name_the_field(bed: Bed) -> None:
+    for wrong, words in (
+        ({"threads": "one"}, "threads: 'one' is no number"),
+        ({"batches": "0, 4"}, "batch_size: give at most 32 numbers from 1"),
+        ({"loads": "1.5"}, "hw_decoder_load: give at most 32 numbers from 0 to 1"),
+        ({"memory": "lots"}, "memory: 'lots' is no number of GiB"),
+    ):
+        bed.run("tune", search="tuner", **(TRY | wrong))
+        assert bed["failed"]
+        assert words in bed["message"]
+
+
+def test_scaling(bed: Bed) -> None:
+    bed.run(what="threads")
+    view = bed["scaling"]
+    assert view["unit"] == "threads"
+    assert view["points"][0]["efficiency"] == 1.0
+    assert all(point["median"] for point in view["points"])
+
+
+def test_peers_that_are_not_there_say_so(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.bench.peers.find_spec", lambda module: None)
+    bed.run(what="peers")
+    bars = bed["peers"]["bars"]
+    assert bars[0]["label"] == "DALI, CPU"
+    assert {bar["kind"] for bar in bars[1:]} == {"peer"}
+    assert all("not measured" in bar["reason"] for bar in bars[1:])
+    assert {peer["name"] for peer in bed["limits"]["peers"]} == {bar["label"] for bar in bars[1:]}
+
+
+def gpu_record() -> str:
+    rows = measured(1000.0), measured(9000.0, device="mixed")
+    extra = {"decoders": {"images": 64, "mean": 0.4, "greatest": 12.0, "share": 0.3}}
+    return dump_report(report(*rows, created="2026-11-20T10:00:00+00:00", extra=extra))
+
+
+def test_a_record_of_another_machine_is_opened_beside_this_one(bed: Bed) -> None:
+    bed.run(what="compare")
+    bed.do("open", text=gpu_record(), name="h200.json")
+    assert (bed["message"], bed["failed"]) == ("Opened h200.", False)
+    view = bed["compare"]
+    assert [on["name"] for on in view["on"]][1] == "h200"
+    assert {bar["source"] for bar in view["bars"]} == {"this machine", "h200"}
+    texts = [ratio["text"] for ratio in view["ratios"]]
+    assert texts[0] == "Mixed is 9.00 × CPU (h200)"
+    assert texts[1].startswith("Mixed (h200) is ")
+    assert texts[1].endswith("× CPU (this machine)")
+    assert any("0.400 apart on average" in words for words in view["notes"])
+    assert any(words.startswith("The machines differ") for words in view["notes"])
+    assert bed["beside"] == view["on"][1]["id"]
+    assert bed.speed.set("beside", "")
+    assert len(bed["compare"]["on"]) == 1
+
+
+def test_a_record_alone_is_shown_by_itself(bed: Bed) -> None:
+    bed.do("open", text=gpu_record(), name="h200.json")
+    (on,) = bed["compare"]["on"]
+    assert "another machine" in on["earlier"]
+    assert bed["beside"] == ""
+    bed.do("open", text=gpu_record(), name="h200.json")
+    assert len(bed["records"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("no", "This is not JSON"),
+        ('{"format": "x"}', "This is no record of measurements"),
+        (json.dumps({"format": FORMAT, "version": 9}), "of version 9"),
+        (json.dumps({"format": FORMAT, "version": 2}), "has no 'data'"),
+        (gpu_record().replace('"seconds": 1.0', '"seconds": "x"'), "damaged"),
+        (gpu_record().replace('"seconds": 1.0', '"seconds": 0'), "damaged"),
+        (gpu_record().replace('"mean": 0.4', '"mean": NaN'), "damaged"),
+        (" " * 16_000_001, "at most 16,000,000"),
+    ],
+)
+def test_what_is_no_record_is_refused(bed: Bed, text: str, words: str) -> None:
+    bed.do("open", text=text, name="x.json")
+    assert bed["failed"]
+    assert words in bed["message"]
+    assert bed["records"] == []
+
+
+def test_records_are_listed_named_compared_and_dropped(bed: Bed) -> None:
+    bed.run(what="compare")
+    bed.do("open", text=gpu_record(), name="h200.json")
+    newest, oldest = bed["records"]
+    assert (newest["elsewhere"], oldest["elsewhere"]) == (False, True)
+    assert newest["shown"]
+    assert bed.speed.set("chosen", [newest["id"], oldest["id"]])
+    pairs = bed["comparison"]["pairs"]
+    assert [pair["name"] for pair in pairs] == ["cpu, pipeline"]
+    assert pairs[0]["verdict"] == "faster"
+    assert bed["comparison"]["only"]
+    bed.do("rename", record=newest["id"], to=" mine ")
+    assert bed["records"][0]["name"] == "mine"
+    bed.do("rename", record=newest["id"], to="x" * 81)
+    assert "at most 80" in bed["message"]
+    bed.do("drop", record=oldest["id"])
+    assert [entry["name"] for entry in bed["records"]] == ["mine"]
+    assert (bed["beside"], bed["comparison"]) == ("", {})
+    bed.do("drop", record=oldest["id"])
+    assert "There is no record" in bed["message"]
+
+
+def test_records_come_back_and_those_of_others_are_found(bed: Bed, photos: Path) -> None:
+    bed.run(what="compare")
+    folder = bed.speed.shelf.folder
+    assert folder is not None
+    (folder / "broken.json").write_text("{")
+    later = Bed(str(photos), folder)
+    later.wait(lambda bed: bed["records"], "the record")
+    assert [r["id"] for r in later["records"]] == [r["id"] for r in bed["records"]]
+    later.do("open", text=gpu_record(), name="h200.json")
+    assert bed.speed.set("part", "records")
+    bed.wait(lambda bed: len(bed["records"]) == 2, "the record of the other")
+    assert (folder / "broken.json").exists()
+
+
+def test_files_for_the_browser(bed: Bed) -> None:
+    bed.do("export", kind="csv", ids=[], view="v")
+    bed.wait(lambda bed: bed["failed"], "the refusal")
+    assert bed["message"] == "There is no record yet."
+    bed.run(what="compare")
+    key = bed["records"][0]["id"]
+    for count, (kind, starts) in enumerate(
+        {"csv": b"record,", "json": b"{", "png": b"\x89PNG", "svg": b"<?xml"}.items(), 1
+    ):
+        bed.do("export", kind=kind, ids=[key], view="v")
+
+        def made(bed: Bed, count: int = count) -> bool:
+            return bool(bed["file"]) and header(bed)["n"] == count
+
+        bed.wait(made, kind)
+        assert header(bed)["name"].endswith(f".{kind}")
+        assert header(bed)["view"] == "v"
+        assert payload(bed).startswith(starts)
+    bed.do("export", kind="json", ids=[key], view="v")
+    bed.wait(lambda bed: header(bed)["n"] == 5, "the record")
+    assert load_report(payload(bed).decode()) == bed.speed.shelf.require(key)
+    bed.do("export", kind="gif", ids=[key])
+    bed.wait(lambda bed: bed["failed"], "the refusal")
+    assert "csv, json, png, svg" in bed["message"]
+
+
+def header(bed: Bed) -> dict[str, object]:
+    file = bed["file"]
+    found: dict[str, object] = json.loads(file[4 : 4 + int.from_bytes(file[:4], "little")])
+    return found
+
+
+def payload(bed: Bed) -> bytes:
+    file: bytes = bed["file"]
+    return file[4 + int.from_bytes(file[:4], "little") :]
+
+
+def test_adopting_from_a_gpu_keeps_the_cpu_where_there_is_none(bed: Bed) -> None:
+    bed.do("open", text=gpu_record(), name="h200.json")
+    adopted = bed.speed.adopt({"record": bed["records"][0]["id"]}, bed.graph)
+    assert adopted.settings.device == "cpu"
+    assert "still decoded on the CPU: there is no GPU" in bed["message"]
+    with pytest.raises(GraphEditError, match="no record"):
+        bed.speed.adopt({"record": "x"}, bed.graph)
+
+
+def test_fields_that_either_side_sets(bed: Bed) -> None:
+    assert bed.speed.set("effort", "quick")
+    assert not bed.speed.set("effort", "sloppy")
+    assert not bed.speed.set("part", "kitchen")
+    assert not bed.speed.set("threads", 4)
+    assert bed.speed.set("beside", "nothing")
+    assert bed["beside"] == ""

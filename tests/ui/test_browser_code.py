@@ -1,0 +1,110 @@
+"""The code panel in a real JupyterLab and a real Panel app: targets, files, what cannot go."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.hosts import Host, LabHost, await_picture, part, small
+from workbench.emit.targets import export, target_names
+from workbench.graph.connect import set_output
+
+pytestmark = pytest.mark.browser
+
+
+def code(page: Page) -> Locator:
+    return part(page, "code")
+
+
+def open_code(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    await_picture(host.page)
+    part(host.page, "tabs").get_by_role("tab", name="Code").click()
+    expect(code(host.page).locator(".wb-line").first).to_be_visible()
+
+
+def choose(page: Page, target: str) -> None:
+    code(page).locator("[data-wb=target]").click()
+    code(page).locator(f"[data-wb=target-row][data-name={target}]").click()
+    expect(code(page).locator("[data-wb=target]")).to_contain_text(target)
+
+
+def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> None:
+    open_code(host, photos)
+    page = host.page
+    lit = code(page).locator("[data-lit]")
+    expect(lit.first).to_contain_text("fn.random.uniform(")  # the angle of the selected rotate
+
+    code(page).locator("[data-wb=target]").click()
+    rows = code(page).locator("[data-wb=target-row]")
+    expect(rows).to_have_count(len(target_names()))
+    expect(rows.nth(0)).to_be_focused()
+    page.keyboard.press("Escape")
+    choose(page, "pytorch")
+    expect(code(page).locator("[data-wb=source]")).to_contain_text("class Loader")
+    expect(code(page).locator("[data-wb=about]")).to_contain_text("training loop")
+    expect(code(page).locator("[data-wb=path]")).to_have_value("loader.py")
+    assert host.python("model.state.target") == "pytorch"
+    if isinstance(host, LabHost):
+        assert host.server.evaluate("w.target") == "pytorch"
+
+    # An edit shows in it, in the lines that are lit.
+    part(page, "canvas").locator("[data-node=color]").click()
+    expect(lit.filter(has_text="fn.color_twist(")).to_be_visible()
+    page.keyboard.press("Delete")
+    expect(code(page).locator("[data-wb=source]")).not_to_contain_text("fn.color_twist(")
+    page.keyboard.press("Control+z")
+    expect(code(page).locator("[data-wb=source]")).to_contain_text("fn.color_twist(")
+
+    with page.expect_download() as download:
+        code(page).locator("[data-wb=download]").click()
+    assert download.value.suggested_filename == "loader.py"
+    assert Path(download.value.path()).read_text() == export(small(), "pytorch").main.text
+    code(page).locator("[data-wb=save]").click()
+    expect(code(page).locator("[data-wb=message]")).to_contain_text("loader.py")
+    assert (host.work / "loader.py").read_text() == export(small(), "pytorch").main.text
+    (host.work / "loader.py").unlink()
+
+
+def test_several_files_have_a_switch_and_a_zip(host: Host, photos: Path) -> None:
+    open_code(host, photos)
+    page = host.page
+    choose(page, "triton")
+    files = code(page).get_by_role("radio")
+    expect(files).to_have_text(["dali.py", "config.pbtxt", "client.py"])
+    expect(code(page).locator("[data-lit]").first).to_be_visible()
+    files.nth(1).click()
+    expect(code(page).locator("[data-wb=source]")).to_contain_text("max_batch_size: 4")
+    expect(code(page).locator("[data-lit]")).to_have_count(0)
+    with page.expect_download() as download:
+        code(page).locator("[data-wb=download]").click()
+    assert download.value.suggested_filename == "triton.zip"
+    with zipfile.ZipFile(download.value.path()) as packed:
+        found = {name: packed.read(name).decode() for name in packed.namelist()}
+    assert found == {path: file.text for path, file in export(small(), "triton").files.items()}
+
+    choose(page, "notebook")  # read cell by cell, not as JSON
+    expect(files.first).to_be_hidden()
+    expect(code(page).locator(".wb-line").first).to_have_text("# %% [markdown]\n")
+
+
+def test_what_cannot_go_says_why_and_the_old_code_stays(host: Host, photos: Path) -> None:
+    open_code(host, photos)
+    page = host.page
+    choose(page, "triton")
+    expect(code(page).locator("[data-wb=source]")).to_contain_text("autoserialize")
+    part(page, "canvas").locator("[data-output=images]").click()
+    page.keyboard.press("Delete")
+    stale = code(page).locator("[data-wb=stale]")
+    expect(stale).to_contain_text("This code is of an earlier graph: reader: every output")
+    expect(code(page)).to_have_attribute("data-stale", "true")
+    expect(code(page).locator("[data-wb=source]")).to_contain_text("autoserialize")
+    stale.locator("[data-wb=select]").click()
+    expect(part(page, "inspector")).to_have_attribute("data-node", "reader")
+    choose(page, "script")
+    expect(stale).to_be_hidden()
+    text = export(set_output(small(), "images", None)).main.text
+    assert host.python("model.state.source.text") == text

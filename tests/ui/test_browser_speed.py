@@ -1,0 +1,198 @@
+"""The speed lab in a real JupyterLab and a real Panel app: what is asked, and what is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.bench.fakes import measured, report
+from tests.ui.hosts import PATIENCE, Host, await_picture, part, small
+from tests.ui.speed.records import stage_record
+from workbench.bench.record import dump_report, load_report
+
+pytestmark = pytest.mark.browser
+
+TINY = (
+    "(lambda lab, method: lab.METHODS.update(usual=method, quick=method))("
+    "__import__('workbench.ui.speed.starting', fromlist=['x']),"
+    "__import__('workbench.bench.method', fromlist=['x']).Method("
+    "round_seconds=0.05, round_batches=2, rounds=2, warm_up_rounds=2, budget=0.1))"
+)
+
+
+def lab(host: Host, photos: Path) -> Locator:
+    """The panel of a small graph, with rounds as short as can be."""
+    host.open(photos, small())
+    await_picture(host.page)
+    host.python(TINY)
+    part(host.page, "tabs").get_by_role("tab", name="Speed").click()
+    speed = part(host.page, "speed")
+    expect(speed).to_be_visible()
+    return speed
+
+
+def turn_to(speed: Locator, name: str, part: str) -> Locator:
+    speed.get_by_role("radio", name=name, exact=True).click()
+    expect(speed).to_have_attribute("data-part", part)
+    return speed.locator(f"[data-part={part}]")
+
+
+def ended(speed: Locator) -> None:
+    expect(speed).not_to_have_attribute("data-running", "true", timeout=PATIENCE)
+
+
+def workers_of_the_lab(host: Host) -> int:
+    """Threads that measure, each with its processes."""
+    return int(
+        host.python("sum(t.name == 'workbench-speed' for t in __import__('threading').enumerate())")
+    )
+
+
+def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path) -> None:
+    speed = lab(host, photos)
+    compare = speed.locator("[data-part=compare]")
+    compare.locator("[data-wb=measure]").click()
+    figure = compare.locator("[data-wb=figure]")
+    expect(figure).to_have_attribute("data-bars", "4", timeout=PATIENCE)
+    rows = figure.locator("[data-wb=speed-row]")
+    cpu = host.python("model._shown['speed', 'compare']['bars'][2]")
+    expect(rows.nth(2)).to_contain_text(f"{cpu['median']:,.0f} imgs/s")
+    on = figure.locator("[data-wb=measured-on]")
+    expect(on).to_contain_text("batch 4 · 2 threads · prefetch 2 · pages warm")
+    on.locator("summary").click()
+    expect(on).to_contain_text("Page cache")
+    figure.locator("[data-wb=table] summary").click()
+    expect(figure.get_by_role("rowheader", name="CPU, whole pipeline")).to_be_visible()
+    no_gpu = host.python("model.machine.no_gpu")
+    if no_gpu:
+        expect(rows.nth(1)).to_contain_text(no_gpu)
+        expect(compare.locator("[data-wb=command]")).to_contain_text(
+            "workbench bench rotate-jitter --batch-size 4 --threads 2 --data DIR"
+        )
+
+    # An edit is told, and undone it is told no more.
+    expect(figure.locator("[data-wb=earlier]")).to_have_count(0)
+    speed.get_by_label("Threads", exact=True).fill("1")
+    speed.get_by_label("Threads", exact=True).press("Enter")
+    expect(figure.locator("[data-wb=earlier]")).to_contain_text("the graph now has batch 4, 1 thr")
+    part(host.page, "bar").locator("[data-wb=undo]").click()
+    expect(figure.locator("[data-wb=earlier]")).to_have_count(0)
+
+    # A record of a machine with a GPU, beside it.
+    rates = measured(1000.0), measured(9000.0, device="mixed")
+    record = report(*rates, created="2026-11-20T10:00:00+00:00")
+    (tmp_path / "h200.json").write_text(dump_report(record))
+    (tmp_path / "no.json").write_text('{"format": "holiday photos"}')
+    compare.locator("input[type=file]").set_input_files(tmp_path / "no.json")
+    expect(speed.locator("[data-wb=run]")).to_contain_text("no record of measurements")
+    expect(speed.locator("[data-wb=run]")).to_have_attribute("data-failed", "true")
+    compare.locator("input[type=file]").set_input_files(tmp_path / "h200.json")
+    expect(figure).to_have_attribute("data-bars", "6")
+    expect(figure.locator("[data-wb=ratio]").filter(has_text="9.00 × CPU (h200)")).to_be_visible()
+
+    # Both are records: set side by side, named, and taken along.
+    records = turn_to(speed, "Records", "records")
+    lines = records.locator("[data-wb=record]")
+    for name in ("h200", "rotate-jitter, 2"):
+        lines.filter(has=host.page.get_by_label(f"Name of {name}")).last.locator(
+            "[data-wb=choose]"
+        ).check()
+    expect(records.locator("[data-wb=comparison]")).to_contain_text("cpu, pipeline")
+    mine = lines.filter(has=host.page.get_by_label("Name of h200"))
+    mine.locator("[data-wb=record-name]").fill("the H200")
+    mine.locator("[data-wb=record-name]").press("Enter")
+    expect(records.get_by_label("Name of the H200")).to_be_visible()
+    mine = lines.filter(has=host.page.get_by_label("Name of the H200"))
+    for kind in ("json", "svg"):
+        with host.page.expect_download() as download:
+            mine.locator(f"[data-wb=export-{kind}]").click()
+        content = Path(download.value.path()).read_text()
+        assert download.value.suggested_filename == f"the-H200.{kind}"
+        if kind == "json":
+            assert load_report(content).name == "the H200"
+        else:
+            assert "</svg>" in content
+
+
+def test_cancel_leaves_nothing(host: Host, photos: Path) -> None:
+    speed = lab(host, photos)
+    scaling = turn_to(speed, "Scaling", "scaling")
+    host.python(TINY.replace("budget=0.1", "budget=100").replace("rounds=2,", "rounds=5000,", 1))
+    scaling.locator("[data-wb=measure]").click()
+    expect(speed.locator("[data-wb=message]")).to_contain_text("round", timeout=PATIENCE)
+    expect(speed.get_by_role("progressbar")).to_be_visible()
+    assert workers_of_the_lab(host) == 1
+    # The panel goes on answering.
+    turn_to(speed, "Compare", "compare")
+    expect(speed.locator("[data-part=compare] [data-wb=measure]")).to_be_disabled()
+    speed.locator("[data-wb=cancel]").click()
+    ended(speed)
+    expect(speed.locator("[data-wb=message]")).to_have_text("Cancelled.")
+    assert workers_of_the_lab(host) == 0
+    assert host.python("model._shown['speed', 'scaling']") == {}
+
+
+def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None:
+    speed = lab(host, photos)
+    tune = turn_to(speed, "Tune", "tune")
+    tune.locator("[data-wb=values]").click()
+    for field, values in (("threads", "1"), ("batches", "2, 8"), ("prefetch", "1")):
+        tune.locator(f"[data-wb=try-{field}]").fill(values)
+    tune.get_by_role("radio", name="Every setting").click()
+    tune.locator("[data-wb=measure]").click()
+    heat = tune.locator("[data-wb=heat]")
+    expect(heat.locator("td[data-rate]")).to_have_count(2, timeout=PATIENCE)
+    expect(heat.locator("td[data-best]")).to_have_count(1)
+    best = tune.locator("[data-wb=best] b").inner_text()
+    assert best.endswith("1 thread, prefetch 1")
+    before = host.python("model.graph.settings.batch_size")
+    tune.locator("[data-wb=adopt]").click()
+    expect(tune.locator("[data-wb=adopted]")).to_be_visible()
+    settings = host.python("__import__('dataclasses').asdict(model.graph.settings)")
+    words = f"batch {settings['batch_size']}, {settings['num_threads']} thread, prefetch 1"
+    assert words == best
+    expect(heat.locator("td[data-own]")).to_have_count(1)
+    assert f"BATCH_SIZE = {settings['batch_size']}\n" in host.python("model.state.source.text")
+    part(host.page, "bar").locator("[data-wb=undo]").click()
+    expect(tune.locator("[data-wb=adopt]")).to_be_visible()
+    assert host.python("model.graph.settings.batch_size") == before
+
+
+def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:
+    speed = lab(host, photos)
+    stages = turn_to(speed, "Where the time goes", "stages")
+    record = stage_record()
+    speed.locator("[data-part=compare] input[type=file]").set_input_files(
+        {"name": "s.json", "mimeType": "application/json", "buffer": record.encode()}
+    )
+    expect(stages.locator("[data-wb=advice]")).to_contain_text("What would lift it")
+    stages.locator("button[data-node=decode]").first.click()
+    expect(part(host.page, "canvas").locator("[data-node=decode]")).to_have_attribute(
+        "aria-current", "true"
+    )
+    assert host.python("model.state.selected") == ["decode"]
+
+
+def test_a_record_is_dropped(host: Host, photos: Path) -> None:
+    speed = lab(host, photos)
+    text = dump_report(report(measured(1000.0), measured(9000.0, device="mixed")))
+    drop(host.page, speed, text)
+    figure = speed.locator("[data-part=compare] [data-wb=figure]")
+    expect(figure).to_have_attribute("data-bars", "2")
+    expect(figure.locator("[data-wb=ratio]")).to_contain_text("Mixed is 9.00 × CPU")
+    expect(part(host.page, "bar").locator("[data-wb=title]")).to_contain_text("rotate-jitter")
+
+
+def drop(page: Page, target: Locator, text: str) -> None:
+    files = page.evaluate_handle(
+        """(text) => {
+          const carried = new DataTransfer();
+          carried.items.add(new File([text], "h200.json", { type: "application/json" }));
+          return carried;
+        }""",
+        text,
+    )
+    for event in ("dragover", "drop"):
+        target.dispatch_event(event, {"dataTransfer": files, "bubbles": True, "composed": True})

@@ -1,0 +1,147 @@
+"""The code panel without a toolkit: targets, their files, and what cannot go where."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ui.screen import Screen
+from workbench.emit.targets import export, target_names
+from workbench.graph import load_recipe
+from workbench.graph.connect import set_output
+from workbench.ui.exports import archive
+from workbench.ui.model import ViewModel
+
+Pair = tuple[ViewModel, Screen]
+
+
+@pytest.fixture
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
+    """A model whose code panel is on the screen. It has no photos: nothing runs."""
+    monkeypatch.chdir(tmp_path)
+    screen = Screen()
+    model = ViewModel(tmp_path, None, screen.publish)
+    model.receive("code", "in_view", True)
+    yield model, screen
+    model.close()
+
+
+def paths(screen: Screen) -> list[str]:
+    return [file["path"] for file in screen["code", "files"]]
+
+
+def break_it(model: ViewModel) -> None:
+    message = {"do": "set", "node": "rotate", "arg": "fill_value", "value": "blue", "group": ""}
+    model.act("inspector", message)
+
+
+def test_every_target_has_a_row_and_code(shown: Pair) -> None:
+    model, screen = shown
+    rows = screen["code", "targets"]
+    assert tuple(row["name"] for row in rows) == target_names()
+    assert all(row["about"] for row in rows)
+    for name in target_names():
+        model.receive("code", "target", name)
+        assert screen["code", "fault"]["message"] == ""
+        files = export(model.graph, name).files
+        found = {file["path"]: file["text"] for file in screen["code", "files"]}
+        assert found == {path: file.text for path, file in files.items()}
+        assert model.state.target == name
+    assert screen["code", "source"] == model.state.source.text  # the script, whatever is shown
+
+
+def test_a_target_that_there_is_not_is_refused(shown: Pair) -> None:
+    model, screen = shown
+    model.receive("code", "target", "pytorhc")
+    assert "Did you mean pytorch?" in screen["bar", "message"]
+    assert screen["code", "target"] == "script"
+
+
+@pytest.mark.parametrize("target", ["script", "pytorch", "triton", "notebook"])
+def test_the_lines_of_the_selected_node_are_lit_where_they_are_known(
+    shown: Pair, target: str
+) -> None:
+    model, screen = shown
+    model.receive("code", "target", target)
+    model.receive("canvas", "selected", ["rotate"])
+    lit = screen["code", "lit"]
+    if target == "notebook":
+        assert lit == {}
+        return
+    main = screen["code", "files"][0]
+    assert list(lit) == [main["path"]]
+    text = "\n".join(main["text"].splitlines()[line - 1] for line in lit[main["path"]])
+    assert "fn.rotate(" in text
+    assert "fn.random.uniform(" in text  # what feeds its angle
+
+
+def test_nothing_is_sent_while_nobody_looks(shown: Pair) -> None:
+    model, screen = shown
+    model.receive("code", "in_view", False)
+    screen.published.clear()
+    model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""})
+    sent = {field for component, field in screen.published if component == "code"}
+    assert sent == {"source"}  # for cells; it stays in Python
+    model.receive("code", "in_view", True)
+    assert "angle=3" in screen["code", "files"][0]["text"]
+
+
+def test_a_fault_is_named_and_the_last_good_code_stays(shown: Pair) -> None:
+    model, screen = shown
+    good = screen["code", "files"]
+    break_it(model)
+    fault = screen["code", "fault"]
+    assert fault["node"] == "rotate"
+    assert "blue" in fault["message"]
+    assert screen["code", "files"] == good
+    assert screen["code", "lit"] == {}
+    model.receive("code", "target", "jax")  # one that was not looked at before
+    assert paths(screen) == ["loader.py"]
+    assert screen["code", "fault"]["node"] == "rotate"
+    model.act("code", {"do": "save", "path": "loader.py"})
+    assert "Not exported" in screen["code", "message"]
+    assert not Path("loader.py").exists()
+    model.act("bar", {"do": "undo"})
+    assert screen["code", "fault"]["message"] == ""
+
+
+def test_what_cannot_go_to_a_target_says_which_node_and_why(shown: Pair) -> None:
+    model, screen = shown
+    model.receive("code", "target", "triton")
+    good = screen["code", "files"]
+    model.set_graph(set_output(load_recipe("rotate-jitter"), "images", None))
+    fault = screen["code", "fault"]
+    assert fault["node"] == "reader"
+    assert "Triton" in fault["message"]
+    assert screen["code", "files"] == good
+    model.act("code", {"do": "select", "node": "reader"})
+    assert screen["canvas", "selected"] == ["reader"]
+    model.receive("code", "target", "script")
+    assert screen["code", "fault"]["message"] == ""
+
+
+def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Pair) -> None:
+    model, screen = shown
+    model.receive("code", "target", "pytorch")
+    model.act("code", {"do": "save", "path": "train"})
+    assert Path("train.py").read_text() == screen["code", "files"][0]["text"]
+    assert screen["code", "archive"] == b""
+    model.receive("code", "target", "triton")
+    model.act("code", {"do": "save", "path": "served"})
+    for file in screen["code", "files"]:
+        assert (Path("served") / file["path"]).read_text() == file["text"]
+    model.act("code", {"do": "save", "path": "served"})
+    assert "is there already" in screen["code", "message"]
+    with zipfile.ZipFile(io.BytesIO(screen["code", "archive"])) as packed:
+        assert packed.testzip() is None
+        assert packed.namelist() == paths(screen)
+        assert packed.infolist()[0].external_attr >> 16 == 0o644
+
+
+def test_the_same_files_make_the_same_archive() -> None:
+    first, second = (archive(export(load_recipe("simclr"), "triton")) for _ in range(2))
+    assert first == second

@@ -1,0 +1,126 @@
+"""What the speed lab's commands share: options, progress, how figures are told and kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.commands.options import file
+
+if TYPE_CHECKING:
+    from workbench.bench.measurement import Measurement
+    from workbench.bench.record import Report
+
+Progress = Callable[[float, str], None]
+
+
+def numbers(kind: type[int] | type[float]) -> Callable[..., tuple[float, ...] | None]:
+    """A callback that reads numbers in rising order, with commas between: 1,2,4."""
+
+    def read(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, ...] | None:
+        if text is None:
+            return None
+        try:
+            found = tuple(kind(part) for part in text.split(","))
+        except ValueError:
+            found = ()
+        if not found or list(found) != sorted(set(found)) or found[0] < (kind is int):
+            raise click.BadParameter(f"{text!r} is no rising list of numbers such as 1,2,4.")
+        return found
+
+    return read
+
+
+def _picture(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is not None and Path(value).suffix.lower() not in (".png", ".svg"):
+        raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
+    return value
+
+
+JSON = click.option("--json", "record", metavar="FILE", callback=file, help="Also write a record.")
+PLOT = click.option(
+    "--plot", "picture", metavar="FILE", callback=_picture, help="Also draw it: .png or .svg."
+)
+CACHE = click.option(
+    "--cache",
+    type=click.Choice(["warm", "cold", "as found"]),
+    default="warm",
+    show_default=True,
+    help="Whether the files are in memory.",
+)
+NAME = click.option("--name", default="", help="What to call the record.")
+ONE_DEVICE = click.option(
+    "--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's."
+)
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on standard error, moved by what it gives."""
+    with click.progressbar(length=1000, label="measuring", file=sys.stderr, show_eta=False) as bar:
+
+        def progress(share: float, text: str) -> None:
+            bar.label = text
+            bar.update(int(share * 1000) - bar.pos)
+
+        yield progress
+
+
+def tell_machine(report: Report) -> None:
+    """Print the machine and the data."""
+    machine = report.machine
+    click.echo(
+        f"{machine.cpu}, {machine.cores} cores; {machine.gpu or 'no GPU'}; DALI {machine.dali}"
+    )
+    cache = report.cache
+    if cache is not None:
+        there = "" if cache.resident is None else f"; {cache.resident:.0%} in memory"
+        click.echo(f"{report.files} files, page cache {cache.state} ({cache.how}{there})")
+
+
+def tell_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
+    """Print the machine, and a line for each row: all of the report, or those given."""
+    tell_machine(report)
+    for row in report.measurements if rows is None else rows:
+        found = row.interval
+        if found is None:
+            click.echo(f"{row.name:34}{row.reason}")
+            continue
+        click.echo(
+            f"{row.name:34}{found.median:,.0f} imgs/s ({found.low:,.0f} to {found.high:,.0f} at "
+            f"{found.level:.0%}; {row.config.settings}; {len(row.rounds)} rounds, "
+            f"{'precise enough' if row.ending == 'precise' else 'time was up'})"
+        )
+        for words in (*row.flags, *row.notes):
+            click.echo(f"{'':34}{words}")
+
+
+def keep_record(report: Report, record: str | None, picture: str | None) -> None:
+    """Write the record and its picture, where they were asked for. Raises SaveError."""
+    from workbench.bench.record import dump_report
+    from workbench.files import write_text
+
+    if record:
+        write_text(record, dump_report(report))
+    if picture and any(row.rounds for row in report.measurements):
+        draw_record(report, picture)
+
+
+def draw_record(report: Report, picture: str) -> None:
+    """Draw a record as PNG or SVG, by the ending of the name. Raises EngineError and SaveError."""
+    from workbench.bench.plots import plot, render
+    from workbench.files import write_bytes
+
+    kind: Any = Path(picture).suffix[1:].lower()
+    write_bytes(picture, render(plot(report), kind))
+
+
+def require_figures(report: Report) -> None:
+    """End with exit code 1 where nothing was measured."""
+    if all(row.median is None for row in report.measurements):
+        raise click.ClickException("Nothing could be measured; the reasons are above.")

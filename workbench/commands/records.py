@@ -1,0 +1,82 @@
+"""``workbench compare`` and ``workbench records``: records that were written before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from workbench.commands.measuring import draw_record
+from workbench.commands.options import file, reports
+
+
+@click.command()
+@click.argument("first", metavar="A.json")
+@click.argument("second", metavar="B.json")
+@reports
+def compare(first: str, second: str) -> None:
+    """Compare two records: the second over the first, with the interval of each ratio.
+
+    Example:  workbench compare before.json after.json
+    """
+    from workbench.bench.compare import compare_reports, read_report
+
+    found = compare_reports(read_report(first), read_report(second))
+    for warning in found.warnings:
+        click.echo(f"note: {warning}", err=True)
+    for pair in found.pairs:
+        click.echo(
+            f"{pair.name:32}{pair.first.median:>10,.0f} -> {pair.second.median:>10,.0f} imgs/s, "
+            f"{pair.ratio.median:.3f} times ({pair.ratio.low:.3f} to {pair.ratio.high:.3f}): "
+            f"{pair.verdict}"
+        )
+        if pair.differs:
+            click.echo(f"{'':32}{'; '.join(pair.differs)}")
+    for where, names in ((first, found.only_first), (second, found.only_second)):
+        for name in names:
+            click.echo(f"{name:32}only in {where}")
+    if not found.pairs:
+        raise click.ClickException("The two records have no measured configuration in common.")
+
+
+@click.command()
+@click.argument("path", metavar="DIR|FILE.json")
+@click.option("--csv", "table", metavar="FILE", callback=file, help="Write all rows as CSV.")
+@click.option("--plots", metavar="DIR", help="Draw each record into this folder.")
+@click.option("--format", "kind", type=click.Choice(["svg", "png"]), default="svg")
+@click.option("--name", help="Give the record in FILE.json another name.")
+@reports
+def records(path: str, table: str | None, plots: str | None, kind: str, name: str | None) -> None:
+    """List records; export them as CSV, draw them, name one.
+
+    Example:  workbench records assets/benchmarks --plots assets/benchmarks --csv speed.csv
+    """
+    from dataclasses import replace
+
+    from workbench.bench.compare import read_folder, read_report
+    from workbench.bench.record import dump_report, to_csv
+    from workbench.files import write_text
+
+    if Path(path).is_dir():
+        if name is not None:
+            raise click.UsageError("--name is for one record: give its file, not a folder.")
+        found, refused = read_folder(path)
+        for reason in refused:
+            click.echo(f"left out: {reason}", err=True)
+    else:
+        report = read_report(path)
+        if name is not None:
+            report = replace(report, name=name)
+            write_text(path, dump_report(report))
+        found = {Path(path).stem: report}
+    for stem, report in found.items():
+        best = max((row.median or 0.0 for row in report.measurements), default=0.0)
+        click.echo(
+            f"{stem:32}{report.created[:16]:18}{report.kind:9}{report.graph:18}{best:>10,.0f} "
+            f"imgs/s at best  {report.name}"
+        )
+        if plots is not None:
+            Path(plots).mkdir(parents=True, exist_ok=True)
+            draw_record(report, str(Path(plots, f"{stem}.{kind}")))
+    if table:
+        write_text(table, to_csv(found))

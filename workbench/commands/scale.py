@@ -1,0 +1,77 @@
+"""``workbench scale``: more threads, more GPUs."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import click
+
+from workbench.commands.measuring import (
+    JSON,
+    NAME,
+    ONE_DEVICE,
+    PLOT,
+    keep_record,
+    numbers,
+    progress_bar,
+    require_figures,
+    tell_rows,
+)
+from workbench.commands.options import DATA, SOURCE, graph_of, reports
+from workbench.graph.model import DecodeDevice
+
+
+@click.command()
+@SOURCE
+@DATA
+@ONE_DEVICE
+@click.option("--threads", callback=numbers(int), help="Threads of one process, for example 1,2,4.")
+@click.option("--gpus", callback=numbers(int), help="GPUs, one process each: 1,2,4.")
+@click.option(
+    "--affinity",
+    type=click.Choice(["none", "split"]),
+    default="none",
+    show_default=True,
+    help="Cores of each process: all, or a share of its own.",
+)
+@JSON
+@NAME
+@PLOT
+@reports
+def scale(
+    graph: str,
+    data: str,
+    device: str | None,
+    threads: tuple[int, ...] | None,
+    gpus: tuple[int, ...] | None,
+    affinity: str,
+    record: str | None,
+    name: str,
+    picture: str | None,
+) -> None:
+    """Measure how speed grows with threads, or with GPUs that have a shard of the data each.
+
+    Example:  workbench scale imagenet-train --data photos --threads 1,2,4
+    """
+    from workbench.bench.scaling import GpuScaling, Over, ThreadScaling, curve
+
+    if threads and gpus:
+        raise click.UsageError("Give --threads or --gpus, not both.")
+    run: GpuScaling | ThreadScaling
+    wanted = cast("DecodeDevice | None", device)
+    edited = graph_of(graph)
+    over: Over = "workers" if gpus else "threads"
+    if gpus:
+        run = GpuScaling(edited, data, gpus, wanted, affinity=cast(Any, affinity), name=name)
+    else:
+        run = ThreadScaling(edited, data, threads or (), wanted, name=name)
+    with progress_bar() as progress:
+        report = run.run(progress)
+    tell_rows(report)
+    for point in curve(report.measurements, over):
+        click.echo(
+            f"{point.count:4} {over}: {point.imgs_per_s:,.0f} imgs/s, {point.speedup:.2f} times, "
+            f"efficiency {point.efficiency:.0%}"
+        )
+    keep_record(report, record, picture)
+    require_figures(report)

@@ -1,0 +1,112 @@
+"""``workbench tune``: the settings to use."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import click
+
+from workbench.commands.measuring import (
+    JSON,
+    NAME,
+    ONE_DEVICE,
+    PLOT,
+    keep_record,
+    numbers,
+    progress_bar,
+    tell_rows,
+)
+from workbench.commands.options import DATA, SOURCE, file, graph_of, reports
+from workbench.graph.model import DecodeDevice
+
+
+@click.command()
+@SOURCE
+@DATA
+@ONE_DEVICE
+@click.option("--threads", callback=numbers(int), help="Values to try, for example 2,4,8.")
+@click.option("--batch-sizes", callback=numbers(int), help="Values to try.")
+@click.option("--prefetch", callback=numbers(int), help="Values to try.")
+@click.option("--loads", callback=numbers(float), help="Values of hw_decoder_load to try.")
+@click.option(
+    "--regime",
+    type=click.Choice(["decode", "pipeline"]),
+    default="pipeline",
+    show_default=True,
+    help="What is to be fast.",
+)
+@click.option("--exhaustive", is_flag=True, help="Measure all of them: four times as long.")
+@click.option("--memory", type=click.FloatRange(0), metavar="GIB", help="Most host memory.")
+@click.option("--gpu-memory", type=click.FloatRange(0), metavar="GIB", help="Most GPU memory.")
+@click.option("-o", "--output", metavar="GRAPH.json", callback=file, help="The graph, so set.")
+@click.option("--script", metavar="pipe.py", callback=file, help="Its script.")
+@JSON
+@NAME
+@PLOT
+@reports
+def tune(
+    graph: str,
+    data: str,
+    device: str | None,
+    threads: tuple[int, ...] | None,
+    batch_sizes: tuple[int, ...] | None,
+    prefetch: tuple[int, ...] | None,
+    loads: tuple[float, ...] | None,
+    regime: str,
+    exhaustive: bool,
+    memory: float | None,
+    gpu_memory: float | None,
+    output: str | None,
+    script: str | None,
+    record: str | None,
+    name: str,
+    picture: str | None,
+) -> None:
+    """Find the fastest threads, batch, prefetch and hw_decoder_load, and write them down.
+
+    Example:  workbench tune imagenet-train --data photos -o tuned.json --script pipe.py
+    """
+    from dataclasses import replace
+
+    from workbench.bench.grid import usual_grid
+    from workbench.bench.tune import Sweep, Tune, adopt, best_of
+    from workbench.catalog import load_catalog
+    from workbench.emit import emit_script
+    from workbench.engine.machine import describe_machine
+    from workbench.files import write_text
+    from workbench.graph import dump_graph
+
+    edited = graph_of(graph)
+    wanted = cast(DecodeDevice, device or edited.settings.device)
+    values = {
+        "threads": threads,
+        "batch_size": batch_sizes,
+        "prefetch": prefetch,
+        "hw_decoder_load": loads,
+    }
+    grid = replace(
+        usual_grid(describe_machine(), wanted),
+        **cast(Any, {knob: value for knob, value in values.items() if value}),
+    )
+    options = {
+        "regime": regime,
+        "host_limit": None if memory is None else int(memory * 2**30),
+        "gpu_limit": None if gpu_memory is None else int(gpu_memory * 2**30),
+    }
+    kind = Sweep if exhaustive else Tune
+    with progress_bar() as progress:
+        report = kind(edited, data, wanted, grid, name=name, **cast(Any, options)).run(progress)
+    tell_rows(report, [row for row in report.measurements if not row.label.startswith("probe")])
+    if "tune" in report.extra:
+        told = report.extra["tune"]
+        click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")
+    for knob in report.extra.get("sweep", {}).get("no_effect", ()):
+        click.echo(f"{knob} took no effect: every value of it can be as fast as any other")
+    keep_record(report, record, picture)
+    best = best_of(report)
+    click.echo(f"best: {best.config.settings}: {best.median:,.0f} imgs/s")
+    tuned = adopt(edited, best.config)
+    if output:
+        click.echo(write_text(output, dump_graph(tuned)))
+    if script:
+        click.echo(write_text(script, emit_script(tuned, load_catalog()).text))

@@ -1,0 +1,147 @@
+"""A traced pipeline -> a graph, with a report of what did not come across as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from workbench.catalog.spec import OPAQUE, Catalog
+from workbench.emit.imports.ids import Made, node_ids, output_names
+from workbench.emit.imports.lines import Lines
+from workbench.emit.imports.nodes import make_call, read_folder
+from workbench.emit.imports.order import in_order
+from workbench.emit.imports.report import Entry, ImportReport
+from workbench.emit.imports.seeds import Seeds, share_seeds
+from workbench.emit.imports.sides import with_sides
+from workbench.emit.imports.traced import Place, Traced, TracedPipeline
+from workbench.graph.check import check_graph
+from workbench.graph.layout import Document
+from workbench.graph.limits import SETTINGS
+from workbench.graph.model import Graph, Node, Port, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A pipeline as a graph."""
+
+    document: Document
+    """The graph, and the user's line for each node."""
+    report: ImportReport
+
+    @property
+    def graph(self) -> Graph:
+        """The graph itself."""
+        return self.document.graph
+
+
+def import_traced(traced: Traced, catalog: Catalog) -> Imported:
+    """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report."""
+    pipeline = traced.pipeline
+    lines = Lines(traced.sources, pipeline.ops)
+    makers = {edge: op for op in pipeline.ops for edge, _ in op.outputs}
+    ordered = in_order(pipeline.ops, lines)
+    folder = read_folder(ordered)
+    made = _without_idle_constants(
+        [(op, make_call(op, catalog, lines, makers, folder)) for op in ordered], pipeline
+    )
+    outputs = output_names(made, [edge.edge for edge in pipeline.outputs], catalog, lines)
+    ids = node_ids(made, outputs, catalog, lines)
+    seeded = {spec.schema for spec in catalog.values() if spec.seeded}
+    asking = [op for op in pipeline.ops if op.schema in seeded]
+    held = [op for op, call in made if not call.opaque and catalog[call.op].seeded]
+    seeds = share_seeds(asking, held, lines, pipeline.seed)
+    ports = {
+        edge: Port(ids[op.name], output)
+        for op, call in made
+        for (edge, _), output in zip(op.outputs, call.outputs, strict=True)
+    }
+    settings, refused = _settings(pipeline, seeds.base)
+    graph = Graph(
+        name=traced.name,
+        about=traced.about,
+        nodes=tuple(
+            Node(
+                ids[op.name],
+                call.op,
+                call.args,
+                {port: ports[edge.edge] for port, edge in call.inputs.items()},
+                seed=seeds.own.get(op.name),
+            )
+            for op, call in made
+        ),
+        outputs={n: ports[edge.edge] for n, edge in zip(outputs, pipeline.outputs, strict=True)},
+        settings=settings,
+    )
+    graph = with_sides(graph, catalog, made, ids, pipeline.outputs)
+    places = {ids[op.name]: _place(lines.place(op)) for op, _ in made}
+    document = Document(graph, origins={node: place for node, place in places.items() if place})
+    faults = _faults(graph, catalog, places)
+    report = _report(graph, made, ids, document, seeds, refused, faults, traced)
+    return Imported(document, report)
+
+
+def _without_idle_constants(made: Made, pipeline: TracedPipeline) -> Made:
+    """Without the constants whose values other nodes hold themselves."""
+    used = {edge.edge for edge in pipeline.outputs}
+    used |= {edge.edge for _, call in made for edge in call.inputs.values()}
+    return [
+        (op, call)
+        for op, call in made
+        if op.schema != "Constant" or any(edge in used for edge, _ in op.outputs)
+    ]
+
+
+def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[Entry]]:
+    mixed = any(op.device == "mixed" for op in pipeline.ops)
+    settings = Settings(seed=seed, device="mixed" if mixed else "cpu")
+    refused = []
+    for name in ("batch_size", "num_threads", "prefetch_queue_depth"):
+        value, (least, most) = getattr(pipeline, name), SETTINGS[name]
+        if least <= value <= most:
+            settings = replace(settings, **{name: value})
+        else:
+            usual = getattr(settings, name)
+            said = "the source does not say it" if value < 1 else f"{value} is out of range"
+            refused.append(Entry("refused", "", "", f"{name}: {said}; it is {usual} here"))
+    return settings, refused
+
+
+def _faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[Entry]:
+    """What keeps the graph from running, beyond the opaque nodes."""
+    return [
+        Entry("fault", fault.node, places.get(fault.node, ""), str(replace(fault, node="")))
+        for fault in check_graph(graph, catalog)
+        if not fault.node or graph.node(fault.node).op not in OPAQUE
+    ]
+
+
+def _place(place: Place | None) -> str:
+    return "" if place is None else f"{PurePath(place.file).name}:{place.line}"
+
+
+def _report(
+    graph: Graph,
+    made: Made,
+    ids: Mapping[str, str],
+    document: Document,
+    seeds: Seeds,
+    refused: Sequence[Entry],
+    faults: Sequence[Entry],
+    traced: Traced,
+) -> ImportReport:
+    """One entry for each node that is not as it was."""
+    entries, notes = list(refused), list(traced.notes)
+    for op, call in made:
+        node = ids[op.name]
+        place = document.origins.get(node, "")
+        if call.opaque:
+            why = f"{call.args['call']}: {call.opaque}"
+            entries.append(Entry("opaque", node, place, why))
+        elif op.name in seeds.changed:
+            entries.append(Entry("changed", node, place, seeds.changed[op.name]))
+        if call.folder is not None and call.folder != traced.placeholder:
+            notes.append(f"{node} read {call.folder}: name that folder when you run the graph")
+    told = {entry.node for entry in entries}
+    exact = tuple(node.id for node in graph.nodes if node.id not in told)
+    return ImportReport(exact, tuple(entries), tuple(faults), tuple(notes))

@@ -1,0 +1,170 @@
+"""One call of a traced pipeline -> one node of the graph to be, still without its id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from workbench.catalog.enums import enum_names
+from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.emit.imports.expressions import expression_node
+from workbench.emit.imports.lines import Lines
+from workbench.emit.imports.traced import TracedInput, TracedOp
+
+_FOLDER = "file_root"
+_LISTED = ("files", "labels")
+_NAMED = ("files", "file_list")
+_ALIAS = "experimental__"
+"""Before the names of operators that DALI has taken over since, and still knows by these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A node without id, seed and device."""
+
+    op: str
+    args: Mapping[str, Value] = field(default_factory=dict)
+    inputs: Mapping[str, TracedInput] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    """The port of each output of the traced call."""
+    opaque: str | None = None
+    """Why the graph cannot hold the call, or None where it can."""
+    folder: str | None = None
+    """What a reader read, which a graph leaves to whoever runs it."""
+
+
+class _CannotHoldError(Exception):
+    """Says what of a call the graph has no place for."""
+
+
+def read_folder(ops: Iterable[TracedOp]) -> Value | None:
+    """The folder that the pipeline's first reader of one reads; None where no reader does."""
+    return next((op.args[_FOLDER] for op in ops if _reads_folder(op)), None)
+
+
+def _reads_folder(op: TracedOp) -> bool:
+    named = any(name in op.args for name in _NAMED)
+    return op.schema == "readers__File" and _FOLDER in op.args and not named
+
+
+def make_call(
+    op: TracedOp,
+    catalog: Catalog,
+    lines: Lines,
+    makers: Mapping[str, TracedOp],
+    folder: Value | None = None,
+) -> Call:
+    """The node for a call: an opaque one where the graph cannot hold it.
+
+    ``makers`` gives the maker of each edge. A reader of ``folder`` reads what the graph is run on.
+    """
+    try:
+        return _expression(op, catalog, makers) or _operator(op, catalog, lines, folder)
+    except _CannotHoldError as why:
+        return _opaque(op, catalog, lines, str(why))
+
+
+def call_name(op: TracedOp) -> str:
+    """What the user called: ``fn.decoders.image``."""
+    return ".".join(part for part in (op.module.removeprefix("nvidia.dali."), op.display) if part)
+
+
+def _expression(op: TracedOp, catalog: Catalog, makers: Mapping[str, TracedOp]) -> Call | None:
+    made = None if op.refused else expression_node(op, makers)
+    spec = catalog.find(made.op) if made else None
+    if made is None or spec is None:
+        return None
+    feeding = {edge.edge: edge for edge in op.inputs}
+    inputs = {
+        port: feeding.get(edge) or TracedInput(edge, dict(makers[edge].outputs)[edge])
+        for port, edge in made.inputs.items()
+    }
+    return Call(made.op, made.args, inputs, _outputs(op, spec))
+
+
+def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) -> Call:
+    schemas = {spec.schema: spec for spec in catalog.values()}
+    spec = schemas.get(op.schema) or schemas.get(op.schema.removeprefix(_ALIAS))
+    if op.refused:
+        raise _CannotHoldError(op.refused)
+    if op.schema.startswith("_conditional"):
+        raise _CannotHoldError("a graph has no conditions yet")
+    if spec is None:
+        raise _CannotHoldError("the catalogue has no such operator")
+    if spec.unusable:
+        raise _CannotHoldError(spec.unusable)
+    given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
+    folder: Value | None = None
+    if lines.finds_files(op):
+        folder = given.get(_FOLDER)
+        given = {k: v for k, v in given.items() if k not in (_FOLDER, *_LISTED)}
+    elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
+        folder = given.pop(_FOLDER)
+    return Call(
+        spec.name,
+        {name: _value(name, value, spec) for name, value in given.items()},
+        _inputs(op, spec),
+        _outputs(op, spec),
+        folder=None if folder is None else str(folder),
+    )
+
+
+def _inputs(op: TracedOp, spec: OpSpec) -> dict[str, TracedInput]:
+    found: dict[str, TracedInput] = {}
+    count = 0
+    for edge in op.inputs:
+        if edge.argument is None:
+            if count >= max(spec.max_inputs, len(spec.inputs)):
+                raise _CannotHoldError(f"a graph feeds it no more than {_inputs_in_words(count)}")
+            found[spec.input(count).name] = edge
+            count += 1
+        elif edge.argument in spec.args and spec.args[edge.argument].tensor:
+            found[edge.argument] = edge
+        else:
+            raise _CannotHoldError(f"a graph cannot hold its argument {edge.argument}")
+    return found
+
+
+def _inputs_in_words(count: int) -> str:
+    return "one input" if count == 1 else f"{count} inputs"
+
+
+def _outputs(op: TracedOp, spec: OpSpec) -> tuple[str, ...]:
+    names = tuple(port.name for port in spec.outputs)
+    if len(names) != len(op.outputs):
+        raise _CannotHoldError(f"it gives {len(op.outputs)} outputs, and in a graph {len(names)}")
+    return names
+
+
+def _value(name: str, value: Value, spec: OpSpec) -> Value:
+    arg = spec.args.get(name)
+    if arg is None or arg.kind == "object":
+        raise _CannotHoldError(f"a graph cannot hold its argument {name}")
+    if isinstance(value, tuple):
+        return tuple(_item(item, arg) for item in value)
+    return _item(value, arg)
+
+
+def _item(value: Value, arg: ArgSpec) -> Value:
+    if arg.enum is not None and isinstance(value, int):
+        name = enum_names(arg.enum).get(value)
+        if name is None:
+            raise _CannotHoldError(f"{arg.name}={value} is no member of types.{arg.enum}")
+        return name
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # as people write 224, though DALI holds a float
+    return value
+
+
+def _opaque(op: TracedOp, catalog: Catalog, lines: Lines, why: str) -> Call:
+    name = f"opaque.{len(op.outputs)}"
+    spec = catalog.find(name)
+    ports = [port.name for port in spec.outputs] if spec is not None else []
+    usual = [f"output_{i}" for i in range(len(op.outputs))] if len(op.outputs) > 1 else ["output"]
+    return Call(
+        name,
+        {"call": call_name(op), "source": lines.source(op), "why": why},
+        {f"input_{i}": edge for i, edge in enumerate(op.inputs)},
+        tuple(ports if len(ports) == len(op.outputs) else usual),
+        opaque=why,
+    )

@@ -1,0 +1,209 @@
+"""Which of a script's pipelines is meant, and how it is made."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import ModuleType
+from typing import Any
+
+from workbench.emit.imports.traced import Traced
+from workbench.emit.parts import function_name
+from workbench.errors import ImportFailedError
+from workbench.graph.model import Graph
+
+BUILDER = "build_pipeline"
+"""A function of this name, as in the workbench's own scripts, goes before all others."""
+_FOLDER = "data"
+"""Its argument for which any folder will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a script left behind."""
+
+    module: ModuleType
+    made: Sequence[Any]
+    """Pipelines that it would have built or run."""
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the pipeline is made."""
+
+    make: Callable[[], Any]
+    notes: tuple[str, ...] = ()
+    placeholder: str | None = None
+
+
+def choose(found: Found, wanted: str | None, arguments: Mapping[str, Any]) -> Choice:
+    """The pipeline of that name, or the only one there is.
+
+    A pipeline that the script made itself goes before functions that make one. Raises
+    ImportFailedError where there is none, where there are several, and where arguments lack.
+    """
+    names = vars(found.module)
+    if wanted is not None:
+        if wanted not in names:
+            raise ImportFailedError(_unknown(wanted, found))
+        return _choice(wanted, names[wanted], found.file, arguments)
+    builder = names.get(BUILDER)
+    if callable(builder):
+        return _choice(BUILDER, builder, found.file, arguments)
+    live = _live(found)
+    if len(live) == 1:
+        if arguments:
+            raise ImportFailedError(
+                f"{found.file} makes its pipeline itself: nothing takes {', '.join(arguments)}. "
+                f"Name a function: --pipeline {'|'.join(_makers(found)) or 'NAME'}."
+            )
+        (pipe,) = live.values()
+        return Choice(lambda: pipe)
+    makers = _makers(found)
+    if len(live) > 1:
+        raise ImportFailedError(_several(found, [*live, *makers]))
+    if len(makers) > 1:
+        ready = [name for name in makers if not _missing(makers[name], arguments)]
+        if len(ready) != 1:
+            raise ImportFailedError(_several(found, list(makers)))
+        makers = {ready[0]: makers[ready[0]]}
+    for name, maker in makers.items():
+        return _choice(name, maker, found.file, arguments)
+    raise ImportFailedError(
+        f"{found.file} has no pipeline: no function with @pipeline_def, no nvidia.dali.Pipeline "
+        f"and none derived from it, no {BUILDER}. If a function makes one, name it: "
+        "--pipeline NAME."
+    )
+
+
+def _choice(name: str, value: Any, file: str, arguments: Mapping[str, Any]) -> Choice:
+    if is_pipeline(value):
+        return Choice(lambda: value)
+    if not callable(value):
+        raise ImportFailedError(f"{file}: {name} is a {type(value).__name__}, not a pipeline.")
+    given = dict(arguments)
+    unknown = _unknown_arguments(value, given)
+    if unknown:
+        raise ImportFailedError(
+            f"{file}: {name} has no argument {', '.join(unknown)}. It has "
+            f"{', '.join(_parameters(value)) or 'none'}."
+        )
+    notes: tuple[str, ...] = ()
+    placeholder = None
+    missing = _missing(value, given)
+    if name == BUILDER and missing == [_FOLDER]:
+        placeholder = tempfile.mkdtemp(prefix="data-")
+        os.mkdir(os.path.join(placeholder, "class"))
+        given[_FOLDER] = placeholder
+        notes = ("name the folder of images when you run the graph",)
+    elif missing:
+        raise ImportFailedError(
+            f"{file}: {name} needs {', '.join(missing)}. Give them: "
+            f"{' '.join(f'--arg {one}=...' for one in missing)} (in Python: "
+            f'args={{"{missing[0]}": ...}}).'
+        )
+
+    def make() -> Any:
+        pipe = value(**given)
+        if not is_pipeline(pipe):
+            raise ImportFailedError(
+                f"{file}: {name} gives a {type(pipe).__name__}, not an nvidia.dali.Pipeline."
+            )
+        return pipe
+
+    return Choice(make, notes, placeholder)
+
+
+def is_pipeline(value: Any) -> bool:
+    """Whether it is an ``nvidia.dali.Pipeline``."""
+    from nvidia.dali.pipeline import Pipeline
+
+    return isinstance(value, Pipeline)
+
+
+def _live(found: Found) -> dict[str, Any]:
+    """The pipelines that the script made, by variable; without one, by number."""
+    live: dict[str, Any] = {}
+    for name, value in [*vars(found.module).items(), *enumerate(found.made, start=1)]:
+        if is_pipeline(value) and not any(value is other for other in live.values()):
+            live[str(name)] = value
+    return live
+
+
+def _makers(found: Found) -> dict[str, Callable[..., Any]]:
+    """Pipeline functions and classes that the script itself defines."""
+    from nvidia.dali.pipeline import Pipeline
+
+    return {
+        name: value
+        for name, value in vars(found.module).items()
+        if getattr(value, "__module__", None) == found.module.__name__
+        and (
+            getattr(value, "_is_pipeline_def", False)
+            or (isinstance(value, type) and issubclass(value, Pipeline))
+        )
+    }
+
+
+def _parameters(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    try:
+        return dict(inspect.signature(maker).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _missing(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+    return [
+        name
+        for name, parameter in _parameters(maker).items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        and name not in given
+    ]
+
+
+def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
+    from nvidia.dali.pipeline import Pipeline
+
+    known = _parameters(maker)
+    if any(parameter.kind == parameter.VAR_KEYWORD for parameter in known.values()):
+        return []
+    allowed = set(known)
+    if getattr(maker, "_is_pipeline_def", False):
+        allowed |= set(_parameters(Pipeline.__init__))
+    return [name for name in given if name not in allowed]
+
+
+def _unknown(wanted: str, found: Found) -> str:
+    names = [*_live(found), *_makers(found)]
+    near = get_close_matches(wanted, names, n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(names) or 'no pipeline'}."
+    return f"{found.file} has no {wanted}. {hint}"
+
+
+def _several(found: Found, names: Sequence[str]) -> str:
+    return (
+        f"{found.file} has {len(names)} pipelines: {', '.join(names)}. Name one: "
+        f"--pipeline {names[-1]}."
+    )
+
+
+def name_of(traced: Traced, docstring: str | None, stem: str) -> tuple[str, str]:
+    """A graph's name and description: those that our own scripts tell, else the function's name."""
+    places = [op.places[0] for op in traced.pipeline.ops if op.places]
+    function = places[0].function if places else ""
+    told, _, about = " ".join((docstring or "").partition("\n\n")[0].split()).partition(": ")
+    told = told if about else told.removesuffix(".")
+    for name in (told, " ".join((docstring or "").partition("\n\n")[0].split())):
+        if name and function_name(Graph(name=name)) == function:
+            return name, about if name == told else ""
+    if function in ("", "<module>", "define_graph"):
+        function = stem
+    for word in ("_pipeline", "_pipe"):
+        function = function.removesuffix(word)
+    return function, ""

@@ -1,0 +1,141 @@
+"""Limits for a user's script in the worker process: time, memory, output, processes.
+
+The script runs in the main thread and may do what it likes, so a thread of ours looks on. Where a
+limit is passed it tells the caller, with the line at which the script stands, and ends the process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import linecache
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Collection
+from pathlib import Path
+from time import monotonic
+from types import FrameType, TracebackType
+from typing import NoReturn
+
+from workbench.engine.memory import own_bytes
+from workbench.errors import ImportFailedError
+
+MEMORY = 8 * 2**30
+"""Bytes that a script may take; at most half of the machine's."""
+_OUTPUT = 4 * 2**20
+"""Bytes of its output that are kept on disk."""
+_LAST_LINES, _LONGEST_LINE = 8, 200
+_TICK = 0.1
+
+
+class Guard:
+    """Looks on while a script runs. A context manager."""
+
+    def __init__(
+        self, files: Collection[str], seconds: float, tell: Callable[[ImportFailedError], None]
+    ) -> None:
+        """``files`` are those whose lines are the user's own; ``tell`` sends the last word."""
+        self._files = files
+        self._seconds = seconds
+        self._tell = tell
+        self._main = threading.main_thread().ident
+        self._over = threading.Event()
+        self._log = Path(os.environ.get("TMPDIR", "/tmp"), "log")
+        self._memory = min(MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Guard:
+        sys.stdout.flush()
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+        fcntl.fcntl(1, fcntl.F_SETFL, fcntl.fcntl(1, fcntl.F_GETFL) | os.O_APPEND)
+        os.ftruncate(1, 0)  # what was printed before is not the script's
+        sys.addaudithook(_refuse_forks)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        deadline = monotonic() + self._seconds
+        while not self._over.wait(_TICK):
+            if monotonic() > deadline:
+                self._end(
+                    f"it did not come to an end within {self._seconds:g} s. Give it more time, "
+                    "or a script that only defines the pipeline"
+                )
+            if own_bytes() > self._memory:
+                self._end(f"it took more than {self._memory / 2**30:.1f} GiB of memory")
+            if self._log.stat().st_size > _OUTPUT:
+                os.ftruncate(1, 0)
+
+    def _end(self, why: str) -> NoReturn:
+        frame = sys._current_frames().get(self._main or 0)
+        self._tell(self._message(self._innermost(frame), f"{why}."))
+        os._exit(1)
+
+    def _innermost(self, frame: FrameType | None) -> tuple[str, int] | None:
+        """The innermost line of the user's own."""
+        while frame is not None:
+            if frame.f_code.co_filename in self._files:
+                return frame.f_code.co_filename, frame.f_lineno
+            frame = frame.f_back
+        return None
+
+    def _message(self, place: tuple[str, int] | None, text: str) -> ImportFailedError:
+        if place is None:
+            where, source = Path(next(iter(self._files))).name, ""
+        else:
+            where, source = place_of(*place), short(linecache.getline(*place))
+        quoted = f"\n    {source}" if source else ""
+        return ImportFailedError(f"{where}: {text}{quoted}{self.last_words()}")
+
+    def last_words(self) -> str:
+        """The end of what the script printed, or nothing."""
+        try:
+            with self._log.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_LINES * _LONGEST_LINE * 4))
+                text = log.read().decode("utf-8", errors="replace")
+        except OSError:
+            return ""
+        lines = [short(line) for line in text.splitlines() if line.strip()]
+        return "\nIt printed last:\n" + "\n".join(lines[-_LAST_LINES:]) if lines else ""
+
+    def told(self, error: BaseException) -> ImportFailedError:
+        """What the script raised, with the innermost line of the user's own."""
+        try:
+            text = short(f"{type(error).__name__}: {error}").removesuffix(":")
+        except Exception:
+            text = type(error).__name__
+        frames = [
+            (frame.f_code.co_filename, number)
+            for frame, number in traceback.walk_tb(error.__traceback__)
+            if frame.f_code.co_filename in self._files
+        ]
+        if isinstance(error, SyntaxError) and error.filename in self._files:
+            frames.append((str(error.filename), error.lineno or 0))
+        return self._message(frames[-1] if frames else None, text)
+
+
+def place_of(file: str, line: int) -> str:
+    """A line of the user's own as it stands in messages: ``train.py:12``."""
+    return f"{Path(file).name}:{line}"
+
+
+def short(text: str) -> str:
+    """One line, not too long."""
+    text = " ".join(text[: 20 * _LONGEST_LINE].split())
+    return text if len(text) <= 3 * _LONGEST_LINE else text[: 3 * _LONGEST_LINE - 3] + "..."
+
+
+def _refuse_forks(event: str, _: tuple[object, ...]) -> None:
+    """An audit hook: a copy of the worker would answer in its place."""
+    if event in ("os.fork", "os.forkpty"):
+        raise PermissionError("a script that is imported cannot fork. Put that under __main__")

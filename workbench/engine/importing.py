@@ -1,0 +1,111 @@
+"""Pipelines brought back as graphs: a live one, a script's or notebook's, a serialised one's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from workbench.catalog import load_catalog
+from workbench.emit.imports.graph import Imported, import_traced
+from workbench.emit.imports.proto import LARGEST, read_pipeline
+from workbench.emit.imports.traced import Traced
+from workbench.engine.process import Engine
+from workbench.engine.scripts import trace_source
+from workbench.engine.tracing import trace_pipeline
+from workbench.errors import ImportFailedError, WorkerLostError, WorkerTimeoutError
+
+SECONDS = 60.0
+"""How long a script may take."""
+_GRACE = 20.0
+"""Seconds more that the worker has to say itself at which line the script hangs."""
+_MARK = "DALI_WORKBENCH_IMPORT"
+"""The environment variable by which processes that a script started are known."""
+
+
+def from_pipeline(pipe: Any, name: str = "imported") -> Imported:
+    """The graph of an ``nvidia.dali.Pipeline``, built or not, which is left as it is.
+
+    GPU and mixed pipelines can be read on a machine without a GPU. What the graph cannot hold comes
+    back as opaque nodes, which the report lists. Raises ImportFailedError where ``pipe`` is no
+    pipeline or DALI cannot make its graph.
+    """
+    return import_traced(trace_pipeline(pipe, name), load_catalog())
+
+
+def from_file(
+    path: str | Path,
+    pipeline: str | None = None,
+    args: Mapping[str, Any] | None = None,
+    seconds: float = SECONDS,
+) -> Imported:
+    """The graph of a pipeline in a file: ``.py``, ``.ipynb``, or ``.dali`` as DALI serialised it.
+
+    **A script or notebook is run**, in a process of its own, but for what stands under
+    ``__main__``; it is stopped where it would run a pipeline. ``pipeline`` names a function with
+    ``@pipeline_def``, a class derived from ``Pipeline``, any function that returns a pipeline, or
+    a variable that holds one; it can be left out where there is one only. ``args`` are given to the
+    function. ``seconds`` is the time that all this may take.
+
+    Raises ImportFailedError, which names the line of the script.
+    """
+    file = Path(path).expanduser()
+    if file.suffix in (".py", ".ipynb"):
+        return import_traced(
+            _traced(str(file), pipeline, dict(args or {}), seconds), load_catalog()
+        )
+    if pipeline is not None or args:
+        raise ImportFailedError(
+            f"{path} is read as a serialised pipeline: it takes no name and no arguments."
+        )
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(LARGEST + 1)
+    except OSError as error:
+        raise ImportFailedError(f"{path} cannot be read: {error.strerror}.") from None
+    try:
+        return import_traced(Traced(read_pipeline(data), file.stem), load_catalog())
+    except ImportFailedError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _traced(path: str, pipeline: str | None, args: Mapping[str, Any], seconds: float) -> Traced:
+    mark = str(uuid.uuid4())
+    try:
+        with Engine(call_limit=seconds + _GRACE, environment={_MARK: mark}) as engine:
+            return _called(engine, path, pipeline, args, seconds)
+    finally:
+        _end_what_is_left(f"{_MARK}={mark}".encode())
+
+
+def _called(
+    engine: Engine, path: str, pipeline: str | None, args: Mapping[str, Any], seconds: float
+) -> Traced:
+    try:
+        traced = engine.call(trace_source, path, pipeline, args, seconds)
+    except WorkerTimeoutError:
+        raise ImportFailedError(
+            f"{path}: the script did not come to an end within {seconds:g} s, and cannot be "
+            "interrupted."
+        ) from None
+    except WorkerLostError as error:
+        why, _, words = str(error).partition("\nIts last words:\n")
+        ending = why.partition(". ")[0].removeprefix("The worker ")
+        said = f"\nIt printed last:\n{words}" if words else ""
+        raise ImportFailedError(
+            f"{path}: the script's process {ending} before it was read.{said}"
+        ) from None
+    assert isinstance(traced, Traced)
+    return traced
+
+
+def _end_what_is_left(mark: bytes) -> None:
+    """End the processes that a script started in sessions of their own: the others end with it."""
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended, or is another user's
+            if mark in environment.read_bytes().split(b"\0"):
+                os.kill(int(environment.parent.name), signal.SIGKILL)

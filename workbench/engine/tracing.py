@@ -1,0 +1,186 @@
+"""A live pipeline -> its calls, in the user's own process: nothing is built and nothing runs.
+
+DALI holds the arguments of a call where Python cannot read them. So the calls are added to a
+second pipeline that is never built, and read from what that serialises to; it has no GPU, whatever
+the user's has, for which reason GPU and mixed pipelines can be read on any machine.
+"""
+
+from __future__ import annotations
+
+import copy
+import linecache
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from workbench.emit.imports.proto import load_message, read_pipeline
+from workbench.emit.imports.traced import (
+    Place,
+    Traced,
+    TracedInput,
+    TracedOp,
+    TracedPipeline,
+)
+from workbench.errors import ImportFailedError
+
+_STAND_IN = "ExternalSource"
+_NUMBERS = re.compile(r"-?\d+")
+
+
+def ready() -> None:
+    """Import what tracing needs, before a script can hide it."""
+    load_message()
+    import_module("nvidia.dali.backend")
+
+
+def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
+    """The calls of an ``nvidia.dali.Pipeline``, built or not, which is left as it is.
+
+    Raises ImportFailedError where DALI cannot make its graph.
+    """
+    if getattr(pipe, "_deserialized", False):
+        traced = read_pipeline(bytes(pipe._pipe.SerializeToProtobuf()))
+        return Traced(traced, name, sources=_sources(traced.ops))
+    ops, outputs = _graph(pipe)
+    traced = _serialised(pipe, ops, outputs)
+    return Traced(traced, name, sources=_sources(traced.ops))
+
+
+def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
+    """DALI's calls and outputs, made on a twin where the user's pipeline has not made them yet."""
+    if not hasattr(pipe, "_graph_out") or not hasattr(pipe, "_get_params"):
+        raise ImportFailedError(
+            f"{type(pipe).__name__} is not an nvidia.dali.Pipeline. Debug mode has none either."
+        )
+    if pipe._py_graph_built:
+        return pipe._ops, pipe._graph_outputs
+    twin = copy.copy(pipe)
+    twin._pipe = None  # a twin that is gone must not shut down the user's
+    twin._sinks = list(pipe._sinks)
+    for touches_the_users in (
+        "_setup_input_callbacks",
+        "_disable_pruned_external_source_instances",
+    ):
+        setattr(twin, touches_the_users, lambda: None)
+    twin._require_no_foreign_ops = lambda message: None  # all of them are the user's pipeline's
+    try:
+        twin._build_graph()
+    except Exception as error:
+        raise ImportFailedError(
+            f"DALI cannot make the pipeline's graph: {type(error).__name__}: {error}"
+        ) from error
+    return twin._ops, twin._graph_outputs
+
+
+def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> TracedPipeline:
+    from nvidia.dali import types
+
+    backend: Any = import_module("nvidia.dali.backend")
+    params = pipe._get_params()
+    batch_size = max(0, params.max_batch_size or 0)  # 0: the source does not say it
+    num_threads = max(0, params.num_threads or 0)
+    params.device_id = None
+    params.max_batch_size = batch_size or 1
+    params.num_threads = num_threads or 1
+
+    def fresh() -> Any:
+        return backend.Pipeline(params)
+
+    refused = {op.name: why for op in ops if (why := _refusal(op, fresh, backend)) is not None}
+    whole = fresh()
+    for op in ops:
+        if op.name in refused:
+            for edge in op.outputs:
+                whole.AddOperator(_stand_in(backend, edge.name, edge.device), edge.name)
+        else:
+            whole.AddOperator(op.spec, op.name)
+    whole.SetOutputDescs([(e.name, e.device, types.NO_TYPE, -1, "") for e in outputs])
+    traced = read_pipeline(bytes(whole.SerializeToProtobuf()))
+    return replace(
+        traced,
+        ops=tuple(_without_stand_ins(traced.ops, ops, refused)),
+        device_id=pipe._device_id,
+        batch_size=batch_size,
+        num_threads=num_threads,
+    )
+
+
+def _stand_in(backend: Any, name: str, device: str) -> Any:
+    spec = backend.OpSpec(_STAND_IN)
+    spec.AddArg("device", device)
+    spec.AddOutput(name, device)
+    return spec
+
+
+def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
+    """Why DALI cannot serialise a call, or None where it can."""
+    alone = fresh()
+    made = {(edge.name, _made_on(edge)) for edge in op.inputs}
+    try:
+        for name, device in sorted(made):
+            alone.AddOperator(_stand_in(backend, name, device), name)
+        alone.AddOperator(op.spec, op.name)
+        alone.SerializeToProtobuf()
+    except Exception as error:
+        if "IsSerializable" in str(error):
+            return "it runs Python code, which only the source holds"
+        return " ".join(str(error).split())
+    return None
+
+
+def _made_on(edge: Any) -> str:
+    """The side on which an edge lies; it may be read on the other."""
+    return str(next(made.device for made in edge.source.outputs if made.name == edge.name))
+
+
+def _without_stand_ins(
+    traced: Sequence[TracedOp], ops: Sequence[Any], refused: Mapping[str, str]
+) -> Iterator[TracedOp]:
+    by_name = {op.name: op for op in traced}
+    for op in ops:
+        if op.name not in refused:
+            yield by_name[op.name]
+            continue
+        said = _written(op.spec)
+        regular = op.spec.NumRegularInput()
+        yield TracedOp(
+            schema=op._op.schema.Name(),
+            name=op.name,
+            device=op._op.device,
+            inputs=tuple(
+                TracedInput(edge.name, edge.device, None if index < regular else "argument")
+                for index, edge in enumerate(op.inputs)
+            ),
+            outputs=tuple((edge.name, edge.device) for edge in op.outputs),
+            places=_places(said),
+            module=said.get("_module", ""),
+            display=said.get("_display_name", ""),
+            refused=refused[op.name],
+        )
+
+
+def _written(spec: Any) -> dict[str, str]:
+    """The arguments of a call as DALI writes them for people: all that can be had of these."""
+    lines = (line.strip().partition(": ") for line in repr(spec).splitlines())
+    return {name: text for name, colon, text in lines if colon}
+
+
+def _places(said: Mapping[str, str]) -> tuple[Place, ...]:
+    numbers = [int(text) for text in _NUMBERS.findall(said.get("_origin_stack_lineno", ""))]
+    files, functions = (
+        said.get(f"_origin_stack_{part}", "").strip("[]").split(", ")
+        for part in ("filename", "name")
+    )
+    return tuple(
+        Place(file, line, function, linecache.getline(file, line).strip())
+        for file, line, function in zip(files, numbers, functions, strict=False)
+    )
+
+
+def _sources(ops: Iterable[TracedOp]) -> dict[str, str]:
+    """The files that the calls stand in, as far as they can be read."""
+    files = {place.file for op in ops for place in op.places if "/nvidia/dali/" not in place.file}
+    texts = {file: "".join(linecache.getlines(file)) for file in files}
+    return {file: text for file, text in texts.items() if text}

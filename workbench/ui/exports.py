@@ -1,0 +1,133 @@
+"""The graph as code for the chosen target: what the code panel shows, and its files."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.targets import Export, export, load_target, target_names
+from workbench.errors import GraphEditError, GraphExportError
+from workbench.files import write_folder, write_text
+from workbench.graph.layout import Layout
+from workbench.graph.model import Graph
+from workbench.ui.canvas import folded_generators
+from workbench.ui.nodes import on_drawn_nodes
+from workbench.ui.rows import random_view
+from workbench.ui.sources import writable_path
+from workbench.ui.state import Checked, State
+from workbench.ui.views import CodeFault, TargetEntry
+
+NO_FAULT = CodeFault(message="", node="")
+
+
+def target_entries() -> list[TargetEntry]:
+    """Every target with its line."""
+    return [{"name": name, "about": load_target(name).about} for name in target_names()]
+
+
+class Exports:
+    """The code of each target that was looked at; what a target last gave stays."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._good: dict[str, Export] = {}
+        self._tried: dict[str, tuple[Graph, str]] = {}
+        self._fields: dict[str, Any] = {
+            "files": [],
+            "lit": {},
+            "fault": NO_FAULT,
+            "archive": b"",
+        }
+
+    def fields(self, state: State, layout: Layout) -> dict[str, Any]:
+        """The panel's fields. While nobody looks they stay as they are: sources can be large."""
+        if state.in_view:
+            self._fields = self._look(state, layout)
+        return self._fields
+
+    def _look(self, state: State, layout: Layout) -> dict[str, Any]:
+        fault = self._fault(state, layout)
+        found = self._good.get(state.target)
+        files = found.files if found else {}
+        return {
+            "files": [{"path": path, "text": file.text} for path, file in files.items()],
+            "lit": {} if fault["message"] or not found else _lit(state, found, self._catalog),
+            "fault": fault,
+            "archive": archive(found) if found and len(files) > 1 else b"",
+        }
+
+    def _fault(self, state: State, layout: Layout) -> CodeFault:
+        """Why the present graph cannot go to the target."""
+        graph, checked = state.checked.graph, state.checked
+        if checked.source is None:
+            first = on_drawn_nodes(graph, self._catalog, layout, checked.faults)[0]
+            if state.sound is not None:
+                self._try(state.sound, state.target)
+            more = f" (and {len(checked.faults) - 1} more)" if len(checked.faults) > 1 else ""
+            return {"message": f"{str(first).strip()}{more}", "node": first.node}
+        reason = self._try(graph, state.target)
+        if not reason:
+            return NO_FAULT
+        # the message begins with the place: ``node: ...`` or ``node.arg: ...``
+        named = reason.partition(":")[0].partition(".")[0]
+        node = folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
+        return {"message": reason, "node": node if graph.has(node) else ""}
+
+    def _try(self, graph: Graph, target: str) -> str:
+        """Why a sound graph cannot go there; where it can, that is the target's code from now."""
+        before = self._tried.get(target)
+        if before is not None and before[0] is graph:
+            return before[1]
+        reason = ""
+        try:
+            self._good[target] = export(graph, target, self._catalog)
+        except GraphExportError as error:
+            reason = str(error)
+        self._tried[target] = graph, reason
+        return reason
+
+
+def _lit(state: State, found: Export, catalog: Catalog) -> dict[str, list[int]]:
+    """Lines of the selected node and of what feeds its arguments, for each file that has some."""
+    graph = state.checked.graph
+    if not graph.has(state.inspected):
+        return {}
+    inputs = graph.node(state.inspected).inputs.values()
+    feeding = [port.node for port in inputs if random_view(graph, catalog, port)]
+    nodes = [state.inspected, *feeding]
+    lit = {
+        path: sorted({line for node in nodes for line in file.lines.get(node, ())})
+        for path, file in found.files.items()
+    }
+    return {path: lines for path, lines in lit.items() if lines}
+
+
+def archive(found: Export) -> bytes:
+    """All files of an export as a ZIP archive; the same files give the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for path, file in found.files.items():
+            entry = zipfile.ZipInfo(path)  # of 1980, ZIP's first day
+            entry.external_attr = 0o644 << 16
+            packed.writestr(entry, file.text, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def save_code(checked: Checked, target: str, path: str, catalog: Catalog, confined: bool) -> str:
+    """Write the present graph as code: a file, or a new folder where a target has several.
+
+    Returns what to tell. Raises SaveError, GraphExportError, and GraphEditError where the graph
+    cannot run.
+    """
+    if checked.source is None:
+        raise GraphEditError(f"Not exported: {checked.faults[0]}")
+    files = export(checked.graph, target, catalog).files
+    if len(files) > 1:
+        folder = writable_path(path, "", confined)
+        write_folder(folder, {name: file.text for name, file in files.items()})
+        return f"Saved {len(files)} files in {folder.absolute()}"
+    (name, file), *_ = files.items()
+    return f"Saved {write_text(writable_path(path, Path(name).suffix, confined), file.text)}"

@@ -1,0 +1,24 @@
+// A file as a person reads it: a notebook cell by cell, anything else as it is.
+
+interface Cell {
+  cell_type: string;
+  source: string | string[];
+}
+
+/** Notebooks become scripts in the percent format, which editors know: `# %%` begins a cell. */
+export function readable(path: string, text: string): string {
+  if (!path.endsWith(".ipynb")) return text;
+  try {
+    const { cells } = JSON.parse(text) as { cells: Cell[] };
+    return cells.map(percent).join("\n\n");
+  } catch {
+    return text;
+  }
+}
+
+function percent({ cell_type, source }: Cell): string {
+  const words = Array.isArray(source) ? source.join("") : source;
+  if (cell_type === "code") return `# %%\n${words}`;
+  const lines = words.split("\n").map((line) => `# ${line}`.trimEnd());
+  return [`# %% [${cell_type}]`, ...lines].join("\n");
+}

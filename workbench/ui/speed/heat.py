@@ -1,0 +1,109 @@
+"""What a sweep or the tuner found, as heat maps of threads by batch size."""
+
+from __future__ import annotations
+
+from workbench.bench import Measurement, Report
+from workbench.bench.config import Config
+from workbench.bench.grid import KNOBS, Grid
+from workbench.bench.stats import paired_ratio
+from workbench.bench.tune import best_of
+from workbench.errors import EngineError
+from workbench.ui.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
+
+OWN = "as it is"
+"""The label that the tuner gives to the graph's own settings."""
+
+
+def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
+    """The heat maps, the best setting and what it gains over ``own``, the graph's present one."""
+    grid = Grid.from_json(report.extra["grid"])
+    best: Measurement | None
+    try:
+        best = best_of(report)
+    except EngineError:
+        best = None
+    panels = _panels(report, grid, best, own)
+    found = best.interval if best else None
+    failed = list(dict.fromkeys(row.reason for row in report.measurements if row.reason))
+    idle = report.extra.get("sweep", {}).get("no_effect", ())
+    return {
+        "on": [on],
+        "panels": panels,
+        "most": max(
+            (cell["rate"] or 0.0 for panel in panels for cell in panel["cells"]), default=0
+        ),
+        "best": best.config.settings if best else "",
+        "median": found.median if found else 0.0,
+        "low": found.low if found else 0.0,
+        "high": found.high if found else 0.0,
+        "gain": _gain(report, best),
+        "tried": _tried(report, grid),
+        "notes": [
+            *(f"{knob} took no effect: every value can be as fast as any other" for knob in idle),
+            *failed[:5],
+            *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
+        ],
+        "adopted": best is not None and own is not None and _knobs(best.config) == _knobs(own),
+    }
+
+
+def _knobs(config: Config) -> tuple[object, ...]:
+    return tuple(getattr(config, knob) for knob in KNOBS)
+
+
+def _panels(
+    report: Report, grid: Grid, best: Measurement | None, own: Config | None
+) -> list[HeatPanel]:
+    found: dict[tuple[object, ...], Measurement] = {}
+    for measured in report.measurements:  # what was measured with care comes first
+        found.setdefault(_knobs(measured.config), measured)
+    panels: list[HeatPanel] = []
+    for load in grid.hw_decoder_load:
+        for queue in grid.prefetch:
+            cells: list[HeatCell] = []
+            for threads in grid.threads:
+                for batch in grid.batch_size:
+                    knobs = (load, threads, batch, queue)
+                    row = found.get(knobs)
+                    cells.append(
+                        {
+                            "threads": threads,
+                            "batch": batch,
+                            "rate": row.median if row else None,
+                            "reason": row.reason if row else "not tried",
+                            "best": best is not None and knobs == _knobs(best.config),
+                            "own": own is not None and knobs == _knobs(own),
+                        }
+                    )
+            share = "" if load is None else f", hw_decoder_load {load:g}"
+            panels.append(
+                {
+                    "title": f"prefetch {queue}{share}",
+                    "threads": list(grid.threads),
+                    "batches": list(grid.batch_size),
+                    "cells": cells,
+                }
+            )
+    return panels
+
+
+def _gain(report: Report, best: Measurement | None) -> str:
+    """Against the graph's settings at the time: of rounds side by side."""
+    own = next((row for row in report.measurements if row.label == OWN and row.rounds), None)
+    if best is None or own is None:
+        return ""
+    if own is best:
+        return "the settings that the graph had then are as fast as any that were tried"
+    gain = paired_ratio(best.imgs_per_s, own.imgs_per_s)
+    return (
+        f"{gain.median:.2f} × the graph's own then ({own.config.settings}), "
+        f"{gain.low:.2f} to {gain.high:.2f}"
+    )
+
+
+def _tried(report: Report, grid: Grid) -> str:
+    if told := report.extra.get("tune"):
+        return f"{told['probes']} of {told['grid']} settings tried in {told['seconds']:.0f} s"
+    seconds = report.extra.get("sweep", {}).get("seconds")
+    took = "" if seconds is None else f" in {seconds:.0f} s"
+    return f"all {len(grid)} settings tried{took}"

@@ -1,0 +1,352 @@
+"""The speed panel: what may be asked of it, and the value of its fields."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workbench.bench import Report
+from workbench.bench.compare import compare_reports
+from workbench.bench.config import config_of
+from workbench.bench.lab import Lab, graph_hash
+from workbench.bench.record import load_report
+from workbench.bench.tune import adopt, best_of
+from workbench.engine.machine import Machine
+from workbench.errors import GraphEditError, WorkbenchError
+from workbench.graph.model import Graph
+from workbench.ui.arguments import Message, text_of
+from workbench.ui.packed import packed
+from workbench.ui.speed.figures import measured_on, require_sound
+from workbench.ui.speed.files import file_of
+from workbench.ui.speed.heat import tune_view
+from workbench.ui.speed.parts import (
+    compare_view,
+    comparison_view,
+    record_entry,
+    view_of,
+)
+from workbench.ui.speed.runs import Run
+from workbench.ui.speed.shelf import Shelf
+from workbench.ui.speed.starting import METHODS, lab_of, limits_of, tuner_of
+from workbench.ui.speed.words import machine_words, name_of, part_of
+from workbench.ui.speed_views import FileHeader, RecordEntry
+
+PARTS = ("compare", "stages", "tune", "scaling", "peers", "records")
+FIGURES = ("compare", "stages", "tune", "scaling", "peers")
+"""The parts that show a record."""
+EFFORTS = tuple(METHODS)
+LARGEST = 16_000_000
+"""Characters of a record that is opened."""
+
+
+class Speed:
+    """Runs, records and what is shown of them. ``changed`` is called after every change.
+
+    Every method but ``fields`` is called under the view-model's lock; nothing raises but
+    ``adopt``: what goes wrong is ``message``, with ``failed``.
+    """
+
+    def __init__(
+        self,
+        lock: threading.RLock,
+        changed: Callable[[], None],
+        machine: Machine,
+        folder: Path | None,
+    ) -> None:
+        """``folder`` keeps the records; None: they end with the session."""
+        self.part = "compare"
+        self.effort = "usual"
+        self.beside = ""
+        self.chosen: list[str] = []
+        self.shelf = Shelf(folder)
+        self.machine = machine
+        self.run: Run | None = None
+        self._lock = lock
+        self._changed = changed
+        self._graph: Graph | None = None
+        self._entries: dict[str, tuple[Report, RecordEntry]] = {}
+        self._shown: dict[str, str] = {}
+        """Part -> the id of the record that it shows."""
+        self._what = ""
+        self._message = ""
+        self._failed = False
+        self._file = b""
+        self._files = 0
+        self._views: tuple[Any, dict[str, Any]] = (None, {})
+        self._version = 0
+        self._hash: tuple[Graph | None, str] = (None, "")
+        self._look()
+
+    # What the browser asks for
+
+    def do(self, action: str, message: Message, graph: Graph, data: str) -> None:
+        """Carry out an action of the component's table."""
+        self._version += 1
+        try:
+            said = self._carry_out(action, message, graph, data)
+            if said is not None:
+                self._message, self._failed = said, False
+        except WorkbenchError as error:
+            self._message, self._failed = str(error), True
+
+    def set(self, field: str, value: Any) -> bool:
+        """Take a field that either side may set; False where it is none of the panel's."""
+        match field, value:
+            case "part", str() if value in PARTS:
+                self.part = value
+                if value == "records":
+                    self._look()
+            case "effort", str() if value in EFFORTS:
+                self.effort = value
+            case "beside", str():
+                self.beside = value if self.shelf.get(value) else ""
+            case "chosen", list():
+                known = [key for key in value if isinstance(key, str) and self.shelf.get(key)]
+                self.chosen = known[-2:]
+            case _:
+                return False
+        self._version += 1
+        return True
+
+    def adopt(self, message: Message, graph: Graph) -> Graph:
+        """The graph with the best setting of a record. Raises GraphEditError and EngineError."""
+        config = best_of(self.shelf.require(text_of(message, "record"))).config
+        kept = ""
+        if config.device == "mixed" and self.machine.no_gpu:
+            kept = f" Images are still decoded on the CPU: {self.machine.no_gpu}."
+            config = replace(config, device=graph.settings.device)
+        self._message = f"The graph now has {config.settings}; undo leads back.{kept}"
+        self._failed = False
+        return adopt(graph, config)
+
+    def fail(self, words: str) -> None:
+        """Say what went wrong."""
+        self._message, self._failed = words, True
+
+    def cancel(self) -> None:
+        """Stop the run, if there is one; earlier figures stay."""
+        if self.run is not None:
+            self.run.cancel()
+
+    def _carry_out(self, action: str, message: Message, graph: Graph, data: str) -> str | None:
+        """Returns what to say, or None to leave what is said."""
+        match action:
+            case "measure":
+                what = text_of(message, "what")
+                part = "scaling" if what in ("threads", "workers") else what
+                return self._start(part, lambda: self._lab(what, graph, data))
+            case "tune":
+                return self._start("tune", lambda: tuner_of(message, graph, data, self.machine))
+            case "cancel":
+                self.cancel()
+            case "open":
+                return self._open(text_of(message, "text"), text_of(message, "name"))
+            case "view":
+                self._view(text_of(message, "record"))
+                return ""
+            case "rename":
+                self.shelf.rename(text_of(message, "record"), text_of(message, "to"))
+                return ""
+            case "drop":
+                self.shelf.drop(text_of(message, "record"))
+                return ""
+            case "export":
+                self._export(message)
+            case _:
+                raise GraphEditError(f"speed has no action {action[:40]!r}.")
+        return None
+
+    def _lab(self, what: str, graph: Graph, data: str) -> Lab:
+        return lab_of(what, graph, data, self.effort, self.machine)
+
+    def _start(self, part: str, make: Callable[[], Lab]) -> str | None:
+        if self.run is not None:
+            return None
+        lab = make()
+        self._what = self.part = part
+        self.run = Run(lab, part, self._lock, self._changed, self._on_end)
+        self.run.start()
+        return ""
+
+    def _on_end(self, report: Report | None, wrong: str) -> None:
+        run, self.run = self.run, None
+        assert run is not None
+        self._version += 1
+        self._failed, self._message = bool(wrong), wrong
+        if report is None:
+            if not wrong:
+                shown = "; what is shown is of an earlier run" if run.part in self._shown else ""
+                self._message = f"Cancelled{shown}."
+            return
+        try:
+            key = self.shelf.add(report)
+        except WorkbenchError as error:
+            key = next(iter(self.shelf.records))
+            self._failed, self._message = True, f"The record is not kept: {error}"
+        if self.beside == self._shown.get(run.part):
+            self.beside = ""
+        self._shown[run.part] = key
+
+    def _open(self, text: str, name: str) -> str:
+        if len(text) > LARGEST:
+            raise GraphEditError(f"A record has at most {LARGEST:,} characters.")
+        report = load_report(text)
+        require_sound(report)
+        if not report.name and name:
+            report = replace(report, name=name.removesuffix(".json")[:80])
+        key = self.shelf.add(report)
+        self._view(key, beside=True)
+        return f"Opened {name_of(report)}."
+
+    def _view(self, key: str, beside: bool = False) -> None:
+        """Show a record in its part; with ``beside``, next to what a comparison shows already."""
+        part = part_of(self.shelf.require(key))
+        shown = self._shown.get(part)
+        if beside and part in ("compare", "peers") and shown and shown != key:
+            self.beside = key
+        else:
+            self._shown[part] = key
+            self.beside = "" if self.beside == key else self.beside
+        self.part = part
+
+    def _export(self, message: Message) -> None:
+        """Make a file; a picture takes seconds the first time, so not on this thread."""
+        ids = message.get("ids")
+        if not isinstance(ids, list):
+            raise GraphEditError(f"export: ids is {ids!r:.60}, not a list of records.")
+        found = {str(key): self.shelf.require(str(key)) for key in ids} or self.shelf.records
+        kind, view = text_of(message, "kind"), str(message.get("view"))[:40]
+
+        def make() -> None:
+            try:
+                name, mime, content = file_of(kind, found)
+            except WorkbenchError as error:
+                with self._lock:
+                    self.fail(str(error))
+                    self._changed()
+                return
+            with self._lock:
+                self._files += 1
+                header: FileHeader = {"name": name, "mime": mime, "view": view, "n": self._files}
+                self._file = packed(header, content)
+                self._changed()
+
+        threading.Thread(target=make, name="workbench-file", daemon=True).start()
+
+    def _look(self) -> None:
+        """Look for records on the disk that other sessions have made since."""
+        folder = self.shelf.folder
+        if folder is None or not folder.is_dir():
+            return
+
+        def look() -> None:
+            found = self.shelf.read()
+            if found:
+                with self._lock:
+                    self.shelf.take(found)
+                    self._version += 1
+                    self._changed()
+
+        threading.Thread(target=look, name="workbench-records", daemon=True).start()
+
+    # What is shown
+
+    def fields(self, graph: Graph, data: str) -> dict[str, Any]:
+        """Every field of the component but for the two that are the graph's settings."""
+        run = self.run
+        figures = self._figures(graph, data)
+        return {
+            "running": run is not None,
+            "what": run.part if run else self._what,
+            "progress": run.share if run else 0.0,
+            "message": run.text if run else self._message,
+            "failed": False if run else self._failed,
+            "part": self.part,
+            "effort": self.effort,
+            "beside": self.beside,
+            "chosen": self.chosen,
+            "file": self._file,
+            **figures,
+        }
+
+    def _figures(self, graph: Graph, data: str) -> dict[str, Any]:
+        """What follows from records, graph and folder; made anew only where one has changed."""
+        of = (self._version, id(graph), data)
+        if self._views[0] != of:
+            self._views = of, self._make(graph, data)
+            self._graph = graph  # so that no other graph gets its id
+        return self._views[1]
+
+    def _make(self, graph: Graph, data: str) -> dict[str, Any]:
+        records = self.shelf.records
+        self.beside = self.beside if self.beside in records else ""
+        self.chosen = [key for key in self.chosen if key in records]
+        self._shown = {part: key for part, key in self._shown.items() if key in records}
+        shown = set(self._shown.values()) | {self.beside}
+        found: dict[str, Any] = {
+            "records": [
+                {**self._entry(key, report), "shown": key in shown}
+                for key, report in records.items()
+            ],
+            "comparison": {},
+            "limits": limits_of(graph, self.machine),
+            **{part: {} for part in FIGURES},
+        }
+        for part, key in self._shown.items():
+            found[part] = self._figure(part, key, records[key], graph, data)
+        if len(self.chosen) == 2:
+            (one, first), (two, second) = ((key, records[key]) for key in self.chosen)
+            found["comparison"] = comparison_view(
+                measured_on(one, first), measured_on(two, second), compare_reports(first, second)
+            )
+        return found
+
+    def _entry(self, key: str, report: Report) -> RecordEntry:
+        known = self._entries.get(key)
+        if known is None or known[0] is not report:
+            known = report, record_entry(key, report, machine_words(self.machine))
+            self._entries[key] = known
+        return known[1]
+
+    def _figure(self, part: str, key: str, report: Report, graph: Graph, data: str) -> Any:
+        earlier = self._earlier(report, graph, data)
+        if part == "tune":
+            own = config_of(graph, report.measurements[0].device)
+            return tune_view(measured_on(key, report, earlier), report, own)
+        other = self.shelf.get(self.beside)
+        if part in ("compare", "peers") and other is not None and part_of(other) == part:
+            there = measured_on(self.beside, other, self._earlier(other, graph, data))
+            return compare_view(measured_on(key, report, earlier), report, (there, other))
+        return view_of(key, report, earlier, [node.id for node in graph.nodes])
+
+    def _earlier(self, report: Report, graph: Graph, data: str) -> str:
+        """What has changed since a record was made, in words; empty where nothing has."""
+        found = []
+        known = report.context.get("graph_sha256")
+        if report.graph != graph.name:
+            found.append(f"of another graph, {report.graph}")
+        elif known is None:
+            found.append("its graph is not recorded")
+        elif known != self._sha(graph):
+            found.append("of an earlier graph: it has been edited since")
+        if report.measurements and report.kind not in ("sweep", "tune"):
+            config, now = report.measurements[0].config, config_of(graph)
+            if report.kind == "threads":
+                config = replace(config, threads=now.threads)
+            if (config.batch_size, config.threads, config.prefetch) != (
+                now.batch_size, now.threads, now.prefetch,
+            ):  # fmt: skip
+                found.append(f"of other settings: the graph now has {now.settings}")
+        if report.machine != self.machine:
+            found.append("made on another machine or with other versions")
+        elif report.data != data:
+            found.append(f"of other data, {report.data}")
+        return "; ".join(found)
+
+    def _sha(self, graph: Graph) -> str:
+        if self._hash[0] is not graph:
+            self._hash = graph, graph_hash(graph)
+        return self._hash[1]

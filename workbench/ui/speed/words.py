@@ -1,0 +1,93 @@
+"""Words and numbers that the parts of the panel share."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+
+from workbench.bench import Measurement, Report
+from workbench.engine.machine import Machine
+
+NOT_MEASURED = "not measured"
+GROUPS = {"decode": "Decode alone", "pipeline": "Whole pipeline"}
+KINDS = {
+    "bench": "CPU against mixed",
+    "stages": "where the time goes",
+    "sweep": "every setting",
+    "tune": "tuner",
+    "threads": "threads",
+    "workers": "processes",
+}
+PARTS = {"stages": "stages", "sweep": "tune", "tune": "tune", "threads": "scaling"}
+"""Kind of a record -> the part of the panel that shows it; all others are not listed."""
+
+
+def part_of(report: Report) -> str:
+    """The part of the panel that shows a record."""
+    if report.kind == "workers":
+        return "scaling"
+    if report.kind in PARTS:
+        return PARTS[report.kind]
+    return "peers" if with_peers(report) else "compare"
+
+
+def with_peers(report: Report) -> bool:
+    """Whether libraries other than DALI take part."""
+    return any(row.config.program != "DALI" for row in report.measurements)
+
+
+def kind_words(report: Report) -> str:
+    """What kind of run it was, in words."""
+    if report.kind == "bench" and with_peers(report):
+        return "peers"
+    return KINDS.get(report.kind, report.kind)
+
+
+def name_of(report: Report) -> str:
+    """The record's name, or what it is of and when it was made."""
+    return report.name or ", ".join(filter(None, [report.graph, when(report)]))
+
+
+def when(report: Report) -> str:
+    """Local time: ``21 Nov 2026, 16:20``; empty where it is not recorded."""
+    with suppress(ValueError, OverflowError):
+        moment = datetime.fromisoformat(report.created).astimezone()
+        return f"{moment.day} {moment:%b %Y, %H:%M}"
+    return ""
+
+
+def machine_words(machine: Machine) -> str:
+    """``AMD EPYC · 2 cores · no GPU``."""
+    gpu = machine.gpu.replace("NVIDIA ", "") if machine.gpu else "no GPU"
+    return f"{machine.cpu} · {machine.cores} core{'s' * (machine.cores != 1)} · {gpu}"
+
+
+def size_words(size: float | None) -> str:
+    """Bytes for a reader: 68 kB."""
+    if size is None:
+        return NOT_MEASURED
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.3g} {unit}" if size < 1000 else f"{size:,.0f} {unit}"
+        size /= 1000
+    return ""
+
+
+def figure(value: float | None, digits: int = 2, unit: str = "") -> str:
+    """A number for a table, or that it was not measured."""
+    return NOT_MEASURED if value is None else f"{value:,.{digits}f}{unit}"
+
+
+def times(value: float) -> str:
+    """A ratio for reading: 3.27, 13.2, 132."""
+    return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
+
+
+def ending_words(rows: tuple[Measurement, ...]) -> str:
+    """How the rows that were measured ended, together."""
+    endings = {row.ending for row in rows if row.rounds}
+    if not endings or endings == {None}:
+        return ""
+    if endings == {"precise"}:
+        return "precise enough"
+    return "time was up" if "budget" in endings else "ended early"
