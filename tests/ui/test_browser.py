@@ -67,14 +67,16 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     drag(page, slider, 1.3 / 3, 0.99)
     assert await_mean(page, least=before + 40) > before
     argued = "model.graph.node('brightness_2').args['brightness']"
-    value = await_python(host, argued, lambda value: value > 2.5)
+    value = float(slider.input_value())
+    assert value > 2.5
+    await_python(host, argued, lambda held: held == value)
     expect(argument(page, "brightness").get_by_role("spinbutton")).to_have_value(f"{value:g}")
 
     # Measure.
     tab(page, "Speed")
     speed = part(page, "speed")
-    speed.get_by_label("Threads").fill("1")
-    speed.get_by_label("Threads").press("Enter")
+    speed.get_by_label("Threads", exact=True).fill("1")
+    speed.get_by_label("Threads", exact=True).press("Enter")
     speed.get_by_role("radio", name="Quick look").first.click()
     speed.locator("[data-part=compare] [data-wb=measure]").click()
     expect(speed.get_by_role("progressbar")).to_be_visible()

@@ -57,16 +57,21 @@ def _with(graph: Graph, growth: Growth) -> Graph:
     for change in growth.changes:
         index = [n.id for n in made.nodes].index(node.id)
         changed = apply_step(made, CATALOG, replace(change, node=index))
-        made = changed if _can_be_text(changed) and not check_graph(changed, CATALOG) else made
+        made = changed if _as_given(changed) and not check_graph(changed, CATALOG) else made
     spec = CATALOG[node.op]
     given = {f"{node.id}_{output.name}": Port(node.id, output.name) for output in spec.outputs}
     return replace(made, outputs=made.outputs | given)
 
 
-def _can_be_text(graph: Graph) -> bool:
-    """Whether DALI takes all texts: not half a character, which has no UTF-8."""
-    texts = (v for node in graph.nodes for v in node.args.values() if isinstance(v, str))
-    return not any("\ud800" <= letter <= "\udfff" for text in texts for letter in text)
+def _as_given(graph: Graph) -> bool:
+    """Whether DALI takes all values as they are.
+
+    It has no use for half a character, and renames or drops deprecated arguments itself.
+    """
+    given = [(CATALOG[n.op].args[name], v) for n in graph.nodes for name, v in n.args.items()]
+    texts = (value for _, value in given if isinstance(value, str))
+    halves = any("\ud800" <= letter <= "\udfff" for text in texts for letter in text)
+    return not halves and not any(arg.deprecated for arg, _ in given)
 
 
 _NUMBERS = st.integers(0, 10_000)

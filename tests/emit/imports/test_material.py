@@ -24,6 +24,7 @@ from workbench.emit.imports.graph import Imported
 from workbench.engine.importing import from_file, from_pipeline
 from workbench.errors import GraphFaultsError, ImportFailedError
 from workbench.graph import check_graph
+from workbench.graph.devices import infer_devices
 
 CATALOG = load_catalog()
 BATCHES = 3
@@ -119,8 +120,8 @@ def test_nothing_is_dropped(
     assert Counter(told) == Counter(node.id for node in found.graph.nodes)
     for edge in found.graph.edges:
         assert found.graph.has(edge.source.node)
-    codes = {fault.code for fault in check_graph(found.graph, CATALOG)}
-    assert codes <= {"opaque", "no_reader", "unread", "whole"} | codes
+    whole = {fault.node for fault in check_graph(found.graph, CATALOG)} - {""}
+    assert {entry.node for entry in report.opaque} <= whole
 
 
 @pytest.mark.parametrize("material", REFUSED, ids=lambda material: material.name)
@@ -151,6 +152,25 @@ def test_the_export_of_an_import_gives_the_same_pixels(
     tmp_path: Path,
 ) -> None:
     compare(material, brought(imported, material), data[material.data], tmp_path)
+
+
+SIDES = {
+    "resnet_train_mixed": ["cpu", "mixed", "gpu", "cpu", "gpu", "gpu"],
+    "to_gpu": ["cpu", "cpu", "gpu", "cpu", "gpu", "gpu"],
+}
+
+
+@pytest.mark.parametrize("material", [m for m in EXACT if m.gpu], ids=lambda m: m.name)
+def test_without_a_gpu_the_graph_of_one_says_what_runs_there(
+    material: Material, imported: Mapping[str, Imported | ImportFailedError], tmp_path: Path
+) -> None:
+    graph = brought(imported, material).graph
+    devices = infer_devices(graph, CATALOG)
+    assert [devices[node.id] for node in graph.nodes] == SIDES[material.name]
+    assert graph.settings.device == ("mixed" if "mixed" in devices.values() else "cpu")
+    assert check_graph(graph, CATALOG) == ()
+    script = import_script(emit_script(graph, CATALOG).text, tmp_path)
+    assert callable(script.build_pipeline)
 
 
 @pytest.mark.gpu

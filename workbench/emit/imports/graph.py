@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
+from workbench.emit.imports.fold import fold_calls
 from workbench.emit.imports.ids import Made, node_ids, output_names
 from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.nodes import make_call, read_folder
@@ -42,9 +43,9 @@ def import_traced(traced: Traced, catalog: Catalog) -> Imported:
     makers = {edge: op for op in pipeline.ops for edge, _ in op.outputs}
     ordered = in_order(pipeline.ops, lines)
     folder = read_folder(ordered)
-    made = _without_idle_constants(
-        [(op, make_call(op, catalog, lines, makers, folder)) for op in ordered], pipeline
-    )
+    calls = [(op, make_call(op, catalog, lines, makers, folder)) for op in ordered]
+    folded = fold_calls(calls, lines, [edge.edge for edge in pipeline.outputs])
+    made = _without_idle_constants(folded, pipeline)
     outputs = output_names(made, [edge.edge for edge in pipeline.outputs], catalog, lines)
     ids = node_ids(made, outputs, catalog, lines)
     seeded = {spec.schema for spec in catalog.values() if spec.seeded}

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from workbench.emit.imports.traced import Place, TracedOp
 
 _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
 _MOVES = ("gpu", "cpu")
 _DALI = ("/nvidia/dali/", "\\nvidia\\dali\\")
+_MERGE = "_conditional__Merge"
 Statement = tuple[str, int]
 """A file and the line at which a statement begins."""
+
+
+class Block(NamedTuple):
+    """The statement that stands for a call where the graph cannot hold it."""
+
+    key: Hashable
+    """Equal for all calls of the statement, as it was reached."""
+    text: str
+    branch: bool
+    """Whether the call stands in a branch, and so sees a part of the batch."""
 
 
 class Lines:
@@ -23,6 +35,7 @@ class Lines:
         self._trees = {file: _parse(text) for file, text in sources.items()}
         self._places = {op.name: _own_place(op) for op in ops}
         self._statements = {op.name: self._statement(self._places[op.name]) for op in ops}
+        self._conditions = self._find_conditions(ops)
         last: dict[Statement, str] = {}
         for op in ops:
             place = self._places[op.name]
@@ -43,6 +56,19 @@ class Lines:
         whole = None if found is None else ast.get_source_segment(self._sources[place.file], found)
         simple = not isinstance(found, ast.If | ast.For | ast.While | ast.With)
         return whole if whole and simple else place.text
+
+    def block(self, op: TracedOp) -> Block:
+        """The outermost ``if`` in which DALI splits the batch; else the call's own statement."""
+        own = _own_places(op)
+        for depth, place in enumerate(own):
+            for found in self._conditions.get(place.file, ()):
+                if found.lineno <= place.line <= (found.end_lineno or found.lineno):
+                    text = ast.get_source_segment(self._sources[place.file], found)
+                    branch = place.line > (found.test.end_lineno or found.lineno)
+                    return Block((own[:depth], place.file, found.lineno), text or "", branch)
+        if not own:
+            return Block(op.name, "", branch=False)
+        return Block((own[:-1], *self._start(op.name, own[-1])), self.source(op), branch=False)
 
     def targets(self, op: TracedOp) -> tuple[str, ...]:
         """The variables that a call's outputs were assigned to; empty where it is not known."""
@@ -122,6 +148,15 @@ class Lines:
                 found = node
         return found
 
+    def _find_conditions(self, ops: Sequence[TracedOp]) -> dict[str, list[ast.If]]:
+        """By file each ``if`` at which DALI merges a batch again, the outer ones first."""
+        found: dict[str, dict[int, ast.If]] = {}
+        for op in ops:
+            place, statement = self._places[op.name], self._statements[op.name]
+            if op.schema == _MERGE and place is not None and isinstance(statement, ast.If):
+                found.setdefault(place.file, {})[statement.lineno] = statement
+        return {file: [ifs[line] for line in sorted(ifs)] for file, ifs in found.items()}
+
     def _start(self, name: str, place: Place) -> Statement:
         statement = self._statements[name]
         return place.file, statement.lineno if statement is not None else place.line
@@ -134,8 +169,12 @@ def _parse(text: str) -> ast.Module | None:
         return None
 
 
+def _own_places(op: TracedOp) -> tuple[Place, ...]:
+    return tuple(p for p in op.places if not any(part in p.file for part in _DALI))
+
+
 def _own_place(op: TracedOp) -> Place | None:
-    own = [place for place in op.places if not any(part in place.file for part in _DALI)]
+    own = _own_places(op)
     return own[-1] if own else None
 
 
