@@ -374,3 +374,30 @@ def test_build_pipeline_takes_what_a_trainer_sets(photos: Path, tmp_path: Path) 
     assert (pipe.max_batch_size, pipe.num_threads) == (3, 1)
     assert len(pipe.run()[0]) == 3
     assert (script.BATCH_SIZE, script.SEED) == (64, 42)
+
+
+def test_what_only_asks_for_a_shape_stays_on_the_cpu_behind_mixed_decoding(
+    photos: Path, tmp_path: Path
+) -> None:
+    """DALI would take it to the GPU, where its other input is not; it says so on any machine."""
+    image = Port("decode", "output")
+    nodes = (
+        Node("reader", "readers.file", seed=0),
+        Node("decode", "decoders.image", inputs={"data": Port("reader", "jpegs")}),
+        Node("tone", "random.uniform", {"dtype": "UINT8", "range": (0, 255)}, seed=1),
+        Node(
+            "full", "full_like", inputs={"data_like": image, "fill_value": Port("tone", "output")}
+        ),
+        Node("cast", "cast_like", inputs={"input_0": Port("tone", "output"), "input_1": image}),
+        Node("same", "cast_like", inputs={"input_0": image, "input_1": Port("tone", "output")}),
+    )
+    outputs = {name: Port(name, "output") for name in ("full", "cast", "same")}
+    module = import_script(
+        emit_script(Graph("like", nodes=nodes, outputs=outputs), CATALOG).text, tmp_path
+    )
+    for device, sides in (("cpu", ["cpu", "cpu", "cpu"]), ("mixed", ["cpu", "cpu", "gpu"])):
+        pipe = module.like_pipeline(
+            str(photos), device, 0, batch_size=2, num_threads=1, device_id=0
+        )
+        pipe._build_graph()
+        assert [node.device for node in pipe._graph_outputs] == sides

@@ -7,7 +7,7 @@ exported script, the preview and the benchmark all run them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.expressions import (
@@ -84,6 +84,8 @@ class Emitter:
         self.sharded = sharded
         self.constants: dict[str, str] = {}
         self._devices = infer_devices(graph, catalog)
+        mixed = replace(graph, settings=replace(graph.settings, device="mixed"))
+        self._mixed = infer_devices(mixed, catalog)  # a script can decode on either side
         self._transfers = {n.id: transfers(n, catalog[n.op], self._devices) for n in ordered}
         self._lifted: dict[tuple[str, str], str] = {}
         if lift:
@@ -198,9 +200,14 @@ class Emitter:
         if is_decoder(spec):
             return ["device=device" if node.device is None else f'device="{node.device}"']
         fed = [name for name in node.inputs if name not in spec.args]
-        works_on = [name for name in fed if port_device(spec, name) != "any"]
-        follows = bool(works_on) or (not fed and node.device is None)
-        return [] if follows else [f'device="{self._devices[node.id]}"']
+        asked = [name for name in fed if port_device(spec, name) == "any"]
+        if len(asked) == len(fed):
+            follows = not fed and node.device is None
+            return [] if follows else [f'device="{self._devices[node.id]}"']
+        # DALI takes an operator to the GPU for any input from there, also for one of which it
+        # only asks the shape or type.
+        led = any(self._mixed[node.inputs[name].node] != "cpu" for name in asked)
+        return ['device="cpu"'] if led and self._mixed[node.id] == "cpu" else []
 
     def randomness(self, node: Node) -> list[str]:
         """The arguments that say what a node draws from."""
