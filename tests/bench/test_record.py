@@ -13,7 +13,7 @@ from tests.bench.fakes import MACHINE, measured, report
 from workbench.bench.config import Config
 from workbench.bench.data import CacheState, Fingerprint
 from workbench.bench.measurement import Measurement
-from workbench.bench.record import Report, dump_report, load_report, to_csv
+from workbench.bench.record import WHOLE, Report, dump_report, load_report, to_csv
 from workbench.errors import RecordFormatError
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +55,14 @@ def test_ratios_are_mixed_over_cpu_and_dali_over_peers() -> None:
         ("cpu, pipeline", "OpenCV, cpu, pipeline"),
     }
     assert found["mixed, decode", "cpu, decode"].median == pytest.approx(31000 / 4900, rel=0.01)
+
+
+def test_the_best_is_of_the_whole_pipeline() -> None:
+    assert FULL.best == 2800
+    assert report(measured(4900, regime="decode")).best == 4900
+    stages = measured(73_000, "up to reader"), measured(108, WHOLE), measured(149, "ceiling")
+    assert report(*stages, kind="stages").best == 108
+    assert report(Measurement(Config("mixed"), reason="not measured: why")).best is None
 
 
 def test_a_record_of_version_1_is_read() -> None:

@@ -12,9 +12,9 @@ from tests.helpers import with_settings
 from workbench.bench.config import Config
 from workbench.bench.measurement import Measurement
 from workbench.bench.method import Method
+from workbench.bench.record import WHOLE
 from workbench.bench.stages import (
     CEILING,
-    WHOLE,
     Stages,
     behind_decoder,
     prefixes,

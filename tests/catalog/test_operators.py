@@ -26,6 +26,7 @@ ON_GPU = [op for op in USABLE if "gpu" in op.devices]
 CLASHES = {
     ("color_space_conversion", "image_type"),  # three channels in, none of them grey
     ("color_space_conversion", "output_type"),  # RGB to RGB
+    ("crop_mirror_normalize", "output_layout"),  # of a photo or of frames
     ("resize_crop_mirror", "mode"),  # not together with resize_shorter
 }
 """Arguments whose choices depend on another argument or on the photo."""

@@ -273,6 +273,23 @@ def test_what_comes_out_is_told_for_all_outputs_or_for_each() -> None:
     assert each.outputs[1].gives == Gives(None, "input", ("crop", "pad"))
 
 
+def test_outputs_that_an_optional_input_adds() -> None:
+    op = pasted(
+        """
+        [paste]
+        outputs = { output = "same", shape = "number" }
+        adds.where = { place = "points" }
+        gives = { place = { dtype = "where", layout = "", shape = ["?"] } }
+        """
+    )
+    assert [port.name for port in op.outputs_with(())] == ["output", "shape"]
+    *_, place = op.outputs_with(("data", "where"))
+    assert (place.name, place.kind, place.needs) == ("place", "points", "where")
+    assert place.gives == Gives("where", "", (None,))
+    with pytest.raises(CatalogError, match=r"adds: input 'data'|adds: input"):
+        pasted('[paste]\nadds.data = { place = "points" }')
+
+
 def test_nothing_is_told_of_a_source_without_a_rule() -> None:
     source = replace(PASTE, inputs=(), max_inputs=0)
     (op,) = apply_overlay([source], read_overlay({"a.toml": "[paste]"})).values()

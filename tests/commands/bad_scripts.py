@@ -60,6 +60,12 @@ RAISING = {
     "an indent": ("def f():\n        a = 1\n    b = 2\n", 3, "ndent"),
     "a null byte": ("x = 1\ny = '\0'\n", 0, "null"),
     "exits": ("import sys\nsys.exit()\n", 2, "SystemExit"),
+    "wants a command line": (
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('data')\n"
+        "args = parser.parse_args()\n",
+        4,
+        "put under __main__",
+    ),
     "exits with words": ("import sys\nsys.exit('bye for now')\n", 2, "bye for now"),
     "interrupts": ("raise KeyboardInterrupt\n", 1, "KeyboardInterrupt"),
     "forks": ("import os\nos.fork()\n", 2, "fork"),
@@ -93,6 +99,17 @@ for new in (False, True):
                      start_new_session=new)
 """
 """Starts a process that outlives it, and one in a session of its own."""
+
+HIDING = """\
+import subprocess, sys
+later = "import time; time.sleep(100_000)"
+first = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {later!r}]).pid)"
+child = subprocess.Popen([sys.executable, "-c", first], env={}, start_new_session=True,
+                         stdout=subprocess.PIPE, text=True)
+open("pid", "w").write(child.stdout.readline())
+child.wait()
+"""
+"""Leaves a process without environment and parent, in a session of its own."""
 
 SECOND = """
 @pipeline_def(batch_size=4, num_threads=2, device_id=None, seed=3)

@@ -176,6 +176,17 @@ def test_processes_that_a_script_starts_end_with_it(spot: Path) -> None:
     assert result.exit_code == 0, result.output
 
 
+@pytest.mark.parametrize(
+    ("end", "code"), [("", 0), ("while True: pass\n", 1), ("raise ValueError\n", 1)]
+)
+def test_processes_that_hide_end_with_it_too(end: str, code: int, spot: Path) -> None:
+    script = written(spot, bad.HIDING + bad.GOOD + end)
+    result = run("import", script, "-o", spot / "graph.json", "--seconds", 5)
+    assert result.exit_code == code, result.output
+    left = Path("/proc", (spot / "pid").read_text().strip())
+    until(lambda: not left.exists(), 10)
+
+
 def trace_with_little_memory(worker: Worker, path: str) -> Any:
     """Task: as an import does, with an eighth of the memory that it may take."""
     from workbench.engine import guard
@@ -209,7 +220,7 @@ def test_a_script_that_takes_memory_without_end(spot: Path) -> None:
         (["empty.ipynb", "-o", "g.json"], 1, "has no pipeline"),
         (["half.ipynb", "-o", "g.json"], 1, "not a notebook"),
         (["binary.dali", "--pipeline", "x", "-o", "g.json"], 1, "no name"),
-        (["photo.jpg", "-o", "g.json"], 1, "photo.jpg"),
+        (["photo.jpg", "-o", "g.json"], 1, "A script ends in .py, a notebook in .ipynb"),
     ],
 )
 def test_what_is_wrong_is_said(

@@ -27,7 +27,8 @@ def simulate(graph: Graph) -> None:
     for node in ordered:
         for port in node.inputs.values():
             assert holds[names[port]] == port, (node.id, port)
-        made = [Port(node.id, output.name) for output in CATALOG[node.op].outputs]
+        given = CATALOG[node.op].outputs_with(node.inputs)
+        made = [Port(node.id, output.name) for output in given]
         assert len({names[port] for port in made}) == len(made)
         holds |= {names[port]: port for port in made}
     for port in graph.outputs.values():

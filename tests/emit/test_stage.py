@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from hypothesis import given
 
 from tests.helpers import CHAINS
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script, emit_stage
-from workbench.graph import Graph, Port, load_recipe
+from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.model import topological
 
 CATALOG = load_catalog()
@@ -30,9 +31,13 @@ def operator_calls(text: str) -> dict[str, set[str]]:
     return found
 
 
+def taps_of(nodes: Iterable[Node]) -> list[Port]:
+    return [Port(n.id, o.name) for n in nodes for o in CATALOG[n.op].outputs_with(n.inputs)]
+
+
 def whole(graph: Graph) -> str:
     ids = [node.id for node in graph.nodes]
-    taps = [Port(n.id, o.name) for n in graph.nodes for o in CATALOG[n.op].outputs]
+    taps = taps_of(graph.nodes)
     return emit_stage(graph, CATALOG, ids, taps, {}).text
 
 
@@ -47,7 +52,7 @@ def test_any_stage_parses_taps_all_and_knows_its_lines(graph: Graph) -> None:
     half = [node.id for node in ordered[len(ordered) // 2 :]]
     fed = {p: "cpu" for n in ordered for p in n.inputs.values() if n.id in half}
     feeds = {p: "cpu" for p in fed if p.node not in half}
-    taps = [Port(n.id, o.name) for n in ordered if n.id in half for o in CATALOG[n.op].outputs]
+    taps = taps_of(n for n in ordered if n.id in half)
     source = emit_stage(graph, CATALOG, half, taps, feeds)  # type: ignore[arg-type]
     tree = ast.parse(source.text)
     stage = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "stage")

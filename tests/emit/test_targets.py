@@ -21,6 +21,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError, GraphFaultsError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
+from workbench.graph.compose import place_node
 from workbench.graph.edit import set_arg, set_setting
 
 CATALOG = load_catalog()
@@ -142,7 +143,7 @@ def test_exports_are_typed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_missing_packages_are_named(target: str, tmp_path: Path) -> None:
     for name, text in files_of(load_recipe("imagenet-eval"), target).items():
-        if not name.endswith(".py") or target == "dynamic":
+        if not name.endswith(".py"):
             continue
         path = tmp_path / Path(name).name
         path.write_text(text)
@@ -226,6 +227,43 @@ def test_training_needs_an_image(target: str) -> None:
     graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
     with pytest.raises(GraphExportError, match=r"reader: .* needs an image"):
         export(graph, target, CATALOG)
+
+
+@pytest.mark.parametrize("target", SHARDING)
+def test_encoded_images_make_no_array(target: str) -> None:
+    graph = load_recipe("imagenet-eval")
+    graph = replace(graph, outputs={**graph.outputs, "files": Port("reader", "jpegs")})
+    if target == "ray":
+        assert "files" in export(graph, target, CATALOG).main.text
+        return
+    with pytest.raises(GraphExportError, match=r"reader\.jpegs: .* the output files gives encoded"):
+        export(graph, target, CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("index", "alike"),
+    [
+        (":, :, 0", False),
+        (":, :, 0:2", False),
+        ("0:9", True),
+    ],
+)
+def test_views_are_pictures_alike(index: str, alike: bool) -> None:
+    graph, node = place_node(chain_graph("resize"), CATALOG, "subscript", Port("resize", "output"))
+    graph = set_arg(graph, CATALOG, node, "index", index)
+    graph = replace(graph, outputs={**graph.outputs, "part": Port(node, "output")})
+    text = export(graph, "pytorch", CATALOG).main.text
+    assert ("InfoNCE" in text) == alike
+    assert ('model(batch["part"]' in text) == alike
+
+
+def test_a_picture_without_channels_gets_an_axis_for_them() -> None:
+    graph, node = place_node(chain_graph("resize"), CATALOG, "subscript", Port("resize", "output"))
+    graph = set_arg(graph, CATALOG, node, "index", ":, :, 0")
+    graph = replace(graph, outputs={"grey": Port(node, "output")})
+    text = export(graph, "pytorch", CATALOG).main.text
+    assert 'model(batch["grey"].unsqueeze(1).float() / 255)' in text
+    assert "nn.Conv2d(1, 32" in text
 
 
 def test_triton_needs_more_than_labels() -> None:

@@ -10,7 +10,8 @@ from tests.damaged import make_folder
 from tests.helpers import chain_graph, script_batches, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
-from workbench.engine.reading import Reading
+from workbench.engine.reading import Reading, require_room
+from workbench.errors import DataError
 from workbench.graph import Port
 from workbench.graph.edit import set_arg
 
@@ -76,3 +77,15 @@ def test_an_empty_file_changes_no_order_and_no_label(photos: Path, tmp_path: Pat
         assert np.array_equal(one.arrays[1], other.arrays[1])
     assert set(found.unreadable) == {"b/coffee_03.jpg"}
     found.close()
+
+
+def test_a_batch_that_would_fill_the_memory_is_refused(photos: Path) -> None:
+    require_room(str(photos), 1000)
+    with pytest.raises(
+        DataError, match=r"A batch of 100,000,000 files .* GiB.* batch size of"
+    ) as error:
+        require_room(str(photos), 100_000_000)
+    fit = int(str(error.value).split("batch size of ")[1].split()[0].replace(",", ""))
+    require_room(str(photos), fit)
+    with pytest.raises(DataError, match="takes about"):
+        require_room(str(photos), fit + fit // 100)

@@ -15,7 +15,9 @@ from workbench.catalog import Catalog, load_catalog
 from workbench.engine.runner import Result, Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, Settings, load_recipe, load_recipes
+from workbench.graph.compose import place_node
 from workbench.graph.edit import insert_node, move_node, randomise_arg, set_arg
+from workbench.graph.feed import feed_node
 from workbench.graph.remove import remove_nodes
 
 BATCH = 5
@@ -235,6 +237,27 @@ def test_two_readers(runner: Runner, photos: Path, tmp_path: Path) -> None:
         nodes=(*graph.nodes, second, decode),
         outputs={**graph.outputs, "other": Port("decode_2", "output")},
     )
+    assert_parity(runner, graph, photos, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("op", "boxes"), [("random_bbox_crop", "boxes"), ("bbox_rotate", "output")]
+)
+def test_an_output_that_an_optional_input_adds(
+    op: str, boxes: str, runner: Runner, photos: Path, tmp_path: Path
+) -> None:
+    graph, crop = place_node(small(chain_graph("resize")), CATALOG, op)
+    graph = feed_node(graph, CATALOG, crop)
+    graph, numbers = place_node(graph, CATALOG, "random.uniform")
+    node = graph.node(numbers)
+    args = {"range": (0, 9), "shape": (5,), "dtype": "INT32"}
+    graph = graph.replace_node(replace(node, args=args))
+    graph = replace(graph, outputs={**graph.outputs, "boxes": Port(crop, boxes)})
+    assert_parity(runner, graph, photos, tmp_path)
+    port = Port(numbers, "output")
+    node = graph.node(crop)
+    graph = graph.replace_node(replace(node, inputs={**node.inputs, "labels": port}))
+    graph = replace(graph, outputs={**graph.outputs, "classes": Port(crop, "labels")})
     assert_parity(runner, graph, photos, tmp_path)
 
 

@@ -199,3 +199,15 @@ def test_our_own_script_of_a_flat_folder(trace: Any, tmp_path: Path) -> None:
     traced = trace(emit_script(load_recipes()["simclr"], CATALOG).text, data=str(flat))
     reader = import_traced(traced, CATALOG).graph.node("reader")
     assert dict(reader.args) == {"random_shuffle": True}
+
+
+def test_a_pipeline_function_that_is_imported(trace: Any, tmp_path: Path) -> None:
+    """Those of the script go before those that it imports."""
+    (tmp_path / "shared_pipes.py").write_text(HEAD + ONE)
+    text = "from nvidia.dali.pipeline import Pipeline\nfrom shared_pipes import one\n"
+    traced = trace(text, data_dir="photos")
+    assert ops(traced) == ops(trace(HEAD + ONE, data_dir="photos"))
+    two = trace(text + HEAD + TWO.replace("angle=5", "angle=9"), data_dir="photos")
+    assert two.pipeline.ops[-1].args["angle"] == 9
+    with pytest.raises(ImportFailedError, match="What stands under __main__ is not run"):
+        trace("from nvidia.dali.pipeline import Pipeline\n")

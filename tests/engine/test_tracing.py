@@ -151,6 +151,29 @@ def test_what_is_no_pipeline(other: object) -> None:
         trace_pipeline(other)
 
 
+def test_a_pipeline_function_that_was_not_called() -> None:
+    from nvidia.dali import fn, pipeline_def
+
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def uncalled() -> Any:
+        return fn.constant(idata=1)
+
+    with pytest.raises(ImportFailedError, match=r"uncalled is a function .* Give what it returns"):
+        trace_pipeline(uncalled)
+
+
+def test_a_pipeline_in_debug_mode() -> None:
+    from nvidia.dali import fn
+    from nvidia.dali.pipeline.experimental import pipeline_def
+
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None, debug=True)
+    def stepped() -> Any:
+        return fn.constant(idata=1)
+
+    with pytest.raises(ImportFailedError, match="debug mode"):
+        trace_pipeline(stepped())
+
+
 def test_a_pipeline_without_outputs() -> None:
     from nvidia.dali.pipeline import Pipeline
 

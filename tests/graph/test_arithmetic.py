@@ -207,6 +207,7 @@ def faults(graph: Graph) -> dict[str, str]:
         ("math.add", {"right": 0.5, "constant_type": "INT32"}, "constant", "0.5 is no INT32"),
         ("math.add", {"right": 300, "constant_type": "UINT8"}, "constant", "from 0 to 255"),
         ("math.add", {"right": -1, "constant_type": "UINT8"}, "constant", "from 0 to 255"),
+        ("math.add", {"right": 2**63, "constant_type": "UINT64"}, "constant", f"to {2**63 - 1}"),
         ("math.add", {"right": 2, "constant_type": "BOOL"}, "constant", "from 0 to 1"),
         ("math.add", {"constant_type": "FLOAT16"}, "value", "FLOAT16"),
         ("math.bitand", {"right": 0.5}, "value", "not a whole number"),

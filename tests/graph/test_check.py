@@ -24,6 +24,9 @@ from workbench.graph import (
 )
 from workbench.graph.compose import place_node
 from workbench.graph.edit import insert_node, randomise_arg, set_arg
+from workbench.graph.feed import feed_node
+from workbench.graph.fixes import fixes
+from workbench.graph.shapes import infer_types
 
 CATALOG = load_catalog()
 DECODED = Port("decode", "output")
@@ -279,6 +282,52 @@ def test_a_layout_that_does_not_fit() -> None:
     assert not check_graph(chain_graph("crop_mirror_normalize", "crop"), CATALOG)
     fault = only_fault(place_node(chain_graph(), CATALOG, "sequence_rearrange", DECODED)[0])
     assert "frames" in fault.message
+
+
+def test_an_output_that_an_optional_input_adds() -> None:
+    graph, node = place_node(chain_graph("resize"), CATALOG, "random_bbox_crop")
+    graph = feed_node(graph, CATALOG, node)
+    graph = replace(graph, outputs={**graph.outputs, "classes": Port(node, "labels")})
+    fault = only_fault(graph)
+    assert fault.message.endswith("which random_bbox_crop gives only with labels")
+    assert fault.remedy == "Feed its input labels."
+    graph, numbers = place_node(graph, CATALOG, "random.uniform")
+    graph = with_node(graph, numbers, args={"range": (0, 9), "shape": (5,), "dtype": "INT32"})
+    sound = fed(graph, node, "labels", f"{numbers}.output")
+    assert not check_graph(sound, CATALOG)
+    given = infer_types(sound, CATALOG)
+    assert given[Port(node, "labels")].dtype == "INT32"
+    assert Port(node, "labels") not in infer_types(graph, CATALOG)
+
+
+def clips(output_layout: str) -> Graph:
+    """Two copies of a photo as frames, in that order of axes."""
+    graph, stack = place_node(chain_graph("resize"), CATALOG, "stack", Port("resize", "output"))
+    graph = fed(graph, stack, "input_1", "resize.output")
+    graph = set_arg(graph, CATALOG, stack, "axis_name", "F")
+    graph, last = place_node(graph, CATALOG, "crop_mirror_normalize", Port(stack, "output"))
+    graph = set_arg(graph, CATALOG, last, "output_layout", output_layout)
+    return replace(graph, outputs={"clips": Port(last, "output")})
+
+
+@pytest.mark.parametrize(
+    ("frames", "layout", "sound"),
+    [(several, layout, several == ("F" in layout)) for several in (False, True)
+     for layout in ("CHW", "HWC", "FCHW", "FHWC")],
+)  # fmt: skip
+def test_an_order_of_axes(frames: bool, layout: str, sound: bool) -> None:
+    """As DALI takes it (tried with DALI 2.4): the axes that flow in, in any order."""
+    graph = clips(layout) if frames else chain_graph("resize", "crop_mirror_normalize")
+    if not frames:
+        graph = set_arg(graph, CATALOG, "crop_mirror_normalize", "output_layout", layout)
+    found = check_graph(graph, CATALOG)
+    assert not found if sound else [fault.code for fault in found] == ["relayout"]
+    if not sound:
+        expected = "frames, rows, columns" if frames else "rows, columns, channels"
+        assert expected in found[0].message
+        mended = [fix.graph for fix in fixes(graph, CATALOG, found[0])]
+        assert len(mended) == 2
+        assert all(check_graph(one, CATALOG) == () for one in mended)
 
 
 def test_a_tensor_of_the_wrong_type_for_an_argument() -> None:

@@ -194,7 +194,19 @@ def test_a_normalisation_that_cannot_be_undone_still_shows(
     assert "shown de-normalised" not in preview.note
 
 
-@pytest.mark.parametrize("dtype", ["FLOAT", "INT16", "UINT16", "INT32", "FLOAT16", "INT8"])
+@pytest.mark.parametrize("factor", [0.25, 0.5, 1.5])
+def test_floats_of_pixels_keep_their_brightness(
+    factor: float, engine: Engine, folder: Path
+) -> None:
+    graph = chain_graph("brightness", brightness={"brightness": factor, "dtype": "FLOAT"})
+    preview = show(engine, graph, folder)
+    assert "0 … 255 shown as black … white" in preview.note
+    for mine, image in zip(augmented(preview), pictures(), strict=True):
+        expected = np.minimum(np.asarray(image) * factor, 255)
+        assert np.abs(mine - expected).max() <= 1
+
+
+@pytest.mark.parametrize("dtype", ["INT16", "UINT16", "INT32", "INT8"])
 def test_other_types_are_stretched_and_say_so(dtype: str, engine: Engine, folder: Path) -> None:
     graph = chain_graph(
         "brightness", "cast", brightness={"brightness": 0.25}, cast={"dtype": dtype}

@@ -81,6 +81,25 @@ def test_a_script_that_fails_is_reported(photos: Path, tmp_path: Path, engine: E
     assert report.lines()[-1] == "identical: 0 of 2"
 
 
+def test_files_are_named_relative_to_where_the_user_is(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an imported pipeline does."""
+    photo = next(photos.rglob("*.jpg"))
+    (tmp_path / "list.txt").write_text(f"{photo.relative_to(photos)} 3\n")
+    monkeypatch.chdir(tmp_path)
+    graph = with_settings(chain_graph("resize"), batch_size=2)
+    named = {"file_list": "list.txt", "file_root": str(photos)}
+    graph = graph.replace_node(replace(graph.node("reader"), args=named))
+    assert verify(graph, str(photos), 1).lines() == ["identical: 2 of 2"]
+    missing = graph.replace_node(
+        replace(graph.node("reader"), args=named | {"file_list": "no.txt"})
+    )
+    failure = verify(missing, str(photos), 1).failure
+    assert "no.txt" in failure, "in DALI's own words"
+    assert "check the data" not in failure
+
+
 def test_what_cannot_run_is_refused(photos: Path, tmp_path: Path) -> None:
     with pytest.raises(GraphFaultsError):
         verify(chain_graph("rotate", rotate={"angle": "ten"}), str(photos))

@@ -169,7 +169,9 @@ def test_links_are_what_may_be_connected_in_any_graph(graph: Graph) -> None:
 
 def agree(graph: Graph, catalog: Catalog) -> None:
     ports = [
-        Port(node.id, output.name) for node in graph.nodes for output in catalog[node.op].outputs
+        Port(node.id, output.name)
+        for node in graph.nodes
+        for output in catalog[node.op].outputs_with(node.inputs)
     ]
     numbers = [port for port in ports if port_kind(graph, catalog, port) in ("number", "any")]
     for node in chain(graph, catalog):
@@ -200,6 +202,13 @@ def test_an_operator_that_dali_lacks_shows_what_it_was_given() -> None:
     assert (kept["name"], kept["value"], kept["editor"]) == ("amount", [1, 2], "shown")
     assert "no such operator" in kept["locked"]
     assert any("sharpen_2099" in error for error in view["errors"])
+
+
+def test_what_cannot_be_edited_cannot_be_reset() -> None:
+    graph = alone("opaque.1", call="if", source="train.py:12\nif turn:", why="no conditions yet")
+    for found in of(graph, "it")["rows"]:
+        assert (found["editor"], found["changed"]) == ("shown", False)
+    assert row(graph, "it", "source")["value"] == "train.py:12\nif turn:"
 
 
 def test_an_argument_that_the_operator_lacks_is_shown_with_its_fault() -> None:

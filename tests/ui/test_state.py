@@ -7,6 +7,10 @@ from workbench.graph.edit import set_arg
 from workbench.ui.state import failure_of, shuffles
 
 
+def test_a_message_that_ends_a_sentence_gets_no_second_full_stop() -> None:
+    assert str(failure_of(WorkbenchError("There is no folder.")).fault) == "There is no folder."
+
+
 def test_another_seed_means_other_photos_where_a_reader_shuffles() -> None:
     graph = load_recipe("rotate-jitter")
     assert shuffles(graph)

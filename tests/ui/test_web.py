@@ -4,16 +4,18 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from urllib.request import urlopen
 
 import param
 import pytest
+from bokeh.document import Document
 
 from tests.ui.labserver import await_server, free_port
 from workbench.errors import GraphFormatError, WorkbenchError
 from workbench.ui.components import COMPONENTS
-from workbench.ui.web import HOST, PARTS, serve
+from workbench.ui.web import HOST, PARTS, Session, serve
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
@@ -29,6 +31,19 @@ def test_params_are_made_from_the_table(component) -> None:  # type: ignore[no-u
         if isinstance(field.default, bytes):
             assert isinstance(part.param[field.name], param.Bytes)
     assert part._debounce == 1
+
+
+def test_what_ends_after_its_page_is_dropped() -> None:
+    document = Document()
+    receiver = object()
+    document.callbacks.on_change_dispatch_to(receiver)
+    document.destroy(receiver)
+    session = Session.__new__(Session)
+    session.parts = {"bar": PARTS["bar"]()}
+    session._lock, session._loaded, session._waiting = threading.Lock(), True, {}
+    session._document = document
+    session._publish("bar", "message", "measured")
+    assert session._waiting == {"bar": {"message": "measured"}}
 
 
 def test_a_port_in_use_is_told_with_the_remedy(photos: Path) -> None:

@@ -24,6 +24,8 @@ from workbench.errors import RecordFormatError
 FORMAT = "dali-workbench-bench"
 VERSION = 2
 MISSING = "not measured"
+WHOLE = "whole pipeline"
+"""The row of a run by stages that is comparable with other runs."""
 T = TypeVar("T")
 
 
@@ -66,6 +68,15 @@ class Report:
     def size(self) -> int | None:
         """Their bytes, or None."""
         return self.fingerprint.size if self.fingerprint else None
+
+    @property
+    def best(self) -> float | None:
+        """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran."""
+        rows = [row for row in self.measurements if row.config.program == "DALI"]
+        if self.kind == "stages":
+            rows = [row for row in rows if row.name == WHOLE]
+        rows = [row for row in rows if row.config.regime == "pipeline"] or rows
+        return max((row.median for row in rows if row.median is not None), default=None)
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:

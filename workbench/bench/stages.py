@@ -16,7 +16,7 @@ from workbench.bench.cached import CachedJob, time_alone
 from workbench.bench.config import config_of, configured, decoders, refusal
 from workbench.bench.lab import Lab
 from workbench.bench.measurement import Measurement
-from workbench.bench.record import Report
+from workbench.bench.record import WHOLE, Report
 from workbench.bench.turns import Entry, Progress
 from workbench.bench.work import ScriptJob
 from workbench.catalog import Catalog
@@ -29,7 +29,7 @@ from workbench.graph.devices import infer_devices, is_decoder, is_generator
 from workbench.graph.model import Graph, Node, Port, ancestors, topological
 
 READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
-WHOLE, CEILING = "whole pipeline", "ceiling: decoded batch cached"
+CEILING = "ceiling: decoded batch cached"
 ALONE_LIMIT = 300.0
 
 

@@ -12,7 +12,8 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     inputs = ["image"]          # port kinds, in order; image operators need none of these two
     outputs = { output = "image" }   # port names and kinds, in order; "same": the first input's
     layouts = { data = ["FHWC"] }    # those that a port takes, where the schema does not say
-    ports = 1                   # offers so many of its inputs: more would add outputs
+    ports = 1                   # offers so many of its inputs: the further ones are of no use here
+    adds.labels = { labels = "label" }   # outputs that an optional input adds when it is fed
     gives = { dtype = "input", layout = "input", shape = "canvas" }   # see ``Gives``; these three
                                 # for every output, or a table of them by the output's name
     feeds.mtx = { op = "transforms.rotation", args = { angle = 15 } }   # what can feed a port
@@ -56,7 +57,7 @@ from workbench.errors import CatalogError
 
 _OP_KEYS = (
     *("category", "label", "image", "alters", "inputs", "outputs"),
-    *("exclusive", "unusable", "args", "needs_channels", "ports", "gives"),
+    *("exclusive", "unusable", "args", "needs_channels", "ports", "gives", "adds"),
     *("feeds", "together", "one_of", "whole_batch", "layouts", "takes"),
 )
 _ARG_KEYS = (
@@ -145,8 +146,9 @@ def _fitting(overlay: Overlay, known: Mapping[str, OpSpec]) -> Overlay:
                 key: [group for group in row.get(key, []) if set(group) <= names]
                 for key in ("exclusive", "together", "one_of")
             }
+            adds = {name: a for name, a in row.get("adds", {}).items() if name in names}
             feeds = {fed: f for fed, f in row.get("feeds", {}).items() if f.get("op") in known}
-            ops[name] = {**row, "args": args, "feeds": feeds, **groups}
+            ops[name] = {**row, "args": args, "feeds": feeds, "adds": adds, **groups}
     return replace(overlay, ops=ops)
 
 
@@ -183,6 +185,10 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     feeds = {name: _feed(table, f"{where}: feeds.{name}") for name, table in _feeds(row)}
     for name in feeds:
         _demand(name, [*(port.name for port in inputs), *args], f"{where}: feeds: input")
+    for name, ports in row.get("adds", {}).items():
+        _demand(name, [port.name for port in inputs if port.optional], f"{where}: adds: input")
+        added = (PortSpec(n, _kind(k, f"{where}: adds"), needs=name) for n, k in ports.items())
+        outputs = (*outputs, *added)
     layouts = row.get("layouts", {})
     for name in layouts:
         _demand(name, [port.name for port in inputs], f"{where}: layouts: input")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Literal
@@ -158,6 +158,8 @@ class PortSpec:
     """Of an output."""
     follows: bool = False
     """Of an output: it is of the kind that feeds the first input."""
+    needs: str = ""
+    """Of an output: the optional input that must be fed for DALI to give it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,10 @@ class OpSpec:
     def rivals(self, arg: str) -> frozenset[str]:
         """The arguments and ports that cannot be given together with ``arg``."""
         return frozenset(name for group in self.exclusive if arg in group for name in group) - {arg}
+
+    def outputs_with(self, fed: Collection[str]) -> tuple[PortSpec, ...]:
+        """The outputs that a node has which is fed at these inputs."""
+        return tuple(port for port in self.outputs if not port.needs or port.needs in fed)
 
     def input(self, index: int) -> PortSpec:
         """The port at a position, also beyond the named ones where any number is allowed."""

@@ -70,9 +70,9 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
             write_text(path, dump_report(report))
         found = {Path(path).stem: report}
     for stem, report in found.items():
-        best = max((row.median or 0.0 for row in report.measurements), default=0.0)
         click.echo(
-            f"{stem:32}{report.created[:16]:18}{report.kind:9}{report.graph:18}{best:>10,.0f} "
+            f"{stem:32}{report.created[:16]:18}{report.kind:9}{report.graph:18}"
+            f"{report.best or 0.0:>10,.0f} "
             f"imgs/s at best  {report.name}"
         )
         if plots is not None:

@@ -40,7 +40,7 @@ def name_outputs(
         def busy(name: str, line: int = line) -> bool:
             return name in taken or (name in held and last_use.get(held[name], -1) > line)
 
-        for output in spec.outputs:
+        for output in spec.outputs_with(node.inputs):
             port = Port(node.id, output.name)
             ends = reached.get(port, set())
             if output.kind == "encoded":

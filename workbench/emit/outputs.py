@@ -38,6 +38,17 @@ def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
     return images
 
 
+def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
+    """Raise GraphExportError for encoded images: files of different lengths are no array."""
+    for name in of_kind(outputs, "encoded"):
+        port = graph.outputs[name]
+        raise GraphExportError(
+            f"{port.node}.{port.output}: {target} makes one array of a batch, and the output "
+            f"{name} gives encoded images, which differ in length. Leave it out, or export as a "
+            "script."
+        )
+
+
 def first_reader(nodes: Sequence[Node]) -> Node:
     """The reader that says how long an epoch is. There is one in every sound graph."""
     return next(node for node in nodes if is_reader(node))

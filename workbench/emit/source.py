@@ -110,7 +110,8 @@ class Emitter:
     def node_lines(self, node: Node) -> list[str]:
         """The call of one node, assigned to its variables."""
         spec = self.catalog[node.op]
-        targets = ", ".join(self.names[Port(node.id, output.name)] for output in spec.outputs)
+        outputs = spec.outputs_with(node.inputs)
+        targets = ", ".join(self.names[Port(node.id, output.name)] for output in outputs)
         moved = self._moved(node)
         arguments = [
             self.names[node.inputs[port]] + moved.get(port, "")

@@ -76,8 +76,8 @@ def choose(found: Found, wanted: str | None, arguments: Mapping[str, Any]) -> Ch
         return _choice(name, maker, found.file, arguments)
     raise ImportFailedError(
         f"{found.file} has no pipeline: no function with @pipeline_def, no nvidia.dali.Pipeline "
-        f"and none derived from it, no {BUILDER}. If a function makes one, name it: "
-        "--pipeline NAME."
+        f"and none derived from it, no {BUILDER}. What stands under __main__ is not run. If a "
+        "function makes one, name it: --pipeline NAME."
     )
 
 
@@ -136,17 +136,19 @@ def _live(found: Found) -> dict[str, Any]:
 
 
 def _makers(found: Found) -> dict[str, Callable[..., Any]]:
-    """Pipeline functions and classes that the script itself defines."""
+    """Pipeline functions and classes that the script defines, else those that it imports."""
     from nvidia.dali.pipeline import Pipeline
 
-    return {
+    makers = {
         name: value
         for name, value in vars(found.module).items()
-        if getattr(value, "__module__", None) == found.module.__name__
-        and (
-            getattr(value, "_is_pipeline_def", False)
-            or (isinstance(value, type) and issubclass(value, Pipeline))
-        )
+        if getattr(value, "_is_pipeline_def", False)
+        or (isinstance(value, type) and issubclass(value, Pipeline))
+    }
+    home = {name: str(getattr(value, "__module__", "")) for name, value in makers.items()}
+    own = {name: value for name, value in makers.items() if home[name] == found.module.__name__}
+    return own or {
+        name: value for name, value in makers.items() if not home[name].startswith("nvidia.dali")
     }
 
 

@@ -6,15 +6,18 @@ limit is passed it tells the caller, with the line at which the script stands, a
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import linecache
 import os
+import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from types import FrameType, TracebackType
 from typing import NoReturn
 
@@ -27,6 +30,10 @@ _OUTPUT = 4 * 2**20
 """Bytes of its output that are kept on disk."""
 _LAST_LINES, _LONGEST_LINE = 8, 200
 _TICK = 0.1
+_ENDING = 5.0
+"""Seconds that the script's processes may take to end."""
+_PR_SET_CHILD_SUBREAPER = 36
+"""From ``linux/prctl.h``: processes that lose their parent become children of this one."""
 
 
 class Guard:
@@ -51,6 +58,7 @@ class Guard:
         fcntl.fcntl(1, fcntl.F_SETFL, fcntl.fcntl(1, fcntl.F_GETFL) | os.O_APPEND)
         os.ftruncate(1, 0)  # what was printed before is not the script's
         sys.addaudithook(_refuse_forks)
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._thread.start()
         return self
 
@@ -62,6 +70,7 @@ class Guard:
     ) -> None:
         self._over.set()
         self._thread.join()
+        _end_children()
 
     def _watch(self) -> None:
         deadline = monotonic() + self._seconds
@@ -78,7 +87,9 @@ class Guard:
 
     def _end(self, why: str) -> NoReturn:
         frame = sys._current_frames().get(self._main or 0)
-        self._tell(self._message(self._innermost(frame), f"{why}."))
+        message = self._message(self._innermost(frame), f"{why}.")
+        _end_children()
+        self._tell(message)
         os._exit(1)
 
     def _innermost(self, frame: FrameType | None) -> tuple[str, int] | None:
@@ -114,6 +125,8 @@ class Guard:
             text = short(f"{type(error).__name__}: {error}").removesuffix(":")
         except Exception:
             text = type(error).__name__
+        if isinstance(error, SystemExit) and error.code == 2:  # as argparse does
+            text += ". It gets no command line: put under __main__ what reads or needs one"
         frames = [
             (frame.f_code.co_filename, number)
             for frame, number in traceback.walk_tb(error.__traceback__)
@@ -133,6 +146,33 @@ def short(text: str) -> str:
     """One line, not too long."""
     text = " ".join(text[: 20 * _LONGEST_LINE].split())
     return text if len(text) <= 3 * _LONGEST_LINE else text[: 3 * _LONGEST_LINE - 3] + "..."
+
+
+def _end_children() -> None:
+    """End all processes that came of this one, also those in sessions of their own.
+
+    The children of those that end become this process's, so that in the end it has none.
+    """
+    deadline = monotonic() + _ENDING
+    while monotonic() < deadline:
+        for child in _children():
+            with suppress(OSError):  # it has ended, or is another user's
+                os.kill(child, signal.SIGKILL)
+        try:
+            ended, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not ended:
+            sleep(0.01)
+
+
+def _children() -> Iterator[int]:
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            # the name, in brackets, may hold anything: state and parent stand behind it
+            parent = stat.read_text(errors="replace").rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid():
+                yield int(stat.parent.name)
 
 
 def _refuse_forks(event: str, _: tuple[object, ...]) -> None:

@@ -70,7 +70,8 @@ def from_file(
     try:
         return import_traced(Traced(read_pipeline(data), file.stem), load_catalog())
     except ImportFailedError as error:
-        raise type(error)(f"{path}: {error}") from None
+        other = "" if file.suffix == ".dali" else " A script ends in .py, a notebook in .ipynb."
+        raise type(error)(f"{path}: {error}{other}") from None
 
 
 def _traced(path: str, pipeline: str | None, args: Mapping[str, Any], seconds: float) -> Traced:
@@ -104,7 +105,11 @@ def _called(
 
 
 def _end_what_is_left(mark: bytes) -> None:
-    """End the processes that a script started in sessions of their own: the others end with it."""
+    """End the processes of a script that ended the worker before it could end them.
+
+    Those in sessions of their own are known by their environment. One that was given another is
+    missed; the worker misses none.
+    """
     for environment in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # it has ended, or is another user's
             if mark in environment.read_bytes().split(b"\0"):

@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from workbench.emit.source import Source
 from workbench.engine.encoded import stand_in
 from workbench.engine.folder import list_files, no_images, require_folder, unreadable
+from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import Compiled
 from workbench.engine.values import Batch, tensor_list
 from workbench.errors import DataError, PipelineError
@@ -25,8 +27,29 @@ from workbench.errors import DataError, PipelineError
 _KEPT_BATCHES = 8
 _KEPT_BYTES = 256 * 2**20
 """Of the batches read last; the newest one is kept whatever its size."""
+MOST_READ = 1 / 8
+"""Of the machine's memory: DALI holds a batch twice, and what is read is kept beside it."""
+_LOOKED_AT = 256
+"""Files, from the first: how large the others are is judged by them."""
 NO_FILES = ("No files found", "specified an empty list")
 """What DALI says of a folder without images."""
+
+
+def require_room(data: str, batch_size: int) -> None:
+    """Raise DataError where a batch of the folder's files takes too much of the memory.
+
+    The reader holds a batch as a whole, also where few of its samples are shown. ``MOST_READ`` of
+    the machine's memory are enough for 20,000 usual photos on 16 GiB.
+    """
+    sizes = [entry.stat().st_size for entry, _, _ in islice(list_files(data), _LOOKED_AT)]
+    room = describe_machine().memory_gib * 2**30 * MOST_READ
+    need = batch_size * sum(sizes) / max(1, len(sizes))
+    if need > room:
+        fit = int(room / need * batch_size)
+        raise DataError(
+            f"A batch of {batch_size:,} files of {data} takes about {need / 2**30:.1f} GiB, more "
+            f"than an eighth of this machine's memory. Give a batch size of {fit:,} or less."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +155,8 @@ class Reading:
         return at.recent[index]
 
     def _build(self) -> Any:
+        if "**find_files(data)" in self._compiled.source.text:
+            require_room(self._data, self._batch_size)
         pipe = self._compiled["stage"](
             self._data,
             "cpu",

@@ -89,7 +89,8 @@ class Stage:
 
 def ports_of(node: Node, catalog: Catalog) -> list[Port]:
     """The outputs of a node."""
-    return [Port(node.id, output.name) for output in catalog[node.op].outputs]
+    outputs = catalog[node.op].outputs_with(node.inputs)
+    return [Port(node.id, output.name) for output in outputs]
 
 
 def _batch(tensors: Any) -> Batch:

@@ -51,9 +51,7 @@ def trace_pipeline(pipe: Any, name: str = "imported") -> Traced:
 def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
     """DALI's calls and outputs, made on a twin where the user's pipeline has not made them yet."""
     if not hasattr(pipe, "_graph_out") or not hasattr(pipe, "_get_params"):
-        raise ImportFailedError(
-            f"{type(pipe).__name__} is not an nvidia.dali.Pipeline. Debug mode has none either."
-        )
+        raise ImportFailedError(_no_pipeline(pipe))
     if pipe._py_graph_built:
         return pipe._ops, pipe._graph_outputs
     twin = copy.copy(pipe)
@@ -72,6 +70,15 @@ def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
             f"DALI cannot make the pipeline's graph: {type(error).__name__}: {error}"
         ) from error
     return twin._ops, twin._graph_outputs
+
+
+def _no_pipeline(value: Any) -> str:
+    kind = type(value).__name__
+    if getattr(value, "_is_pipeline_def", False):
+        return f"{value.__name__} is a function that makes a pipeline. Give what it returns."
+    if kind == "_PipelineDebug":
+        return "A pipeline in debug mode has no graph. Make it without debug=True."
+    return f"{kind} is not an nvidia.dali.Pipeline."
 
 
 def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> TracedPipeline:

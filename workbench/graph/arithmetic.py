@@ -68,8 +68,13 @@ def _promoted(one: str, other: str) -> str:
 
 
 def whole_range(dtype: str) -> tuple[int, int]:
-    """The least and the greatest number of a type of whole numbers or truth values."""
+    """The least and the greatest constant of a type of whole numbers or truth values.
+
+    DALI hands constants on as INT64, those of type UINT64 too.
+    """
     kind, bits = _TYPES[dtype]
+    if dtype == "UINT64":
+        return 0, 2**63 - 1
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if kind == "signed" else (0, 2**bits - 1)
 
 

@@ -99,7 +99,8 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
                 "bad_id",
             )
     yield from _outputs(graph, catalog)
-    if not any(n.op.startswith("readers.") for n in graph.nodes):
+    # An opaque node may stand for what reads, and has a fault of its own.
+    if not any(n.op.startswith("readers.") or n.op in OPAQUE for n in graph.nodes):
         yield Fault(
             "", "", "nothing reads images", "Add a reader, for example readers.file.", "no_reader"
         )

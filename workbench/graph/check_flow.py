@@ -10,6 +10,7 @@ from workbench.graph.faults import Fault
 from workbench.graph.flow import Call, Flow
 from workbench.graph.model import Node, Port
 
+_ORDER = "output_layout"
 _ELEMENTS = {"int": "INT32", "float": "FLOAT"}
 """Element types of a tensor that DALI takes for an argument, by its kind: no others (tried)."""
 
@@ -34,6 +35,8 @@ def flow_faults(
                 yield from _elements(node, spec.args[name], source, flow)
         elif flow is not None:
             yield from _input(node, spec, name, flow)
+    if "relayout" in (spec.outputs[0].gives.shape or () if spec.outputs else ()):
+        yield from _relayout(node, spec, flows)
     if spec.needs_channels is not None:
         yield from _channels(node, spec, flows)
     if spec.written:
@@ -102,7 +105,8 @@ def _input(node: Node, spec: OpSpec, name: str, flow: Flow) -> Iterator[Fault]:
     if port is None or not kind_fits(port.kind, flow.kind):
         return
     if port.dtypes and flow.dtype is not None and flow.dtype not in port.dtypes:
-        wanted = "FLOAT" if "FLOAT" in port.dtypes else port.dtypes[0]
+        usual = (dtype for dtype in ("FLOAT", "INT32") if dtype in port.dtypes)
+        wanted = next(usual, port.dtypes[0])
         yield Fault(
             node.id,
             name,
@@ -146,6 +150,26 @@ _AXES = {"H": "rows", "W": "columns", "C": "channels", "F": "frames", "D": "slic
 
 def _axes(layout: str) -> str:
     return ", ".join(_AXES.get(letter, letter) for letter in layout)
+
+
+def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[Fault]:
+    """An order of axes that are not those of the input."""
+    port = spec.inputs[0]
+    source = node.inputs.get(port.name)
+    found = flows[source].layout if source is not None and source in flows else None
+    wanted = node.args.get(_ORDER, spec.args[_ORDER].default)
+    if not found or not isinstance(wanted, str) or sorted(found) == sorted(wanted):
+        return
+    if not any(_matches(found, layout) for layout in port.layouts):
+        return  # it is told already that it cannot take this
+    yield Fault(
+        node.id,
+        _ORDER,
+        f"{wanted} ({_axes(wanted)}) is no order of {found} ({_axes(found)}), which it is fed",
+        f"Choose an order of {_axes(found)}.",
+        "relayout",
+        found,
+    )
 
 
 def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[Fault]:

@@ -19,9 +19,13 @@ def port_problem(port: Port, graph: Graph, catalog: Catalog) -> tuple[str, str] 
     """What is wrong with a source, and the remedy; None where it exists."""
     if not graph.has(port.node):
         return "which does not exist", "Connect it to a node of the graph."
-    spec = catalog.find(graph.node(port.node).op)
+    node = graph.node(port.node)
+    spec = catalog.find(node.op)
     if spec is not None:
-        names = [output.name for output in spec.outputs]
+        names = [output.name for output in spec.outputs_with(node.inputs)]
+        lacking = next((o.needs for o in spec.outputs if o.name == port.output), "")
+        if lacking and lacking not in node.inputs:
+            return f"which {spec.name} gives only with {lacking}", f"Feed its input {lacking}."
         if port.output not in names:
             return f"but {spec.name} gives {', '.join(names) or 'nothing'}", "Choose one of these."
     return None

@@ -87,7 +87,8 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
 def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
     """Gives out a node's image and labels, where the graph gives out none so far."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
-    for output in catalog[graph.node(added).op].outputs:
+    node = graph.node(added)
+    for output in catalog[node.op].outputs_with(node.inputs):
         if output.kind in ("image", "label") and output.kind not in given:
             graph = give_out(graph, catalog, Port(added, output.name))
     return _images_first(graph)

@@ -120,7 +120,7 @@ def feeders(graph: Graph, catalog: Catalog, target: str) -> dict[str, list[Port]
 def _number_ports(graph: Graph, catalog: Catalog) -> Iterator[Port]:
     for node in graph.nodes:
         spec = catalog.find(node.op)
-        for output in spec.outputs if spec else ():
+        for output in spec.outputs_with(node.inputs) if spec else ():
             port = Port(node.id, output.name)
             if port_kind(graph, catalog, port) in ("number", "any"):
                 yield port

@@ -10,7 +10,7 @@ FaultCode = Literal[
     "cycle", "setting", "unknown_op", "unusable_op", "unknown_arg", "value_and_link", "value",
     "rivals", "apart", "missing_arg", "seed", "source", "fixed_arg", "unknown_input", "kind",
     "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype", "channels",
-    "layout", "constant", "shapes",
+    "layout", "relayout", "constant", "shapes",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes.py`` has remedies for each."""
 
@@ -30,6 +30,11 @@ class Fault:
     code: FaultCode = field(default="", compare=False)
     about: str = field(default="", compare=False)
 
+    @property
+    def words(self) -> str:
+        """What is wrong and what to do, without the place."""
+        return f"{self.message.removesuffix('.')}. {self.remedy}".rstrip()
+
     def __str__(self) -> str:
         where = ".".join(part for part in (self.node, self.arg) if part)
-        return f"{where + ': ' if where else ''}{self.message}. {self.remedy}"
+        return f"{where + ': ' if where else ''}{self.words}"

@@ -77,7 +77,8 @@ def fitting_ports(
     at = graph.nodes.index(node)
     for other in (*reversed(graph.nodes[:at]), *graph.nodes[at + 1 :]):
         known = catalog.find(other.op)
-        near += [Port(other.id, output.name) for output in known.outputs] if known else []
+        outputs = known.outputs_with(other.inputs) if known else ()
+        near += [Port(other.id, output.name) for output in outputs]
     for port in dict.fromkeys(near):
         fits = kind_fits(want, port_kind(graph, catalog, port)) and graph.has(port.node)
         if (

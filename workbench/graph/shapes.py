@@ -32,11 +32,11 @@ def infer_types(graph: Graph, catalog: Catalog) -> dict[Port, Flow]:
             continue
         fed = {name: flows.get(port, _NOTHING) for name, port in node.inputs.items()}
         call = Call(node, spec, fed)
-        for output in spec.outputs:
+        for output in spec.outputs_with(node.inputs):
             flows[Port(node.id, output.name)] = _flow(call, output)
     for node in cyclic:
         spec = catalog.find(node.op)
-        for output in spec.outputs if spec else ():
+        for output in spec.outputs_with(node.inputs) if spec else ():
             flows[Port(node.id, output.name)] = Flow(kind=output.kind)
     return flows
 

@@ -32,7 +32,7 @@ def describe_shape(shape: tuple[int, ...], batch: Batch) -> str:
 def facts_of(catalog: Catalog, node: Node, batches: Mapping[Port, Batch]) -> str:
     """What a node gave: ``?×?×3 u8``, with ``?`` where the samples differ."""
     parts = []
-    for output in catalog[node.op].outputs:
+    for output in catalog[node.op].outputs_with(node.inputs):
         if output.kind in ("encoded", "label"):
             parts.append({"encoded": "jpeg"}.get(output.kind, output.kind))
             continue
@@ -53,7 +53,7 @@ def draws_of(
     for node in nodes:
         if not is_generator(catalog[node.op]) or devices[node.id] != "cpu":
             continue
-        for output in catalog[node.op].outputs:
+        for output in catalog[node.op].outputs_with(node.inputs):
             arrays = batches[Port(node.id, output.name)].arrays()
             found[node.id] = [short_values(array, is_truth(node)) for array in arrays]
     return found
@@ -62,10 +62,10 @@ def draws_of(
 def labels_of(catalog: Catalog, nodes: Sequence[Node], batches: Mapping[Port, Batch]) -> list[str]:
     """The first label in the graph, one text for each sample; empty where there is none."""
     for node in nodes:
-        for output in catalog[node.op].outputs:
+        for output in catalog[node.op].outputs_with(node.inputs):
             if output.kind == "label":
                 arrays = batches[Port(node.id, output.name)].arrays()
-                return [str(array.reshape(-1)[0]) for array in arrays]
+                return [str(array.reshape(-1)[0]) if array.size else "" for array in arrays]
     return []
 
 

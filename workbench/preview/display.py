@@ -57,8 +57,9 @@ class Tiles:
 def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scaling | None:
     """How to show an output's values; None where they are 8-bit already.
 
-    Undoes ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift); any other element
-    type is stretched from its smallest to its largest value in the batch.
+    Undoes ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Floats on the scale
+    of 8-bit pixels, as arithmetic on them gives, keep that scale: half of an image is darker. All
+    else is stretched from its smallest to its largest value in the batch.
     """
     if batch.dtype == "uint8":
         return None
@@ -74,10 +75,17 @@ def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scal
             offset = tuple(m - shift[0] * g for m, g in zip(mean, gain, strict=True))
             return Scaling(gain, offset, "shown de-normalised")
     low, high = _extent(batch.arrays())
+    if batch.dtype.startswith("float") and low >= 0 and _UNIT < high <= 2 * _WHITE:
+        cut = "" if high <= _WHITE else f"values 0 … {high:.3g}: "
+        return Scaling((1.0,), (0.0,), f"{cut}0 … {_WHITE} shown as black … white")
     gain_all = 255.0 / (high - low) if high > low else 1.0
     note = f"values {low:.3g} … {high:.3g} shown as black … white"
     return Scaling((gain_all,), (-low * gain_all,), note)
 
+
+_WHITE = 255
+_UNIT = 8
+"""More than an image of 0 to 1 comes to, however bright it was made."""
 
 _NORMALISE = ("mean", "std", "scale", "shift")
 

@@ -58,14 +58,16 @@ class ExportedScript:
         self._folder = folder
         self._go_on = go_on
         self._log = Path(folder, "log")
-        command = [sys.executable, "-c", _DRIVER, str(path), os.path.abspath(data), device, folder]
+        # Not in the folder: a graph can name files relative to where the user is. With -P what
+        # else lies there is not imported.
+        arguments = [str(path), os.path.abspath(data), device, folder]
+        command = [sys.executable, "-P", "-c", _DRIVER, *arguments]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                cwd=folder,
                 text=True,
             )
         assert self._process.stdout is not None
@@ -117,11 +119,17 @@ class ExportedScript:
     def _failed(self) -> ScriptError:
         code = self._process.wait()
         text = self._log.read_text(encoding="utf-8", errors="replace")
-        lines = [line for line in text.splitlines() if line.strip()]
-        words = next((line for line in reversed(lines) if "Error" in line), "\n".join(lines[-8:]))
+        _, mark, reason = text.rpartition("encountered:")  # in DALI's own errors
+        lines = [line for line in (reason if mark else text).splitlines() if line.strip()]
+        error = lines[:1] if mark else [line for line in lines if "Error" in line][-1:]
+        words = "\n".join(error or lines[-8:]).removesuffix(".")
+        hint = (
+            " A file that cannot be decoded ends a script, while the preview leaves it out: check "
+            "the data."
+        )
         return ScriptError(
-            f"The exported script ended with code {code}: {words or 'silently'}. A file that "
-            "cannot be decoded ends a script, while the preview leaves it out: check the data."
+            f"The exported script ended with code {code}: {words or 'silently'}."
+            f"{hint if 'fn.decoders.' in text else ''}"
         )
 
     def __exit__(self, *_: object) -> None:

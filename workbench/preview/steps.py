@@ -141,7 +141,7 @@ def _timing(samples: int) -> str:
 def _step(worker: Worker, run: Run, node: Node, index: int, pictures: list[Tiles]) -> Step:
     spec = run.catalog[node.op]
     outputs = []
-    for output in spec.outputs:
+    for output in spec.outputs_with(node.inputs):
         port = Port(node.id, output.name)
         outputs.append(_output(worker, run, port, index, pictures))
     return Step(

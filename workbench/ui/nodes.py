@@ -166,7 +166,7 @@ def _outputs(
     node: Node, spec: OpSpec | None, flows: Mapping[Port, str], feeding: set[Port]
 ) -> list[PortEntry]:
     if spec is not None:
-        ports = spec.outputs
+        ports = spec.outputs_with(node.inputs)
     else:
         names = dict.fromkeys(port.output for port in sorted(feeding) if port.node == node.id)
         ports = tuple(PortSpec(name) for name in names)

@@ -78,7 +78,7 @@ def inspector_view(
         "device_set": node.device or "",
         "selected": selected,
         "known": spec is not None,
-        "errors": [_words(f) for f in faults if f.node == node_id and f.arg not in named],
+        "errors": [f.words for f in faults if f.node == node_id and f.arg not in named],
         "ports": port_words(graph, catalog, sorted({p for row in rows for p in row["links"]})),
         "rows": rows,
     }
@@ -147,7 +147,7 @@ def _row(
         "maximum": arg.maximum,
         "choices": [plain(choice) for choice in arg.choices or arg.members],
         "default": plain(usual),
-        "changed": not off and (link is not None or value != usual),
+        "changed": not off and arg.form != "shown" and (link is not None or value != usual),
         "tensor": arg.tensor and element_for(arg) is not None,
         "fixed_only": _fixed_only(arg),
         "distributions": distributions_for(arg),
@@ -222,9 +222,9 @@ def _error(node_id: str, arg: str, drawn: RandomView | None, faults: Sequence[Fa
     """The first fault of an argument, or of its generator where that stands on its own."""
     for fault in faults:
         if (fault.node, fault.arg) == (node_id, arg):
-            return _words(fault)
+            return fault.words
         if drawn is not None and fault.node == drawn["node"]:
-            return f"{fault.arg}: {_words(fault)}".removeprefix(": ")
+            return f"{fault.arg}: {fault.words}".removeprefix(": ")
     return ""
 
 
@@ -270,7 +270,3 @@ def _kept_rows(
             }
         )
     return rows
-
-
-def _words(fault: Fault) -> str:
-    return f"{fault.message}. {fault.remedy}"

@@ -205,7 +205,7 @@ class RecordEntry(TypedDict):
     when: str
     machine: str
     best: float | None
-    """imgs/s of the fastest row."""
+    """``Report.best``."""
     shown: bool
     elsewhere: bool
     """Whether it was made on another machine."""

@@ -143,8 +143,14 @@ class Session:
         with self._lock:
             first = self._loaded and not self._waiting
             self._waiting.setdefault(component, {})[field] = value
-        if first and self._document is not None:
-            self._document.add_next_tick_callback(self._apply)
+        document = self._document
+        if not first or document is None:
+            return
+        try:
+            document.add_next_tick_callback(self._apply)
+        except AttributeError:  # the page was closed: Bokeh has taken its document apart
+            if document.session_context is not None:
+                raise
 
     def _on_load(self) -> None:
         """Changes made while the page fetches its document would be lost: they wait for this."""

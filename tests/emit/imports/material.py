@@ -41,8 +41,6 @@ class Material:
     variable: str = ""
     """The environment variable from which the script takes the folder; else from ``data_dir``."""
     gpu: bool = False
-    runs: bool = True
-    """Whether the graph can be exported as it is imported."""
 
     @property
     def path(self) -> Path:
@@ -55,14 +53,6 @@ class Material:
     def arguments(self, folder: Path) -> Mapping[str, str]:
         return {} if self.variable else {"data_dir": str(folder)}
 
-
-CALLS_OF_CONDITIONS = (
-    "fn._conditional.merge",
-    "fn._conditional.not_",
-    "fn._conditional.split",
-    "fn._conditional.validate_logical",
-)
-SPLIT_AND_MERGE = ("fn._conditional.merge", "fn._conditional.split")
 
 MATERIAL = (
     # file, what makes the pipeline, outcome, what is opaque
@@ -81,18 +71,28 @@ MATERIAL = (
     Material("segmentation_mask.py", "segmentation", "exact", variable="SEGMENTATION_DATA"),
     Material("with_pipeline.py", "pipe", "exact", variable="WITH_PIPELINE_DATA"),
     Material("notebook.ipynb", "pipe", "exact", variable="NOTEBOOK_DATA"),
-    Material("sequence_frames.py", "clip", "exact", runs=False),
-    Material("detection_flip.py", "detection", "partly", ("fn.random_bbox_crop",)),
+    Material("sequence_frames.py", "clip", "exact"),
+    Material("detection_flip.py", "detection", "exact"),
     Material(
         "detection_coco.py",
         "ssd",
         "partly",
-        ("fn.random_bbox_crop", "fn.readers.coco"),
+        ("fn.readers.coco",),
         data="coco",
     ),
-    Material("conditionals.py", "sometimes", "partly", CALLS_OF_CONDITIONS),
-    Material("auto_augment.py", "auto_augmented", "partly", SPLIT_AND_MERGE),
-    Material("trivial_augment.py", "trivially_augmented", "partly", SPLIT_AND_MERGE),
+    Material("conditionals.py", "sometimes", "partly", ("if",)),
+    Material(
+        "auto_augment.py",
+        "auto_augmented",
+        "partly",
+        ("auto_augment.auto_augment_image_net",),
+    ),
+    Material(
+        "trivial_augment.py",
+        "trivially_augmented",
+        "partly",
+        ("trivial_augment.trivial_augment_wide",),
+    ),
     Material("external_source.py", "from_python", "partly", ("fn.external_source",)),
     Material("python_function.py", "with_python", "partly", ("fn.python_function",)),
     Material("numpy_frames.py", "numpy_frames", "partly", ("fn.readers.numpy",), data="arrays"),

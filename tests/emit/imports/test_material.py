@@ -76,7 +76,7 @@ def test_totals(imported: Mapping[str, Imported | ImportFailedError]) -> None:
     totals = Counter(map(outcome, imported.values()))
     print(f"{len(imported)} pipelines: {dict(totals)}")
     assert totals == Counter(material.outcome for material in MATERIAL)
-    assert (totals["exact"], totals["partly"], totals["refused"]) == (16, 9, 2)
+    assert (totals["exact"], totals["partly"], totals["refused"]) == (17, 8, 2)
 
 
 @named
@@ -143,7 +143,7 @@ def compare(material: Material, found: Imported, folder: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "material", [m for m in EXACT if not m.gpu and m.runs], ids=lambda material: material.name
+    "material", [m for m in EXACT if not m.gpu], ids=lambda material: material.name
 )
 def test_the_export_of_an_import_gives_the_same_pixels(
     material: Material,

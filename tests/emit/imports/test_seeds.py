@@ -51,6 +51,12 @@ def test_calls_without_a_seed_get_what_dali_draws_for_them() -> None:
     assert seeds.changed == {}
 
 
+def test_a_negative_one_is_a_seed_and_cannot_be_held() -> None:
+    seeds = shared(op("A", "a", seed=-1), op("B", "b"), pipeline=9)
+    assert seeds.base + seeds.own["b"] == drawn_seeds(9)[0]
+    assert seeds.changed.keys() == {"a"}
+
+
 def test_also_where_a_call_between_them_cannot_be_held() -> None:
     calls = [op("A", "a"), op("Opaque", "b"), op("C", "c")]
     seeds = share_seeds(calls, [calls[2], calls[0]], NOWHERE, 9)

@@ -8,8 +8,8 @@ from tests.bench.fakes import measured, report
 from workbench.bench.config import Config
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
-from workbench.bench.record import dump_report
-from workbench.bench.stages import WHOLE, StageCost, StageReport
+from workbench.bench.record import WHOLE, dump_report
+from workbench.bench.stages import StageCost, StageReport
 
 
 def stage_record() -> str:

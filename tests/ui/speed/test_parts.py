@@ -13,7 +13,8 @@ from workbench.bench import Measurement
 from workbench.bench.compare import read_report
 from workbench.bench.config import Config
 from workbench.bench.data import CacheState, Fingerprint
-from workbench.bench.stages import WHOLE, StageCost, StageReport
+from workbench.bench.record import WHOLE
+from workbench.bench.stages import StageCost, StageReport
 from workbench.catalog import load_catalog
 from workbench.errors import RecordFormatError
 from workbench.graph import load_recipe
@@ -68,6 +69,19 @@ def test_the_line_says_on_what() -> None:
     assert facts["Page cache"].endswith("; 1% of the pages in memory")
     assert facts["Load before"] == "not measured"
     assert [words.partition(":")[0] for words in on["doubts"]] == ["cpu, pipeline", "cpu, decode"]
+
+
+def test_doubts_of_one_cause_are_one_line() -> None:
+    words = "the machine was loaded: something else kept {} of 2 cores busy"
+    names = ("a", "b", "c")
+    rows = [
+        replace(measured(100.0), label=name, flags=(words.format(cores),))
+        for name, cores in zip(names, (0.7, 1.2, 0.9), strict=True)
+    ]
+    calm = replace(measured(100.0), label="d")
+    assert measured_on("k", report(*rows, calm))["doubts"] == [
+        "3 of 4 figures: " + words.format("0.7 … 1.2")
+    ]
 
 
 def test_a_record_of_version_1_is_shown() -> None:

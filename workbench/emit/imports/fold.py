@@ -21,6 +21,7 @@ SPLIT, MERGE = "_conditional__Split", "_conditional__Merge"
 _LIBRARY = "/nvidia/dali/auto_aug/"
 """DALI's Python code of whole augmentations: what it calls is the user's one call."""
 _REASONS = 3
+_CONDITION = "condition"
 
 
 def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
@@ -59,7 +60,7 @@ def _reads(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[Traced
 
 
 def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
-    """The order cut into what one statement made; an ``if``, also of an unknown source, is whole."""
+    """The order cut by statements; no ``if`` is cut, even where its source is not known."""
     keys = [lines.block(op).key for op in ops]
     cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
     for first, last in _conditions(ops):
@@ -141,17 +142,18 @@ def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, C
     last = next(op for op, call in reversed(calls) if call.opaque)
     reasons = Counter(call.opaque for _, call in calls if call.opaque).most_common(_REASONS)
     why = f"{'; '.join(reason for reason, _ in reasons)} (it holds {len(calls)} calls)"
-    name = _name(calls, last)
+    text = lines.block(last).text
+    name = _name(calls, last, text)
     device: Device = "gpu" if any(side == "gpu" for _, side in outputs) else "cpu"
     spec = OPAQUE[f"opaque.{len(outputs)}"]
     return (
         replace(
             last, schema="", device=device, inputs=tuple(inputs), outputs=outputs, args={},
-            display=name.rpartition(".")[2], refused=None,
+            display=_CONDITION if name == "if" else name.rpartition(".")[2], refused=None,
         ),
         Call(
             spec.name,
-            {"call": name, "source": lines.block(last).text, "why": why},
+            {"call": name, "source": text, "why": why},
             {f"input_{index}": edge for index, edge in enumerate(inputs)},
             tuple(port.name for port in spec.outputs),
             opaque=why,
@@ -159,10 +161,10 @@ def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, C
     )  # fmt: skip
 
 
-def _name(calls: Made, last: TracedOp) -> str:
+def _name(calls: Made, last: TracedOp, text: str) -> str:
     """``if``, the function of DALI's library that was called, or the last of the calls."""
     if last.schema == MERGE and not _library(last):
-        return "if"
+        return "if" if text.startswith(("if", "elif")) else _CONDITION  # as in x = a and b
     for op, _ in reversed(calls):
         for place in op.places:
             if _LIBRARY in place.file:

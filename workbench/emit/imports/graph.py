@@ -16,13 +16,14 @@ from workbench.emit.imports.report import Entry, ImportReport
 from workbench.emit.imports.seeds import Seeds, share_seeds
 from workbench.emit.imports.sides import with_sides
 from workbench.emit.imports.traced import Place, Traced, TracedPipeline
+from workbench.emit.source import reads_folder
 from workbench.graph.check import check_graph
 from workbench.graph.layout import Document
 from workbench.graph.limits import SETTINGS
 from workbench.graph.model import Graph, Node, Port, Settings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Imported:
     """A pipeline as a graph."""
 
@@ -34,6 +35,9 @@ class Imported:
     def graph(self) -> Graph:
         """The graph itself."""
         return self.document.graph
+
+    def __repr__(self) -> str:
+        return f"Imported {self.graph.name!r}, {self.report}"
 
 
 def import_traced(traced: Traced, catalog: Catalog) -> Imported:
@@ -143,6 +147,8 @@ def _report(
             entries.append(Entry("changed", node, place, seeds.changed[op.name]))
         if call.folder is not None and call.folder != traced.placeholder:
             notes.append(f"{node} read {call.folder}: name that folder when you run the graph")
+        elif call.op == "readers.file" and not reads_folder(graph.node(node)):
+            notes.append(f"{node} names its files itself: the data folder you give is not read")
     told = {entry.node for entry in entries}
     exact = tuple(node.id for node in graph.nodes if node.id not in told)
     return ImportReport(exact, tuple(entries), tuple(faults), tuple(notes))

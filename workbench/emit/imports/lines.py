@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from textwrap import dedent
 from typing import NamedTuple
 
 from workbench.emit.imports.traced import Place, TracedOp
@@ -63,9 +64,12 @@ class Lines:
         for depth, place in enumerate(own):
             for found in self._conditions.get(place.file, ()):
                 if found.lineno <= place.line <= (found.end_lineno or found.lineno):
-                    text = ast.get_source_segment(self._sources[place.file], found)
+                    source = self._sources[place.file]
+                    text = ast.get_source_segment(source, found, padded=True)
                     branch = place.line > (found.test.end_lineno or found.lineno)
-                    return Block((own[:depth], place.file, found.lineno), text or "", branch)
+                    return Block(
+                        (own[:depth], place.file, found.lineno), dedent(text or ""), branch
+                    )
         if not own:
             return Block(op.name, "", branch=False)
         return Block((own[:-1], *self._start(op.name, own[-1])), self.source(op), branch=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from workbench.catalog.enums import enum_names
@@ -79,7 +79,7 @@ def _expression(op: TracedOp, catalog: Catalog, makers: Mapping[str, TracedOp]) 
         port: feeding.get(edge) or TracedInput(edge, dict(makers[edge].outputs)[edge])
         for port, edge in made.inputs.items()
     }
-    return Call(made.op, made.args, inputs, _outputs(op, spec))
+    return Call(made.op, made.args, inputs, _outputs(op, spec, inputs))
 
 
 def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) -> Call:
@@ -100,11 +100,13 @@ def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) 
         given = {k: v for k, v in given.items() if k not in (_FOLDER, *_LISTED)}
     elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
         folder = given.pop(_FOLDER)
+    args = {name: _value(name, value, spec) for name, value in given.items()}
+    inputs = _inputs(op, spec)
     return Call(
         spec.name,
-        {name: _value(name, value, spec) for name, value in given.items()},
-        _inputs(op, spec),
-        _outputs(op, spec),
+        args,
+        inputs,
+        _outputs(op, spec, inputs),
         folder=None if folder is None else str(folder),
     )
 
@@ -129,8 +131,8 @@ def _inputs_in_words(count: int) -> str:
     return "one input" if count == 1 else f"{count} inputs"
 
 
-def _outputs(op: TracedOp, spec: OpSpec) -> tuple[str, ...]:
-    names = tuple(port.name for port in spec.outputs)
+def _outputs(op: TracedOp, spec: OpSpec, fed: Collection[str]) -> tuple[str, ...]:
+    names = tuple(port.name for port in spec.outputs_with(fed))
     if len(names) != len(op.outputs):
         raise _CannotHoldError(f"it gives {len(op.outputs)} outputs, and in a graph {len(names)}")
     return names

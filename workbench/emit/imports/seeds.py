@@ -95,8 +95,9 @@ def _base(
 
 
 def _given(op: TracedOp) -> int | None:
+    """The seed in the source, also -1: to DALI it is one as any other."""
     seed = op.args.get("seed")
-    return seed if isinstance(seed, int) and seed >= 0 else None
+    return seed if isinstance(seed, int) else None
 
 
 def _draws(op: TracedOp) -> bool:

@@ -11,6 +11,7 @@ from workbench.emit.outputs import (
     describe_outputs,
     first_reader,
     of_kind,
+    require_arrays,
     require_unsharded,
 )
 from workbench.emit.parts import Parts, fill, pipeline_parts, reached_nodes
@@ -152,8 +153,11 @@ def sharded_module(graph: Graph, catalog: Catalog, target: str) -> Module:
     """The graph with readers that read one shard. Raises GraphExportError, GraphFaultsError."""
     nodes = reached_nodes(graph, catalog)
     require_unsharded(nodes, target)
+    outputs = describe_outputs(graph, catalog)
+    if target != "ray":  # it writes sample by sample
+        require_arrays(graph, outputs, target)
     parts = pipeline_parts(graph, catalog, sharded=True, taken=("shard_id", "num_shards"))
-    return Module(graph, nodes, describe_outputs(graph, catalog), parts)
+    return Module(graph, nodes, outputs, parts)
 
 
 _NO_CHECKPOINT = {"clahe"}

@@ -18,6 +18,7 @@ from workbench.emit.parts import (
 from workbench.emit.python import call, identifier
 from workbench.emit.source import Emitter, Source, is_reader
 from workbench.emit.targets import Target
+from workbench.emit.targets._shared import needs
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Node, Port
 
@@ -35,8 +36,9 @@ import argparse
 ${os}import time
 from collections.abc import Iterator
 $any
-import nvidia.dali.experimental.dynamic as ndd
-$types
+try:
+    import nvidia.dali.experimental.dynamic as ndd
+${types}$needs
 $constants
 
 
@@ -195,7 +197,8 @@ def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
         parts,
         reader="\n".join(emitter.reader_lines(reader)),
         read=", ".join(read),
-        types="from nvidia.dali import types\n" if parts.imports else "",
+        types="    from nvidia.dali import types\n" if parts.imports else "",
+        needs=needs("nvidia-dali-cuda120>=2.4"),
     )
     return {"dynamic.py": source}
 

@@ -143,7 +143,7 @@ def emit_pytorch(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
 
 def training_fields(module: Module, target: str) -> dict[str, str]:
     """What the loader, a model and its loss ask for. Raises GraphExportError without an image."""
-    images = require_images(module.graph, module.outputs, target)
+    images = _trainable(module, require_images(module.graph, module.outputs, target))
     squeeze = [
         f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).long()\n'
         for name in module.labels
@@ -155,6 +155,16 @@ def training_fields(module: Module, target: str) -> dict[str, str]:
         "loss_doc": doc,
         "loss": "\n".join(loss),
     }
+
+
+def _trainable(module: Module, images: list[str]) -> list[str]:
+    """The images that one convolution takes: the first of a picture's axes, and those like it."""
+
+    def form(name: str) -> tuple[str | None, int | None]:
+        return module.outputs[name].axes, module.outputs[name].channels
+
+    pictures = [name for name in images if module.outputs[name].may_be_picture] or images
+    return [name for name in pictures if form(name) == form(pictures[0])]
 
 
 def _loss(module: Module, images: list[str]) -> tuple[str, list[str]]:
@@ -185,6 +195,8 @@ def _model_input(name: str, flow: Flow) -> str:
     text = f'batch["{name}"]'
     if flow.axes == "HWC":
         text += ".permute(0, 3, 1, 2)"
+    elif flow.axes == "HW":
+        text += ".unsqueeze(1)"
     if flow.dtype == "UINT8":
         return text + ".float() / 255"
     return text if flow.dtype == "FLOAT" else text + ".float()"

@@ -35,6 +35,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "missing_arg": arguments.missing_arg,
     "seed": arguments.seed,
     "constant": arguments.constant,
+    "relayout": arguments.relayout,
     "fixed_arg": arguments.fixed_arg,
     "source": edges.source,
     "unknown_input": edges.unknown_input,

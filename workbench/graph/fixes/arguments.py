@@ -157,6 +157,14 @@ def constant(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
             yield label, partial(with_arg, graph, node, "constant_type", dtype)
 
 
+def relayout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """Each order that has the axes of what flows in."""
+    node = node_of(graph, fault)
+    for choice in catalog[node.op].args[fault.arg].choices:
+        if sorted(str(choice)) == sorted(fault.about):
+            yield f"Set it to {choice}", partial(with_arg, graph, node, fault.arg, choice)
+
+
 def seed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A number that no other node has, or none where nothing is drawn."""
     node = node_of(graph, fault)

@@ -29,8 +29,9 @@ def source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     gone = node.inputs[fault.arg]
     spec = catalog[node.op]
     if graph.has(gone.node):
-        known = catalog.find(graph.node(gone.node).op)
-        for output in known.outputs if known else ():
+        maker = graph.node(gone.node)
+        known = catalog.find(maker.op)
+        for output in known.outputs_with(maker.inputs) if known else ():
             port = Port(gone.node, output.name)
             yield f"Connect {port}", partial(link, graph, catalog, port, node.id, fault.arg)
     yield from _nearest(graph, catalog, fault)

@@ -79,7 +79,8 @@ def _last_ports(graph: Graph, catalog: Catalog) -> list[Port]:
     found = []
     for node in reversed(topological(graph)[0]):
         spec = catalog.find(node.op)
-        found += [Port(node.id, output.name) for output in spec.outputs] if spec else []
+        outputs = spec.outputs_with(node.inputs) if spec else ()
+        found += [Port(node.id, output.name) for output in outputs]
     kinds = {port: port_kind(graph, catalog, port) for port in found}
     return sorted(found, key=lambda port: kinds[port] != "image")
 

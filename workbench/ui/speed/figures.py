@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.bench import Measurement, Report
@@ -30,8 +31,6 @@ DEVICES = {"cpu": "CPU", "mixed": "Mixed"}
 def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
     """The line under a record's figures. ``earlier`` says what has changed since."""
     rows = report.measurements
-    doubts = [f"{row.name}: {flag}" for row in rows for flag in row.flags]
-    doubts += [f"{row.name}: unstable" for row in rows if row.unstable and not row.flags]
     parts = [
         machine_words(report.machine),
         _data(report),
@@ -45,9 +44,32 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
         "name": name_of(report),
         "line": " · ".join(part for part in parts if part),
         "facts": [{"name": name, "value": value} for name, value in _facts(report).items()],
-        "doubts": list(dict.fromkeys(doubts)),
+        "doubts": _doubts(rows),
         "earlier": earlier,
     }
+
+
+_CORES = re.compile(r"(?<=kept )[0-9.]+")
+"""The one figure in which doubts of the same cause differ."""
+
+
+def _doubts(rows: Sequence[Measurement]) -> list[str]:
+    """Each cause once, with the row it is of, or of how many."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        for flag in row.flags or ["unstable"] * row.unstable:
+            found.setdefault(_CORES.sub("", flag), []).append((row.name, flag))
+    return [_doubt(doubts, len(rows)) for doubts in found.values()]
+
+
+def _doubt(doubts: Sequence[tuple[str, str]], rows: int) -> str:
+    name, flag = doubts[0]
+    if len(doubts) == 1:
+        return f"{name}: {flag}"
+    cores = sorted({float(found[0]) for _, words in doubts if (found := _CORES.search(words))})
+    if len(cores) > 1:
+        flag = _CORES.sub(f"{cores[0]:.1f} … {cores[-1]:.1f}", flag)
+    return f"{len(doubts)} of {rows} figures: {flag}"
 
 
 def _data(report: Report) -> str:

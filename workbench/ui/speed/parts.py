@@ -7,8 +7,9 @@ from typing import Any
 
 from workbench.bench import Report
 from workbench.bench.compare import Comparison, compare_reports
+from workbench.bench.record import WHOLE
 from workbench.bench.scaling import Over, curve
-from workbench.bench.stages import WHOLE, stages_of
+from workbench.bench.stages import stages_of
 from workbench.engine.machine import describe_machine
 from workbench.ui.speed.figures import across, bars, measured_on, ratios
 from workbench.ui.speed.heat import tune_view
@@ -182,7 +183,6 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
 
 def record_entry(key: str, report: Report, here: str) -> RecordEntry:
     """A line of the list of records; ``here`` is this machine in words."""
-    rates = [row.median for row in report.measurements if row.median is not None]
     machine = machine_words(report.machine)
     return {
         "id": key,
@@ -192,7 +192,7 @@ def record_entry(key: str, report: Report, here: str) -> RecordEntry:
         "graph": report.graph,
         "when": when(report),
         "machine": machine,
-        "best": max(rates, default=None),
+        "best": report.best,
         "shown": False,
         "elsewhere": machine != here,
     }

@@ -14,8 +14,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import nvidia.dali.experimental.dynamic as ndd
-from nvidia.dali import types
+try:
+    import nvidia.dali.experimental.dynamic as ndd
+    from nvidia.dali import types
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120>=2.4.") from None
 
 BATCH_SIZE = 64
 NUM_THREADS = 4

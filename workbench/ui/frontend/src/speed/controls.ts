@@ -59,8 +59,9 @@ function setting(link: Speed, name: "batch_size" | "threads", label: string): HT
   });
   el.addEventListener("change", () => {
     const value = numberIn(el);
-    if (value !== null && value >= 1) link.set(name, Math.floor(value));
-    else el.value = String(link.get(name, 1));
+    const whole = value !== null && value >= 1 ? Math.floor(value) : null;
+    if (whole !== null) link.set(name, whole);
+    el.value = String(whole ?? link.get(name, 1));
   });
   return el;
 }

@@ -174,6 +174,8 @@ function stageTable(view: StagesView, link: Speed): HTMLElement {
     h("td", {}, ""),
     h("td", {}, ms(view.remainder)),
   );
+  const atOnce = "Below zero: the operators together take less than each alone, as they run at once.";
   made.append(h("tfoot", {}, whole));
+  if ((view.remainder ?? 0) < 0) made.append(h("caption", {}, atOnce));
   return made;
 }

@@ -1,0 +1,150 @@
+"""Which of a script's pipelines is meant: told by name, or the only one that there is."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from nvidia.dali import fn, pipeline_def
+from nvidia.dali.pipeline import Pipeline
+
+from tests.emit.imports.traces import op, pipeline, place
+from workbench.emit.imports.traced import Traced
+from workbench.engine.choice import Choice, Found, choose, is_pipeline, name_of
+from workbench.errors import ImportFailedError
+
+MODULE = "imported_source"
+
+
+@pipeline_def(batch_size=2, num_threads=1, device_id=None)
+def train(data, size=8):
+    return fn.constant(idata=[size])
+
+
+class Old(Pipeline):  # type: ignore[misc]
+    def __init__(self, data: str) -> None:
+        super().__init__(2, 1, None)
+
+
+def live() -> Any:
+    return train("photos")
+
+
+def found(made: tuple[Any, ...] = (), **names: Any) -> Found:
+    """A script that defines these, as the worker leaves it."""
+    module = ModuleType(MODULE)
+    for name, value in names.items():
+        if callable(value) and not is_pipeline(value):
+            value.__module__ = MODULE
+        setattr(module, name, value)
+    return Found(module, made, "train.py")
+
+
+def refusal(scripts: Found, wanted: str | None = None, **arguments: Any) -> str:
+    with pytest.raises(ImportFailedError) as error:
+        choose(scripts, wanted, arguments)
+    return str(error.value)
+
+
+def test_the_only_function() -> None:
+    choice = choose(found(train=train), None, {"data": "photos"})
+    assert is_pipeline(choice.make())
+    assert choice == Choice(choice.make)
+
+
+def test_a_pipeline_that_was_made_goes_before_functions() -> None:
+    pipe = live()
+    assert choose(found(train=train, pipe=pipe), None, {}).make() is pipe
+    assert choose(found((pipe,), train=train, pipe=pipe), None, {}).make() is pipe, "the same one"
+    assert choose(found((pipe,), train=train), None, {}).make() is pipe
+    message = refusal(found(train=train, pipe=pipe), data="photos")
+    assert "nothing takes data. Name a function: --pipeline train" in message
+
+
+def test_a_name() -> None:
+    pipe, other = live(), live()
+    both = found(train=train, pipe=pipe, other=other)
+    assert choose(both, "other", {}).make() is other
+    assert is_pipeline(choose(both, "train", {"data": "x", "size": 3, "batch_size": 5}).make())
+    assert refusal(both, "trian").endswith("train.py has no trian. Did you mean train?")
+    assert refusal(both, "zzz").endswith("It has pipe, other, train.")
+    assert "2 pipelines" not in refusal(found(x=3), "x")
+    assert refusal(found(x=3), "x") == "train.py: x is a int, not a pipeline."
+
+
+def test_several() -> None:
+    assert "2 pipelines: train, Old. Name one: --pipeline Old" in refusal(
+        found(train=train, Old=Old)
+    )
+    assert "has 3 pipelines: a, b, train" in refusal(found(a=live(), b=live(), train=train))
+    assert "has no pipeline" in refusal(found(x=1))
+
+
+def test_of_several_the_only_one_that_has_all_it_needs() -> None:
+    choice = choose(found(train=train, Old=Old, loose=loose), None, {})
+    assert is_pipeline(choice.make())
+
+
+@pipeline_def(batch_size=2, num_threads=1, device_id=None)
+def loose():
+    return fn.constant(idata=[1])
+
+
+def test_arguments() -> None:
+    scripts = found(train=train)
+    assert "train needs data. Give them: --arg data=..." in refusal(scripts)
+    assert 'args={"data": ...}' in refusal(scripts)
+    assert "has no argument sise. It has data, size" in refusal(scripts, sise=1, data="x")
+
+
+def test_a_function_that_makes_something_else() -> None:
+    def build_pipeline() -> int:
+        return 3
+
+    choice = choose(found(build_pipeline=build_pipeline), None, {})
+    with pytest.raises(ImportFailedError, match="build_pipeline gives a int, not an"):
+        choice.make()
+
+
+def test_our_own_scripts_get_a_folder() -> None:
+    seen = []
+
+    def build_pipeline(data: str, batch_size: int = 4) -> Any:
+        seen.append(data)
+        return live()
+
+    choice = choose(found(build_pipeline=build_pipeline, train=train), None, {})
+    assert choice.placeholder is not None
+    try:
+        assert is_pipeline(choice.make())
+        assert seen == [choice.placeholder]
+        assert [path.is_dir() for path in Path(choice.placeholder).iterdir()] == [True]
+        assert "name the folder" in choice.notes[0]
+    finally:
+        shutil.rmtree(choice.placeholder)
+    given = choose(found(build_pipeline=build_pipeline), None, {"data": "photos"})
+    assert (given.placeholder, given.notes) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("function", "docstring", "expected"),
+    [
+        ("train_pipe", None, ("train", "")),
+        ("eval_pipeline", "Some words.", ("eval", "")),
+        ("define_graph", None, ("stem", "")),
+        ("", None, ("stem", "")),
+        (
+            "two_view_pipeline",
+            "two-view: Two crops\nof a photo.\n\nMore.",
+            ("two-view", "Two crops of a photo."),
+        ),
+        ("two_view_pipeline", "two-view.", ("two-view", "")),
+    ],
+)
+def test_names(function: str, docstring: str | None, expected: tuple[str, str]) -> None:
+    places = (place(3, function=function),) if function else ()
+    traced = Traced(pipeline(op("Constant", "__C_0", places=places)))
+    assert name_of(traced, docstring, "stem") == expected

@@ -1,0 +1,99 @@
+"""What the guard tells of a script, in the worker where alone it may stand.
+
+Scripts that pass its limits are in ``tests/commands/test_import.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.tasks import until
+from workbench.engine import Engine
+from workbench.engine.guard import Guard, place_of, short
+from workbench.engine.worker import Worker
+from workbench.errors import ImportFailedError
+
+SLEEP = "import time; time.sleep(100_000)"
+PARENT = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}])"
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with Engine() as started:
+        yield started
+
+
+def run_guarded(worker: Worker, path: str, seconds: float) -> int:
+    """Task: run a file under the guard; its last value of ``result``."""
+    names: dict[str, object] = {"__name__": "guarded"}
+    with Guard([path], seconds, worker.last_word) as guard:
+        try:
+            exec(compile(Path(path).read_text(), path, "exec"), names)
+        except BaseException as error:
+            raise guard.told(error) from None
+    return int(str(names.get("result", 0)))
+
+
+def told(engine: Engine, folder: Path, text: str, seconds: float = 30.0) -> str:
+    path = folder / "train.py"
+    path.write_text(text)
+    with pytest.raises(ImportFailedError) as error:
+        engine.call(run_guarded, str(path), seconds)
+    return str(error.value)
+
+
+def test_a_script_within_its_limits(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "fine.py"
+    path.write_text("print('words')\nresult = 7\n")
+    assert engine.call(run_guarded, str(path), 30.0) == 7
+    assert engine.call(run_guarded, str(path), 30.0) == 7, "and a second one in the same process"
+
+
+def test_an_error_with_its_line_and_the_last_words(engine: Engine, tmp_path: Path) -> None:
+    text = "import json\nfor n in range(20):\n    print('line', n)\njson.loads('{')\n"
+    lines = told(engine, tmp_path, text).splitlines()
+    assert lines[0].startswith("train.py:4: JSONDecodeError: ")
+    assert lines[1] == "    json.loads('{')"
+    assert lines[2:] == ["It printed last:", *(f"line {n}" for n in range(12, 20))]
+
+
+def test_time(engine: Engine, tmp_path: Path) -> None:
+    message = told(engine, tmp_path, "x = 1\nwhile True:\n    pass\n", 0.5)
+    assert message.startswith("train.py:")
+    assert "it did not come to an end within 0.5 s" in message
+
+
+def test_a_syntax_error_and_a_fork(engine: Engine, tmp_path: Path) -> None:
+    assert told(engine, tmp_path, "a = 1\nb = = 2\n").startswith("train.py:2: SyntaxError")
+    assert "cannot fork" in told(engine, tmp_path, "import os\nos.fork()\n")
+
+
+def start_two(worker: Worker, path: str) -> list[int]:
+    """Task: a child, and a child of a child that is gone, in sessions and without environment."""
+    with Guard([path], 30, worker.last_word):
+        started = [
+            subprocess.Popen([sys.executable, "-c", text], env={}, start_new_session=True)
+            for text in (SLEEP, PARENT)
+        ]
+        started[1].wait()
+        children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+        found = [int(pid) for pid in children.read_text().split()] if children.exists() else []
+    return [started[0].pid, *found]
+
+
+def test_no_process_is_left(engine: Engine, tmp_path: Path) -> None:
+    pids = engine.call(start_two, str(tmp_path / "train.py"))
+    until(lambda: not any(Path("/proc", str(pid)).exists() for pid in pids), 10)
+
+
+def test_places_and_short_lines() -> None:
+    assert place_of("/home/me/train.py", 12) == "train.py:12"
+    assert short("  a\n  b ") == "a b"
+    assert len(short("x" * 10_000)) == 600
+    assert short("x" * 10_000).endswith("...")
