@@ -372,3 +372,13 @@ class TestRealWork:
         colour = chain_graph("color_twist")
         request = PreviewRequest(with_settings(colour, batch_size=2), str(photos), tiles=2)
         assert len(preview_batch(hurt, request).tiles) == 2
+
+
+def test_modules_where_the_user_stands_are_not_the_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("numpy", "queue", "types"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    with Engine() as engine:
+        assert engine.call(tasks.echo, 3) == 3

@@ -113,7 +113,7 @@ def bad_files(data: str, go_on: Callable[[], None]) -> str:
             bad.append(f"{file}: {reason}")
         if len(bad) == NAMED_FILES:
             break
-    return f". Some files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
+    return f"Some files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
 
 
 def make_cache(data: str, wanted: Cache, go_on: Callable[[], None]) -> CacheState:

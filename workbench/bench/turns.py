@@ -198,7 +198,9 @@ class Turns:
         except CancelledError:
             raise
         except EngineError as error:
-            contender.reason = f"not measured: {error}{self._why()}"
+            words = f"not measured: {error}"
+            why = self._why()
+            contender.reason = f"{words.removesuffix('.')}. {why}" if why else words
             self._dismiss(contender)
 
     def _go_on(self) -> None:

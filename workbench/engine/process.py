@@ -226,6 +226,7 @@ class _Process:
                 self.popen = subprocess.Popen(
                     [
                         sys.executable,
+                        "-P",  # a numpy.py where the user happens to stand is not numpy
                         "-m",
                         "workbench.engine.worker",
                         str(theirs.fileno()),
