@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from tests.bench.fakes import measured, report
 from tests.ui.screen import Screen, read_picture
 from workbench.bench.crew import Crew
+from workbench.bench.record import dump_report
 from workbench.engine.machine import describe_machine
 from workbench.errors import GraphFormatError
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edit import set_setting
 from workbench.ui.components import COMPONENTS
 from workbench.ui.model import ViewModel
+from workbench.ui.previewer import Previewer
 
 Make = Callable[..., tuple[ViewModel, Screen]]
 
@@ -492,3 +495,21 @@ def test_resting_is_no_fault_and_the_next_change_wakes_it(
     model.receive("preview", "batch", 1)
     screen.wait_other_picture(picture)
     assert screen["bar", "message"] == ""
+
+
+def test_records_that_are_found_at_once_wait_for_the_rest(
+    make: Make, own_state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own_state / "records").mkdir()
+    (own_state / "records" / "mine.json").write_text(dump_report(report(measured(100.0))))
+
+    class Late(Previewer):
+        def __init__(self, *arguments: Any) -> None:
+            for thread in threading.enumerate():
+                if thread.name == "workbench-records":
+                    thread.join(0.3)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr("workbench.ui.model.Previewer", Late)
+    _, screen = make()
+    screen.wait(lambda s: s["speed", "records"], "the record")

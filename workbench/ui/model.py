@@ -96,16 +96,16 @@ class ViewModel:
         self.state.selected = first_choice(self.graph, self.catalog)
         self.folder = Folder(str(data), self.lock, self._on_folder)
         records = state_folder() / "records" if restore else None
-        self.speed = Speed(self.lock, self._refresh, self.machine, records)
-        self.previewer = Previewer(self.engine, self._on_done, self._on_slow)
-        self.looks = Looks(self.previewer, self.catalog, self.lock, self._refresh)
-        self.verifying = Verifying(self.lock, self._refresh)
-        self.sharer = Sharer(self.engine, self._on_shared)
-        self.exports = Exports(self.catalog)
-        self._given = self._kept = self.history.document
-        self.autosave = Autosave(data, self._kept, self._say) if restore else None
-        session = self.autosave.session if self.autosave is not None else ""
-        with self.lock:
+        with self.lock:  # what threads find meanwhile waits until all is here
+            self.speed = Speed(self.lock, self._refresh, self.machine, records)
+            self.previewer = Previewer(self.engine, self._on_done, self._on_slow)
+            self.looks = Looks(self.previewer, self.catalog, self.lock, self._refresh)
+            self.verifying = Verifying(self.lock, self._refresh)
+            self.sharer = Sharer(self.engine, self._on_shared)
+            self.exports = Exports(self.catalog)
+            self._given = self._kept = self.history.document
+            self.autosave = Autosave(data, self._kept, self._say) if restore else None
+            session = self.autosave.session if self.autosave is not None else ""
             self._show("bar", "session", session)
             if self.autosave is not None and (found := self.autosave.start()) is not None:
                 self.state.message = self._restore(found)
