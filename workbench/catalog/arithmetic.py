@@ -6,7 +6,10 @@ writes ``images * 0.5``, ``math.sqrt(images)`` or ``images[:, 3:9]``.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
 from typing import NamedTuple
 
 from workbench.catalog.spec import ArgSpec, Gives, OpSpec, PortSpec
@@ -20,107 +23,35 @@ _WHOLE = tuple(name for name in CONSTANT_TYPES if not name.startswith("FLOAT"))
 _NUMBERS = tuple(name for name in CONSTANT_TYPES if name != "BOOL")
 
 
-class _Function(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A row of ``arithmetic.toml``, which says what the fields are."""
+
     name: str
-    """Behind ``math.``: Python's name in ``operator``, or DALI's in ``nvidia.dali.math``."""
-    called: str
-    """In DALI's ``expression_desc``."""
     written: str
     label: str
     gives: str
     summary: str
+    called: str = ""
     start: float | None = None
-    """Of the constant on the right."""
     high: float = 255
-    """Of its slider; the low end is -high, or 0 for shifts."""
     image: bool = False
-    """Whether what it starts with makes one picture of another."""
 
 
-_BINARY = (
-    _Function("add", "add", "{} + {}", "Add", "promoted", "Sum of two values.", 32, 255, True),
-    _Function("sub", "sub", "{} - {}", "Subtract", "promoted", "Difference.", 32, 255, True),
-    _Function("mul", "mul", "{} * {}", "Multiply", "promoted", "Product.", 0.5, 4, True),
-    _Function(
-        *("truediv", "fdiv", "{} / {}", "Divide", "floating"),
-        *("Quotient, as a fraction also of whole numbers.", 255, 255, True),
-    ),
-    _Function(
-        *("floordiv", "div", "{} // {}", "Divide whole", "promoted"),
-        *("Quotient; of whole numbers rounded towards zero.", 2, 255),
-    ),
-    _Function("mod", "mod", "{} % {}", "Remainder", "promoted", "Remainder.", 64),
-    _Function("pow", "pow", "math.pow({}, {})", "Power", "promoted", "Power.", 2, 4),
-    _Function(
-        *("fpow", "fpow", "math.fpow({}, {})", "Power, as fraction", "floating"),
-        *("Power, as a fraction also of whole numbers.", 0.5, 4),
-    ),
-    _Function(
-        *("atan2", "atan2", "math.atan2({}, {})", "Angle of a point", "floating"),
-        *("Arcus tangent of the quotient of two values.", 1, 255),
-    ),
-    _Function(
-        *("min", "min", "math.min({}, {})", "Smaller of two", "promoted"),
-        *("The smaller of two values.", 128, 255, True),
-    ),
-    _Function(
-        *("max", "max", "math.max({}, {})", "Larger of two", "promoted"),
-        *("The larger of two values.", 128, 255, True),
-    ),
-    _Function("eq", "eq", "{} == {}", "Equal", "BOOL", "Whether two values are equal.", 0),
-    _Function("ne", "neq", "{} != {}", "Not equal", "BOOL", "Whether two values differ.", 0),
-    _Function("lt", "lt", "{} < {}", "Less", "BOOL", "Whether a value is less.", 128),
-    _Function("le", "leq", "{} <= {}", "Less or equal", "BOOL", "Less or equal.", 128),
-    _Function("gt", "gt", "{} > {}", "Greater", "BOOL", "Whether a value is greater.", 128),
-    _Function("ge", "geq", "{} >= {}", "Greater or equal", "BOOL", "Greater or equal.", 128),
-)
-_BITWISE = (
-    _Function("bitand", "bitand", "{} & {}", "Bits: and", "promoted", "Bits set in both.", 240),
-    _Function("bitor", "bitor", "{} | {}", "Bits: or", "promoted", "Bits set in either.", 15),
-    _Function("bitxor", "bitxor", "{} ^ {}", "Bits: xor", "promoted", "Bits set in one.", 255),
-    _Function("lshift", "lshift", "{} << {}", "Shift left", "promoted", "Bits moved up.", 1, 31),
-    _Function("rshift", "rshift", "{} >> {}", "Shift right", "promoted", "Bits moved down.", 1, 31),
-)
-_UNARY = (
-    _Function("neg", "minus", "-{}", "Negative", "promoted", "The value with the other sign."),
-    _Function("abs", "abs", "math.abs({})", "Absolute", "promoted", "Value without its sign."),
-    *(
-        _Function(name, name, f"math.{name}({{}})", label, "floating", summary)
-        for name, label, summary in (
-            ("fabs", "Absolute, as fraction", "Value without its sign, as a fraction."),
-            ("sqrt", "Square root", "Square root."),
-            ("rsqrt", "1 / square root", "One by the square root."),
-            ("cbrt", "Cube root", "Cube root."),
-            ("exp", "Exponential", "e to the power of the value."),
-            ("log", "Logarithm", "Natural logarithm."),
-            ("log2", "Logarithm, base 2", "Logarithm to the base 2."),
-            ("log10", "Logarithm, base 10", "Logarithm to the base 10."),
-            ("floor", "Round down", "The largest whole number not above the value."),
-            ("ceil", "Round up", "The smallest whole number not below the value."),
-            ("sin", "Sine", "Sine of an angle in radians."),
-            ("cos", "Cosine", "Cosine of an angle in radians."),
-            ("tan", "Tangent", "Tangent of an angle in radians."),
-            ("asin", "Arcus sine", "Angle in radians of a sine."),
-            ("acos", "Arcus cosine", "Angle in radians of a cosine."),
-            ("atan", "Arcus tangent", "Angle in radians of a tangent."),
-            ("sinh", "Hyperbolic sine", "Hyperbolic sine."),
-            ("cosh", "Hyperbolic cosine", "Hyperbolic cosine."),
-            ("tanh", "Hyperbolic tangent", "Hyperbolic tangent."),
-            ("asinh", "Inverse hyperbolic sine", "Inverse hyperbolic sine."),
-            ("acosh", "Inverse hyperbolic cosine", "Inverse hyperbolic cosine."),
-            ("atanh", "Inverse hyperbolic tangent", "Inverse hyperbolic tangent."),
-        )
-    ),
-)
-_NOT = _Function("bitnot", "bitnot", "~{}", "Bits: not", "promoted", "Every bit turned over.")
-_CLAMP = _Function(
-    *("clamp", "clamp", "math.clamp({}, {}, {})", "Clamp", "promoted"),
-    *("The value, or the end of a range that it goes beyond.", None, 255, True),
-)
+def _read() -> dict[str, list[_Function]]:
+    """The functions of each table."""
+    tables = tomllib.loads(files(__package__).joinpath("arithmetic.toml").read_text("utf-8"))
+    return {
+        kind: [_Function(name, **{"called": name, **row}) for name, row in rows.items()]
+        for kind, rows in tables.items()
+    }
 
+
+_FUNCTIONS = _read()
 CALLED: Mapping[str, str] = {
     function.called: f"math.{function.name}"
-    for function in (*_BINARY, *_BITWISE, *_UNARY, _NOT, _CLAMP)
+    for functions in _FUNCTIONS.values()
+    for function in functions
 }
 """Names in DALI's ``expression_desc`` -> operators of the catalogue."""
 
@@ -128,11 +59,17 @@ CALLED: Mapping[str, str] = {
 def arithmetic() -> dict[str, OpSpec]:
     """The operators by name."""
     made = [
-        *(_binary(function, whole=False) for function in _BINARY),
-        *(_binary(function, whole=True) for function in _BITWISE),
-        *(_operator(function, (_data(_NUMBERS),), {}, (("data",),)) for function in _UNARY),
-        _operator(_NOT, (_data(_WHOLE),), {}, (("data",),)),
-        _clamp(),
+        *(_binary(function, whole=False) for function in _FUNCTIONS["binary"]),
+        *(_binary(function, whole=True) for function in _FUNCTIONS["bitwise"]),
+        *(
+            _operator(function, (_data(_NUMBERS),), {}, (("data",),))
+            for function in _FUNCTIONS["unary"]
+        ),
+        *(
+            _operator(function, (_data(_WHOLE),), {}, (("data",),))
+            for function in _FUNCTIONS["not"]
+        ),
+        *(_clamp(function) for function in _FUNCTIONS["clamp"]),
         _subscript(),
     ]
     return {op.name: op for op in made}
@@ -181,7 +118,7 @@ def _binary(function: _Function, *, whole: bool) -> OpSpec:
     )
 
 
-def _clamp() -> OpSpec:
+def _clamp(function: _Function) -> OpSpec:
     args = {
         name: _constant(
             name,
@@ -193,7 +130,7 @@ def _clamp() -> OpSpec:
         for name, word, start in (("lo", "low", 64), ("hi", "high", 192))
     }
     return _operator(
-        _CLAMP,
+        function,
         (
             _data(CONSTANT_TYPES),
             PortSpec("lo_input", optional=True, dtypes=CONSTANT_TYPES),
