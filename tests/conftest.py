@@ -27,6 +27,8 @@ settings.register_profile(
 )
 settings.load_profile("workbench")
 
+collect_ignore = ["emit/imports/pipelines"]
+"""Pipelines that tests import; nbmake would run the notebook among them."""
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 

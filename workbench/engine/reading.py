@@ -41,7 +41,8 @@ def require_room(data: str, batch_size: int) -> None:
     The reader holds a batch as a whole, also where few of its samples are shown. ``MOST_READ`` of
     the machine's memory are enough for 20,000 usual photos on 16 GiB.
     """
-    sizes = [entry.stat().st_size for entry, _, _ in islice(list_files(data), _LOOKED_AT)]
+    entries = (entry for entry, _, _ in islice(list_files(data), _LOOKED_AT))
+    sizes = [entry.stat().st_size for entry in entries if not unreadable(entry)]
     room = describe_machine().memory_gib * 2**30 * MOST_READ
     need = batch_size * sum(sizes) / max(1, len(sizes))
     if need > room:
