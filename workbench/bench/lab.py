@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -38,7 +39,7 @@ from workbench.graph.io import dump_graph
 from workbench.graph.model import DecodeDevice, Graph, Settings
 
 
-class Lab:
+class Lab(ABC):
     """What every kind of run shares: the graph, the data, a way to stop, the record's context.
 
     ``cancel`` may be called from any thread; a run then raises CancelledError within 0.5 s.
@@ -77,9 +78,9 @@ class Lab:
         self.go_on()
         return load_catalog(), machine, found, make_cache(self.data, self._cache, self.go_on)
 
+    @abstractmethod
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure, and give the record. Every kind of run has its own."""
-        raise NotImplementedError
 
     def go_on(self) -> None:
         """Raise CancelledError if the run was cancelled."""
