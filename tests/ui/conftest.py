@@ -82,7 +82,6 @@ def panel(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.chdir(tmp_path)
     host = PanelHost(page, tmp_path)
     yield host
-    page.goto("about:blank")
     host.close()
 
 

@@ -78,6 +78,7 @@ class PanelHost:
         self._server: Any = None
 
     def open(self, data: Path | str, graph: Graph) -> None:
+        self.close()
         port = free_port()
         sessions = self.sessions
 
@@ -97,6 +98,7 @@ class PanelHost:
 
     def close(self) -> None:
         if self._server is not None:
+            self.page.goto("about:blank")
             web.Session = self._real  # type: ignore[misc]
             for session in self.sessions:
                 session.model.close()
@@ -106,6 +108,7 @@ class PanelHost:
             loop.call_soon_threadsafe(loop.stop)
             self._server.join(timeout=30)
             assert not self._server.is_alive(), "the web server did not end"
+            self._server = None
 
 
 def part(page: Page, name: str) -> Locator:

@@ -177,6 +177,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     other.goto(address)
     expect(title(other)).to_have_text("to share", timeout=PATIENCE)
     expect(other).to_have_url(f"{host.url}/")
+    expect(message(other)).to_have_text("Opened to share.")
     other.goto(f"{host.url}/#graph=%%%")
     expect(message(other)).to_contain_text("The link is damaged")
     other.context.close()

@@ -52,6 +52,9 @@ const OWN = 1000;
 
 export class Desk extends Store<State> {
   private saidAt = -Infinity;
+  /** Which nodes and edges there were when it was said, and are since the edit that it tells of. */
+  private untold = "";
+  private told = "";
 
   constructor(
     readonly link: Link<"canvas">,
@@ -96,8 +99,11 @@ export class Desk extends Store<State> {
     const nodes = kept(old.nodes, link.get("nodes", []));
     const edges = kept(old.edges, link.get("edges", []));
     // The words were about the graph before, unless this is the very edit that they tell of.
-    const told = link.waiting || performance.now() - this.saidAt < OWN;
-    const outdated = !told && (nodes !== old.nodes || edges !== old.edges);
+    const own = link.waiting || performance.now() - this.saidAt < OWN;
+    const now = ids(nodes, edges);
+    if (own && !this.told && now !== this.untold) this.told = now;
+    const other = !own || (this.told !== "" && now !== this.told);
+    const outdated = other && (nodes !== old.nodes || edges !== old.edges);
     this.set({
       nodes,
       edges,
@@ -137,6 +143,8 @@ export class Desk extends Store<State> {
 
   say(said: string): void {
     this.saidAt = performance.now();
+    this.untold = ids(this.get().nodes, this.get().edges);
+    this.told = "";
     // A no-break space makes it another text, so that it is said again.
     this.set({ said: this.get().said === said ? `${said}\u00a0` : said });
   }
@@ -156,4 +164,8 @@ export class Desk extends Store<State> {
     const el = this.element(id) ?? this.root.querySelector<HTMLElement>(".wb-canvas-box");
     el?.focus({ preventScroll: true });
   }
+}
+
+function ids(nodes: readonly NodeEntry[], edges: readonly EdgeEntry[]): string {
+  return JSON.stringify([nodes.map((node) => node.id), edges.map(({ id, source }) => [id, source])]);
 }
