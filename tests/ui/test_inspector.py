@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import Host, await_picture, part, small
+from tests.ui.hosts import Host, await_picture, await_python, part, small
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, Port, check_graph
 from workbench.graph.edit import insert_node, set_arg
@@ -142,6 +142,27 @@ def test_keys_move_sliders_and_are_one_step_of_undo(host: Host, photos: Path) ->
     expect(argument(page, "angle").locator("[data-wb=distribution]")).to_have_value(
         "random.uniform"
     )
+
+
+def test_a_burst_of_keys_does_not_queue_behind_a_busy_host(panel: Any, photos: Path) -> None:
+    panel.open(photos, with_ops("rotate"))
+    page = panel.page
+    await_picture(page)
+    select(page, "rotate_2")
+    argument(page, "angle").get_by_role("slider").focus()
+    taken: list[Any] = []
+    model = panel.sessions[-1].model
+    take = model.take
+    model.take = lambda component, outbox: (taken.append(outbox), take(component, outbox))
+    keys = 60
+    with model.lock:  # the host is busy with something else
+        for _ in range(keys):
+            page.keyboard.press("ArrowRight")
+    angle = float(field(page, "angle").input_value())
+    assert angle == 15 + keys * 0.5
+    await_python(panel, "model.graph.node('rotate_2').args['angle']", lambda now: now == angle)
+    assert 0 < len(taken) < keys / 2
+    assert all(len(outbox) == 1 for outbox in taken)
 
 
 def test_an_operator_that_dali_lacks_is_shown_and_several_selected_are_counted(

@@ -22,11 +22,15 @@ interface Edit {
   [param: string]: unknown;
 }
 
+/** Milliseconds after which the newest of a drag is sent, though none was answered. */
+const LATE = 300;
+
 export class Link<N extends Name> {
   /** Tells Python one drawn view from another, and from the same page reloaded. */
   readonly view = Math.random().toString(36).slice(2, 10);
   private next = Date.now() * 1000 + Math.floor(Math.random() * 1000);
   private pending: Edit[] = [];
+  private held: number | undefined;
   private listening: [string, () => void][] = [];
 
   constructor(private host: Host) {
@@ -49,7 +53,8 @@ export class Link<N extends Name> {
 
   /**
    * Asks Python for an edit. With `replaces`, an unanswered ask of the same action and
-   * parameters (but for the value) gives way to this one, as in a drag.
+   * parameters (but for the value) gives way to this one, as in a drag, which goes when that one
+   * is answered: a host that takes each message by itself would lag behind the hand.
    */
   ask<A extends keyof Actions<N> & string>(
     action: A,
@@ -58,8 +63,16 @@ export class Link<N extends Name> {
   ): void {
     const edit: Edit = { ...(params as object), n: ++this.next, view: this.view, do: action };
     const last = this.pending.at(-1);
-    if (replaces && last && sameButForValue(last, edit)) this.pending.pop();
+    const replaced = replaces && last !== undefined && sameButForValue(last, edit);
+    if (replaced) this.pending.pop();
     this.pending.push(edit);
+    if (!replaced) this.send();
+    else this.held ??= window.setTimeout(() => this.send(), LATE);
+  }
+
+  private send(): void {
+    clearTimeout(this.held);
+    this.held = undefined;
     this.host.set("outbox", [...this.pending]);
     this.host.save_changes();
   }
@@ -90,6 +103,7 @@ export class Link<N extends Name> {
   }
 
   dispose(): void {
+    if (this.held !== undefined) this.send();
     for (const [event, callback] of this.listening) this.host.off?.(event, callback);
     this.listening = [];
   }
@@ -97,6 +111,7 @@ export class Link<N extends Name> {
   private acknowledge(): void {
     const ack = Number(this.host.get("ack") ?? 0);
     this.pending = this.pending.filter((edit) => edit.n > ack);
+    if (this.held !== undefined) this.send();
   }
 
   /** A second view of the same model writes the same outbox: carry its edits along. */
