@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -75,7 +76,21 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
     )
 
 
+def _is_text(field: Field) -> bool:
+    """Whether a field travels as JSON text, which ``Link.get`` in the browser reads.
+
+    Bokeh looks into every list and dict for models of its own, several times: 0.1 s for the nodes
+    of a graph of 150. A text it leaves alone.
+    """
+    return field.direction == "show" and isinstance(field.default, list | dict)
+
+
+_TEXTS = {(of.name, field.name) for of in COMPONENTS for field in of.fields if _is_text(field)}
+
+
 def _param(field: Field) -> Any:
+    if _is_text(field):
+        return param.String(default=json.dumps(field.default), doc=field.doc)
     if field.choices:
         return param.Selector(default=field.default, objects=list(field.choices), doc=field.doc)
     return _PARAMS[type(field.default)](default=field.default, doc=field.doc)
@@ -140,6 +155,8 @@ class Session:
         """Hand values to the document's own thread: the newest of each field, all in one go."""
         if field not in self.parts[component].param:  # for the cells of a notebook
             return
+        if (component, field) in _TEXTS:
+            value = json.dumps(value)
         with self._lock:
             first = self._loaded and not self._waiting
             self._waiting.setdefault(component, {})[field] = value

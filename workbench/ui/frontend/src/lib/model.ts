@@ -31,6 +31,7 @@ export class Link<N extends Name> {
   private next = Date.now() * 1000 + Math.floor(Math.random() * 1000);
   private pending: Edit[] = [];
   private held: number | undefined;
+  private texts = new Map<string, { text: string; value: unknown }>();
   private listening: [string, () => void][] = [];
 
   constructor(private host: Host) {
@@ -39,7 +40,19 @@ export class Link<N extends Name> {
   }
 
   get<K extends keyof Fields<N> & string>(name: K, fallback: Fields<N>[K]): Fields<N>[K] {
-    return (this.host.get(name) as Fields<N>[K] | null | undefined) ?? fallback;
+    const value = this.host.get(name);
+    const text = typeof value === "string" && typeof fallback === "object";
+    return ((text ? this.read(name, value) : value) as Fields<N>[K] | null | undefined) ?? fallback;
+  }
+
+  /** A list or dict that the host sends as JSON text. */
+  private read(name: string, text: string): unknown {
+    let last = this.texts.get(name);
+    if (last?.text !== text) {
+      last = { text, value: JSON.parse(text) };
+      this.texts.set(name, last);
+    }
+    return last.value;
   }
 
   /** Sets a field that either side may set. */
