@@ -15,7 +15,11 @@ export const gliding = (duration: number): number =>
 
 /** The size of the canvas on the page. */
 export function useSize(desk: Desk): { width: number; height: number } {
-  const [size, setSize] = useState({ width: desk.root.clientWidth || 900, height: LEAST_HEIGHT });
+  // By a function, so that only the first drawing makes the browser lay out the page to tell.
+  const [size, setSize] = useState(() => ({
+    width: desk.root.clientWidth || 900,
+    height: LEAST_HEIGHT,
+  }));
   useLayoutEffect(() => {
     const measure = (): void => {
       const { clientWidth: width, clientHeight: height } = desk.root;
