@@ -103,6 +103,7 @@ def test_what_comes_in_is_opened_or_refused_with_the_reason(
 
     paste("import os")
     expect(message(page)).to_contain_text("This is not JSON")
+    expect(bar(page).locator("[data-wb=open-text]")).to_have_value("import os")
     paste(dump_graph(evaluation))
     expect(title(page)).to_have_text("imagenet-eval")
 

@@ -337,32 +337,6 @@ def test_lines_of_the_selected_node_are_lit(ready: tuple[ViewModel, Screen]) -> 
     assert not any("fn.rotate" in line for line in lit)
 
 
-@pytest.mark.parametrize("folder", ["missing", "empty", "textual", "file"])
-def test_a_folder_that_cannot_be_used_is_told(make: Make, tmp_path: Path, folder: str) -> None:
-    path = tmp_path / folder
-    if folder == "file":
-        path.write_text("x")
-    elif folder != "missing":
-        path.mkdir()
-    if folder == "textual":
-        (path / "notes.txt").write_text("no image")
-    model, screen = make(path)
-    assert str(path) in screen["data", "summary"]["error"]
-    assert screen["preview", "stale"] == screen["data", "summary"]["error"]
-    assert screen["bar", "status"] == {"state": "fault", "text": "no images"}
-    assert model.engine.pid is None
-
-
-def test_another_folder_is_opened(make: Make, photos: Path, tmp_path: Path) -> None:
-    model, screen = make(tmp_path)
-    model.act("data", {"do": "open", "path": str(photos)})
-    screen.wait_ready()
-    assert screen.header["tiles"][0]["error"] == ""
-    model.act("data", {"do": "open", "path": str(tmp_path / "gone")})
-    assert "gone" in screen["bar", "message"]
-    assert screen.picture
-
-
 def test_a_killed_worker_is_told_and_the_next_change_works(
     ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
 ) -> None:

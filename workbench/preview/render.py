@@ -45,7 +45,7 @@ class Preview:
     ``size`` is (width, height); ``note`` says how values and channels are shown; ``facts`` tells
     what each node gave, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
     ``milliseconds`` is the time in the worker; ``against`` names, for a difference, the step that
-    each output is compared with.
+    each output is compared with; ``folder`` is another text after a change of the data folder.
     """
 
     image: bytes
@@ -60,6 +60,7 @@ class Preview:
     milliseconds: float
     against: tuple[str, ...] = ()
     memory: MemoryUse | None = None
+    folder: str = ""
 
 
 def render(worker: Worker, request: PreviewRequest) -> Preview:
@@ -111,6 +112,7 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
         milliseconds=(time.perf_counter() - start) * 1000,
         against=tuple(_name(difference.against) for difference in differences),
         memory=memory_use(worker),
+        folder=run.result.plan.version,
     )
 
 

@@ -28,6 +28,7 @@ class Folder:
         self._changed = changed
         self._closed = False
         self._checking = False
+        self._seen = ""
         self.view: DataView = {
             "root": data,
             "error": "",
@@ -67,6 +68,13 @@ class Folder:
         if not self.error:
             threading.Thread(target=self._scan, name="workbench-scan", daemon=True).start()
 
+    def seen(self, data: str, state: str) -> None:
+        """Count anew where ``state``, what a worker took the folder for, is another than before."""
+        if data == self.data and state != self._seen:
+            known, self._seen = self._seen, state
+            if known:
+                self.scan()
+
     def check(self) -> None:
         """Open and decode every file in the background, unless that runs already."""
         if not self.error and not self._checking:
@@ -90,6 +98,7 @@ class Folder:
             megabytes=facts.megabytes,
             formats=facts.formats,
             sizes=_sizes(facts),
+            **({} if facts.count == self.view["count"] else {"checked": False, "unreadable": []}),
         )
 
     def _check(self) -> None:

@@ -403,6 +403,7 @@ class ViewModel:
             if isinstance(outcome, Preview):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
                 state.failure, self._done = None, request
+                self.folder.seen(request.data, f"{self.engine.pid} {outcome.folder}")
                 self.looks.follow(state, request)
             elif request is self._asked:
                 self._asked = None  # so that the same may be asked for again

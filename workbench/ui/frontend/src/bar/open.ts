@@ -31,9 +31,9 @@ export function openButton(into: Incoming): HTMLElement[] {
     event?.preventDefault();
     if (!area.value.trim()) return area.focus();
     pop.hidePopover();
-    into.text(area.value);
-    area.value = "";
+    into.text(area.value); // kept, so that a slip in it can be mended
   };
+  area.addEventListener("focus", () => area.select());
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) openText(event);
   });
