@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -201,6 +202,12 @@ def import_script(text: str, folder: Path) -> ModuleType:
     return module
 
 
+def built(script: ModuleType, data: Path | str, **settings: Any) -> Any:
+    """The script's pipeline; one of which no reader reads the folder is given none."""
+    parameters = inspect.signature(script.build_pipeline).parameters
+    return script.build_pipeline(*[str(data)] * ("data" in parameters), **settings)
+
+
 def arrays_of(tensors: Any) -> list[NDArray[Any]]:
     """Every sample of a DALI batch as a host array of its own."""
     host = tensors.as_cpu() if "GPU" in type(tensors).__name__ else tensors
@@ -212,7 +219,7 @@ def script_batches(
 ) -> list[list[list[NDArray[Any]]]]:
     """The first batches of the exported script: batch -> output -> samples."""
     script = import_script(emit_script(graph, load_catalog()).text, folder)
-    pipe = script.build_pipeline(str(data))
+    pipe = built(script, data)
     return [[arrays_of(output) for output in pipe.run()] for _ in range(count)]
 
 

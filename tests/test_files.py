@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import SaveError
-from workbench.files import write_bytes, write_folder, write_text
+from workbench.files import require_place, write_bytes, write_folder, write_text
 
 
 @pytest.fixture
@@ -169,3 +169,18 @@ def test_a_folder_is_not_half_written(tmp_path: Path) -> None:
     with pytest.raises(SaveError, match="was not written"):
         write_folder(tmp_path / "new", {"a": "a", "a/b": "b"})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_where_nothing_can_be_written_is_told_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    for name in ("file", "new", "/dev/null", "~"):
+        require_place(tmp_path / name if name[0] not in "/~" else name)
+    for name, words in (
+        ("none/new", "No such file"),
+        ("file/new", "Not a directory"),
+        ("loop", "symbolic links"),
+    ):
+        with pytest.raises(SaveError, match=words):
+            require_place(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "loop"]

@@ -17,9 +17,12 @@ from workbench import __version__
 from workbench.commands.imports import import_command
 from workbench.commands.lab import COMMANDS
 from workbench.commands.options import DATA as _DATA
+from workbench.commands.options import FOLDER as _FOLDER
 from workbench.commands.options import SOURCE as _SOURCE
 from workbench.commands.options import file as _file
+from workbench.commands.options import folder_of as _folder_of
 from workbench.commands.options import graph_of as _graph
+from workbench.commands.options import place as _place
 from workbench.commands.options import reports as _reports
 from workbench.emit.targets import target_names
 from workbench.errors import WorkbenchError
@@ -116,7 +119,13 @@ def recipes() -> None:
 @click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
 @_reports
 def preview(
-    graph: str, data: str, output: str, batch: int, seed: int | None, tiles: int, device: str | None
+    graph: str,
+    data: str | None,
+    output: str,
+    batch: int,
+    seed: int | None,
+    tiles: int,
+    device: str | None,
 ) -> None:
     """Write a contact sheet: original and augmented, side by side.
 
@@ -134,8 +143,9 @@ def preview(
         raise click.BadParameter(f"{output} ends in neither .png nor .jpg.", param_hint="-o")
     chosen = {"seed": seed, "device": device}
     edited = set_setting(_graph(graph), **{k: v for k, v in chosen.items() if v is not None})
+    folder = _folder_of(edited, data)
     _require_gpu(edited)
-    request = PreviewRequest(edited, data, batch, tiles, lossless=mime == "image/png")
+    request = PreviewRequest(edited, folder, batch, tiles, lossless=mime == "image/png")
     with Engine() as engine:
         shown = preview_batch(engine, request)
     for tile in shown.tiles:
@@ -157,7 +167,7 @@ def preview(
     "-o", "--output", required=True, metavar="SHEET.png", callback=_file, help="PNG to write."
 )
 @_reports
-def share(graph: str, data: str, output: str) -> None:
+def share(graph: str, data: str | None, output: str) -> None:
     """Write a contact sheet that carries the graph: dropped on a workbench, it opens it.
 
     Example:  workbench share simclr --data photos -o simclr.png
@@ -171,9 +181,10 @@ def share(graph: str, data: str, output: str) -> None:
     if not output.endswith(".png"):
         raise click.BadParameter(f"{output} does not end in .png.", param_hint="-o")
     opened = _graph(graph)
+    folder = _folder_of(opened, data)
     _require_gpu(opened)
     with Engine() as engine:
-        picture = share_sheet(engine, PreviewRequest(opened, data), dump_graph(opened))
+        picture = share_sheet(engine, PreviewRequest(opened, folder), dump_graph(opened))
     click.echo(write_bytes(output, picture))
 
 
@@ -183,7 +194,7 @@ def share(graph: str, data: str, output: str) -> None:
 @click.option("--batches", type=click.IntRange(1, MAX_BATCH), default=3, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
 @_reports
-def verify(graph: str, data: str, batches: int, device: str | None) -> None:
+def verify(graph: str, data: str | None, batches: int, device: str | None) -> None:
     """Compare the exported script with the preview, sample by sample, bit for bit.
 
     The last line is `identical: N of N`; the exit code is 1 where anything differs.
@@ -195,6 +206,7 @@ def verify(graph: str, data: str, batches: int, device: str | None) -> None:
 
     opened = _graph(graph)
     edited = opened if device is None else set_setting(opened, device=device)
+    folder = _folder_of(edited, data)
     _require_gpu(edited)
     with click.progressbar(length=1000, label="verifying", file=sys.stderr) as bar:
 
@@ -202,7 +214,7 @@ def verify(graph: str, data: str, batches: int, device: str | None) -> None:
             bar.label = text
             bar.update(int(share * 1000) - bar.pos)
 
-        report = Verifier(edited, data, batches).run(progress)
+        report = Verifier(edited, folder, batches).run(progress)
     for line in report.lines():
         click.echo(line)
     if not report.exact:
@@ -217,7 +229,7 @@ def verify(graph: str, data: str, batches: int, device: str | None) -> None:
     "--output",
     required=True,
     metavar="PATH",
-    callback=_file,
+    callback=_place,
     help="File to write; a new folder where the target makes several.",
 )
 @_reports
@@ -238,7 +250,7 @@ def export(graph: str, target: str, output: str) -> None:
 
 
 @main.command()
-@_DATA
+@_FOLDER
 @click.option("--graph", metavar="RECIPE|GRAPH.json", help="Open it at the start.")
 @click.option("--port", type=click.IntRange(1, 65535), default=5006, show_default=True)
 @_reports

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -60,6 +61,22 @@ def write_bytes(path: str | Path, data: bytes) -> Path:
     except OSError as error:
         raise SaveError(f"{target} was not written: {error.strerror or error}.") from None
     return target
+
+
+def require_place(path: str | Path) -> None:
+    """Raise SaveError where there is no folder to write a file in: for before long work."""
+    target = Path(path).expanduser().absolute()
+    try:
+        mode = _mode(target)
+        folder = Path(os.path.realpath(target)).parent
+        if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            return  # a pipe or a device
+        if not stat.S_ISDIR(folder.stat().st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise SaveError(f"{target} cannot be written: {error.strerror or error}.") from None
 
 
 def _mode(path: Path) -> int | None:

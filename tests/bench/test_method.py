@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.bench.method import QUICK, Method, is_unstable
+from workbench.bench.method import GLANCE, QUICK, Method, is_unstable, quick_words
+from workbench.bench.stats import median_interval
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,21 @@ def test_unstable() -> None:
     assert is_unstable([100, 60, 130], True)
     assert is_unstable([100, 101, 99], False)
     assert not is_unstable([], True)
+
+
+def test_a_glance_takes_one_round_of_warm_up_and_two_that_count() -> None:
+    assert not GLANCE.is_warm([], 0)
+    assert GLANCE.is_warm([100.0], 2)
+    assert GLANCE.ending([[100.0]], 99.0) is None
+    assert GLANCE.ending([[100.0, 150.0]], 0.5) == "budget"
+
+
+def test_a_quick_look_says_how_wide_its_intervals_are() -> None:
+    found = [median_interval([100.0, 120.0]), median_interval([100.0, 101.0])]
+    assert quick_words(GLANCE, found) == (
+        "Quick figures: 2 rounds of 0.2 s at least for each. Intervals are wide: up to 9% from "
+        "the median, at 50% confidence"
+    )
+    assert "at 75% confidence" in quick_words(QUICK, [median_interval([1.0, 2.0, 3.0])])
+    assert quick_words(Method(), found) == ""
+    assert quick_words(GLANCE, []) == ""

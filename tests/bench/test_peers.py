@@ -15,7 +15,7 @@ from workbench.bench import Bench
 from workbench.bench.method import Method
 from workbench.bench.peers import OPERATORS, PEERS
 from workbench.bench.peers.program import UnlikeError, draw, program_of, still
-from workbench.bench.pixels import difference
+from workbench.bench.pixels import FLOATS, LEVELS, difference, pixel_words
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.graph import load_recipe
@@ -41,6 +41,9 @@ def test_what_has_no_counterpart_is_refused(catalog: Catalog) -> None:
     other = graph.replace_node(replace(resize, args={**resize.args, "mode": "not_larger"}))
     with pytest.raises(UnlikeError, match="mode of resize"):
         program_of(other, catalog, OPERATORS, "a peer")
+    own = graph.replace_node(replace(graph.node("reader"), args={"file_list": "list.txt"}))
+    with pytest.raises(UnlikeError, match="names its files itself"):
+        program_of(own, catalog, OPERATORS, "a peer")
 
 
 def test_a_program_draws_and_runs_every_step(catalog: Catalog) -> None:
@@ -71,7 +74,7 @@ def test_differences() -> None:
     two = [np.zeros((2, 2, 3), np.uint8), np.full((1, 1, 3), 12, np.uint8)]
     found = difference(one, two)
     assert found is not None
-    assert (found.images, found.greatest) == (2, 3.0)
+    assert (found.images, found.greatest, found.unit) == (2, 3.0, LEVELS)
     assert found.mean == pytest.approx(9 / 15)
     assert found.share == pytest.approx(0.2)
     assert difference(one, one[:1]) is None
@@ -83,11 +86,16 @@ def test_a_peer_that_is_not_installed_is_a_row_that_says_so(
 ) -> None:
     monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: None)
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
-    report = Bench(graph, str(photos), ("cpu",), method=SHORT, peers=("OpenCV",)).run()
+    report = Bench(graph, str(photos), ("cpu",), method=SHORT, peers=tuple(PEERS)).run()
     assert report.measurements[0].median
-    assert report.measurements[1].reason == (
-        "not measured: opencv-python-headless is not installed"
-    )
+    assert {row.config.program: row.reason for row in report.measurements[1:]} == {
+        "torchvision, PIL": "not measured: torchvision is not installed",
+        "torchvision, decode_jpeg": "not measured: torchvision is not installed",
+        "torchvision, decode_jpeg on CUDA": report.measurements[3].reason,
+        "OpenCV": "not measured: opencv-python-headless is not installed",
+    }
+    assert report.measurements[3].reason.startswith("not measured: ")
+    assert report.extra == {}
 
 
 @pytest.mark.parametrize("name", [peer.name for peer in PEERS.values() if peer.device == "cpu"])
@@ -99,7 +107,12 @@ def test_a_peer_for_real(name: str, photos: Path) -> None:
     ours, theirs = report.measurements
     assert (ours.reason, theirs.reason) == ("", "")
     assert theirs.config.program == name
+    assert theirs.config.settings == ours.config.settings
+    assert report.extra["peers"][name]["version"] != "unknown"
     pixels = report.extra["peers"][name]["difference"]
+    assert pixels["unit"] == FLOATS
+    (words,) = pixel_words(report.extra)
+    assert f"{pixels['mean']:.3f} units of the output's floats apart on average" in words
     assert pixels["mean"] < 0.05, "in standard deviations of ImageNet: three levels of 255"
     assert [ratio.theirs for ratio in report.ratios] == [theirs.name]
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from tests.bench.fakes import MACHINE, measured
+from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import with_settings
 from workbench.bench.config import Config
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import Method
+from workbench.bench.method import GLANCE, Method
 from workbench.bench.record import WHOLE
 from workbench.bench.stages import (
     CEILING,
+    StageCost,
     Stages,
     behind_decoder,
     prefixes,
@@ -78,9 +79,41 @@ def test_stages_add_up_and_the_remainder_is_shown() -> None:
     assert found.remainder == pytest.approx(-5)
     assert found.ceiling == pytest.approx(2500)
     assert found.bottleneck == "decode"
-    assert found.advice.startswith("decode (decode, cpu) takes 49% of a batch's time; without it")
+    assert found.advice.startswith(
+        "decode (decoders.image, decode, cpu) takes 49% of a batch's time; without it"
+    )
     assert "decode it on a GPU" in found.advice
     assert "more threads" in found.advice
+
+
+def test_a_stage_has_the_interval_of_rounds_side_by_side() -> None:
+    """Both prefixes slow down and speed up at once: what lies between them hardly does."""
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
+    slow = (1.0, 2.0, 1.5)
+    made = rows(100_000, 2000, 1250, 1000, 1000, 2500)
+    made[1] = replace(made[1], rounds=rounds(*(100_000 / (50 * by) for by in slow)))
+    made[2] = replace(made[2], rounds=rounds(*(100_000 / (50 * by + 30) for by in slow)))
+    found = reconcile(steps(), made, {}, graph, MACHINE).stages[2]
+    assert found.adds == pytest.approx(30, abs=0.5)
+    assert found.low is not None
+    assert found.high is not None
+    assert 29 < found.low <= found.adds <= found.high < 31
+
+
+def test_a_stage_names_its_operator_where_that_is_another() -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
+    found = reconcile(steps(), rows(9999, 2000, 1250, 1000, 1000, 2500), {}, graph, MACHINE)
+    assert [stage.title for stage in found.stages] == [
+        *("reader (readers.file)", "decode (decoders.image)", "crop (random_resized_crop)"),
+        "normalize (crop_mirror_normalize)",
+    ]
+    assert StageCost("flip", "operator", "cpu", 1.0, 1.0, "flip").title == "flip"
+    assert StageCost("copy to the host", "copy", "gpu", 1.0, None).title == "copy to the host"
+    old = {
+        **asdict(found),
+        "stages": [{"stage": "a", "kind": "read", "device": "cpu", "adds": 1.0, "alone": None}],
+    }
+    assert stages_of({"stages": old}).stages[0].title == "a", "of a record without operators"
 
 
 def test_what_could_not_be_timed_alone_leaves_no_remainder() -> None:
@@ -131,10 +164,10 @@ def test_for_real(photos: Path) -> None:
     report = Stages(graph, str(photos), method=short).run()
     names = [row.name for row in report.measurements]
     assert names == [
-        *("up to reader", "up to decode", "up to crop", "up to normalize"),
+        *("up to reader", "up to decode", "up to crop"),
         *(WHOLE, CEILING),
     ]
-    assert [row.reason for row in report.measurements] == [""] * 6
+    assert [row.reason for row in report.measurements] == [""] * 5
     found = stages_of(report.extra)
     assert found is not None
     assert [stage.alone is None for stage in found.stages] == [True, False, False, False]
@@ -143,13 +176,23 @@ def test_for_real(photos: Path) -> None:
     assert stages_of({}) is None
 
 
+def test_a_glance_for_real(photos: Path) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=2)
+    report = Stages(graph, str(photos), method=GLANCE).run()
+    assert [len(row.rounds) for row in report.measurements] == [2] * 5
+    assert all(row.settled for row in report.measurements)
+    found = stages_of(report.extra)
+    assert found is not None
+    assert all(stage.low <= stage.adds <= stage.high for stage in found.stages)
+
+
 @pytest.mark.gpu
 def test_with_mixed_decoding_for_real(photos: Path) -> None:
     graph = load_recipe("imagenet-train")
     graph = replace(graph, settings=replace(graph.settings, device="mixed"))
     short = Method(0.05, 3, 2, warm_up_rounds=2, budget=0.0)
     report = Stages(graph, str(photos), method=short).run()
-    assert [row.reason for row in report.measurements] == [""] * 7
+    assert [row.reason for row in report.measurements] == [""] * 6
     found = stages_of(report.extra)
     assert found is not None
     assert found.stages[-1].stage == "copy to the host"

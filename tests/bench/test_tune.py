@@ -83,6 +83,25 @@ def test_the_tuner_finds_it_with_a_quarter_and_measures_it_anew(
     assert all(row.label.startswith("probe") for row in report.measurements[len(finalists) :])
 
 
+@pytest.mark.parametrize("kind", [Sweep, Tune])
+def test_what_is_measured_can_be_seen_before_the_end(
+    kind: type[Sweep], made_up: list[list[Config]], photos: Path
+) -> None:
+    run = kind(load_recipe("imagenet-train"), str(photos), grid=GRID)
+    seen: list[tuple[int, Config | None]] = []
+
+    def look(share: float, text: str) -> None:
+        assert run.so_far is not None
+        assert Grid.from_json(run.so_far.extra["grid"]) == GRID
+        seen.append((len(run.so_far.measurements), run.now))
+
+    report = run.run(look)
+    single = [configs[0] for configs in made_up if len(configs) == 1]
+    assert seen[: len(single)] == list(enumerate(single))
+    assert run.so_far is not None
+    assert run.so_far.measurements[0] in report.measurements
+
+
 def test_nothing_can_be_measured(made_up: list[list[Config]], photos: Path) -> None:
     grid = Grid((1,), (128,))
     with pytest.raises(EngineError, match="Out of memory"):

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from tests.bench.fakes import measured, report, rounds
 from workbench.bench.config import Config
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import Method
+from workbench.bench.method import GLANCE, Method
 from workbench.bench.record import dump_report, load_report
 from workbench.cli import main
 from workbench.engine.machine import describe_machine
@@ -103,7 +103,20 @@ def test_stages(photos: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     for words in ("decode", "whole, and remainder", "ceiling", "What would lift it"):
         assert words in result.output
+    assert "normalize (crop_mirror_normalize)" in result.output
+    assert "Quick figures: 3 rounds of 0.5 s" in result.output
     assert (tmp_path / "s.png").stat().st_size > 1000
+
+
+def test_a_quick_look_at_the_stages(photos: Path, tmp_path: Path) -> None:
+    graph, record = tmp_path / "g.json", tmp_path / "r.json"
+    graph.write_text(_small("imagenet-eval"))
+    result = run("stages", graph, "--data", photos, "--quick", "--json", record, "--name", "first")
+    assert result.exit_code == 0, result.output
+    assert "Quick figures: 2 rounds of 0.2 s at least" in result.output
+    assert "at 50% confidence" in result.output
+    kept = load_report(record.read_text())
+    assert (kept.method, kept.name) == (GLANCE, "first")
 
 
 def test_tune_writes_graph_script_and_record(photos: Path, tmp_path: Path) -> None:

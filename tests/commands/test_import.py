@@ -212,7 +212,9 @@ def test_a_script_that_takes_memory_without_end(spot: Path) -> None:
         (["script.py", "-o", "g.json", "--arg", "data"], 2, "NAME=VALUE"),
         (["script.py", "-o", "g.json", "--arg", "a b=3"], 2, "NAME=VALUE"),
         (["script.py", "-o", "g.json", "--seconds", "0"], 2, "seconds"),
-        (["script.py", "-o", "/nowhere/g.json"], 1, "was not written"),
+        (["for_ever.py", "-o", "/nowhere/g.json"], 2, "cannot be written: No such file"),
+        (["for_ever.py", "-o", "photo.jpg/g.json"], 2, "cannot be written: Not a directory"),
+        (["for_ever.py", "-o", "."], 2, ". is a folder"),
         (["binary.py", "-o", "g.json"], 1, "binary.py"),
         (["binary.dali", "-o", "g.json"], 1, "binary.dali"),
         (["binary.ipynb", "-o", "g.json"], 1, "binary.ipynb"),
@@ -229,6 +231,7 @@ def test_what_is_wrong_is_said(
     written(spot, bad.GOOD)
     for name in ("binary.py", "binary.dali", "binary.ipynb"):
         (spot / name).write_bytes(bytes(range(256)) * 4)
+    written(spot, "while True: pass", "for_ever.py")  # it is not run
     written(spot, "[1, 2]", "no.ipynb")
     written(spot, '{"cells": [], "nbformat": 4}', "empty.ipynb")
     written(spot, '{"cells": [{"cell_type": "code", "sou', "half.ipynb")

@@ -75,3 +75,12 @@ def test_reserved_names_are_never_given(catalog: Catalog) -> None:
         tapped = replace(graph, outputs={name: Port("rotate", "output")})
         assert name not in names_of(tapped).values()
         simulate(tapped)
+
+
+def test_names_that_are_read_as_numbers_give_way_to_what_they_hold() -> None:
+    graph = load_recipe("imagenet-eval")
+    ends = dict(zip(("l", "O"), reversed(graph.outputs.values()), strict=True))
+    assert ends["l"] == Port("reader", "labels")
+    names = names_of(replace(graph, outputs=ends))
+    assert names["reader.labels"] == "labels"
+    assert names[str(ends["O"])] == "images"

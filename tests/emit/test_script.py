@@ -53,6 +53,7 @@ ENVELOPE = {
     "build_pipeline": 1,
     "find_files": 1,
     "len": 1,
+    "ImportError": 1,
     "sorted": 1,
 }
 """Every call of a script besides its operators."""

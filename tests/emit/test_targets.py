@@ -114,6 +114,20 @@ def test_any_chain_goes_to_every_target(graph: Graph) -> None:
     assert set(refused.values()) <= {node.id for node in graph.nodes}
 
 
+@pytest.mark.parametrize("target", target_names())
+@pytest.mark.parametrize("name", ["file_root", "file_list", "files"])
+def test_who_names_the_files_is_asked_for_no_folder(target: str, name: str) -> None:
+    graph = load_recipe("imagenet-train")
+    named = set_arg(graph, CATALOG, "reader", name, ("a.jpg",) if name == "files" else "list.txt")
+    told = re.compile(r"--data|find_files|args\.data|\bdata: str|^ *data,|folder of images", re.M)
+    usual, own = ("\n".join(files_of(g, target).values()) for g in (graph, named))
+    assert bool(told.search(usual)) == (target != "triton")
+    assert not told.search(own)
+    for text in (text for path, text in files_of(named, target).items() if path.endswith(".py")):
+        functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
+        assert not any(arg.arg == "data" for f in functions for arg in f.args.args)
+
+
 def test_a_loader_says_that_nothing_gives_its_images_one_size() -> None:
     for target in ("pytorch", "lightning", "jax", "tensorflow", "paddle"):
         loose = export(chain_graph("hue"), target, CATALOG).main.text
@@ -125,10 +139,12 @@ def test_a_loader_says_that_nothing_gives_its_images_one_size() -> None:
 def test_exports_are_typed(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     for target in PYTHON:
-        for recipe in ("imagenet-train", "simclr"):
-            for name, text in files_of(RECIPES[recipe], target).items():
+        graphs = {name: RECIPES[name] for name in ("imagenet-train", "simclr")}
+        graphs["named"] = set_arg(RECIPES["simclr"], CATALOG, "reader", "file_list", "list.txt")
+        for case, graph in graphs.items():
+            for name, text in files_of(graph, target).items():
                 if name.endswith(".py"):
-                    stem = f"{target}_{recipe}_{Path(name).stem}".replace("-", "_")
+                    stem = f"{target}_{case}_{Path(name).stem}".replace("-", "_")
                     (tmp_path / f"{stem}.py").write_text(text)
     options = ["--disallow-untyped-defs", "--disallow-incomplete-defs", "--check-untyped-defs"]
     options += ["--ignore-missing-imports", "--follow-imports=skip", "--warn-unreachable"]
@@ -140,7 +156,7 @@ def test_exports_are_typed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", PYTHON)
 def test_missing_packages_are_named(target: str, tmp_path: Path) -> None:
     for name, text in files_of(load_recipe("imagenet-eval"), target).items():
         if not name.endswith(".py"):
@@ -282,6 +298,17 @@ def test_triton_refuses_what_a_client_does_not_send() -> None:
     graph = replace(graph, nodes=(*graph.nodes, classes), outputs=outputs)
     with pytest.raises(GraphExportError, match=r"classes\.\w+: it is fed by reader\.labels"):
         export(graph, "triton", CATALOG)
+
+
+@pytest.mark.parametrize("target", target_names())
+def test_a_graph_that_gives_out_nothing_of_what_it_reads(target: str) -> None:
+    graph, node = place_node(load_recipe("imagenet-eval"), CATALOG, "random.uniform")
+    graph = replace(graph, outputs={"numbers": Port(node, "output")})
+    if target in ("script", "notebook"):
+        assert "fn.readers" not in export(graph, target, CATALOG).main.text
+        return
+    with pytest.raises(GraphExportError, match=f"{node}: "):
+        export(graph, target, CATALOG)
 
 
 def test_dynamic_refuses_what_it_does_not_have() -> None:

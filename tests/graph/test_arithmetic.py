@@ -212,6 +212,23 @@ def faults(graph: Graph) -> dict[str, str]:
         ("math.add", {"constant_type": "FLOAT16"}, "value", "FLOAT16"),
         ("math.bitand", {"right": 0.5}, "value", "not a whole number"),
         ("math.bitand", {"constant_type": "FLOAT"}, "value", "FLOAT"),
+        (
+            "math.add",
+            {"right": 2**40, "constant_type": "INT32"},
+            "constant",
+            f"{2**40} is no INT32",
+        ),
+        ("math.floordiv", {"right": 0, "constant_type": "INT32"}, "zero", "whole numbers (INT32)"),
+        ("math.mod", {"right": 0, "constant_type": "UINT8"}, "zero", "mod.right: it is 0"),
+        ("subscript", {"index": "300"}, "index", "index: 300 is beyond the 224 rows"),
+        ("subscript", {"index": ":, -225, 0"}, "index", "columns. Give a place from -224 to 223"),
+        ("subscript", {"index": "0, 0, 3"}, "index", "3 is beyond the 3 channels"),
+        (
+            "subscript",
+            {"index": "0, :, :, 0"},
+            "index",
+            "4 parts, and the data have 3 axes. Give 3",
+        ),
         ("subscript", {"index": "..."}, "value", "write a : for each axis"),
         ("subscript", {"index": "0); import os"}, "value", "no place or range"),
     ],
@@ -221,6 +238,34 @@ def test_constants_that_do_not_fit(op: str, args: dict[str, Value], code: str, w
     assert words in faults(graph)[code]
     (fault,) = check_graph(graph, CATALOG)
     assert any(not check_graph(fix.graph, CATALOG) for fix in fixes(graph, CATALOG, fault))
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("math.floordiv", {"right": 0, "constant_type": "FLOAT"}),
+        ("math.truediv", {"right": 0, "constant_type": "INT32"}),
+        ("math.floordiv", {"left": 0, "constant_type": "INT32"}),
+        ("subscript", {"index": "-224, 223, 0:9"}),
+        ("subscript", {"index": "300:400"}),
+    ],
+)
+def test_what_dali_takes(op: str, args: dict[str, Value]) -> None:
+    assert check_graph(placed(op, **args), CATALOG) == ()
+
+
+def test_places_along_axes_that_have_no_name_or_no_length() -> None:
+    loose, node = place_node(chain_graph("hue"), CATALOG, "subscript", Port("hue", "output"))
+    assert check_graph(set_arg(loose, CATALOG, node, "index", "9999"), CATALOG) == ()
+    labels, node = place_node(chain_graph(), CATALOG, "subscript", Port("reader", "labels"))
+    labels = set_arg(labels, CATALOG, node, "index", "2")
+    assert "2 is beyond axis 0, which has 1. Give a place from -1 to 0" in faults(labels)["index"]
+
+
+def test_every_place_that_is_missing_is_told_at_once() -> None:
+    graph = placed("subscript", index="300, -300, 7")
+    told = [fault for fault in check_graph(graph, CATALOG) if fault.code == "index"]
+    assert [fault.about for fault in told] == ["223, -300, 7", "300, -224, 7", "300, -300, 2"]
 
 
 def test_operands_that_are_lacking_or_too_many() -> None:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.graph.test_fixes import BROKEN
-from tests.helpers import CHAINS, chain_graph, import_script
+from tests.helpers import CHAINS, built, chain_graph, import_script
 from tests.placed import CATALOG, USABLE, dali_function, placed
 from workbench.catalog import OpSpec
 from workbench.catalog.spec import ShapeWord
@@ -33,7 +33,7 @@ def run(graph: Graph, data: Path, folder: Path, device: str = "cpu") -> dict[Por
     script = import_script(emit_script(graph, CATALOG).text, folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        batch = script.build_pipeline(str(data), device=device).run()
+        batch = built(script, data, device=device).run()
     return dict(zip(graph.outputs.values(), batch, strict=True))
 
 

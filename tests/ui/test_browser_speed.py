@@ -143,7 +143,17 @@ def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None
     tune.get_by_role("radio", name="Every setting").click()
     tune.locator("[data-wb=measure]").click()
     heat = tune.locator("[data-wb=heat]")
-    expect(heat.locator("td[data-rate]")).to_have_count(2, timeout=PATIENCE)
+    # It fills as settings are measured: the grid, then a figure at a time.
+    expect(heat.locator("td[data-now]")).to_have_count(1, timeout=PATIENCE)
+    expect(heat.locator("td")).to_have_count(2)
+    expect(heat.locator("td[data-rate]")).to_have_count(1, timeout=PATIENCE)
+    expect(speed).to_have_attribute("data-running", "true")
+    expect(tune.locator("[data-wb=best]")).to_contain_text("Best so far: ")
+    expect(tune.locator("[data-wb=adopt]")).to_be_hidden()
+    expect(speed.locator("[data-wb=message]")).to_contain_text(" left")
+    ended(speed)
+    expect(heat.locator("td[data-rate]")).to_have_count(2)
+    expect(heat.locator("td[data-now]")).to_have_count(0)
     expect(heat.locator("td[data-best]")).to_have_count(1)
     best = tune.locator("[data-wb=best] b").inner_text()
     assert best.endswith("1 thread, prefetch 1")
@@ -158,6 +168,23 @@ def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None
     part(host.page, "bar").locator("[data-wb=undo]").click()
     expect(tune.locator("[data-wb=adopt]")).to_be_visible()
     assert host.python("model.graph.settings.batch_size") == before
+
+
+def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
+    speed = lab(host, photos)
+    stages = turn_to(speed, "Where the time goes", "stages")
+    stages.get_by_role("radio", name="Quick look", exact=True).click()
+    stages.locator("[data-wb=measure]").click()
+    expect(stages.locator("[data-wb=advice]")).to_contain_text(
+        "What would lift it", timeout=PATIENCE
+    )
+    ended(speed)
+    expect(stages.locator("[data-wb=quick]")).to_contain_text("Quick figures: 2 rounds of 0.2 s")
+    expect(stages.locator("[data-wb=quick]")).to_contain_text("at 50% confidence")
+    color = stages.get_by_role("row").filter(has=host.page.locator("[data-stage=color]"))
+    expect(color).to_contain_text("color_twist")
+    expect(color.locator("td").nth(2)).to_contain_text("…")
+    assert host.python("next(iter(model.speed.shelf.records.values())).method.rounds") == 2
 
 
 def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:

@@ -32,11 +32,15 @@ from workbench.bench.turns import Entry, Progress, measure
 from workbench.bench.work import ScriptJob
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.script import emit_script
+from workbench.emit.source import reads_data
 from workbench.engine.folder import require_folder
 from workbench.engine.machine import Machine, describe_machine
 from workbench.errors import CancelledError
 from workbench.graph.io import dump_graph
 from workbench.graph.model import DecodeDevice, Graph, Settings
+
+OWN_FILES = "files that the graph names"
+"""What a record has in the place of the data folder where the graph's readers read none."""
 
 
 class Lab(ABC):
@@ -46,6 +50,10 @@ class Lab(ABC):
     """
 
     kind = "bench"
+    so_far: Report | None = None
+    """What a run that goes on has measured, where its kind tells: another one after each."""
+    now: Config | None = None
+    """What it measures now, likewise."""
 
     def __init__(
         self,
@@ -60,7 +68,8 @@ class Lab(ABC):
         self.data = data
         self.method = method or Method()
         self.name = name
-        self._cache = cache
+        self._reads_data = reads_data(graph.nodes)
+        self._cache: Cache = cache if self._reads_data else "as found"
         self._stop = threading.Event()
 
     def cancel(self) -> None:
@@ -74,6 +83,9 @@ class Lab(ABC):
         """
         require_folder(self.data)
         machine = describe_machine()
+        if not self._reads_data:
+            unknown = CacheState(self._cache, "the graph names its files itself")
+            return load_catalog(), machine, Fingerprint(OWN_FILES), unknown
         found = fingerprint(self.data)
         self.go_on()
         return load_catalog(), machine, found, make_cache(self.data, self._cache, self.go_on)
@@ -112,7 +124,7 @@ class Lab(ABC):
             self._stop,
             on_progress,
             self._before_round(),
-            lambda: bad_files(self.data, self.go_on),
+            lambda: bad_files(self.data, self.go_on) if self._reads_data else "",
         )
 
     def _before_round(self) -> Callable[[], None] | None:
@@ -133,7 +145,7 @@ class Lab(ABC):
             measurements = [_not_cold(row, found.files) for row in measurements]
         return Report(
             self.graph.name,
-            self.data,
+            found.root,
             machine,
             tuple(measurements),
             found,

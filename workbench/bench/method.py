@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.bench.stats import median_interval, variation
+from workbench.bench.stats import Interval, median_interval, variation
 
 Ending = Literal["precise", "budget"]
 
@@ -29,7 +29,8 @@ class Method:
     warm_up_within: float = 0.05
     """Warm means that two successive rounds differ by no more than this share."""
     warm_up_rounds: int = 8
-    """After so many rounds it is measured all the same, and flagged."""
+    """After so many rounds it is measured all the same, and flagged. One is run without a look at
+    whether the rates agree."""
     precision: float = 0.03
     """Enough means that both ends of the 95 % interval lie within this share of the median."""
     budget: float = 20.0
@@ -40,6 +41,8 @@ class Method:
 
     def is_warm(self, rates: Sequence[float], batches: int) -> bool:
         """Whether the warm-up may end after rounds of these rates (imgs/s), batches in all."""
+        if self.warm_up_rounds < 2:
+            return len(rates) >= self.warm_up_rounds
         if len(rates) < 2 or batches < self.warm_up_batches:
             return False
         before, last = rates[-2:]
@@ -72,6 +75,23 @@ QUICK = Method(
     round_seconds=0.5, round_batches=3, rounds=3, warm_up_rounds=3, precision=0.05, budget=3.0
 )
 """For many configurations at once: stages, sweeps. Their intervals say what that costs."""
+
+GLANCE = Method(
+    round_seconds=0.2, round_batches=2, rounds=2, warm_up_rounds=1, precision=0.15, budget=0.4
+)
+"""A first look at many configurations: two rounds each, whose range is an interval of 50 %."""
+
+
+def quick_words(method: Method, found: Sequence[Interval]) -> str:
+    """That figures are of fewer rounds than usual, and how wide that leaves them; else empty."""
+    if method.rounds >= Method().rounds or not found:
+        return ""
+    widest = max(found, key=lambda one: one.spread)
+    return (
+        f"Quick figures: {method.rounds} rounds of {method.round_seconds:g} s at least for each. "
+        f"Intervals are wide: up to {widest.spread:.0%} from the median, at "
+        f"{min(one.level for one in found):.0%} confidence"
+    )
 
 
 def is_unstable(rates: Sequence[float], settled: bool) -> bool:

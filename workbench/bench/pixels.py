@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,20 +21,23 @@ from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
 
 IMAGES = 64
+LEVELS = "levels of 255"
+FLOATS = "units of the output's floats"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Mean and greatest absolute difference of the values of some images.
 
-    In the unit of the images: levels of 255 where they are 8-bit. ``share`` (0 to 1) of the values
-    differ at all.
+    ``share`` (0 to 1) of the values differ at all. ``unit`` is that of ``mean`` and ``greatest``,
+    in words.
     """
 
     images: int
     mean: float
     greatest: float
     share: float
+    unit: str = ""
 
 
 def difference(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> Difference | None:
@@ -48,6 +51,28 @@ def difference(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> 
         float(sum(gap.sum() for gap in gaps) / count),
         float(max(gap.max() for gap in gaps)),
         float(sum(np.count_nonzero(gap) for gap in gaps) / count),
+        LEVELS if ours[0].dtype == np.uint8 else FLOATS,
+    )
+
+
+def pixel_words(extra: Mapping[str, Any]) -> list[str]:
+    """A sentence for each comparison of pixels that a record holds in its ``extra``."""
+    found: dict[str, Any] = {}
+    if extra.get("decoders"):
+        found["mixed decoding"] = extra["decoders"]
+    for name, peer in (extra.get("peers") or {}).items():
+        found[f"{name} {peer['version']}"] = peer["difference"]
+    return [_pixel_words(name, pixels) for name, pixels in found.items()]
+
+
+def _pixel_words(name: str, found: Mapping[str, Any]) -> str:
+    who = f"Pixels of {name} and of DALI on the CPU"
+    if "mean" not in found:
+        return f"{who}: {found['reason']}"
+    unit = f" {found['unit']}" if found.get("unit") else ""
+    return (
+        f"{who}: {found['mean']:.3f}{unit} apart on average, {found['greatest']:.1f} at most, over "
+        f"{found['images']} images"
     )
 
 
@@ -78,7 +103,7 @@ def first_batch(source: Source, data: str, device: str) -> list[NDArray[Any]]:
     """Every sample of the first output of the first batch, on the host. In the worker only."""
     compiled = Compiled(source)
     try:
-        output = compiled["build_pipeline"](data, device=device).run()[0]
+        output = compiled.build(data, device).run()[0]
     except Exception as error:
         raise compiled.error(error) from None
     host = output.as_cpu() if hasattr(output, "as_cpu") else output

@@ -180,7 +180,7 @@ def plot_stages(report: Report) -> Figure:
         left = 0.0
         for stage, value, shade in zip(found.stages, values, shades, strict=True):
             width = max(value or 0.0, 0.0)
-            label = f"{stage.stage} ({stage.device})" if place == 0 else None
+            label = f"{stage.title}, {stage.device}" if place == 0 else None
             axes.barh(place, width, left=left, color=shade, label=label, height=0.6)
             if width > 0.08 * found.total:
                 dark = sum(shade[:3]) < 1.2

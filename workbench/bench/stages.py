@@ -17,6 +17,7 @@ from workbench.bench.config import config_of, configured, decoders, refusal
 from workbench.bench.lab import Lab
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import WHOLE, Report
+from workbench.bench.stats import median_interval
 from workbench.bench.turns import Entry, Progress
 from workbench.bench.work import ScriptJob
 from workbench.catalog import Catalog
@@ -37,8 +38,9 @@ ALONE_LIMIT = 300.0
 class StageCost:
     """One stage; times are milliseconds for a batch, None where they were not measured.
 
-    ``adds`` is what the prefix up to it takes more than the one before, ``alone`` what the operator
-    takes by itself.
+    ``adds`` is what the prefix up to it takes more than the one before, and ``low`` to ``high`` the
+    interval of that, of rounds side by side. ``alone`` is what the operator takes by itself, ``op``
+    its name, empty for a stage that is none.
     """
 
     stage: str
@@ -46,6 +48,14 @@ class StageCost:
     device: str
     adds: float | None
     alone: float | None
+    op: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def title(self) -> str:
+        """The stage's name, and its operator's where that is another: ``color (color_twist)``."""
+        return f"{self.stage} ({self.op})" if self.op not in ("", self.stage) else self.stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +114,7 @@ class Stages(Lab):
                 (ScriptJob(emit_script(part, catalog), self.data, config.device, config.prefetch),),
                 f"up to {node.id}",
             )
-            for node, part in cut
+            for node, part in cut[:-1]  # the last is the whole
         ]
         source = emit_script(graph, catalog)
         whole = ScriptJob(source, self.data, config.device, config.prefetch)
@@ -173,18 +183,18 @@ def reconcile(
         raise EngineError(whole.reason.removeprefix("not measured: "))
     total = 1000 * batch / whole.median
     costs: list[StageCost] = []
-    before: float | None = 0.0
+    before: Measurement | None = None
     for number, (node, kind, device) in enumerate(stages):
-        last = number == len(stages) - 1
-        rate = whole.median if last else by_name[f"up to {node.id}"].median
-        spent = 1000 * batch / rate if rate else None
-        adds = spent - before if spent is not None and before is not None else None
-        costs.append(StageCost(node.id, kind, device, adds, alone.get(node.id)))
-        before = spent
+        row = whole if number == len(stages) - 1 else by_name[f"up to {node.id}"]
+        adds = _added(row, before, batch)
+        costs.append(
+            StageCost(node.id, kind, device, adds[0], alone.get(node.id), node.op, *adds[1:])
+        )
+        before = row
     copied = by_name.get(f"{WHOLE}, copied to the host")
     if copied is not None and copied.median is not None:
-        adds = 1000 * batch / copied.median - total
-        costs.append(StageCost("copy to the host", COPY, "gpu", adds, None))
+        adds = _added(copied, whole, batch)
+        costs.append(StageCost("copy to the host", COPY, "gpu", adds[0], None, "", *adds[1:]))
     known = [cost.alone for cost in costs if cost.kind in (DECODE, OPERATOR)]
     remainder = total - sum(a for a in known if a is not None) if None not in known else None
     ceiling = by_name[CEILING].median if CEILING in by_name else None
@@ -196,13 +206,33 @@ def reconcile(
     )  # fmt: skip
 
 
+def _added(
+    row: Measurement, before: Measurement | None, batch: int
+) -> tuple[float, float, float] | tuple[None, None, None]:
+    """What a batch of ``row`` takes more than one of ``before``, in ms, and the interval of that.
+
+    The difference of the medians, so that stages add up to the whole. Its interval is that of the
+    differences of rounds side by side, in which what slows both cancels.
+    """
+    if row.median is None or (before is not None and before.median is None):
+        return None, None, None
+    spent = [1000 * batch / rate for rate in row.imgs_per_s]
+    base = [1000 * batch / rate for rate in before.imgs_per_s] if before else [0.0] * len(spent)
+    found = median_interval([ours - theirs for ours, theirs in zip(spent, base, strict=False)])
+    adds = 1000 * batch / row.median
+    if before is not None and before.median is not None:
+        adds -= 1000 * batch / before.median
+    return adds, min(adds, found.low), max(adds, found.high)
+
+
 def advise(
     worst: StageCost, total: float, whole: Measurement, graph: Graph, machine: Machine
 ) -> str:
     """What the bottleneck is and what would lift it, in a few sentences."""
     adds, settings = worst.adds or 0.0, graph.settings
     share = min(adds / total, 1.0)
-    text = f"{worst.stage} ({worst.kind}, {worst.device}) takes {share:.0%} of a batch's time"
+    names = [worst.op] * (worst.op not in ("", worst.stage)) + [worst.kind, worst.device]
+    text = f"{worst.stage} ({', '.join(names)}) takes {share:.0%} of a batch's time"
     rest = total - adds
     if rest > 0.02 * total:
         text += f"; without it, {1000 * settings.batch_size / rest:,.0f} imgs/s"

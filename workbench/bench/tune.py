@@ -6,18 +6,18 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from workbench.bench.config import Config, Regime, config_of, configured, refusal
-from workbench.bench.data import Cache, Fingerprint
+from workbench.bench.data import Cache, CacheState, Fingerprint
 from workbench.bench.grid import KNOBS, Grid, Place, usual_grid
 from workbench.bench.lab import Lab
 from workbench.bench.measurement import Measurement
 from workbench.bench.method import QUICK, Method
 from workbench.bench.record import Report
 from workbench.bench.search import Search
-from workbench.bench.turns import Progress
+from workbench.bench.turns import Progress, duration
 from workbench.catalog import Catalog, load_catalog
+from workbench.engine.machine import Machine
 from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice, Graph
 
@@ -70,18 +70,39 @@ class Sweep(Lab):
         began = time.monotonic()
         for number, place in enumerate(random.sample(places, len(places))):
             config = grid.config(place, self.base)
+            self.tell(list(rows.values()), config, machine, found, cache)
             where = f"{number + 1} of {len(places)}: {config.settings}"
             left = (time.monotonic() - began) / max(number, 1) * (len(places) - number)
-            words = f"{where}, about {left:.0f} s left" if number else where
-            on_progress(number / len(places), words)
-            rows[place] = self.one(config, catalog, found)
+            words = f"{where}, about {duration(left)} left" if number else where
+
+            def progress(share: float, _: str = "", at: int = number, text: str = words) -> None:
+                on_progress((at + share) / len(places), text)
+
+            progress(0.0)
+            rows[place] = self.one(config, catalog, found, on_progress=progress)
         on_progress(1.0, "done")
         seconds = time.monotonic() - began
-        told = {"seconds": seconds, "no_effect": idle(grid, rows)}
+        extra = {"seconds": seconds, "no_effect": idle(grid, rows)}
         measured = [rows[place] for place in places]
-        return self.report(measured, machine, found, cache, grid=grid.to_json(), sweep=told)
+        return self.report(measured, machine, found, cache, grid=grid.to_json(), sweep=extra)
 
-    def _ready(self, catalog: Catalog, machine: Any) -> Grid:
+    def tell(
+        self,
+        rows: Sequence[Measurement],
+        now: Config | None,
+        machine: Machine,
+        found: Fingerprint,
+        cache: CacheState,
+    ) -> None:
+        """Let ``so_far`` be these rows. ``now`` is measured next, None the best anew."""
+        assert self.grid is not None
+        self.now = now
+        self.so_far = Report(
+            self.graph.name, found.root, machine, tuple(rows), found, cache, self.method, self.kind,
+            extra={"grid": self.grid.to_json()},
+        )  # fmt: skip
+
+    def _ready(self, catalog: Catalog, machine: Machine) -> Grid:
         reason = refusal(configured(self.graph, catalog, self.base), catalog, machine)
         if reason:
             raise EngineError(reason)
@@ -91,11 +112,16 @@ class Sweep(Lab):
         return self.grid
 
     def one(
-        self, config: Config, catalog: Catalog, found: Fingerprint, method: Method | None = None
+        self,
+        config: Config,
+        catalog: Catalog,
+        found: Fingerprint,
+        method: Method | None = None,
+        on_progress: Progress = lambda share, text: None,
     ) -> Measurement:
         """Measure one setting by itself."""
         entry = replace(self.entry(config, catalog, found), limit=self.limit)
-        return self.measure([entry], lambda share, text: None, method)[0]
+        return self.measure([entry], on_progress, method)[0]
 
 
 class Tune(Sweep):
@@ -116,9 +142,14 @@ class Tune(Sweep):
 
         def probe(place: Place) -> float | None:
             config = grid.config(place, self.base)
-            share = 0.7 * len(probes) / search.allowance
-            on_progress(share, f"probe {len(probes) + 1}: {config.settings}")
-            row = self.one(config, catalog, found, PROBE)
+            self.tell(probes, config, machine, found, cache)
+            words = f"probe {len(probes) + 1} of at most {search.allowance}: {config.settings}"
+
+            def progress(share: float, _: str = "") -> None:
+                on_progress(0.7 * (len(probes) + share) / search.allowance, words)
+
+            progress(0.0)
+            row = self.one(config, catalog, found, PROBE, progress)
             probes.append(replace(row, label=f"probe {len(probes) + 1}"))
             return row.median
 
@@ -127,6 +158,7 @@ class Tune(Sweep):
         if not best:
             raise EngineError(f"No setting could be measured. The first: {probes[0].reason}")
         searched = time.monotonic() - began
+        self.tell(probes, None, machine, found, cache)
         finalists = self._finalists([grid.config(place, self.base) for place in best])
         entries = [
             replace(self.entry(config, catalog, found, label), limit=self.limit)
@@ -137,7 +169,7 @@ class Tune(Sweep):
             (row for row in rows if row.rounds), key=lambda row: row.median or 0.0, reverse=True
         )
         on_progress(1.0, "done")
-        told = {
+        extra = {
             "probes": len(probes),
             "grid": len(grid),
             "search_seconds": searched,
@@ -145,7 +177,7 @@ class Tune(Sweep):
         }
         failed = [row for row in rows if not row.rounds]
         return self.report(
-            [*tuned, *failed, *probes], machine, found, cache, grid=grid.to_json(), tune=told
+            [*tuned, *failed, *probes], machine, found, cache, grid=grid.to_json(), tune=extra
         )
 
     def _finalists(self, best: Sequence[Config]) -> dict[str, Config]:

@@ -108,7 +108,7 @@ class _ScriptWork:
         self._batch = 0
         self.lead = job.prefetch + 2
         try:
-            self._pipe = self._compiled["build_pipeline"](job.data, device=job.device)
+            self._pipe = self._compiled.build(job.data, job.device)
             self._real = real_samples(
                 list(self._pipe.reader_meta().values()), self._pipe.max_batch_size
             )

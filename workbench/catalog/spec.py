@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Literal
 
 from workbench.errors import CatalogError
@@ -282,6 +283,11 @@ class Catalog(Mapping[str, OpSpec]):
     def find(self, name: str) -> OpSpec | None:
         """The operator of that name, or None."""
         return self._ops.get(name) or OPAQUE.get(name)
+
+    @cached_property
+    def by_schema(self) -> Mapping[str, OpSpec]:
+        """The operators by their names in DALI's registry, such as ``readers__File``."""
+        return {spec.schema: spec for spec in self._ops.values()}
 
     def __contains__(self, name: object) -> bool:
         return name in self._ops or name in OPAQUE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import click
 
@@ -16,11 +16,8 @@ from workbench.commands.measuring import (
     require_figures,
     tell_rows,
 )
-from workbench.commands.options import DATA, SOURCE, graph_of, reports
+from workbench.commands.options import DATA, SOURCE, folder_of, graph_of, reports
 from workbench.graph.model import DecodeDevice
-
-if TYPE_CHECKING:
-    from workbench.bench.record import Report
 
 
 @click.command()
@@ -61,7 +58,7 @@ if TYPE_CHECKING:
 @reports
 def bench(
     graph: str,
-    data: str,
+    data: str | None,
     record: str | None,
     device: str,
     regime: str,
@@ -85,6 +82,7 @@ def bench(
     from workbench.bench.config import REGIMES, config_of
     from workbench.bench.method import Method
     from workbench.bench.peers import PEERS
+    from workbench.bench.pixels import pixel_words
     from workbench.bench.tune import adopt
     from workbench.graph.edit import set_setting
 
@@ -92,10 +90,11 @@ def bench(
     edited = set_setting(graph_of(graph), **{k: v for k, v in chosen.items() if v is not None})
     if load is not None:
         edited = adopt(edited, replace(config_of(edited), hw_decoder_load=load))
+    folder = folder_of(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
     run = Bench(
         edited,
-        data,
+        folder,
         devices,
         REGIMES if regime == "both" else tuple(r for r in REGIMES if r == regime),
         method=Method(budget=budget, processes=processes),
@@ -112,20 +111,9 @@ def bench(
             f"{ratio.ours} / {ratio.theirs}: {found.median:.2f} "
             f"({found.low:.2f} to {found.high:.2f})"
         )
-    _differences(report)
+    for words in pixel_words(report.extra):
+        click.echo(words)
     if "command" in report.extra:
         click.echo(f"On a machine with a GPU: {report.extra['command']}")
     keep_record(report, record, picture)
     require_figures(report)
-
-
-def _differences(report: Report) -> None:
-    found = {"mixed decoding": report.extra.get("decoders")}
-    for name, peer in report.extra.get("peers", {}).items():
-        found[name] = peer["difference"]
-    for name, pixels in found.items():
-        if pixels and "mean" in pixels:
-            click.echo(
-                f"pixels of {name} against DALI on the CPU: {pixels['mean']:.3f} apart on average, "
-                f"{pixels['greatest']:.1f} at most, over {pixels['images']} images"
-            )

@@ -5,18 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from workbench.commands.options import file
+from workbench.commands.options import DATA, SOURCE, file, folder_of, graph_of, reports
+from workbench.graph.model import DecodeDevice, Graph
 
 if TYPE_CHECKING:
     from workbench.bench.measurement import Measurement
     from workbench.bench.record import Report
 
 Progress = Callable[[float, str], None]
+P = ParamSpec("P")
 
 
 def numbers(kind: type[int] | type[float]) -> Callable[..., tuple[float, ...] | None]:
@@ -36,10 +40,10 @@ def numbers(kind: type[int] | type[float]) -> Callable[..., tuple[float, ...] | 
     return read
 
 
-def _picture(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+def _picture(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     if value is not None and Path(value).suffix.lower() not in (".png", ".svg"):
         raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
-    return value
+    return file(context, option, value)
 
 
 JSON = click.option("--json", "record", metavar="FILE", callback=file, help="Also write a record.")
@@ -57,6 +61,53 @@ NAME = click.option("--name", default="", help="What to call the record.")
 ONE_DEVICE = click.option(
     "--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the commands that measure one graph on one device have in common.
+
+    ``device`` is None where the graph's own is meant.
+    """
+
+    graph: Graph
+    data: str
+    device: DecodeDevice | None
+    name: str
+    record: str | None
+    picture: str | None
+
+    def keep(self, report: Report) -> None:
+        """Write the record and its picture, where they were asked for. Raises SaveError."""
+        keep_record(report, self.record, self.picture)
+
+
+def asks(function: Callable[Concatenate[Asked, P], None]) -> Callable[..., None]:
+    """Give a command those options; it takes them as an ``Asked``, and after it its own."""
+
+    @SOURCE
+    @DATA
+    @ONE_DEVICE
+    @JSON
+    @NAME
+    @PLOT
+    @reports
+    @wraps(function)
+    def wrapped(
+        graph: str,
+        data: str | None,
+        device: DecodeDevice | None,
+        name: str,
+        record: str | None,
+        picture: str | None,
+        *args: P.args,
+        **own: P.kwargs,
+    ) -> None:
+        edited = graph_of(graph)
+        asked = Asked(edited, folder_of(edited, data), device, name, record, picture)
+        function(asked, *args, **own)
+
+    return wrapped
 
 
 @contextmanager
@@ -89,15 +140,24 @@ def tell_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None
     for row in report.measurements if rows is None else rows:
         found = row.interval
         if found is None:
-            click.echo(f"{row.name:34}{row.reason}")
+            click.echo(f"{row.name:34} {row.reason}")
             continue
         click.echo(
-            f"{row.name:34}{found.median:,.0f} imgs/s ({found.low:,.0f} to {found.high:,.0f} at "
+            f"{row.name:34} {found.median:,.0f} imgs/s ({found.low:,.0f} to {found.high:,.0f} at "
             f"{found.level:.0%}; {row.config.settings}; {len(row.rounds)} rounds, "
             f"{'precise enough' if row.ending == 'precise' else 'time was up'})"
         )
-        for words in (*row.flags, *row.notes):
-            click.echo(f"{'':34}{words}")
+        for words in row.notes:
+            click.echo(f"{'':35}{words}")
+    tell_doubts(report.measurements if rows is None else rows)
+
+
+def tell_doubts(rows: Sequence[Measurement]) -> None:
+    """Print why figures are to be distrusted, each cause once."""
+    from workbench.bench.doubts import doubts
+
+    for words in doubts(rows):
+        click.echo(f"doubt: {words}")
 
 
 def keep_record(report: Report, record: str | None, picture: str | None) -> None:

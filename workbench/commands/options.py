@@ -9,7 +9,9 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from workbench.errors import DataError, GraphFormatError, WorkbenchError
+from workbench.emit.source import reads_data
+from workbench.errors import DataError, GraphFormatError, SaveError, WorkbenchError
+from workbench.files import require_place
 from workbench.graph.model import Graph
 
 P = ParamSpec("P")
@@ -45,28 +47,62 @@ def graph_of(source: str) -> Graph:
         raise click.BadParameter(str(error)) from None
 
 
-def _folder(_: click.Context, __: click.Parameter, value: str) -> str:
+def _folder(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     from workbench.engine.folder import require_folder
 
     try:
-        require_folder(value)
+        if value is not None:
+            require_folder(value)
     except DataError as error:
         raise click.BadParameter(str(error)) from None
     return value
 
 
-def file(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """Refuse standard output, which other text goes to."""
+def place(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Refuse standard output, which other text goes to, and where nothing can be written."""
     if value == "-":
         raise click.BadParameter("it goes to a file, not to standard output. Name the file.")
+    try:
+        if value is not None:
+            require_place(value)
+    except SaveError as error:
+        raise click.BadParameter(str(error)) from None
     return value
 
 
-DATA = click.option(
+def file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """As ``place``; refuse a folder too."""
+    if value is not None and Path(value).is_dir():
+        raise click.BadParameter(f"{value} is a folder. Name a file.")
+    return place(context, option, value)
+
+
+def folder_of(graph: Graph, data: str | None) -> str:
+    """The folder that a command runs a graph on.
+
+    A graph that names its files itself needs none and reads none: file names without a folder are
+    looked for in the current one.
+    """
+    if reads_data(graph.nodes):
+        if data is None:
+            raise click.MissingParameter(param_hint="'--data'", param_type="option")
+        return data
+    if data is not None:
+        click.echo(f"note: the graph names its files itself: --data {data} is not read", err=True)
+    return "."
+
+
+FOLDER = click.option(
     "--data",
     required=True,
     metavar="DIR",
     callback=_folder,
     help="Folder of images, or of class folders.",
+)
+DATA = click.option(
+    "--data",
+    metavar="DIR",
+    callback=_folder,
+    help="Folder of images, or of class folders; only a graph that names its files needs none.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")

@@ -7,24 +7,17 @@ from typing import Any, cast
 import click
 
 from workbench.commands.measuring import (
-    JSON,
-    NAME,
-    ONE_DEVICE,
-    PLOT,
-    keep_record,
+    Asked,
+    asks,
     numbers,
     progress_bar,
     require_figures,
     tell_rows,
 )
-from workbench.commands.options import DATA, SOURCE, graph_of, reports
-from workbench.graph.model import DecodeDevice
 
 
 @click.command()
-@SOURCE
-@DATA
-@ONE_DEVICE
+@asks
 @click.option("--threads", callback=numbers(int), help="Threads of one process, for example 1,2,4.")
 @click.option("--gpus", callback=numbers(int), help="GPUs, one process each: 1,2,4.")
 @click.option(
@@ -34,20 +27,8 @@ from workbench.graph.model import DecodeDevice
     show_default=True,
     help="Cores of each process: all, or a share of its own.",
 )
-@JSON
-@NAME
-@PLOT
-@reports
 def scale(
-    graph: str,
-    data: str,
-    device: str | None,
-    threads: tuple[int, ...] | None,
-    gpus: tuple[int, ...] | None,
-    affinity: str,
-    record: str | None,
-    name: str,
-    picture: str | None,
+    asked: Asked, threads: tuple[int, ...] | None, gpus: tuple[int, ...] | None, affinity: str
 ) -> None:
     """Measure how speed grows with threads, or with GPUs that have a shard of the data each.
 
@@ -58,13 +39,12 @@ def scale(
     if threads and gpus:
         raise click.UsageError("Give --threads or --gpus, not both.")
     run: GpuScaling | ThreadScaling
-    wanted = cast("DecodeDevice | None", device)
-    edited = graph_of(graph)
+    graph, data, device, name = asked.graph, asked.data, asked.device, asked.name
     over: Over = "workers" if gpus else "threads"
     if gpus:
-        run = GpuScaling(edited, data, gpus, wanted, affinity=cast(Any, affinity), name=name)
+        run = GpuScaling(graph, data, gpus, device, affinity=cast(Any, affinity), name=name)
     else:
-        run = ThreadScaling(edited, data, threads or (), wanted, name=name)
+        run = ThreadScaling(graph, data, threads or (), device, name=name)
     with progress_bar() as progress:
         report = run.run(progress)
     tell_rows(report)
@@ -73,5 +53,5 @@ def scale(
             f"{point.count:4} {over}: {point.imgs_per_s:,.0f} imgs/s, {point.speedup:.2f} times, "
             f"efficiency {point.efficiency:.0%}"
         )
-    keep_record(report, record, picture)
+    asked.keep(report)
     require_figures(report)

@@ -4,53 +4,43 @@ from __future__ import annotations
 
 import click
 
-from workbench.commands.measuring import (
-    JSON,
-    NAME,
-    ONE_DEVICE,
-    PLOT,
-    keep_record,
-    progress_bar,
-    tell_machine,
-)
-from workbench.commands.options import DATA, SOURCE, graph_of, reports
+from workbench.commands.measuring import Asked, asks, progress_bar, tell_doubts, tell_machine
 
 
 @click.command()
-@SOURCE
-@DATA
-@ONE_DEVICE
-@JSON
-@NAME
-@PLOT
-@reports
-def stages(
-    graph: str, data: str, device: str | None, record: str | None, name: str, picture: str | None
-) -> None:
+@asks
+@click.option("--quick", is_flag=True, help="A first look: fewer and shorter rounds.")
+def stages(asked: Asked, quick: bool) -> None:
     """Say where the time goes: read, decode, each operator, copy to the host; and the ceiling.
 
     Example:  workbench stages rotate-jitter --data photos --plot stages.png
     """
-    from workbench.bench.method import QUICK
+    from workbench.bench.method import GLANCE, QUICK, quick_words
     from workbench.bench.stages import Stages, stages_of
     from workbench.graph.edit import set_setting
 
-    edited = graph_of(graph)
-    if device:
-        edited = set_setting(edited, device=device)
+    graph = set_setting(asked.graph, device=asked.device) if asked.device else asked.graph
+    run = Stages(graph, asked.data, method=GLANCE if quick else QUICK, name=asked.name)
     with progress_bar() as progress:
-        report = Stages(edited, data, method=QUICK, name=name).run(progress)
+        report = run.run(progress)
     found = stages_of(report.extra)
     assert found is not None
     tell_machine(report)
-    click.echo(f"{'stage':24}{'where':8}{'adds':>10}{'alone':>10}   ms a batch")
+    wide = max(24, *(len(stage.title) + 2 for stage in found.stages))
+    click.echo(f"{'stage':{wide}}{'where':8}{'adds':>10}{'interval':>20}{'alone':>10}   ms a batch")
     for stage in found.stages:
         adds = "-" if stage.adds is None else f"{stage.adds:.2f}"
+        spread = "-" if stage.low is None else f"{stage.low:.2f} to {stage.high:.2f}"
         alone = "-" if stage.alone is None else f"{stage.alone:.2f}"
-        click.echo(f"{stage.stage:24}{stage.device:8}{adds:>10}{alone:>10}")
+        click.echo(f"{stage.title:{wide}}{stage.device:8}{adds:>10}{spread:>20}{alone:>10}")
     rest = "-" if found.remainder is None else f"{found.remainder:+.2f}"
-    click.echo(f"{'whole, and remainder':32}{found.total:>10.2f}{rest:>10}")
+    click.echo(f"{'whole, and remainder':{wide + 8}}{found.total:>10.2f}{'':20}{rest:>10}")
+    if words := quick_words(
+        report.method, [row.interval for row in report.measurements if row.interval]
+    ):
+        click.echo(words)
     if found.ceiling is not None:
         click.echo(f"ceiling with the decoded batch cached: {found.ceiling:,.0f} imgs/s")
     click.echo(found.advice)
-    keep_record(report, record, picture)
+    tell_doubts(report.measurements)
+    asked.keep(report)

@@ -6,24 +6,13 @@ from typing import Any, cast
 
 import click
 
-from workbench.commands.measuring import (
-    JSON,
-    NAME,
-    ONE_DEVICE,
-    PLOT,
-    keep_record,
-    numbers,
-    progress_bar,
-    tell_rows,
-)
-from workbench.commands.options import DATA, SOURCE, file, graph_of, reports
+from workbench.commands.measuring import Asked, asks, numbers, progress_bar, tell_rows
+from workbench.commands.options import file
 from workbench.graph.model import DecodeDevice
 
 
 @click.command()
-@SOURCE
-@DATA
-@ONE_DEVICE
+@asks
 @click.option("--threads", callback=numbers(int), help="Values to try, for example 2,4,8.")
 @click.option("--batch-sizes", callback=numbers(int), help="Values to try.")
 @click.option("--prefetch", callback=numbers(int), help="Values to try.")
@@ -40,14 +29,8 @@ from workbench.graph.model import DecodeDevice
 @click.option("--gpu-memory", type=click.FloatRange(0), metavar="GIB", help="Most GPU memory.")
 @click.option("-o", "--output", metavar="GRAPH.json", callback=file, help="The graph, so set.")
 @click.option("--script", metavar="pipe.py", callback=file, help="Its script.")
-@JSON
-@NAME
-@PLOT
-@reports
 def tune(
-    graph: str,
-    data: str,
-    device: str | None,
+    asked: Asked,
     threads: tuple[int, ...] | None,
     batch_sizes: tuple[int, ...] | None,
     prefetch: tuple[int, ...] | None,
@@ -58,9 +41,6 @@ def tune(
     gpu_memory: float | None,
     output: str | None,
     script: str | None,
-    record: str | None,
-    name: str,
-    picture: str | None,
 ) -> None:
     """Find the fastest threads, batch, prefetch and hw_decoder_load, and write them down.
 
@@ -76,8 +56,8 @@ def tune(
     from workbench.files import write_text
     from workbench.graph import dump_graph
 
-    edited = graph_of(graph)
-    wanted = cast(DecodeDevice, device or edited.settings.device)
+    graph = asked.graph
+    wanted: DecodeDevice = asked.device or graph.settings.device
     values = {
         "threads": threads,
         "batch_size": batch_sizes,
@@ -95,17 +75,18 @@ def tune(
     }
     kind = Sweep if exhaustive else Tune
     with progress_bar() as progress:
-        report = kind(edited, data, wanted, grid, name=name, **cast(Any, options)).run(progress)
+        run = kind(graph, asked.data, wanted, grid, name=asked.name, **cast(Any, options))
+        report = run.run(progress)
     tell_rows(report, [row for row in report.measurements if not row.label.startswith("probe")])
     if "tune" in report.extra:
         told = report.extra["tune"]
         click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
         click.echo(f"{knob} took no effect: every value of it can be as fast as any other")
-    keep_record(report, record, picture)
+    asked.keep(report)
     best = best_of(report)
     click.echo(f"best: {best.config.settings}: {best.median:,.0f} imgs/s")
-    tuned = adopt(edited, best.config)
+    tuned = adopt(graph, best.config)
     if output:
         click.echo(write_text(output, dump_graph(tuned)))
     if script:

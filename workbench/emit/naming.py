@@ -18,8 +18,10 @@ RESERVED = frozenset(dir(builtins)) | {
     *("fn", "math", "types", "np", "os", "time", "argparse", "glob", "main", "IMAGES"),
     *("data", "device", "base_seed", "position", "find_files", "random_state", "stage"),
     *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),
+    *("l", "O", "I"),
 }
-"""Names that a script or a stage uses otherwise, or that would hide one of Python's own."""
+"""Names that a script or a stage uses otherwise, or that would hide one of Python's own; and those
+that are read as numbers (E741 of pycodestyle)."""
 
 
 def name_outputs(
@@ -47,7 +49,7 @@ def name_outputs(
                 name = output.name
             elif is_generator(spec):
                 name = node.id
-            elif len(ends) == 1:
+            elif len(ends) == 1 and not ends <= taken:
                 name = next(iter(ends))
             else:
                 name = _KIND_NAMES.get(output.kind, node.id)

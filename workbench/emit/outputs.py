@@ -50,8 +50,14 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def first_reader(nodes: Sequence[Node]) -> Node:
-    """The reader that says how long an epoch is. There is one in every sound graph."""
-    return next(node for node in nodes if is_reader(node))
+    """The reader that says how long an epoch is. Raises GraphExportError where there is none."""
+    for node in nodes:
+        if is_reader(node):
+            return node
+    raise GraphExportError(
+        f"{nodes[-1].id}: no output comes from a reader, which says how long an epoch is. Give out "
+        "what is read, or export as a script."
+    )
 
 
 def require_unsharded(nodes: Sequence[Node], target: str) -> None:

@@ -14,7 +14,7 @@ from textwrap import wrap
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.python import INDENT, LINE, constant
-from workbench.emit.source import Emitter, Source, reads_folder
+from workbench.emit.source import Emitter, Source, reads_data
 from workbench.graph.check import require_sound
 from workbench.graph.model import Graph, Node, ancestors, topological
 
@@ -69,8 +69,30 @@ class Parts:
     """The GPU that the pipeline runs on; None where it decodes on the CPU."""
 
 
-SIGNATURE = "data: str, device: str, base_seed: int"
-SHARDED = f"{SIGNATURE}, shard_id: int, num_shards: int"
+_SIGNATURE = "device: str, base_seed: int"
+_SHARD = "shard_id: int, num_shards: int"
+_FOLDER = re.compile(
+    r"""
+    [ ]--data[ ]DIR                         # in the usage
+    | ^[ ]*parser\.add_argument\("--data".*\n
+    | ^[ ]*data:[ ]str,\n                   # a parameter
+    | ^[ ]*(?:args\.)?data,\n              # handed on, on a line of its own
+    | (?<=[( ])(?:args\.)?data,[ ]          # and among others
+    | ^[ ]*args\.data[ ]=.*\n
+    | ^data[ ]=.*\n\n                       # a notebook's
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+"""What templates say of the folder that a program is given."""
+
+
+def needs(packages: str) -> str:
+    """The end of the ``try`` around a module's imports, which names what to install."""
+    message = f'f"{{error}}. Needed: {packages}."'
+    line = f"    raise ImportError({message}) from None"
+    if len(line) > LINE:
+        line = f"    raise ImportError(\n        {message}\n    ) from None"
+    return f"except ImportError as error:\n{line}\n"
 
 
 def pipeline_parts(
@@ -84,7 +106,8 @@ def pipeline_parts(
     ordered = reached_nodes(graph, catalog)
     emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken)
     function = function_name(graph)
-    head = ["@pipeline_def", *signature(function, SHARDED if sharded else SIGNATURE)]
+    parameters = ["data: str"] * reads_data(ordered) + [_SIGNATURE] + [_SHARD] * sharded
+    head = ["@pipeline_def", *signature(function, ", ".join(parameters))]
     if sharded:
         head.append(
             f'{INDENT}"""One shard, padded at its end: no epoch reaches into the next one."""'
@@ -123,7 +146,7 @@ def make_parts(
 ) -> Parts:
     """Everything that follows from the definition; ``more`` are further constants."""
     graph, settings = emitter.graph, emitter.graph.settings
-    finds_files = any(map(reads_folder, emitter.ordered))
+    finds_files = reads_data(emitter.ordered)
     constants = {
         "BATCH_SIZE": str(settings.batch_size),
         "NUM_THREADS": str(settings.num_threads),
@@ -152,7 +175,12 @@ def make_parts(
 
 
 def fill(template: str, parts: Parts, **more: str) -> Source:
-    """The template with its placeholders replaced, and the lines of each node in it."""
+    """The template with its placeholders replaced, and the lines of each node in it.
+
+    Where the graph names its files itself, the program is given no folder.
+    """
+    if not parts.finder:
+        template = _FOLDER.sub("", template)
     values = {name: getattr(parts, name) for name in Parts.__slots__} | more
     head, mark, tail = template.partition("$definition")
     before = Template(head).substitute(values)

@@ -1,29 +1,31 @@
 """graph -> a standalone script: the pipeline, a function that builds it, and a command line.
 
 The script needs DALI alone. ``build_pipeline(data, batch_size, num_threads, device, seed)`` returns
-the built pipeline; run as a program it prints imgs/s.
+the built pipeline, without ``data`` where the graph names its files itself; run as a program the
+script prints imgs/s.
 """
 
 from __future__ import annotations
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.parts import fill, pipeline_parts
+from workbench.emit.parts import fill, needs, pipeline_parts
 from workbench.emit.source import Source
 from workbench.graph.model import Graph
 
-_TEMPLATE = '''\
+_TEMPLATE = f'''\
 """$title
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
 """
 
 import argparse
-${os}import time
+${{os}}import time
 $any
-from nvidia.dali import fn$math, pipeline_def$imports
-from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline
-
+try:
+    from nvidia.dali import fn$math, pipeline_def$imports
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+{needs("nvidia-dali-cuda120")}
 $constants
 
 
@@ -67,7 +69,7 @@ def main() -> None:
     for _ in range(args.batches):
         pipe.run()
     seconds = time.perf_counter() - start
-    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+    print(f"{{args.batches * args.batch_size / seconds:.0f}} imgs/s")
 
 
 if __name__ == "__main__":

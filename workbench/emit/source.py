@@ -6,7 +6,7 @@ exported script, the preview and the benchmark all run them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
@@ -224,6 +224,11 @@ class Emitter:
 def reads_folder(node: Node) -> bool:
     """Whether a node reads the images of the folder that a script is given."""
     return node.op == "readers.file" and not _SOURCES & node.args.keys()
+
+
+def reads_data(nodes: Iterable[Node]) -> bool:
+    """Whether a program of these nodes is given a folder: a reader that names its files is not."""
+    return any(map(reads_folder, nodes))
 
 
 def is_reader(node: Node) -> bool:

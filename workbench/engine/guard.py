@@ -121,8 +121,10 @@ class Guard:
 
     def told(self, error: BaseException) -> ImportFailedError:
         """What the script raised, with the innermost line of the user's own."""
+        unread = error if isinstance(error, SyntaxError) and error.filename in self._files else None
         try:
-            text = short(f"{type(error).__name__}: {error}").removesuffix(":")
+            words = unread.msg if unread else error
+            text = short(f"{type(error).__name__}: {words}").removesuffix(":")
         except Exception:
             text = type(error).__name__
         if isinstance(error, SystemExit) and error.code == 2:  # as argparse does
@@ -132,8 +134,8 @@ class Guard:
             for frame, number in traceback.walk_tb(error.__traceback__)
             if frame.f_code.co_filename in self._files
         ]
-        if isinstance(error, SyntaxError) and error.filename in self._files:
-            frames.append((str(error.filename), error.lineno or 0))
+        if unread:
+            frames.append((str(unread.filename), unread.lineno or 0))
         return self._message(frames[-1] if frames else None, text)
 
 

@@ -5,6 +5,7 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import linecache
 import re
@@ -38,6 +39,12 @@ class Compiled:
 
     def __getitem__(self, name: str) -> Any:
         return self.namespace[name]
+
+    def build(self, data: str, device: str) -> Any:
+        """The built pipeline of a script; one that names its files itself is given no folder."""
+        builder = self["build_pipeline"]
+        takes_data = "data" in inspect.signature(builder).parameters
+        return builder(*[data] * takes_data, device=device)
 
     def error(self, error: Exception) -> PipelineError:
         """The same failure in the user's terms: the node that made it, and DALI's own reason."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
-from workbench.graph.arithmetic import broadcast, operand_flows
+from workbench.graph.arithmetic import broadcast, operand_flows, result_type
 from workbench.graph.faults import Fault
 from workbench.graph.flow import Call, Flow
+from workbench.graph.index import index_text, parse_index
 from workbench.graph.model import Node, Port
 
 _ORDER = "output_layout"
@@ -41,6 +42,8 @@ def flow_faults(
         yield from _channels(node, spec, flows)
     if spec.written:
         yield from _operands(node, spec, flows)
+    if spec.name == "subscript":
+        yield from _index(node, spec, flows)
 
 
 def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[Fault]:
@@ -217,6 +220,15 @@ def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[
                 "arg_dtype",
                 wanted,
             )
+    kind = result_type([flow.dtype for flow in found], floating=False)
+    if spec.name in _DIVIDES and node.args.get("right") == 0 and kind and "FLOAT" not in kind:
+        yield Fault(
+            node.id,
+            "right",
+            f"it is 0, and {node.op} of whole numbers ({kind}) by 0 ends the pipeline",
+            "Give any other number, or FLOAT as constant_type.",
+            "zero",
+        )
     try:
         broadcast([flow.shape for flow in found])
     except ValueError as error:
@@ -229,6 +241,42 @@ def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[
         )
 
 
+def _index(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[Fault]:
+    """Places that the data have not got, as far as their shape is known. Ranges are cut there."""
+    flow = flows.get(node.inputs.get("data", Port("", "")), Flow())
+    try:
+        index = parse_index(str(node.args.get("index", spec.args["index"].default)))
+    except ValueError:
+        return  # a fault of its own
+    if flow.shape is None:
+        return
+    if len(index) > len(flow.shape):
+        axes = f"{len(flow.shape)} axes" if len(flow.shape) != 1 else "1 axis"
+        yield Fault(
+            node.id,
+            "index",
+            f"it has {len(index)} parts, and the data have {axes}",
+            f"Give {len(flow.shape)} at most." if flow.shape else "Remove it.",
+            "index",
+            index_text(index[: len(flow.shape)]),
+        )
+        return
+    for axis, (item, extent) in enumerate(zip(index, flow.shape, strict=False)):
+        if isinstance(item, int) and extent and not -extent <= item < extent:
+            named = _AXES.get((flow.layout or "")[axis : axis + 1])
+            there = f"axis {axis}, which has {extent}"
+            last = extent - 1 if item > 0 else -extent
+            yield Fault(
+                node.id,
+                "index",
+                f"{item} is beyond {f'the {extent} {named}' if named else there}",
+                f"Give a place from {-extent} to {extent - 1}.",
+                "index",
+                index_text((*index[:axis], last, *index[axis + 1 :])),
+            )
+
+
+_DIVIDES = ("math.floordiv", "math.mod")
 _NO_TRUTH = frozenset(
     f"math.{name}"
     for name in (

@@ -113,7 +113,7 @@ def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
             yield Fault(
                 node.id,
                 name,
-                f"{value:g} is no {dtype}",
+                f"{value} is no {dtype}",
                 f"Give a whole number from {low} to {high}, or choose another type of the "
                 "constant, for example FLOAT.",
                 "constant",

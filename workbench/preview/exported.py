@@ -19,7 +19,7 @@ _TICK = 0.05
 
 _DRIVER = '''\
 """Runs an exported script: for each line on stdin writes the next batch into the folder."""
-import importlib.util, os, pickle, sys, threading
+import importlib.util, inspect, os, pickle, sys, threading
 import numpy as np
 
 script, data, device, folder = sys.argv[1:]
@@ -28,7 +28,8 @@ os.dup2(2, 1)  # what DALI prints is no answer
 spec = importlib.util.spec_from_file_location("exported", script)
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-pipe = module.build_pipeline(data, device=device)
+folders = [data] * ("data" in inspect.signature(module.build_pipeline).parameters)
+pipe = module.build_pipeline(*folders, device=device)
 print("built", file=answers, flush=True)
 for line in sys.stdin:
     batch = []

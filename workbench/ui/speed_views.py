@@ -23,6 +23,8 @@ class MeasuredOn(TypedDict):
     facts: list[SpeedFact]
     doubts: list[str]
     """Why figures are to be distrusted, each with the name of its row."""
+    quick: str
+    """That it was a quick look, and how wide its intervals are; empty where it was none."""
     earlier: str
     """What has changed since it was measured: graph, settings, data; empty where nothing has."""
 
@@ -103,9 +105,14 @@ class StageEntry(TypedDict):
     """One stage; milliseconds for a batch, null where they were not measured."""
 
     name: str
+    op: str
+    """Its operator, where that is called otherwise than the stage; else empty."""
     kind: str
     device: str
     adds: float | None
+    low: float | None
+    high: float | None
+    """The interval of ``adds``."""
     alone: float | None
     node: str
     """Its node, or empty where the present graph has none of that id."""
@@ -137,6 +144,8 @@ class HeatCell(TypedDict):
     best: bool
     own: bool
     """Whether the graph has these settings now."""
+    now: bool
+    """Whether it is being measured."""
 
 
 class HeatPanel(TypedDict):
@@ -166,6 +175,8 @@ class TuneView(TypedDict):
     notes: list[str]
     adopted: bool
     """Whether the graph has the best setting now."""
+    running: bool
+    """Whether it goes on: then the best is that so far, and there is no record yet."""
 
 
 class ScalingPoint(TypedDict):

@@ -9,9 +9,12 @@ import os
 import time
 from typing import Any
 
-from nvidia.dali import fn, pipeline_def, types
-from nvidia.dali.data_node import DataNode
-from nvidia.dali.pipeline import Pipeline
+try:
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
 
 BATCH_SIZE = 64
 NUM_THREADS = 4

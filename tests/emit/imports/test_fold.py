@@ -135,7 +135,7 @@ def test_one_call_keeps_its_own_words() -> None:
     (entry,) = brought(
         *READING[:2], op("NoSuch", "__N_1", "__Image_0", places=at(10))
     ).report.opaque
-    assert entry.why == "fn.nosuch: the catalogue has no such operator"
+    assert entry.why == "fn.nosuch: a graph has no such operator yet"
 
 
 def test_more_outputs_than_an_opaque_node_has() -> None:

@@ -85,6 +85,7 @@ def test_folders() -> None:
     assert found.graph.node("R").args == {}
     assert found.graph.node("reader").args == {"file_root": "masks"}, "a graph is run on one"
     listed = brought(reader(file_list="list.txt"), gives=gives[:1])
+    assert listed.report.notes == ("R names its files itself: it reads no data folder",)
     assert listed.graph.node("R").args == {"file_root": "photos", "file_list": "list.txt"}
 
 
@@ -167,6 +168,20 @@ class TestOpaque:
         assert why in entry.why
         assert why in str(node.args["why"])
         assert len(node.inputs) == len(call.inputs)
+
+
+def test_an_opaque_reader_reads() -> None:
+    found = brought(
+        op("readers__COCO", "__C_1", outputs=3), gives=(TracedInput("__C_1[0]", "cpu"),)
+    )
+    assert "nothing reads images" not in str(found.report)
+    assert found.report.faults == ()
+
+
+def test_a_cell_shows_the_report() -> None:
+    found = brought(reader(), decoder())
+    assert repr(found) == f"Imported 'imported', {found.report}"
+    assert repr(found).splitlines()[0].endswith("2 nodes: 2 exact, 0 changed, 0 opaque")
 
 
 def test_settings_that_are_not_said_or_out_of_range() -> None:

@@ -92,6 +92,32 @@ def test_an_opaque_call_keeps_all_its_edges() -> None:
     assert len(many.outputs) == len(set(many.outputs)) == 40
 
 
+@pytest.mark.parametrize(
+    ("one", "called", "why"),
+    [
+        (
+            op("_TensorSubscript", "__S_1", IMAGES, TracedInput("__U_1", "cpu", "at_0")),
+            "[...]",
+            "a place or range that another node gives: not yet",
+        ),
+        (
+            op("_ArithmeticGenericOp", "__A_1", IMAGES, display="clamp"),
+            "fn.clamp",
+            "arithmetic with operands of these kinds: not yet",
+        ),
+        (
+            op("readers___TFRecord", "__T_1", display="readers.tfrecord"),
+            "fn.readers.tfrecord",
+            CATALOG["readers.tfrecord"].unusable,
+        ),
+        (op("Shapes", "__S_1", IMAGES), "fn.shapes", "a graph has no such operator yet"),
+    ],
+)
+def test_what_a_graph_has_no_operator_for(one: TracedOp, called: str, why: str) -> None:
+    made = call(one)
+    assert (made.args["call"], made.opaque) == (called, why)
+
+
 def test_what_was_called() -> None:
     assert call_name(op("Rotate", "__R_1")) == "fn.rotate"
     assert (
@@ -99,3 +125,8 @@ def test_what_was_called() -> None:
     )
     assert call_name(TracedOp("X", "x", "cpu", module="mine.ops", display="do")) == "mine.ops.do"
     assert call_name(TracedOp("X", "x", "cpu")) == ""
+
+
+def test_the_catalogue_is_sorted_by_schema_once() -> None:
+    assert CATALOG.by_schema is CATALOG.by_schema
+    assert CATALOG.by_schema["readers__File"] is CATALOG["readers.file"]

@@ -25,7 +25,7 @@ from tests.emit.targets.test_execute import (
 )
 from workbench.emit.targets import export
 from workbench.graph import load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edit import set_arg, set_setting
 
 
 def run(folder: Path, *command: str) -> str:
@@ -62,6 +62,17 @@ def test_pytorch_under_torchrun_reads_a_shard_for_each_rank(photos: Path, tmp_pa
     printed = run(folder, *launch, "--data", str(few), "--threads", "1")
     found = re.findall(r"rank (\d), epoch 0: (\d+) samples, loss ([\d.]+)", printed)
     assert sorted((rank, count) for rank, count, _ in found) == [("0", "4"), ("1", "5")]
+
+
+def test_dali_refuses_more_ranks_than_files(photos: Path, tmp_path: Path) -> None:
+    """So no rank counts its loss over nothing."""
+    require("pytorch")
+    some_of(photos, 1, tmp_path / "photos")
+    folder = write(load_recipe("imagenet-eval"), "pytorch", tmp_path)
+    code = "from loader import build_pipeline; build_pipeline('photos', num_shards=2)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 1
+    assert "input samples: 1, needs to be at least equal to the requested number" in done.stderr
 
 
 def ranks(folder: Path, data: Path) -> list[dict[str, Any]]:
@@ -150,3 +161,28 @@ def test_programs_print_their_speed(target: str, file: str, photos: Path, tmp_pa
     folder = write(load_recipe("imagenet-eval"), target, tmp_path)
     size = ["--batches", "2"] if target == "dynamic" else ["--epochs", "1"]
     assert "imgs/s" in run(folder, file, "--data", str(few), *size)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "told"),
+    [
+        ("script", "pipe.py --batches 2", "imgs/s"),
+        ("dynamic", "dynamic.py --batches 2", "imgs/s"),
+        ("pytorch", "loader.py --classes 12", "rank 0, epoch 0: 8 samples"),
+        ("lightning", "datamodule.py --classes 12", ""),
+        ("jax", "loader.py", "epoch 0: 8 samples"),
+        ("tensorflow", "dataset.py", "epoch 0: 8 samples"),
+        ("ray", "augment.py --out shards --threads 1", "8 samples in"),
+    ],
+)
+def test_a_graph_that_names_its_files_needs_no_folder(
+    target: str, options: str, told: str, photos: Path, tmp_path: Path
+) -> None:
+    if target != "script":
+        require(target)
+    some_of(photos, 8, tmp_path / "photos")
+    names = "".join(f"photos/{number:02}.jpg {number}\n" for number in range(8))
+    (tmp_path / "list.txt").write_text(names)
+    graph = set_arg(load_recipe("imagenet-eval"), CATALOG, "reader", "file_list", "list.txt")
+    folder = write(graph, target, tmp_path)
+    assert told in run(folder, *options.split())

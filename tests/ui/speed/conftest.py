@@ -62,6 +62,9 @@ class Fake:
 
     def __init__(self) -> None:
         self.hold = False
+        self.calls = 0
+        self.hold_at = 0
+        """The call that is held, where it is not 0."""
         self.holding = threading.Event()
         self.graphs: list[str] = []
 
@@ -74,7 +77,8 @@ class Fake:
         *_: Any,
     ) -> tuple[Measurement, ...]:
         on_progress(0.5, "cpu: round 3")
-        if self.hold:
+        self.calls += 1
+        if self.hold or self.calls == self.hold_at:
             self.holding.set()
             assert stop.wait(PATIENCE)
             raise CancelledError("Cancelled.")

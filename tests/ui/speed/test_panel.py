@@ -12,6 +12,7 @@ from tests.ui.speed.conftest import Bed, Fake
 from workbench.bench.config import config_of
 from workbench.bench.lab import graph_hash
 from workbench.bench.record import FORMAT, dump_report, load_report
+from workbench.bench.stages import Stages
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph.edit import set_arg, set_setting
@@ -133,6 +134,43 @@ def test_the_tuner_tells_what_it_gains(bed: Bed) -> None:
     assert any(cell["reason"] == "not tried" for cell in view["panels"][0]["cells"])
 
 
+@pytest.mark.parametrize("search", ["all", "tuner"])
+def test_the_heat_map_fills_while_it_is_measured(bed: Bed, fake: Fake, search: str) -> None:
+    fake.hold_at = 3
+    bed.do("tune", search=search, **(TRY | {"prefetch": "1, 2"}))
+    assert fake.holding.wait(30)
+    view = bed["tune"]
+    cells = [cell for panel in view["panels"] for cell in panel["cells"]]
+    assert len(cells) == 18
+    assert len([cell for cell in cells if cell["rate"]]) == 2
+    assert [cell["rate"] for cell in cells if cell["now"]] == [None]
+    assert view["running"]
+    assert view["tried"] == "2 of 18 settings tried so far"
+    best = max(cells, key=lambda cell: cell["rate"] or 0.0)
+    assert [cell for cell in cells if cell["best"]] == [best]
+    assert view["median"] == best["rate"]
+    assert view["best"].startswith(f"batch {best['batch']}, {best['threads']} thread")
+    assert bed["message"].endswith(" left")
+    assert bed["progress"] > 0.1
+    bed.do("cancel")
+    bed.wait(lambda bed: not bed["running"], "the end")
+    assert bed["tune"] == {}
+    assert bed["records"] == []
+
+
+def test_before_the_first_setting_the_grid_is_empty(bed: Bed, fake: Fake) -> None:
+    bed.run("tune", search="all", **TRY)
+    fake.hold_at = fake.calls + 1
+    bed.do("tune", search="all", **(TRY | {"threads": "2"}))
+    assert fake.holding.wait(30)
+    assert [cell["rate"] for cell in bed["tune"]["panels"][0]["cells"]] == [None] * 3
+    assert (bed["tune"]["best"], bed["tune"]["adopted"]) == ("", False)
+    bed.do("cancel")
+    bed.wait(lambda bed: not bed["running"], "the end")
+    assert "all 9 settings tried" in bed["tune"]["tried"], "the earlier record is back"
+    assert not bed["tune"]["running"]
+
+
 def test_wrong_values_to_try_name_the_field(bed: Bed) -> None:
     for wrong, words in (
         ({"threads": "one"}, "threads: 'one' is no number"),
@@ -143,6 +181,18 @@ def test_wrong_values_to_try_name_the_field(bed: Bed) -> None:
         bed.run("tune", search="tuner", **(TRY | wrong))
         assert bed["failed"]
         assert words in bed["message"]
+
+
+def test_a_quick_look_at_the_stages(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Stages, "_alone", lambda *_: {"decode": 1.0})
+    bed.run(what="stages")
+    assert bed["stages"]["on"][0]["quick"].startswith("Quick figures: 3 rounds of 0.5 s")
+    assert bed.speed.set("effort", "quick")
+    bed.run(what="stages")
+    assert bed["stages"]["on"][0]["quick"].startswith("Quick figures: 2 rounds of 0.2 s")
+    stages = {stage["name"]: stage for stage in bed["stages"]["stages"]}
+    assert (stages["color"]["op"], stages["flip"]["op"]) == ("color_twist", "")
+    assert stages["color"]["node"] == "color"
 
 
 def test_scaling(bed: Bed) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.bench.fakes import measured, report
+from tests.bench.fakes import measured, report, rounds
 from workbench.bench import Measurement
 from workbench.bench.compare import read_report
 from workbench.bench.config import Config
 from workbench.bench.data import CacheState, Fingerprint
+from workbench.bench.method import GLANCE
 from workbench.bench.record import WHOLE
 from workbench.bench.stages import StageCost, StageReport
 from workbench.catalog import load_catalog
@@ -27,7 +28,7 @@ from workbench.ui.speed.words import name_of, part_of
 BENCHMARKS = Path(__file__).parents[3] / "assets" / "benchmarks"
 STAGES = StageReport(
     (
-        StageCost("reader", "read", "cpu", 1.0, None),
+        StageCost("reader", "read", "cpu", 1.0, None, "readers.file", 0.5, 1.5),
         StageCost("decode", "decode", "cpu", 9.0, 8.0),
         StageCost("copy to the host", "copy", "gpu", None, None),
     ),
@@ -42,6 +43,8 @@ def stages(**fields: Any) -> Any:
 def test_stages_name_the_nodes_that_can_be_selected() -> None:
     view = view_of("k", stages(), nodes=["reader", "decode", "flip"])
     assert [stage["node"] for stage in view["stages"]] == ["reader", "decode", ""]
+    assert [stage["op"] for stage in view["stages"]] == ["readers.file", "", ""]
+    assert [stage["low"] for stage in view["stages"]] == [0.5, None, None]
     assert (view["total"], view["remainder"], view["ceiling"]) == (12.0, 2.0, 1800.0)
     assert view["bottleneck"] == "decode"
     assert view["low"] <= view["rate"] <= view["high"]
@@ -71,17 +74,12 @@ def test_the_line_says_on_what() -> None:
     assert [words.partition(":")[0] for words in on["doubts"]] == ["cpu, pipeline", "cpu, decode"]
 
 
-def test_doubts_of_one_cause_are_one_line() -> None:
-    words = "the machine was loaded: something else kept {} of 2 cores busy"
-    names = ("a", "b", "c")
-    rows = [
-        replace(measured(100.0), label=name, flags=(words.format(cores),))
-        for name, cores in zip(names, (0.7, 1.2, 0.9), strict=True)
-    ]
-    calm = replace(measured(100.0), label="d")
-    assert measured_on("k", report(*rows, calm))["doubts"] == [
-        "3 of 4 figures: " + words.format("0.7 … 1.2")
-    ]
+def test_a_quick_look_is_marked() -> None:
+    probe = replace(measured(100.0, "probe 1"), rounds=rounds(1.0, 100.0))
+    on = measured_on("k", report(measured(100.0), probe, method=GLANCE))
+    assert on["quick"].startswith("Quick figures: 2 rounds of 0.2 s at least for each.")
+    assert "up to 0% from" in on["quick"], "probes are another matter"
+    assert measured_on("k", report(measured(100.0)))["quick"] == ""
 
 
 def test_a_record_of_version_1_is_shown() -> None:

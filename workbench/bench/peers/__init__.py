@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -181,9 +181,6 @@ def images(program: Program, peer: Peer, files: list[str]) -> list[NDArray[Any]]
 
 
 def _version(peer: Peer) -> str:
-    for package in (peer.needs[0], "opencv-python"):
-        try:
-            return version(package)
-        except PackageNotFoundError:
-            continue
-    return "unknown"
+    """Of the package that brings the module: OpenCV comes in several."""
+    packages = packages_distributions().get(peer.needs[1], ())
+    return version(packages[0]) if packages else "unknown"

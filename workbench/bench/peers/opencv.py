@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from workbench.bench.peers.program import Image, Operator, Program
+from workbench.errors import DataError
 
 AHEAD = 2
 
@@ -151,13 +152,18 @@ def crop_window(
 
 
 def decode(path: str, gray: bool) -> Image:
-    """HWC, uint8, RGB or one channel; turned as its EXIF says."""
+    """HWC, uint8, RGB or one channel; turned as its EXIF says.
+
+    Raises DataError for a file that OpenCV cannot decode.
+    """
     import cv2
 
     encoded = np.frombuffer(Path(path).read_bytes(), np.uint8)
-    if gray:
-        return cv2.imdecode(encoded, cv2.IMREAD_GRAYSCALE)
-    return cv2.cvtColor(cv2.imdecode(encoded, cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+    mode = cv2.IMREAD_GRAYSCALE if gray else cv2.IMREAD_COLOR
+    image = cv2.imdecode(encoded, mode) if encoded.size else None
+    if image is None:
+        raise DataError(f"OpenCV cannot decode {path}. Leave it out, or convert it to JPEG.")
+    return image if gray else cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
 
 class PoolWork:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.catalog.spec import Catalog, Value
+from workbench.emit.source import reads_data
 from workbench.errors import EngineError
 from workbench.graph.devices import image_outputs, is_decoder, is_generator
 from workbench.graph.model import Graph, Node, Port, ancestors, topological
@@ -92,6 +93,8 @@ def program_of(
         raise UnlikeError(f"{peer} is compared at graphs with one decoders.image")
     decoder = found[0]
     _require(decoder, catalog, _DECODER, peer)
+    if not reads_data(ordered):
+        raise UnlikeError(f"{peer} reads a folder, and the graph names its files itself")
     generators: dict[str, tuple[str, Mapping[str, Any]]] = {}
     steps: list[Step] = []
     for node in ordered:

@@ -17,8 +17,9 @@ from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.imports.traced import TracedOp
 from workbench.graph.index import index_text
 
-SCHEMAS = frozenset({"_ArithmeticGenericOp", "_TensorSubscript", "_SubscriptDimCheck"})
-"""DALI's hidden operators of which ``expression_node`` makes nodes."""
+ARITHMETIC = "_ArithmeticGenericOp"
+INDEXING = frozenset({"_TensorSubscript", "_SubscriptDimCheck"})
+"""DALI's hidden operators, of which ``expression_node`` makes nodes."""
 
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 _EDGE = re.compile(r"&(\d+)")
@@ -48,15 +49,15 @@ _Operand = str | _Constant
 
 
 def expression_node(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expression | None:
-    """The node for one of ``SCHEMAS``, or None where the graph cannot hold it.
+    """The node for arithmetic or indexing, or None where the graph cannot hold it.
 
     ``ops_by_edge`` gives the maker of each edge: numbers that a generator draws stand in the place
     of a constant, as where a person makes a constant random. A constant array is an edge like any
     other, from an operator ``constant``.
     """
-    if op.schema == "_ArithmeticGenericOp":
+    if op.schema == ARITHMETIC:
         return _arithmetic(op, ops_by_edge)
-    if op.schema in ("_TensorSubscript", "_SubscriptDimCheck"):
+    if op.schema in INDEXING:
         return _subscript(op)
     return None
 

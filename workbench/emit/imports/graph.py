@@ -148,7 +148,7 @@ def _report(
         if call.folder is not None and call.folder != traced.placeholder:
             notes.append(f"{node} read {call.folder}: name that folder when you run the graph")
         elif call.op == "readers.file" and not reads_folder(graph.node(node)):
-            notes.append(f"{node} names its files itself: the data folder you give is not read")
+            notes.append(f"{node} names its files itself: it reads no data folder")
     told = {entry.node for entry in entries}
     exact = tuple(node.id for node in graph.nodes if node.id not in told)
     return ImportReport(exact, tuple(entries), tuple(faults), tuple(notes))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from workbench.catalog.enums import enum_names
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
-from workbench.emit.imports.expressions import expression_node
+from workbench.emit.imports.expressions import ARITHMETIC, INDEXING, expression_node
 from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.traced import TracedInput, TracedOp
 
@@ -65,7 +65,9 @@ def make_call(
 
 
 def call_name(op: TracedOp) -> str:
-    """What the user called: ``fn.decoders.image``."""
+    """What the user called: ``fn.decoders.image``, or wrote: ``[...]``."""
+    if op.schema in INDEXING:
+        return "[...]"
     return ".".join(part for part in (op.module.removeprefix("nvidia.dali."), op.display) if part)
 
 
@@ -83,14 +85,14 @@ def _expression(op: TracedOp, catalog: Catalog, makers: Mapping[str, TracedOp]) 
 
 
 def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) -> Call:
-    schemas = {spec.schema: spec for spec in catalog.values()}
+    schemas = catalog.by_schema
     spec = schemas.get(op.schema) or schemas.get(op.schema.removeprefix(_ALIAS))
     if op.refused:
         raise _CannotHoldError(op.refused)
     if op.schema.startswith("_conditional"):
         raise _CannotHoldError("a graph has no conditions yet")
     if spec is None:
-        raise _CannotHoldError("the catalogue has no such operator")
+        raise _CannotHoldError(_lacking(op, catalog))
     if spec.unusable:
         raise _CannotHoldError(spec.unusable)
     given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
@@ -109,6 +111,16 @@ def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) 
         _outputs(op, spec, inputs),
         folder=None if folder is None else str(folder),
     )
+
+
+def _lacking(op: TracedOp, catalog: Catalog) -> str:
+    """Why there is no operator for a call; DALI registers some under other names than it lists."""
+    if op.schema in INDEXING:
+        return "a place or range that another node gives: not yet"
+    if op.schema == ARITHMETIC:
+        return "arithmetic with operands of these kinds: not yet"
+    known = catalog.find(call_name(op).removeprefix("fn."))
+    return (known and known.unusable) or "a graph has no such operator yet"
 
 
 def _inputs(op: TracedOp, spec: OpSpec) -> dict[str, TracedInput]:

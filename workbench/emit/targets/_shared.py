@@ -15,7 +15,7 @@ from workbench.emit.outputs import (
     require_unsharded,
 )
 from workbench.emit.parts import Parts, fill, pipeline_parts, reached_nodes
-from workbench.emit.python import LINE, constant
+from workbench.emit.python import constant
 from workbench.emit.source import Source
 from workbench.graph.model import Graph, Node
 
@@ -167,12 +167,3 @@ _NO_CHECKPOINT = {"clahe"}
 def quoted_list(names: Sequence[str] | Outputs) -> str:
     """Names as the source of a list."""
     return "[" + ", ".join(f'"{name}"' for name in names) + "]"
-
-
-def needs(packages: str) -> str:
-    """The end of the ``try`` around a module's imports, which names what to install."""
-    message = f'f"{{error}}. Needed: {packages}."'
-    line = f"    raise ImportError({message}) from None"
-    if len(line) > LINE:
-        line = f"    raise ImportError(\n        {message}\n    ) from None"
-    return f"except ImportError as error:\n{line}\n"

@@ -10,6 +10,7 @@ from workbench.emit.outputs import first_reader
 from workbench.emit.parts import (
     fill,
     make_parts,
+    needs,
     node_lines,
     reached_nodes,
     returned,
@@ -18,7 +19,6 @@ from workbench.emit.parts import (
 from workbench.emit.python import call, identifier
 from workbench.emit.source import Emitter, Source, is_reader
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import needs
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Node, Port
 

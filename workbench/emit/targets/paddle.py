@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.parts import needs
 from workbench.emit.source import Source
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, needs, sharded_module
+from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, sharded_module
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\

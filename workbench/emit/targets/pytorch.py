@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.outputs import require_images
+from workbench.emit.parts import needs
 from workbench.emit.source import Source
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, Module, needs, sharded_module
+from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, Module, sharded_module
 from workbench.graph.flow import Flow
 from workbench.graph.model import Graph
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.parts import needs
 from workbench.emit.python import constant
 from workbench.emit.source import Source
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import BUILD, SHARD_SIZE, needs, quoted_list, sharded_module
+from workbench.emit.targets._shared import BUILD, SHARD_SIZE, quoted_list, sharded_module
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\
 """$title
 
 The pipeline on many machines: Ray actors read one shard each and write augmented shards,
-as WebDataset tar files or as Parquet. Every machine must see both folders.
+as WebDataset tar files or as Parquet. Every machine must see what they read and write.
 
 Usage: python augment.py --data DIR --out DIR [--actors N] [--epochs N] [--format tar]
 """
@@ -159,7 +160,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.format == "parquet" and find_spec("pyarrow") is None:
         parser.error("Parquet needs pyarrow, which is not installed")
-    args.data, args.out = os.path.abspath(args.data), os.path.abspath(args.out)
+    args.data = os.path.abspath(args.data)
+    args.out = os.path.abspath(args.out)
 
     ray.init(address=args.address)
     each = {{"CPU": args.threads, "GPU": $gpus}}

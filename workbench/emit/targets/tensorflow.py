@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.outputs import Outputs
+from workbench.emit.parts import needs
 from workbench.emit.python import LINE
 from workbench.emit.source import Source
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import BUILD, SHARD_SIZE, needs, sharded_module
+from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph
 

@@ -16,6 +16,7 @@ from workbench.emit.parts import (
     fill,
     function_name,
     make_parts,
+    needs,
     node_lines,
     reached_nodes,
     returned,
@@ -24,7 +25,7 @@ from workbench.emit.parts import (
 from workbench.emit.python import call, constant
 from workbench.emit.source import Emitter, Source, is_reader
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import needs, quoted_list
+from workbench.emit.targets._shared import quoted_list
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Node, Port
 
@@ -201,21 +202,22 @@ def _served(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
+    first = first_reader(nodes)
     readers = [node for node in nodes if is_reader(node)]
     for reader in readers[1:]:
         raise GraphExportError(
-            f"{reader.id}: Triton sends one image, and {readers[0].id} takes it already. Leave one "
+            f"{reader.id}: Triton sends one image, and {first.id} takes it already. Leave one "
             "of the two readers out."
         )
-    if not _encoded_ports(readers[0], catalog):
+    if not _encoded_ports(first, catalog):
         raise GraphExportError(
-            f"{readers[0].id}: {readers[0].op} gives no encoded images, which is what a client of "
+            f"{first.id}: {first.op} gives no encoded images, which is what a client of "
             "Triton sends. Read files."
         )
-    encoded = _encoded_ports(readers[0], catalog)
+    encoded = _encoded_ports(first, catalog)
     for node in nodes:
         for name, port in node.inputs.items():
-            if port.node == readers[0].id and port not in encoded:
+            if port.node == first.id and port not in encoded:
                 raise GraphExportError(
                     f"{node.id}.{name}: it is fed by {port}, which a client of Triton does not "
                     "send. Leave the node out."

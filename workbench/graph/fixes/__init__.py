@@ -35,6 +35,8 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "missing_arg": arguments.missing_arg,
     "seed": arguments.seed,
     "constant": arguments.constant,
+    "zero": arguments.zero,
+    "index": arguments.index,
     "relayout": arguments.relayout,
     "fixed_arg": arguments.fixed_arg,
     "source": edges.source,

@@ -157,6 +157,20 @@ def constant(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
             yield label, partial(with_arg, graph, node, "constant_type", dtype)
 
 
+def zero(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """A divisor that does."""
+    node = node_of(graph, fault)
+    yield "Set it to 1", partial(with_arg, graph, node, fault.arg, 1)
+    yield "Make it FLOAT", partial(with_arg, graph, node, "constant_type", "FLOAT")
+
+
+def index(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """The nearest index that the data have."""
+    if fault.about:
+        change = partial(with_arg, graph, node_of(graph, fault), fault.arg, fault.about)
+        yield f"Set it to {fault.about}", change
+
+
 def relayout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Each order that has the axes of what flows in."""
     node = node_of(graph, fault)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from workbench.bench import Measurement, Report
+from workbench.bench.doubts import doubts
+from workbench.bench.method import quick_words
 from workbench.bench.stats import ratio
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.words import (
@@ -44,32 +45,13 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
         "name": name_of(report),
         "line": " · ".join(part for part in parts if part),
         "facts": [{"name": name, "value": value} for name, value in _facts(report).items()],
-        "doubts": _doubts(rows),
+        "doubts": doubts(rows),
+        "quick": quick_words(
+            report.method,
+            [row.interval for row in rows if row.interval and not row.label.startswith("probe")],
+        ),
         "earlier": earlier,
     }
-
-
-_CORES = re.compile(r"(?<=kept )[0-9.]+")
-"""The one figure in which doubts of the same cause differ."""
-
-
-def _doubts(rows: Sequence[Measurement]) -> list[str]:
-    """Each cause once, with the row it is of, or of how many."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for row in rows:
-        for flag in row.flags or ["unstable"] * row.unstable:
-            found.setdefault(_CORES.sub("", flag), []).append((row.name, flag))
-    return [_doubt(doubts, len(rows)) for doubts in found.values()]
-
-
-def _doubt(doubts: Sequence[tuple[str, str]], rows: int) -> str:
-    name, flag = doubts[0]
-    if len(doubts) == 1:
-        return f"{name}: {flag}"
-    cores = sorted({float(found[0]) for _, words in doubts if (found := _CORES.search(words))})
-    if len(cores) > 1:
-        flag = _CORES.sub(f"{cores[0]:.1f} … {cores[-1]:.1f}", flag)
-    return f"{len(doubts)} of {rows} figures: {flag}"
 
 
 def _data(report: Report) -> str:

@@ -16,13 +16,33 @@ OWN = "as it is"
 
 def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
     """The heat maps, the best setting and what it gains over ``own``, the graph's present one."""
-    grid = Grid.from_json(report.extra["grid"])
     best: Measurement | None
     try:
         best = best_of(report)
     except EngineError:
         best = None
-    panels = _panels(report, grid, best, own)
+    return _view(on, report, own, best)
+
+
+def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None) -> TuneView:
+    """The same of a run that goes on; ``now`` is what it measures."""
+    rows = [row for row in report.measurements if row.rounds]
+    best = max(rows, key=lambda row: row.median or 0.0, default=None)
+    view = _view(on, report, own, best, now)
+    count = len(Grid.from_json(report.extra["grid"]))
+    tried = f"{len(report.measurements)} of {count} settings tried so far"
+    return {**view, "tried": tried, "running": True}
+
+
+def _view(
+    on: MeasuredOn,
+    report: Report,
+    own: Config | None,
+    best: Measurement | None,
+    now: Config | None = None,
+) -> TuneView:
+    grid = Grid.from_json(report.extra["grid"])
+    panels = _panels(report, grid, best, own, now)
     found = best.interval if best else None
     failed = list(dict.fromkeys(row.reason for row in report.measurements if row.reason))
     idle = report.extra.get("sweep", {}).get("no_effect", ())
@@ -44,6 +64,7 @@ def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
         ],
         "adopted": best is not None and own is not None and _knobs(best.config) == _knobs(own),
+        "running": False,
     }
 
 
@@ -52,7 +73,11 @@ def _knobs(config: Config) -> tuple[object, ...]:
 
 
 def _panels(
-    report: Report, grid: Grid, best: Measurement | None, own: Config | None
+    report: Report,
+    grid: Grid,
+    best: Measurement | None,
+    own: Config | None,
+    now: Config | None,
 ) -> list[HeatPanel]:
     found: dict[tuple[object, ...], Measurement] = {}
     for measured in report.measurements:  # what was measured with care comes first
@@ -73,6 +98,7 @@ def _panels(
                             "reason": row.reason if row else "not tried",
                             "best": best is not None and knobs == _knobs(best.config),
                             "own": own is not None and knobs == _knobs(own),
+                            "now": now is not None and knobs == _knobs(now),
                         }
                     )
             share = "" if load is None else f", hw_decoder_load {load:g}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.bench import Report
 from workbench.bench.compare import compare_reports
-from workbench.bench.config import config_of
+from workbench.bench.config import Config, config_of
 from workbench.bench.lab import Lab, graph_hash
 from workbench.bench.record import load_report
 from workbench.bench.tune import adopt, best_of
@@ -21,7 +21,7 @@ from workbench.ui.arguments import Message, text_of
 from workbench.ui.packed import packed
 from workbench.ui.speed.figures import measured_on, require_sound
 from workbench.ui.speed.files import file_of
-from workbench.ui.speed.heat import tune_view
+from workbench.ui.speed.heat import running_view, tune_view
 from workbench.ui.speed.parts import (
     compare_view,
     comparison_view,
@@ -76,6 +76,7 @@ class Speed:
         self._file = b""
         self._files = 0
         self._views: tuple[Any, dict[str, Any]] = (None, {})
+        self._partial: tuple[tuple[Any, Any, Any], Any] = ((None, None, None), {})
         self._version = 0
         self._hash: tuple[Graph | None, str] = (None, "")
         self._look()
@@ -258,6 +259,8 @@ class Speed:
         """Every field of the component but for the two that are the graph's settings."""
         run = self.run
         figures = self._figures(graph, data)
+        if run is not None and run.lab.so_far is not None:
+            figures = {**figures, "tune": self._so_far(run.lab.so_far, run.lab.now, graph)}
         return {
             "running": run is not None,
             "what": run.part if run else self._what,
@@ -321,6 +324,14 @@ class Speed:
             there = measured_on(self.beside, other, self._earlier(other, graph, data))
             return compare_view(measured_on(key, report, earlier), report, (there, other))
         return view_of(key, report, earlier, [node.id for node in graph.nodes])
+
+    def _so_far(self, report: Report, now: Config | None, graph: Graph) -> Any:
+        """The heat map of a run that goes on, made anew only where something has changed."""
+        of = report, now, graph
+        if any(one is not other for one, other in zip(self._partial[0], of, strict=True)):
+            on = measured_on("", report)
+            self._partial = of, running_view(on, report, config_of(graph), now)
+        return self._partial[1]
 
     def _earlier(self, report: Report, graph: Graph, data: str) -> str:
         """What has changed since a record was made, in words; empty where nothing has."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.bench import Report
 from workbench.bench.compare import Comparison, compare_reports
+from workbench.bench.pixels import pixel_words
 from workbench.bench.record import WHOLE
 from workbench.bench.scaling import Over, curve
 from workbench.bench.stages import stages_of
@@ -56,7 +57,7 @@ def compare_view(
             "on": [on],
             "bars": bars(report),
             "ratios": ratios(report),
-            "notes": pixel_words(report),
+            "notes": pixel_words(report.extra),
         }
     there, other = beside
     names = _source(on, report), _source(there, other)
@@ -72,8 +73,8 @@ def compare_view(
             *across(report, other, names),
         ],
         "notes": [
-            *(f"{words} ({names[0]})" for words in pixel_words(report)),
-            *(f"{words} ({names[1]})" for words in pixel_words(other)),
+            *(f"{words} ({names[0]})" for words in pixel_words(report.extra)),
+            *(f"{words} ({names[1]})" for words in pixel_words(other.extra)),
             *(words[:1].upper() + words[1:] for words in warnings),
         ],
     }
@@ -81,25 +82,6 @@ def compare_view(
 
 def _source(on: MeasuredOn, report: Report) -> str:
     return "this machine" if report.machine == describe_machine() else on["name"]
-
-
-def pixel_words(report: Report) -> list[str]:
-    """How far the pixels of two decoders, or of a peer, lie apart."""
-    found: dict[str, Any] = {}
-    if report.extra.get("decoders"):
-        found["mixed decoding"] = report.extra["decoders"]
-    for name, peer in (report.extra.get("peers") or {}).items():
-        found[f"{name} {peer['version']}"] = peer["difference"]
-    words = []
-    for name, pixels in found.items():
-        if "mean" in pixels:
-            words.append(
-                f"Pixels of {name} and of DALI on the CPU: {pixels['mean']:.3f} apart on average, "
-                f"{pixels['greatest']:.1f} at most, over {pixels['images']} images"
-            )
-        else:
-            words.append(f"Pixels of {name} and of DALI on the CPU: {pixels['reason']}")
-    return words
 
 
 def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesView:
@@ -113,9 +95,12 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
         "stages": [
             {
                 "name": stage.stage,
+                "op": stage.op if stage.op != stage.stage else "",
                 "kind": stage.kind,
                 "device": stage.device,
                 "adds": stage.adds,
+                "low": stage.low,
+                "high": stage.high,
                 "alone": stage.alone,
                 "node": stage.stage if stage.stage in nodes else "",
             }

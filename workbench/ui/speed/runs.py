@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from workbench.bench import Report
 from workbench.bench.lab import Lab
+from workbench.bench.turns import duration
 from workbench.errors import CancelledError, WorkbenchError
 
 Ended = Callable[[Report | None, str], None]
@@ -32,7 +33,7 @@ class Run:
         self.share = 0.0
         self.text = "starting"
         self.cancelling = False
-        self._lab = lab
+        self.lab = lab
         self._lock = lock
         self._changed = changed
         self._ended = ended
@@ -47,12 +48,12 @@ class Run:
         """Stop; the processes are gone within 0.5 s."""
         self.cancelling = True
         self.text = "stopping"
-        self._lab.cancel()
+        self.lab.cancel()
 
     def _run(self) -> None:
         report, wrong = None, ""
         try:
-            report = self._lab.run(self._note)
+            report = self.lab.run(self._note)
         except CancelledError:
             pass
         except WorkbenchError as error:
@@ -71,10 +72,6 @@ class Run:
             self.share = share
             spent = time.monotonic() - self._began
             if "left" not in text and TOO_EARLY < share < 1:
-                text += f", about {_words(spent * (1 / share - 1))} left"
+                text += f", about {duration(spent * (1 / share - 1))} left"
             self.text = text
             self._changed()
-
-
-def _words(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

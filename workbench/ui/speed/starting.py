@@ -13,7 +13,7 @@ from workbench.bench import Bench
 from workbench.bench.config import REGIMES, config_of
 from workbench.bench.grid import KNOBS, Grid, usual_grid
 from workbench.bench.lab import Lab
-from workbench.bench.method import QUICK, Method
+from workbench.bench.method import GLANCE, QUICK, Method
 from workbench.bench.peers import PEERS
 from workbench.bench.scaling import GpuScaling, ThreadScaling, gpu_count
 from workbench.bench.stages import Stages
@@ -27,6 +27,8 @@ from workbench.ui.speed_views import SpeedLimits
 
 METHODS = {"quick": QUICK, "usual": Method()}
 """How carefully: short rounds for a first look, or those of METHOD.md."""
+STAGE_METHODS = {"quick": GLANCE, "usual": QUICK}
+"""Where the time goes takes a measurement for each stage."""
 MOST_VALUES = 32
 _FIELDS = {
     "threads": "threads",
@@ -45,7 +47,7 @@ def lab_of(what: str, graph: Graph, data: str, effort: str, machine: Machine) ->
         case "compare":
             return Bench(graph, data, regimes=REGIMES, method=method)
         case "stages":
-            return Stages(graph, data, method=QUICK)
+            return Stages(graph, data, method=STAGE_METHODS[effort])
         case "peers":
             devices: tuple[DecodeDevice, ...] = ("cpu",) if machine.no_gpu else ("cpu", "mixed")
             return Bench(graph, data, devices, method=method, peers=tuple(PEERS))

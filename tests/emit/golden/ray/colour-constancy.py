@@ -2,7 +2,7 @@
 own (von Kries).
 
 The pipeline on many machines: Ray actors read one shard each and write augmented shards,
-as WebDataset tar files or as Parquet. Every machine must see both folders.
+as WebDataset tar files or as Parquet. Every machine must see what they read and write.
 
 Usage: python augment.py --data DIR --out DIR [--actors N] [--epochs N] [--format tar]
 """
@@ -223,7 +223,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.format == "parquet" and find_spec("pyarrow") is None:
         parser.error("Parquet needs pyarrow, which is not installed")
-    args.data, args.out = os.path.abspath(args.data), os.path.abspath(args.out)
+    args.data = os.path.abspath(args.data)
+    args.out = os.path.abspath(args.out)
 
     ray.init(address=args.address)
     each = {"CPU": args.threads, "GPU": 1 if args.device == "mixed" else 0}

@@ -355,6 +355,7 @@ export interface MeasuredOn {
   line: string;
   facts: SpeedFact[];
   doubts: string[];
+  quick: string;
   earlier: string;
 }
 
@@ -417,9 +418,12 @@ export interface CompareView {
 /** One stage; milliseconds for a batch, null where they were not measured. */
 export interface StageEntry {
   name: string;
+  op: string;
   kind: string;
   device: string;
   adds: number | null;
+  low: number | null;
+  high: number | null;
   alone: number | null;
   node: string;
 }
@@ -446,6 +450,7 @@ export interface HeatCell {
   reason: string;
   best: boolean;
   own: boolean;
+  now: boolean;
 }
 
 /** Threads (rows) by batch size (columns) at one prefetch and one hw_decoder_load. */
@@ -469,6 +474,7 @@ export interface TuneView {
   tried: string;
   notes: string[];
   adopted: boolean;
+  running: boolean;
 }
 
 /** So many threads or processes; rates in imgs/s, null where they were not measured. */

@@ -118,9 +118,9 @@ export function startButton(link: Speed, words: string, run: () => void): HTMLBu
 }
 
 /** How carefully: a first look, or the method's rounds. */
-export function effort(link: Speed): HTMLElement {
+export function effort(link: Speed, usual = "Precise"): HTMLElement {
   const choices = [
-    { id: "usual", label: "Precise" },
+    { id: "usual", label: usual },
     { id: "quick", label: "Quick look" },
   ];
   const { el, draw } = segmented("How carefully", (id) => link.set("effort", id as Effort));

@@ -27,6 +27,7 @@ function one(on: MeasuredOn, named: boolean, open: Set<string>): HTMLElement {
   return h(
     "div",
     {},
+    on.quick && h("p", { class: "wb-speed-fact", "data-wb": "quick" }, on.quick),
     on.earlier &&
       h(
         "p",

@@ -4,7 +4,7 @@ import type { StageEntry, StagesView } from "../views";
 import { attr, h, show } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { thousands } from "../lib/number";
-import { head, startButton, type Speed } from "./controls";
+import { effort, head, startButton, type Speed } from "./controls";
 import { drawOn } from "./on";
 import { table, wide } from "./table";
 
@@ -40,6 +40,7 @@ export function stagesPart(link: Speed): HTMLElement {
     {},
     head(
       "What each stage adds to a batch, and each operator alone; the ceiling without reading and decoding.",
+      effort(link, "Usual"),
       startButton(link, "Measure", () => link.ask("measure", { what: "stages" })),
     ),
     figure,
@@ -54,6 +55,11 @@ function sentence(words: string): string {
 function ms(value: number | null): string {
   if (value === null) return "not measured";
   return value.toFixed(Math.abs(value) < 10 ? 2 : 1).replace("-", "−");
+}
+
+/** As the canvas and the script call it: ``color (color_twist)``. */
+function titleOf({ name, op }: StageEntry): string {
+  return op ? `${name} (${op})` : name;
 }
 
 function sums(view: StagesView): HTMLElement[] {
@@ -102,8 +108,8 @@ function stack(
   stages.forEach((stage, at) => {
     const share = Math.max(0, value(stage) ?? 0) / most;
     if (share <= 0.001) return;
-    const [name, spent] = [stage.name, ms(value(stage))];
-    const where = `${stage.device}${name === view.bottleneck ? ", the bottleneck" : ""}`;
+    const [name, spent] = [titleOf(stage), ms(value(stage))];
+    const where = `${stage.device}${stage.name === view.bottleneck ? ", the bottleneck" : ""}`;
     const hidden = (words: string): HTMLElement => h("span", { class: "wb-hidden" }, words);
     const named = share > NAMED;
     const part = h(
@@ -119,7 +125,12 @@ function stack(
         onclick: () => stage.node && link.ask("select", { node: stage.node }),
       },
       ...(named
-        ? [h("span", {}, name), " ", h("small", {}, spent), hidden(` ms, ${where}`)]
+        ? [
+            h("span", {}, stage.name),
+            " ",
+            h("small", {}, spent, hidden(" ms"), stage.op && ` · ${stage.op}`),
+            hidden(`, ${where}`),
+          ]
         : [hidden(`${name} ${spent} ms, ${where}`)]),
     );
     part.disabled = !stage.node;
@@ -141,6 +152,10 @@ function stack(
   );
 }
 
+function between({ low, high }: StageEntry): HTMLElement | false {
+  return low !== null && high !== null && h("small", {}, `${ms(low)} … ${ms(high)}`);
+}
+
 function stageTable(view: StagesView, link: Speed): HTMLElement {
   const lines = view.stages.map((stage) => {
     const name = stage.node
@@ -154,10 +169,10 @@ function stageTable(view: StagesView, link: Speed): HTMLElement {
     const worst = stage.name === view.bottleneck && h("em", {}, "bottleneck");
     const share = stage.adds === null ? "" : `${((100 * stage.adds) / view.total).toFixed(0)} %`;
     return [
-      h("span", {}, name, worst),
+      h("span", {}, name, stage.op && h("small", {}, stage.op), worst),
       stage.kind,
       stage.device,
-      ms(stage.adds),
+      h("span", {}, ms(stage.adds), between(stage)),
       share.replace("-", "−"),
       stage.kind === "read" || stage.kind === "copy" ? "–" : ms(stage.alone),
     ];

@@ -74,16 +74,17 @@ export function tunePart(link: Speed): HTMLElement {
     best.replaceChildren(
       ...(view.best
         ? [
-            "Best: ",
+            view.running ? "Best so far: " : "Best: ",
             h("b", {}, view.best),
             `, ${thousands(view.median)} imgs/s`,
             h("small", {}, `${thousands(view.low)} … ${thousands(view.high)}`),
           ]
-        : ["No setting could be measured."]),
+        : [view.running ? "The first is being measured." : "No setting could be measured."]),
     );
     text(gain, [view.gain, view.tried].filter(Boolean).join(" · "));
-    show(use, !!view.best && !view.adopted);
-    show(used, !!view.best && view.adopted);
+    attr(figure, "data-running", view.running);
+    show(use, !!view.best && !view.adopted && !view.running);
+    show(used, !!view.best && view.adopted && !view.running);
     maps.replaceChildren(...view.panels.map((panel) => heat(panel, view.most)));
     notes.replaceChildren(...view.notes.map((words) => h("p", { class: "wb-speed-fact" }, words)));
     drawOn(on, view.on);
@@ -163,19 +164,20 @@ function heat({ title, threads, batches, cells }: HeatPanel, most: number): HTML
 function cellOf(cell: HeatCell | undefined, most: number): HTMLElement {
   if (!cell) return h("td");
   const failed = cell.rate === null && cell.reason !== "not tried";
-  const words = cell.rate !== null ? thousands(cell.rate) : failed ? "failed" : "·";
+  const words = cell.rate !== null ? thousands(cell.rate) : failed ? "failed" : cell.now ? "…" : "·";
   const el = h(
     "td",
     {
       "data-best": cell.best,
       "data-own": cell.own,
+      "data-now": cell.now,
       "data-failed": failed,
       "data-rate": cell.rate,
       "data-tip": cell.rate === null ? cell.reason : null,
       tabindex: failed ? 0 : null,
     },
     words,
-    cell.rate === null && !failed && h("span", { class: "wb-hidden" }, "not tried"),
+    cell.rate === null && !failed && h("span", { class: "wb-hidden" }, cell.now ? "being measured" : "not tried"),
     cell.best && h("small", {}, "best"),
     cell.own && h("small", {}, "now"),
   );

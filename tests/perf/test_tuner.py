@@ -1,0 +1,65 @@
+"""The tuner against an exhaustive grid, live, on one machine in one run.
+
+Recorded, not judged. The best of a grid measured once is partly luck, so the two settings that were
+found are measured anew, in turns; the ratio is of their rounds side by side.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import with_settings
+from tests.perf.conftest import Table
+from tests.perf.test_lab import folder
+from workbench.bench.config import Config
+from workbench.bench.grid import Grid
+from workbench.bench.method import Method
+from workbench.bench.tune import Sweep, Tune, best_of
+from workbench.engine.machine import usable_cores
+from workbench.graph import load_recipe
+
+__all__ = ["folder"]
+
+
+def small_grid() -> Grid:
+    """36 settings: threads up to twice the cores, so that more is not always better."""
+    cores = usable_cores()
+    threads = tuple(sorted({max(1, cores // 2), cores, 2 * cores}))
+    return Grid(threads, (8, 16, 32, 64), (1, 2, 4))
+
+
+@pytest.mark.timeout(1800)
+def test_the_tuner_against_the_whole_grid(folder: Path, table: Table) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=8, num_threads=1)
+    grid = small_grid()
+    sweep = Sweep(graph, str(folder), grid=grid)
+    swept = sweep.run()
+    tuned = Tune(graph, str(folder), grid=grid).run()
+    whole, part = swept.extra["sweep"]["seconds"], tuned.extra["tune"]["seconds"]
+    best, found = best_of(swept).config, best_of(tuned).config
+    name = f"tuner, {len(grid)} settings of imagenet-train"
+    rates = {_knobs(row.config): row.median or 0.0 for row in swept.measurements}
+    in_grid = rates[_knobs(found)] / max(rates.values())
+    table.add(f"{name}: its setting / the best, in the grid", [in_grid], "x", "to reach: 0.95")
+    table.add(f"{name}: the same, anew, side by side", anew(sweep, found, best), "x",
+              f"to reach: 0.95; {found.settings} / {best.settings}")  # fmt: skip
+    table.add(f"{name}: time / that of all", [part / whole], "x", "to reach: 0.25")
+    table.add(f"{name}: time of all", [whole], "s", "")
+    assert tuned.extra["tune"]["probes"] <= len(grid) // 4
+
+
+def anew(lab: Sweep, found: Config, best: Config) -> list[float]:
+    """Ratios of the rounds of two settings, in turns."""
+    if found == best:
+        return [1.0]
+    catalog, _, data, _ = lab.prepare()
+    entries = [lab.entry(config, catalog, data, config.settings) for config in (found, best)]
+    ours, theirs = lab.measure(entries, lambda share, text: None, Method(budget=10.0))
+    assert not ours.reason + theirs.reason
+    return [a / b for a, b in zip(ours.imgs_per_s, theirs.imgs_per_s, strict=True)]
+
+
+def _knobs(config: Config) -> tuple[object, ...]:
+    return config.threads, config.batch_size, config.prefetch
