@@ -15,8 +15,8 @@ ALL_ARGS = [arg for op in load_catalog().values() for arg in op.args.values()]
     ("kind", "good", "bad"),
     [
         ("bool", [True, False], [0, 1, "true", 0.0, (True,)]),
-        ("int", [0, -3, 2**62], [1.0, True, "1", 2**63, -(2**63) - 1, (1,)]),
-        ("float", [0, 1.5, -2], [True, "1", float("nan"), float("inf"), (1.0,)]),
+        ("int", [0, -3, 2**62], [1.0, True, "1", 2**63, -(2**63) - 1, 10**400, (1,)]),
+        ("float", [0, 1.5, -2, 10**30], [True, "1", float("nan"), float("inf"), 10**400, (1.0,)]),
         ("str", ["", "x"], [1, True, ("x",)]),
         ("enum", ["FLOAT"], [1, "", "not a name", "a.b", "x;y"]),
         ("int_list", [1, (), (1, 2)], [(1, 2.5), ("a",), (True,), ((1,),)]),

@@ -1,7 +1,7 @@
 """From the click on Cancel to "Cancelled." on the screen, for each kind of run, in both hosts.
 
-Recorded, not judged. Each kind is cancelled while its first worker starts, and when it is well under
-way: then all that it compares have a worker each.
+Recorded, not judged. Each kind is cancelled while its first worker starts, and when it is well
+under way: then all that it compares have a worker each.
 """
 
 from __future__ import annotations

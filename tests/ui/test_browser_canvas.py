@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import PATIENCE, Host, LabHost, await_picture, part, small
+from tests.ui.hosts import PATIENCE, Host, LabHost, await_picture, await_python, part, small
 from workbench.graph import Graph, Port, dump_graph, load_graph, load_recipe
 
 pytestmark = pytest.mark.browser
@@ -344,6 +344,11 @@ def test_words_do_not_outlive_what_they_tell_of(host: Host, photos: Path) -> Non
     said = part(page, "canvas").locator("[data-wb=said]")
     node(page, "rotate").click()
     page.keyboard.press("Delete")
+    expect(said).to_have_text("rotate removed")
+    expect(node(page, "rotate")).to_have_count(0)
+    await_python(host, "model._done is model._asked", bool)
+    expect(part(page, "bar")).to_contain_text("ready", timeout=PATIENCE)
+    expect(part(page, "inspector")).not_to_have_attribute("data-node", "rotate")
     expect(said).to_have_text("rotate removed")
     page.keyboard.press("Control+z")
     expect(node(page, "rotate")).to_be_visible()

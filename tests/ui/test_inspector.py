@@ -165,6 +165,37 @@ def test_a_burst_of_keys_does_not_queue_behind_a_busy_host(panel: Any, photos: P
     assert all(len(outbox) == 1 for outbox in taken)
 
 
+def test_what_follows_a_drag_elsewhere_comes_after_its_last_value(panel: Any, photos: Path) -> None:
+    panel.open(photos, with_ops("rotate"))
+    page = panel.page
+    await_picture(page)
+    select(page, "rotate_2")
+    before = of(panel, "node('rotate_2')")
+    slider = argument(page, "angle").get_by_role("slider")
+    box = slider.bounding_box()
+    assert box
+    taken: list[Any] = []
+    model = panel.sessions[-1].model
+    take = model.take
+
+    def note(component: str, outbox: list[Any]) -> None:
+        taken.extend(edit.get("value", edit["do"]) for edit in outbox)
+        take(component, outbox)
+
+    model.take = note
+    with model.lock:  # the host is busy: no step of the drag is answered
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2, steps=8)
+        page.mouse.up()
+        last = float(slider.input_value())
+        part(page, "canvas").locator("[data-node=flip]").first.click()
+        page.keyboard.press("Control+z")
+    await_python(panel, "None", lambda _: last in taken and "undo" in taken)
+    assert taken[-1] == "undo"
+    await_python(panel, "model.graph.node('rotate_2')", lambda now: now == before)
+
+
 def test_an_operator_that_dali_lacks_is_shown_and_several_selected_are_counted(
     panel: Any, photos: Path
 ) -> None:

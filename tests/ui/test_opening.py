@@ -61,6 +61,19 @@ def test_a_new_graph_is_empty_and_undo_leads_back(make: Make) -> None:
     assert model.graph == SMALL
 
 
+@pytest.mark.parametrize(("recipe", "op"), [("aerial", "random"), ("rotate-jitter", "resize")])
+def test_whole_numbers_that_no_float_holds_are_faults(make: Make, recipe: str, op: str) -> None:
+    model, screen = make()
+    data = json.loads(dump_graph(load_recipe(recipe)))
+    node = next(node for node in data["nodes"] if node["op"].startswith(op))
+    name, value = next(iter(node["args"].items()))
+    node["args"][name] = [10**400, *value[1:]] if isinstance(value, list) else -(10**400)
+    bar(model, "open", text=json.dumps(data))
+    assert "does not fit into 64 bits" in str(screen["bar", "faults"])
+    bar(model, "undo")
+    assert model.graph == SMALL
+
+
 def test_a_recipe_is_offered_with_its_line_and_picture(make: Make) -> None:
     _, screen = make()
     entries = screen["bar", "recipes"]

@@ -50,6 +50,23 @@ def test_what_ends_after_its_page_is_dropped() -> None:
     assert session._waiting == {"bar": {"message": "measured"}}
 
 
+def test_lists_and_dicts_travel_as_json_that_a_browser_reads() -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    session = Session.__new__(Session)
+    session.parts = {"inspector": PARTS["inspector"]()}
+    session._lock, session._loaded, session._waiting = threading.Lock(), False, {}
+    session._document = None
+    value = {"rows": [{"value": [float("nan"), 1.5, -float("inf")], "doc": "x\udc80é\u2028"}]}
+    session._publish("inspector", "node", value)
+    text = session._waiting["inspector"]["node"]
+    assert text.isascii()
+    assert json.loads(text, parse_constant=refuse) == {
+        "rows": [{"value": ["nan", 1.5, "-inf"], "doc": "x\udc80é\u2028"}]
+    }
+
+
 def test_a_port_in_use_is_told_with_the_remedy(photos: Path) -> None:
     with socket.socket() as taken:
         taken.bind((HOST, 0))

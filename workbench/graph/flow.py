@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -174,9 +173,9 @@ _NOTHING = Flow()
 
 
 def _whole(item: Value) -> int | None:
-    if isinstance(item, bool) or not isinstance(item, int | float) or not math.isfinite(item):
+    if isinstance(item, bool) or not isinstance(item, int | float) or not abs(item) < 2**31:
         return None
-    return int(item) if item == int(item) and abs(item) < 2**31 else None
+    return int(item) if item == int(item) else None
 
 
 Word = Callable[[Call, Flow], Flow]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from difflib import get_close_matches
 
 from workbench.catalog.spec import ArgSpec, Value
@@ -87,10 +88,11 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
     if not isinstance(item, kinds) or (isinstance(item, bool) and bool not in kinds):
         return f"{_show(item)} is not {_noun(element)}"
     if isinstance(item, int | float) and not isinstance(item, bool):
-        if not math.isfinite(item):
+        if isinstance(item, float) and not math.isfinite(item):
             return f"{item} is not finite"
-        if element == "int" and not -(2**63) <= item < 2**63:
-            return f"{item} does not fit into 64 bits"
+        whole = element == "int" or abs(item) > sys.float_info.max
+        if whole and not -(2**63) <= item < 2**63:
+            return f"{_show(item)} does not fit into 64 bits"
         if (arg.minimum is not None and item < arg.minimum) or (
             arg.maximum is not None and item > arg.maximum
         ):

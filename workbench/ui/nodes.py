@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
 from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
 from workbench.graph.check import Fault, positional_ports
@@ -260,5 +262,6 @@ def _numbers(value: Json) -> list[str]:
 
 def _number(value: Json) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value:g}".replace("-", "\N{MINUS SIGN}")
+        large = isinstance(value, int) and abs(value) > sys.float_info.max
+        return f"{Decimal(value) if large else value:.6g}".replace("-", "\N{MINUS SIGN}")
     return str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import socket
 import threading
 from collections.abc import Iterator
@@ -88,6 +89,22 @@ def _is_text(field: Field) -> bool:
 _TEXTS = {(of.name, field.name) for of in COMPONENTS for field in of.fields if _is_text(field)}
 
 
+def _text(value: Any) -> str:
+    """As JSON that browsers read: NaN and infinities, which it has not, as words like Jupyter's."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return json.dumps(_named(value))
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _named(item) for key, item in value.items()}
+    return [_named(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def _param(field: Field) -> Any:
     if _is_text(field):
         return param.String(default=json.dumps(field.default), doc=field.doc)
@@ -156,7 +173,7 @@ class Session:
         if field not in self.parts[component].param:  # for the cells of a notebook
             return
         if (component, field) in _TEXTS:
-            value = json.dumps(value)
+            value = _text(value)
         with self._lock:
             first = self._loaded and not self._waiting
             self._waiting.setdefault(component, {})[field] = value

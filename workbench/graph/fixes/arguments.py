@@ -67,7 +67,7 @@ def _near_values(arg: ArgSpec, found: Value) -> list[Value]:
     if arg.kind.endswith("_list"):
         near.append(mended)
         if all(isinstance(item, int | float) for item in mended):
-            near.append(tuple(sorted(mended, key=lambda item: float(item))))  # type: ignore[arg-type]
+            near.append(tuple(sorted(mended)))
         if arg.items is not None and mended:
             near.append((*mended, *[mended[-1]] * arg.items)[: arg.items])
     elif mended:

@@ -52,8 +52,7 @@ const OWN = 1000;
 
 export class Desk extends Store<State> {
   private saidAt = -Infinity;
-  /** Which nodes and edges there were when it was said, and are since the edit that it tells of. */
-  private untold = "";
+  /** Which nodes and edges there are since the edit that is told of; empty until it is answered. */
   private told = "";
 
   constructor(
@@ -87,6 +86,13 @@ export class Desk extends Store<State> {
       "selected",
     ] as const;
     link.watch([...shown], () => this.adopt());
+    link.on("ack", () => queueMicrotask(() => this.settle()));
+  }
+
+  /** Nodes and edges arrive one after the other, and the answer to an edit after both. */
+  private settle(): void {
+    const { link } = this;
+    if (!this.told && !link.waiting) this.told = ids(link.get("nodes", []), link.get("edges", []));
   }
 
   /** Takes what Python shows, and keeps the objects of what did not change. */
@@ -100,9 +106,7 @@ export class Desk extends Store<State> {
     const edges = kept(old.edges, link.get("edges", []));
     // The words were about the graph before, unless this is the very edit that they tell of.
     const own = link.waiting || performance.now() - this.saidAt < OWN;
-    const now = ids(nodes, edges);
-    if (own && !this.told && now !== this.untold) this.told = now;
-    const other = !own || (this.told !== "" && now !== this.told);
+    const other = !own || (this.told !== "" && this.told !== ids(nodes, edges));
     const outdated = other && (nodes !== old.nodes || edges !== old.edges);
     this.set({
       nodes,
@@ -143,8 +147,8 @@ export class Desk extends Store<State> {
 
   say(said: string): void {
     this.saidAt = performance.now();
-    this.untold = ids(this.get().nodes, this.get().edges);
     this.told = "";
+    this.settle();
     // A no-break space makes it another text, so that it is said again.
     this.set({ said: this.get().said === said ? `${said}\u00a0` : said });
   }

@@ -24,6 +24,8 @@ interface Edit {
 
 /** Milliseconds after which the newest of a drag is sent, though none was answered. */
 const LATE = 300;
+/** With these the hand leaves a control: what it does next, elsewhere, is to come after. */
+const LEAVING = ["pointerup", "focusout"] as const;
 
 export class Link<N extends Name> {
   /** Tells Python one drawn view from another, and from the same page reloaded. */
@@ -33,8 +35,12 @@ export class Link<N extends Name> {
   private held: number | undefined;
   private texts = new Map<string, { text: string; value: unknown }>();
   private listening: [string, () => void][] = [];
+  private flush = (): void => {
+    if (this.held !== undefined) this.send();
+  };
 
   constructor(private host: Host) {
+    for (const event of LEAVING) window.addEventListener(event, this.flush, true);
     this.on("ack", () => this.acknowledge());
     this.on("outbox", () => this.adopt());
   }
@@ -67,7 +73,8 @@ export class Link<N extends Name> {
   /**
    * Asks Python for an edit. With `replaces`, an unanswered ask of the same action and
    * parameters (but for the value) gives way to this one, as in a drag, which goes when that one
-   * is answered: a host that takes each message by itself would lag behind the hand.
+   * is answered or the hand leaves the control: a host that takes each message by itself would
+   * lag behind the hand.
    */
   ask<A extends keyof Actions<N> & string>(
     action: A,
@@ -116,7 +123,8 @@ export class Link<N extends Name> {
   }
 
   dispose(): void {
-    if (this.held !== undefined) this.send();
+    this.flush();
+    for (const event of LEAVING) window.removeEventListener(event, this.flush, true);
     for (const [event, callback] of this.listening) this.host.off?.(event, callback);
     this.listening = [];
   }
@@ -124,7 +132,7 @@ export class Link<N extends Name> {
   private acknowledge(): void {
     const ack = Number(this.host.get("ack") ?? 0);
     this.pending = this.pending.filter((edit) => edit.n > ack);
-    if (this.held !== undefined) this.send();
+    this.flush();
   }
 
   /** A second view of the same model writes the same outbox: carry its edits along. */
