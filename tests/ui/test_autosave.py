@@ -139,6 +139,19 @@ def test_only_a_known_session_is_resumed(tmp_path: Path, session: str) -> None:
     assert saver(tmp_path).resume(session) is None
 
 
+def test_a_page_that_reloads_at_once_finds_what_is_not_written_yet(tmp_path: Path) -> None:
+    before = saver(tmp_path, delay=60)
+    before.changed(named("a moment ago"))
+    found = saver(tmp_path).start()
+    assert found is not None
+    assert found.document == named("a moment ago")
+    before.changed(named("just now"))
+    found = saver(tmp_path).resume(before.session)
+    assert found is not None
+    assert found.document == named("just now")
+    before.close()
+
+
 def test_few_files_are_kept(tmp_path: Path) -> None:
     for number in range(KEPT + 5):
         last = work(tmp_path, named(str(number)), age=100 - number)

@@ -19,6 +19,7 @@ import re
 import secrets
 import shutil
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +34,10 @@ DELAY = 0.3
 """Seconds from an edit until it is on the disk; edits in between go with it."""
 KEPT = 8
 """Files kept of one piece of work: those of the last sessions."""
+
+
+_live: weakref.WeakSet[Autosave] = weakref.WeakSet()
+_live_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +86,15 @@ class Autosave:
         self._timer: threading.Timer | None = None
         self._waiting: Document | None = None
         self._closed = False
+        with _live_lock:
+            _live.add(self)
 
     def start(self) -> Restored | None:
         """What the newest session left, or None where that is nothing but what was given.
 
         A file that cannot be read is set aside under another name and the next one taken.
         """
+        self._await_others()
         for path in self._files():
             found = self._read(path)
             if found is not None:
@@ -104,6 +112,7 @@ class Autosave:
         """
         if not re.fullmatch(r"[0-9a-f]{16}", session):
             return None
+        self._await_others()
         path = self.folder / f"{session}.json"
         found = self._read(path)
         if found is not None:
@@ -129,6 +138,13 @@ class Autosave:
             if self._timer is not None:
                 self._timer.cancel()
         self._write()
+
+    def _await_others(self) -> None:
+        """Have this process's other sessions write what waits: a page may reload right after."""
+        with _live_lock:
+            others = [other for other in _live if other.folder == self.folder and other is not self]
+        for other in others:
+            other._write()
 
     def _write(self) -> None:
         with self._writing:
