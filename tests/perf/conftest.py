@@ -8,11 +8,16 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from workbench.engine import describe_machine
+
+if find_spec("playwright"):  # not on a machine that is there for its GPU
+    # Here, not in each module: Playwright starts once only.
+    from tests.ui.conftest import browser, host, lab, lab_server, page, panel  # noqa: F401
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.perf.conftest import Table
 from tests.perf.test_preview_latency import chain
-from tests.ui.conftest import browser, lab, lab_server, page, panel
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
 from workbench.catalog import load_catalog
 from workbench.graph import Graph
 from workbench.graph.edit import set_arg, set_setting
-
-__all__ = ["browser", "lab", "lab_server", "page", "panel"]
 
 pytestmark = pytest.mark.browser
 
@@ -63,12 +60,6 @@ def five_nodes() -> Graph:
     """decode, resize, rotate, color_twist, normalise: the last but one is changed."""
     graph = set_setting(chain(5, "cpu"), batch_size=64)
     return set_arg(graph, load_catalog(), "rotate", "angle", 5.0)
-
-
-@pytest.fixture(params=["lab", "panel"])
-def host(request: pytest.FixtureRequest) -> Host:
-    found: Host = request.getfixturevalue(request.param)
-    return found
 
 
 def notes(page: Page) -> dict[str, list[float]]:

@@ -14,12 +14,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.perf.conftest import Table
-from tests.ui.conftest import browser, lab, lab_server, page, panel
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
 from workbench.graph import load_recipe
 from workbench.graph.edit import set_setting
-
-__all__ = ["browser", "lab", "lab_server", "page", "panel"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
@@ -53,12 +50,6 @@ KINDS = {
 }
 """Kind of run -> the part of the panel, and what is chosen there."""
 PARTS = {"Where the time goes": "stages"}
-
-
-@pytest.fixture(params=["lab", "panel"])
-def host(request: pytest.FixtureRequest) -> Host:
-    found: Host = request.getfixturevalue(request.param)
-    return found
 
 
 def stops(page: Page) -> list[float]:

@@ -11,11 +11,8 @@ from playwright.sync_api import Page, expect
 
 from tests.perf.conftest import Table
 from tests.perf.test_preview_latency import chain
-from tests.ui.conftest import browser, lab, lab_server, page, panel
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
 from workbench.graph.edit import set_setting
-
-__all__ = ["browser", "lab", "lab_server", "page", "panel"]
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -48,12 +45,6 @@ _FRAMES = """() => {
   };
   requestAnimationFrame(step);
 }"""
-
-
-@pytest.fixture(params=["lab", "panel"])
-def host(request: pytest.FixtureRequest) -> Host:
-    found: Host = request.getfixturevalue(request.param)
-    return found
 
 
 def pressed(page: Page, key: str) -> float:
