@@ -97,8 +97,8 @@ class Runner:
 
         With ``repeat``, the file at that place of the batch stands at every place: exactly what the
         script gives where its reader gives that file each time. ``one_by_one`` gives each node a
-        pipeline of its own, so that ``announce`` names the one. The graph must be sound. Raises
-        PipelineError with the node, or DataError.
+        pipeline of its own, run several times, so that ``announce`` names the one at fault. The
+        graph must be sound. Raises PipelineError with the node, or DataError.
         """
         use_little_memory()
         plan = self._plan(graph, data, batch, count, taps, repeat)

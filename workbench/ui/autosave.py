@@ -37,6 +37,7 @@ KEPT = 8
 
 
 _live: weakref.WeakSet[Autosave] = weakref.WeakSet()
+"""The sessions of this process: one may have yet to write what another looks for."""
 _live_lock = threading.Lock()
 
 
