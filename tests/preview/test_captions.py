@@ -8,7 +8,6 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.engine.values import Batch
 from workbench.preview.captions import describe_encoded, describe_shape, long_values, short_values
 
 
@@ -45,8 +44,8 @@ def test_on_several_lines(values: NDArray[Any], text: str) -> None:
 
 
 def test_shapes() -> None:
-    assert describe_shape((3, 224, 224), Batch([np.zeros(1, np.float16)])) == "3×224×224 f16"
-    assert describe_shape((), Batch([np.zeros(1, np.uint8)])) == "scalar u8"
+    assert describe_shape((3, 224, 224), "float16") == "3×224×224 f16"
+    assert describe_shape((), "uint8") == "scalar u8"
 
 
 def test_encoded() -> None:

@@ -84,8 +84,10 @@ class Emitter:
         self.sharded = sharded
         self.constants: dict[str, str] = {}
         self._devices = infer_devices(graph, catalog)
-        mixed = replace(graph, settings=replace(graph.settings, device="mixed"))
-        self._mixed = infer_devices(mixed, catalog)  # a script can decode on either side
+        self._mixed = self._devices  # a script can decode on either side
+        if graph.settings.device != "mixed":
+            mixed = replace(graph, settings=replace(graph.settings, device="mixed"))
+            self._mixed = infer_devices(mixed, catalog)
         self._transfers = {n.id: transfers(n, catalog[n.op], self._devices) for n in ordered}
         self._lifted: dict[tuple[str, str], str] = {}
         if lift:

@@ -15,8 +15,7 @@ from workbench.emit.python import INDENT, call
 from workbench.emit.source import Emitter, Source
 from workbench.graph.model import Graph, Port, topological
 
-_HEAD = (
-    """\
+_IMPORTS = """\
 import os
 from typing import Any
 
@@ -24,9 +23,8 @@ import numpy as np
 from nvidia.dali import fn, math, pipeline_def, types
 
 """
-    + FIND_FILES
-    + '''\
 
+_RANDOM_STATE = '''\
 def random_state(seed: int, position: int) -> Any:
     """Philox(key=seed, sequence=position): where DALI's random operators stand at that sample."""
     key = [seed & 0xFFFFFFFF, seed >> 32]
@@ -34,10 +32,12 @@ def random_state(seed: int, position: int) -> Any:
     return types.Constant(np.array(words, np.uint32), device="cpu")
 
 
+'''
+
+_SIGNATURE = """\
 @pipeline_def
 def stage(data: str, device: str, base_seed: int, position: int):
-'''
-)
+"""
 
 
 def emit_stage(
@@ -56,20 +56,31 @@ def emit_stage(
     emitter = Emitter(graph, catalog, ordered, positioned=True)
     unique = _unique_names(emitter)
     emitter.names = unique
-    lines = _HEAD.splitlines()
+    body = []
     for port, device in feeds.items():
         arguments = [f'name="{port}"', "no_copy=True"]
         if device != "cpu":
             arguments.append('device="gpu"')
-        lines += call(unique[port], "fn.external_source", arguments)
+        body += call(unique[port], "fn.external_source", arguments)
     places: dict[str, range] = {}
     for node in ordered:
         if node.id in nodes:
             made = emitter.node_lines(node)
-            places[node.id] = range(len(lines) + 1, len(lines) + 1 + len(made))
-            lines += made
-    lines.append(f"{INDENT}return ({', '.join(unique[port] for port in taps)},)")
-    return Source("\n".join(lines) + "\n", places)
+            places[node.id] = range(len(body) + 1, len(body) + 1 + len(made))
+            body += made
+    body.append(f"{INDENT}return ({', '.join(unique[port] for port in taps)},)")
+    text = "\n".join(body) + "\n"
+    head = _head(text)
+    first = head.count("\n")
+    places = {node: range(at.start + first, at.stop + first) for node, at in places.items()}
+    return Source(head + text, places)
+
+
+def _head(body: str) -> str:
+    """What stands before the body. Only what it calls: compiling the rest takes 0.3 ms."""
+    finder = FIND_FILES + "\n\n" if "find_files(" in body else ""
+    state = _RANDOM_STATE if "random_state(" in body else ""
+    return f"{_IMPORTS}\n{finder}{state}{_SIGNATURE}"
 
 
 def _unique_names(emitter: Emitter) -> dict[Port, str]:

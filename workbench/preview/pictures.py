@@ -10,12 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.engine.values import Batch
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import port_kind
 from workbench.graph.model import Port, ancestors
-from workbench.preview.display import Scaling, Tiles, make_tiles, picture_layout, scaling_of
+from workbench.preview.display import (
+    Scaling,
+    Tiles,
+    make_tiles,
+    on_host,
+    picture_layout,
+    scaling_of,
+)
 from workbench.preview.request import Run
 from workbench.preview.sheet import Encoder, gpu_encoder
 
@@ -61,10 +67,8 @@ def scaling_for(worker: Worker, run: Run, port: Port) -> Scaling | None:
     return known[key]
 
 
-def encoder_for(worker: Worker, batch: Batch) -> Encoder | None:
-    """The GPU's JPEG encoder where the batch is on a GPU; Pillow serves elsewhere."""
-    if batch.device == "cpu":
-        return None
+def encoder_for(worker: Worker) -> Encoder | None:
+    """The GPU's JPEG encoder, or None where it cannot be had and Pillow serves."""
     if ("encoder",) not in worker.kept:
         try:
             worker.kept[("encoder",)] = gpu_encoder()
@@ -77,22 +81,24 @@ def encoder_for(worker: Worker, batch: Batch) -> Encoder | None:
 def difference_of(worker: Worker, run: Run, port: Port, size: int) -> Difference:
     """What an output changes: |output - step| for each shown pixel and channel, 0 is black."""
     of = tiles_of(worker, run, port, size)
+    after = on_host(of)
     extents = _extents(run, port)
     against = _against(run, port)
-    pixels = np.empty_like(of.pixels)
+    pixels = np.empty_like(after)
     pixels[:] = NO_DIFFERENCE
     if against is None:
         sides = "×".join(map(str, extents[0][::-1]))
         note = f"no difference: no step before gives images of {sides} pixels"
         return Difference(Tiles(pixels, of.sizes, of.note), None, (note,) * len(extents))
-    base, base_extents = tiles_of(worker, run, against, size), _extents(run, against)
+    before = on_host(tiles_of(worker, run, against, size))
+    base_extents = _extents(run, against)
     notes = []
     for index, (here, there) in enumerate(zip(extents, base_extents, strict=True)):
         if here != there:
             names = ["×".join(map(str, extent[::-1])) for extent in (there, here)]
             notes.append(f"no difference: {against.node} gives {names[0]} pixels, not {names[1]}")
             continue
-        found = _absolute(of.pixels[index], base.pixels[index])
+        found = _absolute(after[index], before[index])
         pixels[index] = found
         width, height = of.sizes[index]
         shown = found[:height, :width]

@@ -119,7 +119,7 @@ def read_picture(
     tiles = make_tiles(worker, one, side, scaling_for(worker, run, port))
     width, height = tiles.sizes[0]
     return Picture(
-        encode(np.ascontiguousarray(tiles.pixels[0, :height, :width]), "image/png"),
+        encode(np.ascontiguousarray(tiles.pictures[0, :height, :width]), "image/png"),
         (width, height),
         full,
         tiles.note,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
 from workbench.engine.memory import MemoryUse
 from workbench.engine.samples import Sample
+from workbench.engine.values import Batch
 from workbench.engine.worker import Worker, memory_use
 from workbench.errors import GraphError
 from workbench.graph.model import Port
@@ -14,7 +16,7 @@ from workbench.preview.captions import describe_shape, draws_of, facts_of, label
 from workbench.preview.display import Tiles
 from workbench.preview.pictures import Difference, difference_of, encoder_for, tiles_of
 from workbench.preview.request import MOST_RAW, PreviewRequest, Run, run_request
-from workbench.preview.sheet import RAW, compose, encode, mark_bad
+from workbench.preview.sheet import RAW, compose, compose_on_gpu, encode, grid_of
 
 Box = tuple[int, int, int, int]
 """(x, y, width, height) in pixels of the sheet."""
@@ -87,23 +89,22 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
     if not groups:
         raise GraphError("The graph decodes no image: there is no original to show.")
     worker.pause()
-    sheet, places = compose([group.pixels for group in groups])
-    mime = _mime(request, sheet.shape[0] * sheet.shape[1])
+    samples = run.result.samples
+    grid, places = grid_of(groups), grid_of(groups).places
     first = run.result.batches[next(iter(images.values()))]
     boxes = []
-    for index, sample in enumerate(run.result.samples):
+    for index, sample in enumerate(samples):
         corners = places[index * len(groups) : (index + 1) * len(groups)]
         sizes = [group.sizes[index] for group in groups]
         if sample.error:
             sizes = [(request.tile_size, request.tile_size)] * len(groups)
-            for corner in corners:
-                mark_bad(sheet, corner, request.tile_size)
         boxes.append([(*corner, *size) for corner, size in zip(corners, sizes, strict=True)])
+    mime = _mime(request, math.prod(grid.extent))
     return Preview(
-        image=encode(sheet, mime, encoder_for(worker, first)),
+        image=_picture(worker, run, groups, mime),
         mime=mime,
-        size=(sheet.shape[1], sheet.shape[0]),
-        tiles=_tiles(run, boxes, original is not None, differences),
+        size=grid.extent,
+        tiles=_tiles(run, first, boxes, original is not None, differences),
         outputs=tuple(images),
         note=_note(groups),
         batch=request.batch,
@@ -116,6 +117,22 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
     )
 
 
+def _picture(worker: Worker, run: Run, groups: list[Tiles], mime: str) -> bytes:
+    """The sheet, encoded on the GPU where all of it is there, else in the last one's memory."""
+    bad = [index for index, sample in enumerate(run.result.samples) if sample.error]
+    on_gpu = any(group.device == "gpu" for group in groups)
+    encoder = encoder_for(worker) if on_gpu and mime == "image/jpeg" else None
+    if encoder and not bad and all(group.device == "gpu" for group in groups):
+        sheet = compose_on_gpu(groups, worker.kept)
+        if sheet is not None:
+            return encode(sheet, mime, encoder)
+    store = worker.runner.store
+    last = store.get("sheet")
+    made = compose(groups, bad, last[0] if last else None)
+    store.put("sheet", [made])
+    return encode(made.pixels, mime, encoder)
+
+
 def _mime(request: PreviewRequest, pixels: int) -> str:
     if not request.lossless:
         return "image/jpeg"
@@ -123,18 +140,22 @@ def _mime(request: PreviewRequest, pixels: int) -> str:
 
 
 def _tiles(
-    run: Run, boxes: list[list[Box]], has_original: bool, differences: list[Difference]
+    run: Run,
+    first: Batch,
+    boxes: list[list[Box]],
+    has_original: bool,
+    differences: list[Difference],
 ) -> tuple[Tile, ...]:
     batches = run.result.batches
     draws = draws_of(run.graph, run.catalog, run.nodes, batches)
     labels = labels_of(run.catalog, run.nodes, batches)
-    first = batches[next(iter(run.images.values()))]
+    shapes = [describe_shape(shape, first.dtype) for shape in first.shapes]
     return tuple(
         Tile(
             index,
             sample,
             labels[index] if labels else "",
-            describe_shape(first.shapes[index], first),
+            shapes[index],
             tuple(f"{name} {values[index]}" for name, values in draws.items()),
             boxes[index][0] if has_original else None,
             tuple(boxes[index][1:] if has_original else boxes[index]),

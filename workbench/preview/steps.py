@@ -25,7 +25,7 @@ from workbench.preview.display import Tiles, make_tiles, picture_layout
 from workbench.preview.pictures import scaling_for
 from workbench.preview.render import Box
 from workbench.preview.request import PreviewRequest, Run, run_request
-from workbench.preview.sheet import compose, encode
+from workbench.preview.sheet import compose, encode, grid_of
 
 _KEPT_TIMES = 4096
 
@@ -109,9 +109,11 @@ def render_steps(worker: Worker, request: PreviewRequest, index: int, times: boo
         steps, pictures = [replace(step, outputs=(), draws=()) for step in steps], []
     image, size, mime = b"", (0, 0), "image/png" if request.lossless else "image/jpeg"
     if pictures:
-        sheet, places = compose([np.concatenate([tiles.pixels for tiles in pictures])])
-        steps = [_placed(step, places) for step in steps]
-        image, size = encode(sheet, mime), (sheet.shape[1], sheet.shape[0])
+        together = np.concatenate([tiles.pictures for tiles in pictures])
+        sheet = [Tiles(together, [], "")]
+        grid = grid_of(sheet)
+        steps = [_placed(step, grid.places) for step in steps]
+        image, size = encode(compose(sheet).pixels, mime), grid.extent
     if times:
         steps = [replace(step, time=_time(worker, run, step.node)) for step in steps]
     samples = len(run.result.samples)
@@ -132,9 +134,9 @@ def render_steps(worker: Worker, request: PreviewRequest, index: int, times: boo
 
 def _timing(samples: int) -> str:
     return (
-        f"Each node alone in a pipeline of its own, {samples} samples, {THREADS} CPU threads: "
-        "median of up to 5 runs after one to warm up, until the batch is ready. In one pipeline "
-        "they overlap, so the sum is more than the whole takes."
+        f"Each node alone in a pipeline of its own, {samples} samples, at most {THREADS} CPU "
+        "threads: median of up to 5 runs after one to warm up, until the batch is ready. In one "
+        "pipeline they overlap, so the sum is more than the whole takes."
     )
 
 
