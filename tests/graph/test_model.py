@@ -27,7 +27,7 @@ def ids(nodes: list[Node]) -> list[str]:
 def test_running_order_follows_edges_then_the_list() -> None:
     ordered, cyclic = topological(graph_of(d="b c", c="a", b="a", a=""))
     assert ids(ordered) == ["a", "c", "b", "d"]
-    assert cyclic == []
+    assert cyclic == ()
 
 
 def test_nodes_on_and_behind_a_cycle_are_apart() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, Device
@@ -40,7 +40,7 @@ class Plan:
     version: str
     """What the data folder was like when it was read."""
     nodes: tuple[Node, ...]
-    devices: dict[str, Device]
+    devices: Mapping[str, Device]
     pipelines: dict[str, int]
     keys: dict[str, str]
 

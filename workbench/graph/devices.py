@@ -7,6 +7,7 @@ from typing import Literal
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortDevice, PortKind
 from workbench.graph.model import Graph, Node, Port, topological
+from workbench.graph.remembered import remembered
 from workbench.graph.shapes import infer_types
 
 
@@ -20,7 +21,8 @@ def is_decoder(spec: OpSpec) -> bool:
     return "mixed" in spec.devices
 
 
-def infer_devices(graph: Graph, catalog: Catalog) -> dict[str, Device]:
+@remembered
+def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
     """Device of every node by id; nodes of unknown operators count as CPU.
 
     A node's own ``device`` wins; a decoder follows the graph's setting; any other operator goes to

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from workbench.catalog.spec import Device, Value
 from workbench.errors import GraphEditError
+from workbench.graph.remembered import remembered
 
 DecodeDevice = Literal["cpu", "mixed"]
 
@@ -137,7 +138,8 @@ class Graph:
         return replace(self, nodes=tuple(node if n.id == node.id else n for n in self.nodes))
 
 
-def topological(graph: Graph) -> tuple[list[Node], list[Node]]:
+@remembered
+def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     """Nodes with every source before its consumers, and the nodes that lie on or behind a cycle.
 
     Where the edges leave a choice, the order of ``graph.nodes`` decides. Edges from nodes that do
@@ -159,7 +161,7 @@ def topological(graph: Graph) -> tuple[list[Node], list[Node]]:
             if not needs[follower]:
                 heappush(ready, follower)
     cyclic = sorted(set(range(len(graph.nodes))).difference(placed))
-    return [graph.nodes[i] for i in placed], [graph.nodes[i] for i in cyclic]
+    return tuple(graph.nodes[i] for i in placed), tuple(graph.nodes[i] for i in cyclic)
 
 
 def ancestors(graph: Graph, ports: list[Port]) -> set[str]:

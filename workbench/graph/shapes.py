@@ -13,12 +13,14 @@ from workbench.catalog.spec import Catalog, Gives, PortKind, PortSpec
 from workbench.graph.arithmetic import operand_flows, result_type
 from workbench.graph.flow import Call, Flow, flow_text
 from workbench.graph.model import Graph, Port, topological
+from workbench.graph.remembered import remembered
 from workbench.graph.shape_words import WORDS
 
 __all__ = ["Flow", "flow_text", "infer_types"]
 
 
-def infer_types(graph: Graph, catalog: Catalog) -> dict[Port, Flow]:
+@remembered
+def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, Flow]:
     """What flows out of every port of the graph.
 
     Any graph will do, also one with faults: what cannot be told is None. Nodes of unknown

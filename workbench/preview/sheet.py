@@ -112,8 +112,9 @@ def compose(groups: Sequence[Tiles], bad: Collection[int] = (), last: Sheet | No
 def compose_on_gpu(groups: Sequence[Tiles], kept: dict[Any, Any]) -> Any:
     """The same for tiles on a GPU, none of them bad: DALI's tensor uint8 (h, w, 3), or None.
 
-    ``kept`` holds the built pipeline of the last grid. Nothing goes through the host's memory, whose
-    fresh pages took 5 of 22 ms for 64 tiles of 224. None where the tiles do not lie in one piece.
+    ``kept`` holds the built pipeline of the last grid. Nothing goes through the host's memory,
+    whose fresh pages took 5 of 22 ms for 64 tiles of 224. None where the tiles do not lie in one
+    piece.
     """
     grid = grid_of(groups)
     if not all(group.pictures.is_dense_tensor() for group in groups):

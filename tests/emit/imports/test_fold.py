@@ -198,7 +198,7 @@ def test_no_edge_is_lost_and_no_cycle_made(drawn: tuple[list[TracedOp], list[str
     graph = import_traced(
         Traced(pipeline(*ops, gives=tuple(TracedInput(e, "cpu") for e in outputs))), CATALOG
     ).graph
-    assert topological(graph)[1] == []
+    assert topological(graph)[1] == ()
     assert len(graph.outputs) == len(outputs)
 
 
