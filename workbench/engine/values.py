@@ -9,6 +9,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -39,7 +40,7 @@ class Batch:
         """NumPy's name of the element type; ``float16`` and the like included."""
         if isinstance(self.data, list):
             return str(self.data[0].dtype)
-        return str(np.dtype(_numpy_type(self.data.dtype)))
+        return _type_name(self.data.dtype)
 
     @property
     def layout(self) -> str:
@@ -85,10 +86,11 @@ def tensor_list(tensors: Sequence[Any]) -> Any:
     return TensorListCPU(list(tensors), tensors[0].layout())
 
 
-def _numpy_type(dali_type: Any) -> Any:
+@cache
+def _type_name(dali_type: Any) -> str:
     from nvidia.dali import types
 
-    return types.to_numpy_type(dali_type)
+    return str(np.dtype(types.to_numpy_type(dali_type)))
 
 
 class Kept(Protocol):

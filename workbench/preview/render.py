@@ -90,7 +90,8 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
         raise GraphError("The graph decodes no image: there is no original to show.")
     worker.pause()
     samples = run.result.samples
-    grid, places = grid_of(groups), grid_of(groups).places
+    grid = grid_of(groups)
+    places = grid.places
     first = run.result.batches[next(iter(images.values()))]
     boxes = []
     for index, sample in enumerate(samples):

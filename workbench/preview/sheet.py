@@ -56,7 +56,8 @@ class Grid:
     @property
     def places(self) -> list[tuple[int, int]]:
         """The left top corner (x, y) of every tile, in sample-major order."""
-        spots = (divmod(index, self.columns) for index in range(self.count * self.groups))
+        columns = self.columns
+        spots = (divmod(index, columns) for index in range(self.count * self.groups))
         return [(column * self.size, row * self.size) for row, column in spots]
 
 
@@ -89,6 +90,7 @@ def compose(groups: Sequence[Tiles], bad: Collection[int] = (), last: Sheet | No
     """
     grid = grid_of(groups)
     width, height = grid.extent
+    places = grid.places
     marked = frozenset(bad)
     if last is not None and [g.shape for g in last.groups] == [g.shape for g in groups]:
         pixels = last.pixels
@@ -100,7 +102,7 @@ def compose(groups: Sequence[Tiles], bad: Collection[int] = (), last: Sheet | No
         if stands[number]:
             continue
         pictures = on_host(group)
-        for sample, (x, y) in enumerate(grid.places[number :: len(groups)]):
+        for sample, (x, y) in enumerate(places[number :: len(groups)]):
             tile = pixels[y : y + grid.size, x : x + grid.size]
             if sample in marked:
                 _mark_bad(tile)

@@ -117,7 +117,7 @@ def canonical(graph: Graph) -> Canonical:
     def key(node_id: str) -> str:
         if node_id not in keys:
             node = graph.node(node_id)
-            inputs = sorted((into, key(p.node), p.output) for into, p in node.inputs.items())
+            inputs = sorted((into, key(p.node), p.output) for into, p in _operands(node).items())
             kept = {k: v for k, v in node.args.items() if k not in LOST and not _idle(node, k)}
             args = sorted((k, plain(v)) for k, v in kept.items())
             seed = None if node.seed is None else node.seed + graph.settings.seed
@@ -130,6 +130,14 @@ def canonical(graph: Graph) -> Canonical:
     counts = Counter(map(key, ancestors(graph, list(graph.outputs.values()))))
     nodes = {name: (contents[name], count) for name, count in counts.items()}
     return Canonical(outputs, nodes, graph.settings)
+
+
+def _operands(node: Node) -> dict[str, Port]:
+    """The inputs; of ``left / data``, both of them tensors, as ``data / right``: it is the same."""
+    inputs = dict(node.inputs)
+    if "left" in inputs and "right" not in inputs:
+        inputs["data"], inputs["right"] = inputs.pop("left"), inputs["data"]
+    return inputs
 
 
 def _idle(node: Node, arg: str) -> bool:
