@@ -2,6 +2,8 @@
 
 A target is a template in which ``$definition``, ``$constants`` and the other fields of ``Parts``
 stand for these. Where a whole line may be missing, its placeholder stands before the next line.
+What stands in ``«`` and ``»`` is for graphs that find their files in a folder; the others are
+emitted without it.
 """
 
 from __future__ import annotations
@@ -71,19 +73,8 @@ class Parts:
 
 _SIGNATURE = "device: str, base_seed: int"
 _SHARD = "shard_id: int, num_shards: int"
-_FOLDER = re.compile(
-    r"""
-    [ ]--data[ ]DIR                         # in the usage
-    | ^[ ]*parser\.add_argument\("--data".*\n
-    | ^[ ]*data:[ ]str,\n                   # a parameter
-    | ^[ ]*(?:args\.)?data,\n              # handed on, on a line of its own
-    | (?<=[( ])(?:args\.)?data,[ ]          # and among others
-    | ^[ ]*args\.data[ ]=.*\n
-    | ^data[ ]=.*\n\n                       # a notebook's
-    """,
-    re.MULTILINE | re.VERBOSE,
-)
-"""What templates say of the folder that a program is given."""
+_OF_A_FOLDER = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
+"""What a template says of the folder that a program is given, a whole line or a part of one."""
 
 
 def needs(packages: str) -> str:
@@ -179,8 +170,7 @@ def fill(template: str, parts: Parts, **more: str) -> Source:
 
     Where the graph names its files itself, the program is given no folder.
     """
-    if not parts.finder:
-        template = _FOLDER.sub("", template)
+    template = _OF_A_FOLDER.sub(r"\1\2\3" if parts.finder else "", template)
     values = {name: getattr(parts, name) for name in Parts.__slots__} | more
     head, mark, tail = template.partition("$definition")
     before = Template(head).substitute(values)

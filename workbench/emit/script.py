@@ -15,7 +15,7 @@ from workbench.graph.model import Graph
 _TEMPLATE = f'''\
 """$title
 
-Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+Usage: python pipe.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--threads T]
 """
 
 import argparse
@@ -33,7 +33,7 @@ $finder$definition
 
 
 def build_pipeline(
-    data: str,
+«    data: str,»
     batch_size: int = BATCH_SIZE,
     num_threads: int = NUM_THREADS,
     device: str = DEVICE,
@@ -41,7 +41,7 @@ def build_pipeline(
 ) -> Pipeline:
     """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
     pipe = $function(
-        data,
+«        data,»
         device,
         seed,
         batch_size=batch_size,
@@ -55,14 +55,14 @@ def build_pipeline(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
-    parser.add_argument("--data", required=True, help="folder of images")
+«    parser.add_argument("--data", required=True, help="folder of images")»
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
     parser.add_argument("--threads", type=int, default=NUM_THREADS)
     parser.add_argument("--batches", type=int, default=50)
     args = parser.parse_args()
 
-    pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
+    pipe = build_pipeline(«args.data, »args.batch_size, args.threads, args.device)
     for _ in range(5):  # the first batches fill queues and allocate memory
         pipe.run()
     start = time.perf_counter()

@@ -21,7 +21,7 @@ from workbench.graph.model import Graph, Node
 
 BUILD = '''\
 def build_pipeline(
-    data: str,
+«    data: str,»
     batch_size: int = BATCH_SIZE,
     num_threads: int = NUM_THREADS,
     device: str = DEVICE,
@@ -35,7 +35,7 @@ def build_pipeline(
     ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
     """
     pipe = $function(
-        data,
+«        data,»
         device,
         seed + 100_000 * shard_id,  # shards draw apart
         shard_id,

@@ -29,7 +29,7 @@ The pipeline in DALI's dynamic mode (experimental): each operator runs where it 
 so its results can be looked at and changed in between. It gives what the pipeline gives,
 bit for bit.
 
-Usage: python dynamic.py --data DIR [--device cpu|gpu] [--batch-size N] [--threads T]
+Usage: python dynamic.py« --data DIR» [--device cpu|gpu] [--batch-size N] [--threads T]
 """
 
 import argparse
@@ -62,7 +62,7 @@ $finder$definition
 
 
 def batches(
-    data: str,
+«    data: str,»
     batch_size: int = BATCH_SIZE,
     device: str = DEVICE,
     seed: int = SEED,
@@ -78,7 +78,7 @@ $reader
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the operators and print imgs/s.")
-    parser.add_argument("--data", required=True, help="folder of images")
+«    parser.add_argument("--data", required=True, help="folder of images")»
     parser.add_argument("--device", choices=["cpu", "gpu"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
     parser.add_argument("--threads", type=int, default=NUM_THREADS)
@@ -86,7 +86,7 @@ def main() -> None:
     args = parser.parse_args()
 
     ndd.set_num_threads(args.threads)  # before anything has run
-    stream = batches(args.data, args.batch_size, args.device)
+    stream = batches(«args.data, »args.batch_size, args.device)
     for _ in range(5):  # the first batches allocate memory
         evaluate(next(stream))
     start = time.perf_counter()

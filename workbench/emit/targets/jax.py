@@ -16,7 +16,7 @@ _TEMPLATE = f'''\
 
 Batches as JAX arrays that are split over all devices, of this process and of the others.
 
-Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+Usage: python loader.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
 """
 
 import argparse
@@ -53,7 +53,7 @@ class Loader:
 
     def __init__(
         self,
-        data: str,
+«        data: str,»
         batch_size: int = BATCH_SIZE,
         num_threads: int = NUM_THREADS,
         device: str = DEVICE,
@@ -69,7 +69,7 @@ class Loader:
         self._batch_size = batch_size
         pipes = [
             build_pipeline(
-                data,
+«                data,»
                 batch_size,
                 num_threads,
                 device,
@@ -115,14 +115,14 @@ $squeeze            numbers = np.arange(self._seen, self._seen + self._batch_siz
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
-    parser.add_argument("--data", required=True, help="folder of images")
+«    parser.add_argument("--data", required=True, help="folder of images")»
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per device")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per device")
     parser.add_argument("--epochs", type=int, default=1)
     args = parser.parse_args()
 
-    loader = Loader(args.data, args.batch_size, args.threads, args.device)
+    loader = Loader(«args.data, »args.batch_size, args.threads, args.device)
     for epoch in range(args.epochs):
         start = time.perf_counter()
         samples = sum(int(batch["valid"].sum()) for batch in loader)

@@ -17,7 +17,7 @@ _TEMPLATE = f'''\
 
 A LightningDataModule of these batches, and a module to start from.
 
-Usage: python datamodule.py --data DIR [--device cpu|mixed] [--epochs N] [--resume CKPT]
+Usage: python datamodule.py« --data DIR» [--device cpu|mixed] [--epochs N] [--resume CKPT]
 """
 
 import argparse
@@ -52,7 +52,7 @@ class PipelineData(lightning.LightningDataModule):
 
     def __init__(
         self,
-        data: str,
+«        data: str,»
         batch_size: int = BATCH_SIZE,
         num_threads: int = NUM_THREADS,
         device: str = DEVICE,
@@ -60,7 +60,7 @@ class PipelineData(lightning.LightningDataModule):
         resumable: bool = $resumable
     ) -> None:
         super().__init__()
-        self.settings = (data, batch_size, num_threads, device, seed)
+        self.settings = («data, »batch_size, num_threads, device, seed)
         self.resumable = resumable
         self.loader: Loader | None = None
         self.resume_from: list[bytes | None] = []
@@ -122,7 +122,7 @@ class Model(lightning.LightningModule):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
-    parser.add_argument("--data", required=True, help="folder of images")
+«    parser.add_argument("--data", required=True, help="folder of images")»
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
     args = parser.parse_args()
 
-    data = PipelineData(args.data, args.batch_size, args.threads, args.device)
+    data = PipelineData(«args.data, »args.batch_size, args.threads, args.device)
     trainer = lightning.Trainer(max_epochs=args.epochs, log_every_n_steps=1)
     trainer.fit(Model(args.classes), datamodule=data, ckpt_path=args.resume)
 

@@ -26,8 +26,8 @@ from IPython.display import display
 from nvidia.dali import Pipeline, fn$math$imports
 from PIL import Image
 
-data = "photos"  # a folder of images, or of class folders
-
+«data = "photos"  # a folder of images, or of class folders
+»
 $constants
 
 device, base_seed = DEVICE, SEED

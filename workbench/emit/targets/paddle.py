@@ -17,8 +17,8 @@ _TEMPLATE = f'''\
 Batches as PaddlePaddle tensors. DALI's Paddle iterator asks for a GPU, also where images
 are decoded on the CPU.
 
-Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
-       python -m paddle.distributed.launch loader.py --data DIR    (one shard to a GPU)
+Usage: python loader.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
+       python -m paddle.distributed.launch loader.py« --data DIR»    (one shard to a GPU)
 """
 
 import argparse
@@ -48,7 +48,7 @@ $finder$definition
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
-    parser.add_argument("--data", required=True, help="folder of images")
+«    parser.add_argument("--data", required=True, help="folder of images")»
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
@@ -57,7 +57,7 @@ def main() -> None:
 
     rank = int(os.environ.get("PADDLE_TRAINER_ID", "0"))  # the launcher sets it
     pipe = build_pipeline(
-        args.data,
+«        args.data,»
         args.batch_size,
         args.threads,
         args.device,

@@ -18,8 +18,8 @@ _TEMPLATE = f'''\
 
 A PyTorch loader, and a training loop to start from.
 
-Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]
-       torchrun --nproc-per-node 2 loader.py --data DIR    (each rank reads one shard)
+Usage: python loader.py« --data DIR» [--device cpu|mixed] [--epochs N] [--save FILE]
+       torchrun --nproc-per-node 2 loader.py« --data DIR»    (each rank reads one shard)
 """
 
 import argparse
@@ -85,7 +85,7 @@ def train(args: argparse.Namespace) -> None:
         model.load_state_dict(saved["model"])
         optimizer.load_state_dict(saved["optimizer"])
     pipe = build_pipeline(
-        args.data,
+«        args.data,»
         args.batch_size,
         args.threads,
         args.device,
@@ -121,7 +121,7 @@ def train(args: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
-    parser.add_argument("--data", required=True, help="folder of images")
+«    parser.add_argument("--data", required=True, help="folder of images")»
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")

@@ -18,7 +18,7 @@ _TEMPLATE = f'''\
 The pipeline on many machines: Ray actors read one shard each and write augmented shards,
 as WebDataset tar files or as Parquet. Every machine must see what they read and write.
 
-Usage: python augment.py --data DIR --out DIR [--actors N] [--epochs N] [--format tar]
+Usage: python augment.py« --data DIR» --out DIR [--actors N] [--epochs N] [--format tar]
 """
 
 import argparse
@@ -110,7 +110,7 @@ class Shard:
         self.args = args
         self.shard_id = shard_id
         self.pipe = build_pipeline(
-            args.data,
+«            args.data,»
             args.batch_size,
             args.threads,
             args.device,
@@ -147,7 +147,7 @@ class Shard:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write augmented shards with Ray.")
-    parser.add_argument("--data", required=True, help="folder of images")
+«    parser.add_argument("--data", required=True, help="folder of images")»
     parser.add_argument("--out", required=True, help="folder to write")
     parser.add_argument("--format", choices=list(WRITERS), default="tar")
     parser.add_argument("--actors", type=int, default=2, help="as many as shards")
@@ -160,7 +160,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.format == "parquet" and find_spec("pyarrow") is None:
         parser.error("Parquet needs pyarrow, which is not installed")
-    args.data = os.path.abspath(args.data)
+«    args.data = os.path.abspath(args.data)»
     args.out = os.path.abspath(args.out)
 
     ray.init(address=args.address)

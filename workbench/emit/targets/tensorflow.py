@@ -19,7 +19,7 @@ _TEMPLATE = f'''\
 
 Batches as a tf.data.Dataset.
 
-Usage: python dataset.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+Usage: python dataset.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
 """
 
 import argparse
@@ -59,7 +59,7 @@ class Loader:
 
     def __init__(
         self,
-        data: str,
+«        data: str,»
         batch_size: int = BATCH_SIZE,
         num_threads: int = NUM_THREADS,
         device: str = DEVICE,
@@ -69,7 +69,7 @@ class Loader:
         device_id: int = 0,
     ) -> None:
         pipe = build_pipeline(
-            data, batch_size, num_threads, device, seed, shard_id, num_shards, device_id
+            «data, »batch_size, num_threads, device, seed, shard_id, num_shards, device_id
         )
         # DALIDataset makes a pipeline of its own out of this one, which is only asked things.
         self._samples = pipe.reader_meta("$reader")["epoch_size"]
@@ -107,14 +107,14 @@ $squeeze            self._seen += self._batch_size
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
-    parser.add_argument("--data", required=True, help="folder of images")
+«    parser.add_argument("--data", required=True, help="folder of images")»
     parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
     parser.add_argument("--threads", type=int, default=NUM_THREADS)
     parser.add_argument("--epochs", type=int, default=1)
     args = parser.parse_args()
 
-    loader = Loader(args.data, args.batch_size, args.threads, args.device)
+    loader = Loader(«args.data, »args.batch_size, args.threads, args.device)
     for epoch in range(args.epochs):
         start = time.perf_counter()
         samples = sum(len(batch[OUTPUTS[0]]) for batch in loader)
