@@ -14,25 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.catalog.spec import Catalog, Value
 from workbench.engine.machine import usable_cores
 from workbench.engine.values import Batch, Memory
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
-from workbench.graph.model import Graph, Port
+from workbench.preview.scaling import Scaling, per_channel, scale_on_host
 
 _THREADS = min(8, usable_cores())
 _KEPT_PIPELINES = 8
 """Built ones, each with threads of its own; building one takes 1.5 ms."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scaling:
-    """How element values become 0..255: ``value * gain + offset``, per channel or for all."""
-
-    gain: tuple[float, ...]
-    offset: tuple[float, ...]
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,56 +53,6 @@ class Tiles:
         return count * size * size * 3
 
 
-def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scaling | None:
-    """How to show an output's values; None where they are 8-bit already.
-
-    Undoes ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Floats on the scale
-    of 8-bit pixels, as arithmetic on them gives, keep that scale: half of an image is darker. All
-    else is stretched from its smallest to its largest value in the batch.
-    """
-    if batch.dtype == "uint8":
-        return None
-    node = graph.node(port.node)
-    if node.op == "crop_mirror_normalize" and not {"mean", "std"} & set(node.inputs):
-        spec = catalog[node.op].args
-        given = {name: node.args.get(name, spec[name].default) for name in _NORMALISE}
-        mean, std, scale, shift = (_numbers(given[name]) for name in _NORMALISE)
-        if scale[0] and all(std):  # nothing can be undone with a zero among these
-            channels = max(len(mean), len(std))
-            mean, std = (v if len(v) == channels else v * channels for v in (mean, std))
-            gain = tuple(s / scale[0] for s in std)
-            offset = tuple(m - shift[0] * g for m, g in zip(mean, gain, strict=True))
-            return Scaling(gain, offset, "shown de-normalised")
-    low, high = _extent(batch.arrays())
-    if batch.dtype.startswith("float") and low >= 0 and _UNIT < high <= 2 * _WHITE:
-        cut = "" if high <= _WHITE else f"values 0 … {high:.3g}: "
-        return Scaling((1.0,), (0.0,), f"{cut}0 … {_WHITE} shown as black … white")
-    gain_all = 255.0 / (high - low) if high > low else 1.0
-    note = f"values {low:.3g} … {high:.3g} shown as black … white"
-    return Scaling((gain_all,), (-low * gain_all,), note)
-
-
-_WHITE = 255
-_UNIT = 8
-"""More than an image of 0 to 1 comes to, however bright it was made."""
-
-_NORMALISE = ("mean", "std", "scale", "shift")
-
-
-def _numbers(value: Value | None) -> tuple[float, ...]:
-    items: Sequence[Any] = value if isinstance(value, tuple) else (value,)
-    return tuple(float(item) for item in items)
-
-
-def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float]:
-    """The smallest and the largest finite value; 0 and 0 where there is none."""
-    ends = np.array([(a.min(), a.max()) for a in arrays], float)
-    if not np.isfinite(ends).all():
-        finite = [values for a in arrays if (values := a[np.isfinite(a)]).size]
-        ends = np.array([(v.min(), v.max()) for v in finite] or [(0, 0)], float)
-    return float(ends.min()), float(ends.max())
-
-
 def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None) -> Tiles:
     """Scale, order channels last, make RGB, fit each picture into ``size`` x ``size`` pixels.
 
@@ -121,13 +61,25 @@ def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None)
     layout = picture_layout(batch)
     height, width = layout.index("H"), layout.index("W")
     channels = [shape[layout.index("C")] if "C" in layout else 1 for shape in batch.shapes]
+    notes = [
+        "channels first" if layout == "CHW" else "",
+        scaling.note if scaling else "",
+        _channel_note(channels),
+    ]
+    note = ", ".join(filter(None, notes))
+    fits = all(shape[height] == shape[width] == size for shape in batch.shapes)
+    if batch.device == "cpu" and scaling is not None:
+        batch = Batch([scale_on_host(array, layout, scaling) for array in batch.arrays()])
+        layout, scaling = "HWC", None
+    if batch.device == "cpu" and fits and set(channels) == {3} and layout == "HWC":
+        return Tiles(np.stack(batch.arrays()), [(size, size)] * len(batch), note)
     look = _Look(
         size=size,
         count=len(batch),
         device=batch.device,
         layout=layout,
         channels=tuple(sorted(set(channels))),
-        fits=all(shape[height] == shape[width] == size for shape in batch.shapes),
+        fits=fits,
         dtype=batch.dtype,
         scaled=scaling is not None,
     )
@@ -138,19 +90,13 @@ def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None)
             kept.popitem(last=False)
     kept.move_to_end(look)
     pipe = kept[look]
-    pipe.feed_input("batch", batch.data)
+    pipe.feed_input("batch", batch.data, None if batch.layout else layout)  # the same each time
     if scaling is not None:
         gain, offset = (np.asarray(v, np.float32) for v in (scaling.gain, scaling.offset))
-        pipe.feed_input("mean", [_per_channel(-offset / gain, n) for n in channels])
-        pipe.feed_input("std", [_per_channel(np.float32(1) / gain, n) for n in channels])
+        pipe.feed_input("mean", [per_channel(-offset / gain, n) for n in channels])
+        pipe.feed_input("std", [per_channel(np.float32(1) / gain, n) for n in channels])
     pixels, shapes = pipe.run()
     sizes = [(int(w), int(h)) for h, w, _ in shapes.as_array()]
-    notes = [
-        "channels first" if layout == "CHW" else "",
-        scaling.note if scaling else "",
-        _channel_note(channels),
-    ]
-    note = ", ".join(filter(None, notes))
     on_gpu = batch.device == "gpu"
     return Tiles(pixels if on_gpu else pixels.as_array(), sizes, note, batch.device)
 
@@ -190,13 +136,6 @@ def _channel_note(channels: Sequence[int]) -> str:
     return f"{least} to {most} channels: the first three are shown, or the first as grey"
 
 
-def _per_channel(values: NDArray[np.float32], channels: int) -> NDArray[np.float32]:
-    """As many values as channels; those that padding added get the last one, and are not shown."""
-    if len(values) in (1, channels):
-        return values
-    return np.pad(values, (0, channels - len(values)), mode="edge")
-
-
 @dataclass(frozen=True, slots=True)
 class _Look:
     """All that the display pipeline is built for."""
@@ -210,6 +149,7 @@ class _Look:
     fits: bool
     dtype: str
     scaled: bool
+    """Whether values are scaled here: on a GPU alone."""
 
 
 def _build(look: _Look) -> Any:
