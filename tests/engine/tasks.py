@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 import tempfile
@@ -81,6 +82,19 @@ def give_a_lambda(_: Worker) -> Any:
 def abort(_: Worker) -> None:
     print("terminate called: the last words", file=sys.stderr, flush=True)
     os.abort()
+
+
+def end_by(_: Worker, number: int) -> None:
+    os.kill(os.getpid(), number)
+    threading.Event().wait()
+
+
+def read_while_it_is_cut_short(worker: Worker, path: str) -> int:
+    """As DALI's reader does, which maps its files."""
+    worker.runner._announce(["reader"])
+    with open(path, "rb+") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        file.truncate(2)
+        return mapped[len(mapped) - 1]
 
 
 def leave(_: Worker, code: int) -> None:

@@ -150,7 +150,8 @@ def test_a_task_that_cannot_be_sent(hurt: Engine) -> None:
 @pytest.mark.parametrize(
     ("task", "arguments", "words"),
     [
-        (tasks.abort, (), "was ended by SIGABRT"),
+        (tasks.abort, (), r"was ended by SIGABRT \(aborted\)\. The graph"),
+        (tasks.end_by, (signal.SIGSEGV,), r"was ended by SIGSEGV \(segmentation fault\)\. The"),
         (tasks.leave, (3,), "ended with exit code 3"),
         (tasks.leave, (0,), "ended with exit code 0"),
         (tasks.leave_politely, (4,), "ended with exit code 4"),
@@ -164,6 +165,25 @@ def test_a_worker_that_ends_by_itself(
         hurt.call(task, *arguments)
     assert "The graph is untouched" in str(caught.value)
     assert ("the last words" in str(caught.value)) == (task is tasks.abort)
+
+
+def test_a_file_that_is_cut_short_while_it_is_read(
+    hurt: Engine, worker: tuple[int, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(bytes(100_000))
+    with pytest.raises(WorkerCrashedError) as caught:
+        hurt.call(tasks.read_while_it_is_cut_short, str(path))
+    text = str(caught.value)
+    assert text.startswith("The worker was ended by SIGBUS (bus error) while it ran reader. ")
+    assert "Probably a file of the folder was changed or cut short while it was read" in text
+    assert "move it into the folder, then try again. The graph is untouched" in text
+
+
+def test_the_worker_goes_before_the_notebook_when_memory_runs_out(engine: Engine) -> None:
+    pid, _ = engine.call(tasks.where)
+    own, workers = (int(Path(f"/proc/{p}/oom_score_adj").read_text()) for p in ("self", pid))
+    assert workers == min(1000, own + 500)
 
 
 def test_a_worker_killed_in_the_midst_of_a_call(hurt: Engine, worker: tuple[int, Path]) -> None:

@@ -84,6 +84,30 @@ def test_where_the_size_changes_the_first_step_of_that_size_is_compared(
         show(engine, graph, folder, shown="difference", against="hues")
 
 
+def test_of_two_outputs_that_is_compared_which_comes_from_the_step(
+    engine: Engine, photos: Path
+) -> None:
+    graph = load_recipe("two-view")
+    preview = show(engine, graph, photos, shown="difference", against="crop_1")
+    assert sorted(preview.against) == ["", "crop_1.output"]
+    compared = preview.against.index("crop_1.output")
+    for tile in preview.tiles:
+        notes = tile.notes[compared], tile.notes[1 - compared]
+        assert notes[0].startswith("difference ")
+        assert notes[1].endswith("does not come from images of crop_1")
+    assert (cut(preview, 0, 1 - compared) == NO_DIFFERENCE).all()
+
+
+def test_what_is_stretched_says_that_brightness_does_not_count(
+    engine: Engine, folder: Path
+) -> None:
+    graph = chain_graph(
+        "brightness", "cast", brightness={"brightness": 0.2}, cast={"dtype": "INT16"}
+    )
+    preview = show(engine, graph, folder, shown="difference", against="decode")
+    assert preview.tiles[0].notes[0].endswith("so that brightness does not count")
+
+
 def test_where_sizes_differ_the_tile_says_so(engine: Engine, folder: Path) -> None:
     graph = chain_graph("resize", resize={"size": (SIZE, SIZE)})
     none = show(engine, graph, folder, shown="difference")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineEr
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.edit import randomise_arg, set_arg
 from workbench.preview import Preview, PreviewRequest, preview_batch
+from workbench.preview.request import MOST_PIXELS
 from workbench.preview.sheet import BAD, RAW, decode
 
 CATALOG = load_catalog()
@@ -120,6 +122,13 @@ def test_what_is_shown(shown: str, engine: Engine, folder: Path) -> None:
     assert COUNT * per_sample <= area <= 1.5 * COUNT * per_sample
 
 
+def test_a_sheet_of_several_outputs_may_be_too_large(engine: Engine, photos: Path) -> None:
+    graph = load_recipe("two-view")
+    side = math.isqrt(MOST_PIXELS // (COUNT * 2))
+    with pytest.raises(GraphError, match=f"{COUNT * 3} tiles of {side} pixels are too much"):
+        show(engine, graph, photos, tile_size=side)
+
+
 def test_jpeg_is_close(engine: Engine, photos: Path) -> None:
     graph = chain_graph("resize", resize={"size": (96, 96)})
     exact = show(engine, graph, photos, tile_size=96)
@@ -194,13 +203,14 @@ def test_a_normalisation_that_cannot_be_undone_still_shows(
     assert "shown de-normalised" not in preview.note
 
 
-@pytest.mark.parametrize("factor", [0.25, 0.5, 1.5])
+@pytest.mark.parametrize("white", [1, 255])
+@pytest.mark.parametrize("factor", [0.25, 0.5, 1.5, 2.1, 3.9])
 def test_floats_of_pixels_keep_their_brightness(
-    factor: float, engine: Engine, folder: Path
+    factor: float, white: int, engine: Engine, folder: Path
 ) -> None:
-    graph = chain_graph("brightness", brightness={"brightness": factor, "dtype": "FLOAT"})
-    preview = show(engine, graph, folder)
-    assert "0 … 255 shown as black … white" in preview.note
+    brightness = {"brightness": factor * white / 255, "dtype": "FLOAT"}
+    preview = show(engine, chain_graph("brightness", brightness=brightness), folder)
+    assert f"0 … {white} shown as black … white" in preview.note
     for mine, image in zip(augmented(preview), pictures(), strict=True):
         expected = np.minimum(np.asarray(image) * factor, 255)
         assert np.abs(mine - expected).max() <= 1

@@ -20,7 +20,7 @@ GRAPH = with_settings(chain_graph(), batch_size=16)
         ({"batch": -1}, "batch is -1. Give 0 or more"),
         ({"tiles": 0}, "tiles is 0. Give 1 or more"),
         ({"tile_size": 2}, "tile_size is 2. Give 8 or more"),
-        ({"tile_size": 4000}, "16 tiles of 4000 pixels are too much.*tile_size of 2896"),
+        ({"tile_size": 4000}, "32 tiles of 4000 pixels are too much.*tile_size of 2048"),
         ({"repeat": 16}, "repeat is 16.*0 to 15"),
         ({"repeat": -1}, "repeat is -1"),
     ],

@@ -5,7 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.preview.scaling import Scaling, per_channel, scale_on_host
+from tests.helpers import chain_graph
+from workbench.catalog import load_catalog
+from workbench.engine.values import Batch
+from workbench.graph import Port
+from workbench.preview.scaling import Scaling, per_channel, scale_on_host, scaling_of
 
 
 @pytest.mark.parametrize("layout", ["HWC", "CHW", "HW", "WH", "WHC"])
@@ -49,3 +53,39 @@ def test_as_many_values_as_channels() -> None:
     assert per_channel(values, 2).tolist() == [1, 2]
     assert per_channel(values, 4).tolist() == [1, 2, 2, 2]
     assert per_channel(values[:1], 4).tolist() == [1], "one for all"
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "white"),
+    [
+        ([0.0, 0.01], "float32", 1),
+        ([0.0, 1.0], "float32", 1),
+        ([-0.4, 1.3], "float16", 1),
+        ([0.0, 200.0], "float32", 255),
+        ([-60.0, 1000.0], "float32", 255),
+        ([0, 255], "int32", 255),
+        ([0, 20], "int32", 0),
+        ([0, 4095], "uint16", 0),
+        ([-1.0, 1.0], "float32", 0),
+        ([-2.1, 2.6], "float32", 0),
+        ([0.0, 5000.0], "float32", 0),
+    ],
+)
+def test_which_value_is_white(values: list[float], dtype: str, white: int) -> None:
+    batch = Batch([np.full((2, 2, 3), value, dtype) for value in values])
+    scaling = scaling_of(chain_graph("cast"), load_catalog(), Port("cast", "output"), batch)
+    assert scaling is not None
+    assert scaling.stretched == (white == 0)
+    if white:
+        assert scaling.gain == (255 / white,)
+        assert f"0 … {white} shown as black … white" in scaling.note
+    else:
+        ends = [values[k] * scaling.gain[0] + scaling.offset[0] for k in (0, 1)]
+        assert ends == pytest.approx([0, 255], abs=0.1)
+
+
+def test_what_is_not_finite_is_counted() -> None:
+    batch = Batch([np.array([[0.5, np.nan, np.inf, 1.0]], np.float32)])
+    scaling = scaling_of(chain_graph("cast"), load_catalog(), Port("cast", "output"), batch)
+    assert scaling is not None
+    assert scaling.note.startswith("50.0% of the values are not finite, ")

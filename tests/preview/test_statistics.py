@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from workbench.catalog import Value
 from workbench.engine import Engine
 from workbench.graph import load_recipe, load_recipes
 from workbench.preview import PreviewRequest, preview_statistics
-from workbench.preview.statistics import BINS, axis_range
+from workbench.preview.statistics import BINS, ENOUGH, axis_range
 
 COUNT = 8
 
@@ -58,6 +59,25 @@ def test_a_wrong_mean_shows(engine: Engine, photos: Path) -> None:
     assert hint(**right, pad_output=True) == "", "a padded channel is no fault"
 
 
+def test_the_hint_keeps_to_what_was_measured(engine: Engine, photos: Path) -> None:
+    from dataclasses import replace
+
+    def hint(std: float, **request: Any) -> str:
+        graph = chain_graph("resize", "crop_mirror_normalize", resize={"size": (64, 64)})
+        node = graph.node("crop_mirror_normalize")
+        args: dict[str, Value] = {"dtype": "FLOAT", "mean": (120.0,), "std": (std,)}
+        graph = with_settings(graph.replace_node(replace(node, args=args)), batch_size=ENOUGH)
+        (one,) = preview_statistics(engine, PreviewRequest(graph, str(photos), **request))
+        return one.hint
+
+    assert hint(58.0) == ""
+    assert "deviation" in hint(1000.0), "too even for sixteen photos"
+    assert hint(1000.0, tiles=ENOUGH - 1) == "", "fewer may be so"
+    assert hint(1000.0, repeat=3) == "", "one photo may be so"
+    assert "deviation" in hint(0.3, tiles=4), "no photo is like this"
+    assert "deviation" in hint(0.3, repeat=3)
+
+
 def test_values_that_are_not_finite_are_counted_apart(engine: Engine, tmp_path: Path) -> None:
     Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(tmp_path / "black.png")
     graph = chain_graph("normalize", normalize={"dtype": "FLOAT", "axis_names": "HW"})
@@ -76,8 +96,12 @@ def test_values_that_are_not_finite_are_counted_apart(engine: Engine, tmp_path: 
         ("float32", -0.2, 0.4, (-1, 1)),
         ("float32", -2.1, 2.6, (-3, 3)),
         ("float32", 0.0, 254.0, (0, 256)),
-        ("float32", -40.0, 254.0, (-1000, 1000)),
-        ("int32", 0, 70_000, (0, 100_000)),
+        ("float32", -20.0, 14.0, (-32, 32)),
+        ("float32", -40.0, 254.0, (-256, 256)),
+        ("int16", -128, 127, (-128, 128)),
+        ("int32", 0, 70_000, (0, 131_072)),
+        ("int32", -(2**31), 5, (-(2**31), 2**31)),
+        ("bool", 0, 1, (0, 1)),
     ],
 )
 def test_the_axis_stands_still(

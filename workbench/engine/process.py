@@ -23,6 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from workbench.engine.endings import ending, ending_remedy
 from workbench.errors import (
     CancelledError,
     EngineError,
@@ -156,7 +157,7 @@ class Engine:
         words = process.last_words()
         self._end()
         return WorkerCrashedError(
-            f"The worker {_ending(code)}{_where(process.running)}. "
+            f"The worker {ending(code)}{_where(process.running)}.{ending_remedy(code)} "
             f"The graph is untouched; the next change starts a fresh worker.{words}",
             process.running,
             killed=code == -signal.SIGKILL,
@@ -290,16 +291,6 @@ def _refusal(error: OSError) -> str:
         case _:
             return f"{reason}."
     return f"{why} ({reason}). {remedy}"
-
-
-def _ending(code: int | None) -> str:
-    if code is None:
-        return "closed its connection"
-    if code >= 0:
-        return f"ended with exit code {code}"
-    name = signal.Signals(-code).name
-    hint = ": out of memory, or killed from outside" if name == "SIGKILL" else ""
-    return f"was ended by {name}{hint}"
 
 
 def _where(nodes: tuple[str, ...]) -> str:

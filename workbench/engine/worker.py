@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from workbench.catalog import load_catalog
+from workbench.engine.endings import go_first
 from workbench.engine.memory import MemoryUse, give_back_free, resident_bytes, thread_count
 from workbench.engine.pipelines import is_out_of_memory, out_of_memory
 from workbench.engine.runner import Runner
@@ -150,6 +151,7 @@ def end_with_parent(connection: Connection, folder: str) -> threading.Thread:
 
 
 if __name__ == "__main__":
+    go_first()
     parent = Connection(int(sys.argv[1]))
     watcher = end_with_parent(parent, sys.argv[2])
     serve(parent, int(sys.argv[3]) if len(sys.argv) > 3 else None)

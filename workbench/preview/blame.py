@@ -21,8 +21,10 @@ LIMIT = 20.0
 def call(engine: Engine, task: Callable[..., Any], request: PreviewRequest, *arguments: Any) -> Any:
     """``engine.call(task, request, *arguments)``.
 
-    Where several nodes ran when the worker ended by itself, the WorkerCrashedError names the one
-    that ends a fresh worker too, if there is one. Not where it was killed: by whom or for whose
+    Where several nodes ran when the worker ended by itself, they are run again one by one. What is
+    raised is then the error of that run: a WorkerCrashedError or WorkerTimeoutError that names the
+    node, or whatever else the run meets, such as DALI's own refusal (PipelineError); and the first
+    error where the second run goes well. Not where the worker was killed: by whom or for whose
     memory cannot be found out by running it again.
     """
     try:
@@ -34,7 +36,10 @@ def call(engine: Engine, task: Callable[..., Any], request: PreviewRequest, *arg
 
 
 def culprit(engine: Engine, request: PreviewRequest) -> WorkbenchError | None:
-    """The error that names the node, or None where the second run goes well."""
+    """The error of the second run, with its node where one is known; None where it goes well.
+
+    Raises CancelledError where the second run is cancelled.
+    """
     try:
         engine.call(run_one_by_one, request, limit=LIMIT)
     except (WorkerCrashedError, WorkerTimeoutError) as error:

@@ -47,7 +47,10 @@ def facts_of(catalog: Catalog, node: Node, batches: Mapping[Port, Batch]) -> str
 def draws_of(
     graph: Graph, catalog: Catalog, nodes: Sequence[Node], batches: Mapping[Port, Batch]
 ) -> dict[str, list[str]]:
-    """Every generator's values, one text for each sample, by the generator's id."""
+    """The values of each generator on the CPU, one text for each sample, by the generator's id.
+
+    Those on a GPU are passed over: to show them would mean to fetch them at every change.
+    """
     devices = infer_devices(graph, catalog)
     found: dict[str, list[str]] = {}
     for node in nodes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import queue
+import re
+import signal
 import subprocess
 import sys
 import threading
@@ -11,11 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from workbench.emit.source import Source
+from workbench.engine.endings import ending, ending_remedy, go_first
 from workbench.errors import EngineError, WorkerTimeoutError
 
 LIMIT = 300.0
 """Seconds for one batch of the script; the first one builds the pipeline."""
 _TICK = 0.05
+_LINE = re.compile(r'File "([^"]+)", line (\d+)')
 
 _DRIVER = '''\
 """Runs an exported script: for each line on stdin writes the next batch into the folder."""
@@ -44,18 +49,28 @@ for line in sys.stdin:
 
 
 class ScriptError(EngineError):
-    """The exported script does not run on this data."""
+    """The exported script does not run on this data.
+
+    ``node`` is the one whose line DALI quoted, or None; ``silent`` says that nothing tells why.
+    """
+
+    def __init__(self, message: str, node: str | None = None, silent: bool = False) -> None:
+        super().__init__(message)
+        self.node = node
+        self.silent = silent
 
 
 class ExportedScript:
     """A script in a process of its own, which gives one batch after the other."""
 
     def __init__(
-        self, text: str, data: str, device: str, folder: str, go_on: Callable[[], None]
+        self, source: Source, data: str, device: str, folder: str, go_on: Callable[[], None]
     ) -> None:
         """``folder`` takes the batches; ``go_on`` is asked all the time and raises to stop."""
         path = Path(folder, "exported.py")
-        path.write_text(text, encoding="utf-8")
+        path.write_text(source.text, encoding="utf-8")
+        self._source = source
+        self._path = str(path)
         self._folder = folder
         self._go_on = go_on
         self._log = Path(folder, "log")
@@ -71,6 +86,7 @@ class ExportedScript:
                 stderr=log,
                 text=True,
             )
+        go_first(self._process.pid)
         assert self._process.stdout is not None
         assert self._process.stdin is not None
         self._orders: IO[str] = self._process.stdin
@@ -120,20 +136,39 @@ class ExportedScript:
     def _failed(self) -> ScriptError:
         code = self._process.wait()
         text = self._log.read_text(encoding="utf-8", errors="replace")
-        _, mark, reason = text.rpartition("encountered:")  # in DALI's own errors
-        lines = [line for line in (reason if mark else text).splitlines() if line.strip()]
-        error = lines[:1] if mark else [line for line in lines if "Error" in line][-1:]
-        words = "\n".join(error or lines[-8:]).removesuffix(".")
-        hint = (
-            " A file that cannot be decoded ends a script, while the preview leaves it out: check "
-            "the data."
-        )
+        words = _last_words(text)
+        node = self._node(text)
+        where = f" in {node}" if node else ""
+        remedy = ending_remedy(code)
         return ScriptError(
-            f"The exported script ended with code {code}: {words or 'silently'}."
-            f"{hint if 'fn.decoders.' in text else ''}"
+            f"The exported script {ending(code)}{where}{f': {words}' if words else ''}.{remedy}",
+            node,
+            silent=code != -signal.SIGKILL and not (words or remedy),
         )
+
+    def _node(self, text: str) -> str | None:
+        """The node whose line stands last among those of the script that a text quotes."""
+        quoted = [int(line) for path, line in _LINE.findall(text) if path == self._path]
+        nodes = [node for node in map(self._source.node_at, quoted) if node]
+        return nodes[-1] if nodes else None
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         self._orders.close()
+
+
+def _last_words(text: str) -> str:
+    """Of what a script printed: DALI's own reason, or else its exception, or else the last lines.
+
+    Where DALI ends the process while Python prints an exception, its traceback has no last line.
+    """
+    _, mark, reason = text.rpartition("encountered:")  # in DALI's own errors
+    lines = [line for line in (reason if mark else text).splitlines() if line.strip()]
+    if mark:
+        found = lines[:1]
+    elif "Traceback (most" in text:
+        found = [line for line in lines if not line.startswith((" ", "Traceback"))][-1:]
+    else:
+        found = lines[-8:]
+    return "\n".join(found).removesuffix(".")

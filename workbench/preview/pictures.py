@@ -22,6 +22,7 @@ from workbench.preview.sheet import Encoder, gpu_encoder
 NO_DIFFERENCE = (70, 70, 76)
 """RGB of a tile for which there is no difference to show."""
 _KEPT_SCALINGS = 4096
+_STRETCHED = ", as shown: stretched from black to white, so that brightness does not count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,22 @@ def encoder_for(worker: Worker) -> Encoder | None:
     return encoder
 
 
-def difference_of(worker: Worker, run: Run, port: Port, size: int) -> Difference:
+def differences_of(worker: Worker, run: Run, size: int) -> list[Difference]:
+    """The difference of every image output; grey for one that does not come from ``against``.
+
+    Raises GraphError where none does.
+    """
+    ports = list(run.images.values())
+    wanted = run.request.against
+    steps = dict.fromkeys(step.node for port in ports for step in _steps_before(run, port))
+    if wanted and wanted not in steps:
+        names = ", ".join(steps) or "no step"
+        outputs = ", ".join(map(str, ports))
+        raise GraphError(f"{outputs} does not come from images of {wanted!r}, but of {names}.")
+    return [_difference_of(worker, run, port, size) for port in ports]
+
+
+def _difference_of(worker: Worker, run: Run, port: Port, size: int) -> Difference:
     """What an output changes: |output - step| for each shown pixel and channel, 0 is black."""
     of = tiles_of(worker, run, port, size)
     after = on_host(of)
@@ -81,9 +97,10 @@ def difference_of(worker: Worker, run: Run, port: Port, size: int) -> Difference
     pixels = np.empty_like(after)
     pixels[:] = NO_DIFFERENCE
     if against is None:
-        sides = "×".join(map(str, extents[0][::-1]))
-        note = f"no difference: no step before gives images of {sides} pixels"
+        note = f"no difference: {_nothing_to_compare(run, port)}"
         return Difference(Tiles(pixels, of.sizes, of.note), None, (note,) * len(extents))
+    shown_as = [scaling_for(worker, run, which) for which in (port, against)]
+    stretched = any(scaling is not None and scaling.stretched for scaling in shown_as)
     before = on_host(tiles_of(worker, run, against, size))
     base_extents = _extents(run, against)
     notes = []
@@ -96,8 +113,16 @@ def difference_of(worker: Worker, run: Run, port: Port, size: int) -> Difference
         pixels[index] = found
         width, height = of.sizes[index]
         shown = found[:height, :width]
-        notes.append(f"difference {shown.mean():.3g} of 255 on average, {shown.max()} at most")
+        figure = f"difference {shown.mean():.3g} of 255 on average, {shown.max()} at most"
+        notes.append(f"{figure}{_STRETCHED if stretched else ''}")
     return Difference(Tiles(pixels, of.sizes, of.note), against, tuple(notes))
+
+
+def _nothing_to_compare(run: Run, port: Port) -> str:
+    if run.request.against:
+        return f"{port.node} does not come from images of {run.request.against}"
+    sides = "×".join(map(str, _extents(run, port)[0][::-1]))
+    return f"no step before gives images of {sides} pixels"
 
 
 def _absolute(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -112,22 +137,24 @@ def _extents(run: Run, port: Port) -> list[tuple[int, int]]:
     return [(shape[at[0]], shape[at[1]]) for shape in batch.shapes]
 
 
-def _against(run: Run, port: Port) -> Port | None:
-    """The step that an output is compared with: the one asked for, or the first that fits."""
+def _steps_before(run: Run, port: Port) -> list[Port]:
+    """The images that an output comes from, in running order."""
     before = ancestors(run.graph, [port])
-    steps = [
+    return [
         found
         for found in run.result.batches
         if found.node in before
         and found != port
         and port_kind(run.graph, run.catalog, found) == "image"
     ]
+
+
+def _against(run: Run, port: Port) -> Port | None:
+    """The step that an output is compared with: the one asked for, or the first that fits."""
+    steps = _steps_before(run, port)
     wanted = run.request.against
     if wanted:
-        if wanted not in [step.node for step in steps]:
-            names = ", ".join(step.node for step in steps) or "no step"
-            raise GraphError(f"{port} does not come from images of {wanted!r}, but of {names}.")
-        return next(step for step in steps if step.node == wanted)
+        return next((step for step in steps if step.node == wanted), None)
     extents = _extents(run, port)
     for step in steps:
         try:

@@ -14,7 +14,7 @@ from workbench.errors import GraphError
 from workbench.graph.model import Port
 from workbench.preview.captions import describe_shape, draws_of, facts_of, labels_of
 from workbench.preview.display import Tiles
-from workbench.preview.pictures import Difference, difference_of, encoder_for, tiles_of
+from workbench.preview.pictures import Difference, differences_of, encoder_for, tiles_of
 from workbench.preview.request import MOST_RAW, PreviewRequest, Run, run_request
 from workbench.preview.sheet import RAW, compose, compose_on_gpu, encode, grid_of
 
@@ -77,12 +77,11 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
         raise GraphError("No output of the graph is an image: there is nothing to show.")
     worker.pause()
     original = run.original if request.shown in ("original", "both") else None
+    request.require_room(bool(original) + (len(images) if request.shown != "original" else 0))
     groups = [tiles_of(worker, run, original, request.tile_size)] if original else []
     differences: list[Difference] = []
     if request.shown == "difference":
-        differences = [
-            difference_of(worker, run, port, request.tile_size) for port in images.values()
-        ]
+        differences = differences_of(worker, run, request.tile_size)
         groups += [difference.tiles for difference in differences]
     elif request.shown != "original":
         groups += [tiles_of(worker, run, port, request.tile_size) for port in images.values()]

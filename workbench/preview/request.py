@@ -74,15 +74,20 @@ class PreviewRequest:
         for name, least in (("batch", 0), ("tiles", 1), ("tile_size", 8)):
             if getattr(self, name) < least:
                 raise GraphError(f"{name} is {getattr(self, name)}. Give {least} or more.")
-        if min(self.tiles, size) * self.tile_size**2 > MOST_PIXELS:
-            side = math.isqrt(MOST_PIXELS // min(self.tiles, size))
-            raise GraphError(
-                f"{self.tiles} tiles of {self.tile_size} pixels are too much for one sheet. "
-                f"Give a tile_size of {side} at most, or fewer tiles."
-            )
+        self.require_room(2 if self.shown == "both" else 1)
         if self.repeat is not None and not 0 <= self.repeat < size:
             raise GraphError(
                 f"repeat is {self.repeat}. Give a sample's place in the batch, 0 to {size - 1}."
+            )
+
+    def require_room(self, groups: int) -> None:
+        """Raise GraphError where so many pictures of each sample are too much for one sheet."""
+        count = min(self.tiles, self.graph.settings.batch_size) * groups
+        if count * self.tile_size**2 > MOST_PIXELS:
+            side = math.isqrt(MOST_PIXELS // count)
+            raise GraphError(
+                f"{count} tiles of {self.tile_size} pixels are too much for one sheet. "
+                f"Give a tile_size of {side} at most, or fewer tiles."
             )
 
 

@@ -19,19 +19,24 @@ from workbench.graph.model import Graph, Port
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How element values become 0..255: ``value * gain + offset``, per channel or for all."""
+    """How element values become 0..255: ``value * gain + offset``, per channel or for all.
+
+    ``stretched`` says that black and white are the smallest and the largest value of the batch, so
+    that two pictures cannot be compared in brightness.
+    """
 
     gain: tuple[float, ...]
     offset: tuple[float, ...]
     note: str = ""
+    stretched: bool = False
 
 
 def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scaling | None:
-    """How to show an output's values; None where they are 8-bit already.
+    """How to show an output's values; None where they are uint8 already.
 
-    Undoes ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Floats on the scale
-    of 8-bit pixels, as arithmetic on them gives, keep that scale: half of an image is darker. All
-    else is stretched from its smallest to its largest value in the batch.
+    Undoes ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Values on the scale
+    of 8-bit pixels or of 0 to 1, as arithmetic on pixels gives, keep that scale: half of an image
+    is darker. All else is stretched from its smallest to its largest value in the batch.
     """
     if batch.dtype == "uint8":
         return None
@@ -46,18 +51,32 @@ def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scal
             gain = tuple(s / scale[0] for s in std)
             offset = tuple(m - shift[0] * g for m, g in zip(mean, gain, strict=True))
             return Scaling(gain, offset, "shown de-normalised")
-    low, high = _extent(batch.arrays())
-    if batch.dtype.startswith("float") and low >= 0 and _UNIT < high <= 2 * _WHITE:
-        cut = "" if high <= _WHITE else f"values 0 … {high:.3g}: "
-        return Scaling((1.0,), (0.0,), f"{cut}0 … {_WHITE} shown as black … white")
+    low, high, missing = _extent(batch.arrays())
+    told = f"{missing:.1%} of the values are not finite, " if missing else ""
+    white = _white(batch.dtype, low, high)
+    if white:
+        cut = "" if low >= 0 and high <= white else f"values {low:.3g} … {high:.3g}: "
+        return Scaling((255 / white,), (0.0,), f"{told}{cut}0 … {white} shown as black … white")
     gain_all = 255.0 / (high - low) if high > low else 1.0
-    note = f"values {low:.3g} … {high:.3g} shown as black … white"
-    return Scaling((gain_all,), (-low * gain_all,), note)
+    note = f"{told}values {low:.3g} … {high:.3g} shown as black … white"
+    return Scaling((gain_all,), (-low * gain_all,), note, stretched=True)
 
 
-_WHITE = 255
+def _white(dtype: str, low: float, high: float) -> int:
+    """The value that is white on the scale of these values; 0 where there is no such scale."""
+    if low < -high / 2:
+        return 0
+    if dtype.startswith("float") and high <= _UNIT:
+        return 1
+    return 255 if max(_UNIT, _CLASSES if "int" in dtype else 0) < high <= _BRIGHTEST else 0
+
+
 _UNIT = 8
 """More than an image of 0 to 1 comes to, however bright it was made."""
+_BRIGHTEST = 4 * 255
+"""Likewise of 0 to 255. Less than 12 bits have."""
+_CLASSES = 64
+"""Whole numbers up to this may be the classes of a mask, which would all be dark."""
 
 _NORMALISE = ("mean", "std", "scale", "shift")
 
@@ -67,13 +86,18 @@ def _numbers(value: Value | None) -> tuple[float, ...]:
     return tuple(float(item) for item in items)
 
 
-def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float]:
-    """The smallest and the largest finite value; 0 and 0 where there is none."""
+def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float, float]:
+    """The smallest and the largest finite value, and the share of those that are not finite.
+
+    0 and 0 where none is finite.
+    """
     ends = np.array([(a.min(), a.max()) for a in arrays], float)
+    missing = 0.0
     if not np.isfinite(ends).all():
-        finite = [values for a in arrays if (values := a[np.isfinite(a)]).size]
-        ends = np.array([(v.min(), v.max()) for v in finite] or [(0, 0)], float)
-    return float(ends.min()), float(ends.max())
+        finite = [a[np.isfinite(a)] for a in arrays]
+        missing = 1 - sum(v.size for v in finite) / sum(a.size for a in arrays)
+        ends = np.array([(v.min(), v.max()) for v in finite if v.size] or [(0, 0)], float)
+    return float(ends.min()), float(ends.max()), missing
 
 
 def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray[np.uint8]:

@@ -21,9 +21,18 @@ from workbench.preview.request import PreviewRequest, Run, run_request
 BINS = 64
 NORMALISERS = ("crop_mirror_normalize", "normalize")
 FAR_MEAN, NARROW, WIDE = 1.5, 0.3, 3.0
-"""A batch whose mean is further from 0, or whose deviation lies outside, was hardly normalised with
-the mean and deviation of its data. Measured: batches of 16 sample photos of one or two classes,
-normalised with ImageNet's figures, have means within 1.3 and deviations of 0.41 to 1.4."""
+"""``ENOUGH`` photos whose mean is further from 0, or whose deviation lies outside, were hardly
+normalised with the mean and deviation of their data. Measured: 16 sample photos of one or two
+classes, normalised with ImageNet's figures, have means within 1.3 and deviations of 0.41 to 1.4.
+Fewer photos, or many draws of one, leave these limits where mean and std are right."""
+ENOUGH = 16
+OUT_OF_REACH = 30.0
+"""No mean or deviation of any number of 8-bit photos is larger, if they are normalised with a mean
+of 0 to 255 and a deviation of 8.5 or more: 255 / 8.5."""
+_RANGES = (
+    *((0.0, 1.0), (-1.0, 1.0), (-3.0, 3.0), (-10.0, 10.0)),
+    *((0.0, 256.0), (-32.0, 32.0), (-128.0, 128.0)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +56,9 @@ class ChannelStatistics:
 class OutputStatistics:
     """One image output of a batch.
 
-    ``low`` and ``high`` are the ends of the histogram's axis: those of the element type or, for
-    floats, the least of a few fixed ranges that holds all values, so that it stands still while
-    values change. ``hint`` says what looks wrong, or is empty.
+    ``low`` and ``high`` are the ends of the histogram's axis (see ``axis_range``). ``samples`` is
+    how many could be read. ``hint`` says what looks wrong with floats that a node normalised, or
+    is empty: of fewer than 16 different photos only what no right mean and std can give.
     """
 
     output: str
@@ -102,6 +111,8 @@ def _statistics(run: Run, name: str, port: Port) -> OutputStatistics:
         _channel(values, *own, low, high) for values, own in zip(channels, ends, strict=True)
     )
     op = run.graph.node(port.node).op
+    normalised = op in NORMALISERS and batch.dtype.startswith("float")
+    photos = len({sample.file for sample in run.result.samples if not sample.error})
     return OutputStatistics(
         output=name,
         port=str(port),
@@ -110,7 +121,7 @@ def _statistics(run: Run, name: str, port: Port) -> OutputStatistics:
         high=high,
         channels=made,
         samples=len(arrays),
-        hint=_hint(made) if op in NORMALISERS and batch.dtype.startswith("float") else "",
+        hint=_hint(made, photos >= ENOUGH) if normalised else "",
     )
 
 
@@ -138,19 +149,18 @@ def _ends(values: NDArray[Any]) -> tuple[float | None, float | None]:
 def axis_range(dtype: np.dtype[Any], low: float, high: float) -> tuple[float, float]:
     """Both ends of the histogram's axis.
 
-    Of 8-bit values all that there are, one bin for each few whole numbers; else the least of the
-    ranges 0..1, -1..1, -3..3, 0..255, -10..10, ... that holds ``low`` and ``high``.
+    Of 8-bit integers all values that there are. Else the first of the ranges 0..1, -1..1, -3..3,
+    -10..10, 0..256, -32..32, -128..128 that holds ``low`` and ``high``, and past these the least
+    power of two, to both sides where ``low`` is below 0: so that the axis stands still while values
+    change, and each bin of larger integers has the same number of them.
     """
-    if dtype.kind == "b":
-        return 0.0, 2.0
     if dtype.kind in "iu" and dtype.itemsize == 1:
         info = np.iinfo(dtype)
         return float(info.min), float(info.max) + 1.0
-    for least, most in ((0.0, 1.0), (-1.0, 1.0), (-3.0, 3.0), (-10.0, 10.0), (0.0, 256.0)):
+    for least, most in _RANGES:
         if least <= low and high <= most:
             return least, most
-    reach = max(abs(low), abs(high), 1.0)
-    side = 10.0 ** math.ceil(math.log10(reach))
+    side = 2.0 ** math.ceil(math.log2(max(abs(low), abs(high))))
     return (0.0 if low >= 0 else -side), side
 
 
@@ -180,14 +190,15 @@ def _channel(
     )
 
 
-def _hint(channels: Sequence[ChannelStatistics]) -> str:
-    """What is odd about values that were normalised."""
+def _hint(channels: Sequence[ChannelStatistics], enough: bool) -> str:
+    """What is odd about values that were normalised; ``enough`` photos have closer limits."""
+    far, narrow, wide = (FAR_MEAN, NARROW, WIDE) if enough else (OUT_OF_REACH, 0.0, OUT_OF_REACH)
     for number, channel in enumerate(channels):
         if channel.mean is None or channel.deviation is None:
             continue
         if channel.smallest == channel.largest == 0.0:
             continue  # a channel that padding added
-        if abs(channel.mean) > FAR_MEAN or not NARROW <= channel.deviation <= WIDE:
+        if abs(channel.mean) > far or not narrow <= channel.deviation <= wide:
             return (
                 f"Channel {number} has mean {channel.mean:.3g} and deviation "
                 f"{channel.deviation:.3g}; about 0 and 1 are usual after normalising. Check mean "

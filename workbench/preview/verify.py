@@ -23,10 +23,11 @@ from workbench.emit.script import emit_script
 from workbench.engine.folder import require_folder
 from workbench.engine.process import Engine
 from workbench.engine.worker import Worker
-from workbench.errors import CancelledError
+from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.preview.exported import ExportedScript, ScriptError
+from workbench.preview.left_out import left_out, left_out_words
 
 _NAMED = 20
 
@@ -118,16 +119,17 @@ class Verifier:
         """Compare.
 
         Raises GraphFaultsError, DataError, CancelledError, and what the preview engine raises. A
-        script that fails is a Verification with its reason.
+        script that fails is a Verification with its reason, and with the files that the preview
+        leaves out.
         """
         require_sound(self.graph, load_catalog())
         require_folder(self.data)
-        settings, text = self.graph.settings, emit_script(self.graph, load_catalog()).text
+        settings, source = self.graph.settings, emit_script(self.graph, load_catalog())
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
         folder = tempfile.mkdtemp(prefix="workbench-verify-")
         try:
             on_progress(0.0, "building the script's pipeline")
-            with ExportedScript(text, self.data, settings.device, folder, self._go_on) as script:
+            with ExportedScript(source, self.data, settings.device, folder, self._go_on) as script:
                 for batch in range(self.batches):
                     on_progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
                     path = script.batch(batch)
@@ -142,13 +144,32 @@ class Verifier:
                         deviations=(*report.deviations, *deviations),
                     )
         except ScriptError as error:
-            return replace(report, failure=str(error))
+            return replace(report, failure=self._told(error, report.batches))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             if self._own:
                 self._engine.close()
         on_progress(1.0, "done")
         return report
+
+    def _told(self, error: ScriptError, batch: int) -> str:
+        """Why the script ended in this batch, and what to do. Raises DataError, CancelledError."""
+        try:
+            bad = self._engine.call(left_out, self.graph, os.path.abspath(self.data), batch)
+        except CancelledError:
+            raise
+        except EngineError:  # the preview fails there as well; the script's reason is told
+            bad = []
+        if bad:
+            return f"{error} {left_out_words(bad)}"
+        if error.node:
+            return f"{error} Change the values of {error.node} or what feeds it."
+        if error.silent:
+            return (
+                f"{error} The preview leaves out no file of these batches. Try again, or export "
+                "the script and run it by itself to see more."
+            )
+        return str(error)
 
     def _go_on(self) -> None:
         if self._cancelled.is_set():

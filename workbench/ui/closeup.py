@@ -80,6 +80,23 @@ def values_bytes(closeup: Closeup, pixels: Pixels) -> bytes:
         "channels": values.shape[2],
         "store": cast(Any, store),
         "dtype": pixels.dtype,
+        "error": "",
     }
     little = values.astype(values.dtype.newbyteorder("<"), copy=False)
     return packed(header, little.tobytes())
+
+
+def no_values_bytes(closeup: Closeup, at: tuple[int, int], reason: str) -> bytes:
+    """A ``ValuesHeader`` that says why there are none about a pixel (x, y)."""
+    header: ValuesHeader = {
+        "index": closeup.index,
+        "of": closeup.of,
+        "x": at[0],
+        "y": at[1],
+        "region": [0, 0],
+        "channels": 0,
+        "store": "u1",
+        "dtype": "",
+        "error": reason,
+    }
+    return packed(header, b"")

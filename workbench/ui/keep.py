@@ -20,7 +20,7 @@ def keep_draw(document: Document, state: State, sample: int | None) -> Document:
         raise GraphEditError("This draw is kept already.")
     if len(document.draws) >= MOST_KEPT:
         raise GraphEditError(f"{MOST_KEPT} draws are kept. Remove one first.")
-    return replace(document, draws=(*document.draws, replace(draw, note=_file(state, sample))))
+    return replace(document, draws=(*document.draws, replace(draw, note=_file(state, draw))))
 
 
 def drop_draw(document: Document, number: int) -> Document:
@@ -32,6 +32,11 @@ def drop_draw(document: Document, number: int) -> Document:
 def replay_draw(document: Document, state: State, number: int) -> Document:
     """Show a draw again: its seed, batch size and batch, and where one is meant, its sample."""
     draw = _kept(document, number)
+    if draw.repeat is not None and draw.repeat >= draw.batch_size:
+        raise GraphEditError(
+            f"This draw is of the photo at place {draw.repeat}, and its batches have "
+            f"{draw.batch_size}. Forget it, or mend its repeat in the file."
+        )
     state.batch = draw.batch
     state.repeat = -1 if draw.repeat is None else draw.repeat
     state.closeup = None
@@ -48,6 +53,7 @@ def kept_entries(document: Document, state: State) -> list[KeptEntry]:
         {
             "text": _words(draw),
             "note": draw.note,
+            "whole": draw.sample is None,
             "shown": replace(draw, note="", sample=None) == _shown(document, state, None),
         }
         for draw in document.draws
@@ -56,14 +62,15 @@ def kept_entries(document: Document, state: State) -> list[KeptEntry]:
 
 def _shown(document: Document, state: State, sample: int | None) -> KeptDraw:
     settings = document.graph.settings
-    repeat = state.repeat if 0 <= state.repeat < settings.batch_size else None
+    repeat = state.repeated(settings.batch_size)
     return KeptDraw(settings.seed, state.batch, settings.batch_size, sample, repeat)
 
 
-def _file(state: State, sample: int | None) -> str:
+def _file(state: State, draw: KeptDraw) -> str:
     """The file of the sample that is kept, or of the photo that stands at every place."""
     tiles = state.preview.tiles if state.preview else ()
-    place = sample if sample is not None else 0 if state.repeat >= 0 else None
+    everywhere = None if draw.repeat is None else 0
+    place = everywhere if draw.sample is None else draw.sample
     found = [tile.sample.file for tile in tiles if tile.index == place]
     return found[0] if found else ""
 

@@ -61,6 +61,8 @@ class Looks:
         self._changed = changed
         self._asked: dict[str, Any] = {}
         self._statistics: list[StatisticsEntry] = []
+        self._measured_of: PreviewRequest | None = None
+        self._unmeasured = ""
         self._closeup = self._values = self._sheet = b""
         self._steps_fault = ""
 
@@ -69,6 +71,8 @@ class Looks:
         return {
             "preview": {
                 "statistics": self._statistics if state.measured else [],
+                "counting": state.measured and "statistics" in self._asked and not self._counted,
+                "uncounted": self._unmeasured if state.measured else "",
                 "closeup": self._closeup if state.closeup else b"",
                 "values": self._values if state.closeup else b"",
             },
@@ -85,6 +89,8 @@ class Looks:
         None: there is no picture of the present graph. What was there before stays.
         """
         if request is None:
+            if not self._counted:
+                self._clear_statistics()
             for name in _RANKS:
                 self._forget(name)
             return
@@ -99,10 +105,7 @@ class Looks:
             tiles=shown,
         )
         self._look_closely(state, base)
-        if state.measured:
-            self._ask("statistics", base, partial(preview_statistics, request=base), self._measured)
-        else:
-            self._forget("statistics")
+        self._measure(state, base)
         if state.seen:
             sample = min(state.sample, shown - 1)
             steps = partial(preview_steps, request=base, index=sample, times=False)
@@ -110,6 +113,26 @@ class Looks:
         else:
             self._forget("steps")
             self._forget("times")
+
+    def _measure(self, state: State, base: PreviewRequest) -> None:
+        """Figures stay, marked, only until those of other values of the same nodes are there."""
+        if not state.measured or (
+            self._measured_of is not None and not _akin(self._measured_of, base)
+        ):
+            self._clear_statistics()
+        if not state.measured:
+            self._forget("statistics")
+            return
+        run = partial(preview_statistics, request=base)
+        self._ask("statistics", base, run, partial(self._measured, base))
+
+    @property
+    def _counted(self) -> bool:
+        """Whether the figures are those that were last asked for."""
+        return self._measured_of is not None and self._measured_of == self._asked.get("statistics")
+
+    def _clear_statistics(self, reason: str = "") -> None:
+        self._statistics, self._measured_of, self._unmeasured = [], None, reason
 
     def _look_closely(self, state: State, base: PreviewRequest) -> None:
         if state.closeup is not None and state.closeup.index >= base.tiles:
@@ -154,9 +177,12 @@ class Looks:
         self._asked.pop(name, None)
         self._previewer.drop_aside(name)
 
-    def _measured(self, outcome: Any) -> None:
-        if not isinstance(outcome, WorkbenchError):
+    def _measured(self, base: PreviewRequest, outcome: Any) -> None:
+        if isinstance(outcome, WorkbenchError):
+            self._clear_statistics(str(outcome))
+        else:
             self._statistics = statistics_entries(outcome)
+            self._measured_of, self._unmeasured = base, ""
 
     def _probed(self, look: Closeup, outcome: Any) -> None:
         if isinstance(outcome, Pixels):
@@ -174,6 +200,12 @@ class Looks:
             self._sheet, self._steps_fault = steps_bytes(outcome), ""
         else:
             self._steps_fault = str(outcome)
+
+
+def _akin(one: PreviewRequest, other: PreviewRequest) -> bool:
+    """Whether all but the nodes' values is the same: what a drag of a slider changes."""
+    nodes = [[(node.id, node.op) for node in each.graph.nodes] for each in (one, other)]
+    return nodes[0] == nodes[1] and replace(one, graph=other.graph) == other
 
 
 def _region(engine: Engine, request: PreviewRequest, look: Closeup, at: tuple[int, int]) -> Pixels:

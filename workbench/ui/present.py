@@ -62,6 +62,7 @@ def picture_bytes(preview: Preview, request: PreviewRequest) -> bytes:
         "batch": preview.batch,
         "milliseconds": round(preview.milliseconds, 2),
         "of": request.graph.settings.batch_size,
+        "repeat": -1 if request.repeat is None else request.repeat,
         "against": list(preview.against),
         "reran": list(preview.reran),
         "tile": request.tile_size,

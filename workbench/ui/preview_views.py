@@ -54,6 +54,8 @@ class SheetHeader(TypedDict):
     milliseconds: float
     of: int
     """Samples in the batch, of which the tiles are the first."""
+    repeat: int
+    """The photo at this place stands at every place, as it was asked for; -1: each at its own."""
     against: list[str]
     """For a difference, what each output is compared with: ``node.output``."""
     reran: list[str]
@@ -84,6 +86,8 @@ class KeptEntry(TypedDict):
     """``seed 42, batch 3, sample 5``."""
     note: str
     """The file, or what was written."""
+    whole: bool
+    """Whether it is a whole batch, not one sample of it."""
     shown: bool
     """Whether it is the one on the screen."""
 
@@ -134,6 +138,7 @@ class ValuesHeader(TypedDict):
 
     ``store`` says how they are written, little-endian: ``f4``, ``u1``, ...; ``dtype`` what they
     are in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the sample.
+    Where there is an ``error``, the region is empty and ``x``, ``y`` the pixel that was asked for.
     """
 
     index: int
@@ -144,6 +149,8 @@ class ValuesHeader(TypedDict):
     channels: int
     store: Literal["u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8"]
     dtype: str
+    error: str
+    """Why there are no values; empty where there are."""
 
 
 class StepOutputEntry(TypedDict):

@@ -50,6 +50,7 @@ def graph_fields(state: State, history: History, catalog: Catalog, folder: Folde
     labels = [[fix.label for fix in each] for each in fixes]
     devices = infer_devices(graph, catalog)
     facts = state.preview.facts if state.preview else {}
+    repeated = state.repeated(settings.batch_size)
     again = bool(folder.error or (state.failure and not state.checked.faults))
     return {
         "bar": {
@@ -95,7 +96,7 @@ def graph_fields(state: State, history: History, catalog: Catalog, folder: Folde
             "batch": state.batch,
             "seed": settings.seed,
             "pinned": state.pinned,
-            "repeat": state.repeat,
+            "repeat": -1 if repeated is None else repeated,
             "tiles": state.tiles,
             "tile_size": state.tile_size,
             "lossless": state.lossless,

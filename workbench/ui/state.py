@@ -79,7 +79,7 @@ class State:
     """The nodes that it may compare with; empty while no difference is shown."""
     lossless: bool = False
     repeat: int = -1
-    """The photo at this place of the batch stands at every place; -1: each at its own."""
+    """The photo at this place of the batch is to stand at every place; -1: each at its own."""
     pinned: bool = False
     """Whether seed and batch stay as they are."""
     measured: bool = False
@@ -112,6 +112,10 @@ class State:
     def show(self, sample: int) -> None:
         """Show enough tiles to see a sample."""
         self.tiles = min(MOST_TILES, max(self.tiles, sample + 1))
+
+    def repeated(self, batch_size: int) -> int | None:
+        """Place of the photo that stands at every place, or None: a smaller batch may lack it."""
+        return self.repeat if 0 <= self.repeat < batch_size else None
 
     @property
     def inspected(self) -> str:
@@ -162,7 +166,7 @@ def request_of(state: State, data: str) -> PreviewRequest:
         state.tile_size or usual_size(state.tiles),
         "original" if state.peek else state.mode,
         state.lossless,
-        state.repeat if 0 <= state.repeat < graph.settings.batch_size else None,
+        state.repeated(graph.settings.batch_size),
         state.against if state.against in state.bases else "",
         raw=state.lossless,
     )

@@ -1,0 +1,52 @@
+"""What an exit code says, and which process goes when memory runs out."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench.engine.endings import ending, ending_remedy, go_first
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (None, "closed its connection"),
+        (0, "ended with exit code 0"),
+        (3, "ended with exit code 3"),
+        (-signal.SIGSEGV, "was ended by SIGSEGV (segmentation fault)"),
+        (-signal.SIGBUS, "was ended by SIGBUS (bus error)"),
+        (-signal.SIGKILL, "was ended by SIGKILL: out of memory, or killed from outside"),
+        (-signal.SIGRTMIN - 2, f"was ended by signal {signal.SIGRTMIN + 2}"),
+    ],
+)
+def test_in_words(code: int | None, words: str) -> None:
+    assert ending(code) == words
+
+
+def test_the_remedy_of_a_file_that_changed() -> None:
+    assert "a file of the folder was changed" in ending_remedy(-signal.SIGBUS)
+    assert "try again." in ending_remedy(-signal.SIGBUS)
+    assert not any(map(ending_remedy, (None, 0, 1, signal.SIGBUS, -signal.SIGSEGV)))
+
+
+def test_going_first() -> None:
+    """Twice gives the most that Linux takes; a process that is not there is no error."""
+
+    def score(pid: int) -> int:
+        return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+    program = "import sys; sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as process:
+        before = score(process.pid)
+        go_first(process.pid)
+        assert score(process.pid) == min(1000, before + 500)
+        for _ in range(4):
+            go_first(process.pid)
+        assert score(process.pid) == 1000
+        process.kill()
+    go_first(process.pid)

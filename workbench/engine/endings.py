@@ -1,0 +1,51 @@
+"""How a process of ours ends: which one goes when memory runs out, and what its exit code means."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+_ADDED = 500
+"""Thousandths of the machine's memory by which a process counts as larger than it is."""
+_MOST = 1000
+_KILLED = ": out of memory, or killed from outside"
+_REMEDIES = {
+    signal.SIGBUS: " Probably a file of the folder was changed or cut short while it was read. "
+    "Write a file elsewhere and move it into the folder, then try again.",
+}
+
+
+def go_first(pid: int | str = "self") -> None:
+    """Have the kernel end this process, and not the notebook, when memory runs out.
+
+    Linux ends the process with the highest ``oom_score``; to raise one's own takes no rights (see
+    proc(5), ``oom_score_adj``). Those that it starts inherit it.
+    """
+    path = Path(f"/proc/{pid}/oom_score_adj")
+    with suppress(OSError):  # not Linux, or not allowed here: it runs all the same
+        path.write_text(str(min(_MOST, int(path.read_text()) + _ADDED)))
+
+
+def ending(code: int | None) -> str:
+    """What an exit code as of ``subprocess`` says: ``was ended by SIGSEGV (segmentation fault)``.
+
+    None is that of a process that is still there.
+    """
+    if code is None:
+        return "closed its connection"
+    if code >= 0:
+        return f"ended with exit code {code}"
+    if -code == signal.SIGKILL:
+        return f"was ended by SIGKILL{_KILLED}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:  # a real-time signal
+        return f"was ended by signal {-code}"
+    words = signal.strsignal(-code)
+    return f"was ended by {name} ({words.lower()})" if words else f"was ended by {name}"
+
+
+def ending_remedy(code: int | None) -> str:
+    """What probably led to it and what to do, as further sentences; empty where nobody knows."""
+    return next((words for number, words in _REMEDIES.items() if code == -number), "")
