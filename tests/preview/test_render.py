@@ -428,3 +428,8 @@ def test_mixed_decoding_shows_the_exported_scripts_pictures(
     lossy = show(engine, graph, photos, batch=1, tile_size=size, lossless=False)
     for mine, its in zip(augmented(lossy), augmented(preview), strict=True):
         assert np.abs(mine.astype(int) - its).mean() < 6
+
+
+def test_nothing_is_said_twice(engine: Engine, photos: Path) -> None:
+    preview = show(engine, load_recipe("medical-gray"), photos)
+    assert preview.note == "channels first, shown de-normalised, one channel shown as grey"

@@ -172,8 +172,15 @@ def _repeat_note(run: Run, index: int) -> tuple[str, ...]:
 
 
 def _note(groups: list[Tiles]) -> str:
-    """The notes of all groups, each once; of augmented pictures first."""
-    return "; ".join(dict.fromkeys(group.note for group in reversed(groups) if group.note))
+    """What is to be said of the groups, of augmented pictures first, nothing twice."""
+    notes: list[str] = []
+    said: set[str] = set()
+    for group in reversed(groups):
+        parts = group.note.split(", ")
+        if group.note and not said.issuperset(parts):
+            notes.append(group.note)
+        said.update(parts)
+    return "; ".join(notes)
 
 
 def _name(port: Port | None) -> str:
