@@ -196,9 +196,9 @@ def test_records_are_listed_named_drawn_and_exported(tmp_path: Path) -> None:
         (["tune", "simclr", "--data", ".", "--threads", "a"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--batch-sizes", "0,1"], 2, "rising list"),
         (["scale", "simclr", "--data", ".", "--threads", "1", "--gpus", "1"], 2, "not both"),
-        (["stages", "nowhere.json", "--data", "."], 1, "cannot be read"),
-        (["compare", "a.json", "b.json"], 1, "cannot be read"),
-        (["records", "a.json"], 1, "cannot be read"),
+        (["stages", "nowhere.json", "--data", "."], 2, "There is no file nowhere.json"),
+        (["compare", "a.json", "b.json"], 2, "'a.json' does not exist"),
+        (["records", "a.json"], 2, "'a.json' does not exist"),
     ],
 )
 def test_what_is_wrong_is_said(

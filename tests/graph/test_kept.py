@@ -31,8 +31,6 @@ def test_they_travel_with_the_graph_and_say_nothing_about_what_runs() -> None:
         {"seed": True, "batch": 1, "batch_size": 4},
         {"seed": 1, "batch": 1, "batch_size": 4, "sample": "2"},
         {"seed": 2**40, "batch": 1, "batch_size": 4},
-        {"seed": 1, "batch": 1, "batch_size": 4, "sample": 4},
-        {"seed": 1, "batch": 1, "batch_size": 4, "repeat": 9},
     ],
 )
 def test_what_cannot_be_read_costs_nobody_the_rest(entry: object) -> None:

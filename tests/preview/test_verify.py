@@ -76,8 +76,8 @@ def test_a_script_that_fails_is_reported(photos: Path, tmp_path: Path, engine: E
     graph = with_settings(chain_graph("resize"), batch_size=2)
     report = Verifier(graph, str(bad), 1, engine=engine).run()
     assert not report.exact
-    assert "The exported script ended with code 1: " in report.failure
-    assert "check the data" in report.failure
+    assert "The exported script " in report.failure
+    assert "text.jpg (text, not an image)" in report.failure
     assert report.lines()[-1] == "identical: 0 of 2"
 
 
@@ -97,7 +97,7 @@ def test_files_are_named_relative_to_where_the_user_is(
     )
     failure = verify(missing, str(photos), 1).failure
     assert "no.txt" in failure, "in DALI's own words"
-    assert "check the data" not in failure
+    assert "while the preview leaves it out" not in failure
 
 
 def test_what_cannot_run_is_refused(photos: Path, tmp_path: Path) -> None:

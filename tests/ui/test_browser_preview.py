@@ -156,11 +156,15 @@ def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
 
     preview(page).locator("[data-wb=kept]").click()
     preview(page).locator("[data-wb=kept-draw] button").first.click()
+    expect(part(page, "bar")).to_contain_text("unpin them to see this one again")
+    expect(seed).not_to_have_value("42")
+    pin.click()
+    preview(page).locator("[data-wb=kept]").click()
+    preview(page).locator("[data-wb=kept-draw] button").first.click()
     expect(seed).to_have_value("42")
     expect(preview(page)).to_have_attribute("data-batch", "0", timeout=PATIENCE)
     assert await_mean(page, first - 0.01, first + 0.01)
     assert host.python("'\"draws\"' in model._shown['bar', 'saved']")
-    pin.click()
     expect(seed).to_be_enabled()
 
 

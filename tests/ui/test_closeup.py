@@ -15,6 +15,7 @@ from workbench.ui.closeup import (
     Closeup,
     closeup_bytes,
     closeup_choices,
+    no_values_bytes,
     region_around,
     values_bytes,
 )
@@ -57,6 +58,12 @@ def test_a_picture_or_why_there_is_none() -> None:
     assert (header["error"], data) == ("not an image", b"")
     header, data = read(closeup_bytes(LOOK, ["images"], GraphError("no picture")))
     assert (header["error"], data) == ("no picture", b"")
+
+
+def test_why_there_are_no_values() -> None:
+    header, data = read(no_values_bytes(LOOK, (4, 5), "The worker was ended."))
+    assert (header["error"], header["region"], data) == ("The worker was ended.", [0, 0], b"")
+    assert (header["index"], header["of"], header["x"], header["y"]) == (2, "images", 4, 5)
 
 
 def test_what_may_be_looked_at() -> None:

@@ -86,3 +86,18 @@ def test_the_list_is_bounded() -> None:
     while history.undo():
         steps += 1
     assert steps == LIMIT
+
+
+def test_a_step_may_take_what_is_seen_along() -> None:
+    history = History(named("a"))
+    history.push(named("b"))
+    replayed = replace(history.document, graph=named("c"))
+    history.push_document(replayed, views=((0, -1), (3, 2)))
+    assert history.target(back=True) == (replace(replayed, graph=named("b")), (0, -1))
+    assert history.undo()
+    assert history.target(back=False) == (replayed, (3, 2))
+    assert history.target(back=True) == (replace(replayed, graph=named("a")), None)
+    assert history.redo()
+    assert history.target(back=False) is None
+    history.push_document(history.document, views=((3, 2), (4, 2)))
+    assert history.target(back=True) == (replayed, (3, 2)), "a step though the graph is the same"

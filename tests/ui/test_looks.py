@@ -1,6 +1,7 @@
 """What is computed besides the sheet: only what is seen, and of the present graph."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,12 @@ import numpy as np
 import pytest
 
 from tests.ui.screen import Screen
+from workbench.errors import WorkerLostError, WorkerTimeoutError
 from workbench.graph import load_recipe
 from workbench.graph.edit import set_setting
+from workbench.preview import preview_statistics
+from workbench.ui import looks
+from workbench.ui.closeup import Closeup
 from workbench.ui.model import ViewModel
 
 
@@ -98,7 +103,7 @@ def test_a_close_up_follows_the_edits(ready: tuple[ViewModel, Screen]) -> None:
 
 def test_statistics_show_a_wrong_mean(photos: Path) -> None:
     screen = Screen()
-    graph = set_setting(load_recipe("imagenet-eval"), batch_size=4)
+    graph = set_setting(load_recipe("imagenet-eval"), batch_size=16)
     model = ViewModel(photos, graph, screen.publish, restore=False)
     try:
         model.receive("preview", "measured", True)
@@ -116,6 +121,69 @@ def test_statistics_show_a_wrong_mean(photos: Path) -> None:
         model.close()
 
 
+def test_what_a_fault_keeps_from_opening_does_not_open_later(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    model.act("canvas", {"do": "disconnect", "edges": ["flip:data"]})
+    assert screen["bar", "status"]["state"] == "fault"
+    model.act("preview", {"do": "look", "index": 1, "of": ""})
+    assert "Sample 1 was not opened" in screen["bar", "message"]
+    assert model.state.closeup is None
+    before = screen.picture
+    model.act("canvas", {"do": "undo"})
+    screen.wait_other_picture(before)
+    assert screen["preview", "closeup"] == b""
+
+    # One that was open stays, with its values; another does not take its place.
+    model.act("preview", {"do": "look", "index": 1, "of": ""})
+    until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
+    model.act("canvas", {"do": "disconnect", "edges": ["flip:data"]})
+    model.act("preview", {"do": "look", "index": 2, "of": ""})
+    assert "Sample 2 was not opened" in screen["bar", "message"]
+    assert model.state.closeup == Closeup(1, "images")
+    model.act("preview", {"do": "probe", "x": 3, "y": 4})
+    header, _ = read(screen["preview", "values"])
+    assert "earlier graph" in header["error"]
+    model.act("preview", {"do": "look", "index": -1, "of": ""})
+    assert screen["preview", "closeup"] == screen["preview", "values"] == b""
+
+
+def test_values_that_could_not_be_had_say_why(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+    model.act("preview", {"do": "look", "index": 1, "of": ""})
+    until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
+
+    def ended(*arguments: Any) -> Any:
+        raise WorkerLostError("The worker was ended by SIGKILL.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("workbench.ui.looks.preview_pixels", ended)
+        model.act("preview", {"do": "probe", "x": 3, "y": 4})
+        header, _ = until(screen, ("preview", "values"), lambda h: h["index"] == 1)
+        assert header["error"] == "The worker was ended by SIGKILL."
+    model.act("preview", {"do": "probe", "x": 3, "y": 4})  # asked for again
+    header, data = until(screen, ("preview", "values"), lambda h: not h["error"])
+    assert len(data) == 224 * 224 * 3
+
+
+def test_a_photo_that_a_smaller_batch_lacks_is_not_said_to_be_repeated(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    model.receive("preview", "repeat", 3)
+    screen.wait(lambda s: s.header["repeat"] == 3, "one photo")
+    model.receive("speed", "batch_size", 2)
+    screen.wait(lambda s: s.header["of"] == 2, "a smaller batch")
+    assert (screen.header["repeat"], screen["preview", "repeat"]) == (-1, -1)
+    assert len({tile["file"] for tile in screen.header["tiles"]}) == 2
+    model.receive("preview", "repeat", 999)
+    assert "repeat 999" in screen["bar", "message"]
+    assert screen["preview", "repeat"] == -1
+
+
 def test_one_photo_many_times_and_the_difference(ready: tuple[ViewModel, Screen]) -> None:
     model, screen = ready
     file = screen.header["tiles"][3]["file"]
@@ -129,3 +197,56 @@ def test_one_photo_many_times_and_the_difference(ready: tuple[ViewModel, Screen]
     screen.wait(lambda s: s.header["against"] == ["color.output"], "another")
     model.receive("preview", "lossless", True)
     screen.wait(lambda s: s.header["mime"] == "image/x-rgba", "bare pixels")
+
+
+def test_figures_of_another_graph_go_and_an_error_is_told(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+
+    def brighten(value: float) -> None:
+        set_to = {"node": "color", "arg": "brightness", "value": value, "group": ""}
+        model.act("inspector", {"do": "set", **set_to})
+
+    brighten(1.5)
+    model.receive("preview", "measured", True)
+    screen.wait(lambda s: s["preview", "statistics"], "statistics")
+    screen.wait(lambda s: not s["preview", "counting"], "counted")
+
+    hold, fails = threading.Event(), threading.Event()
+
+    def count(engine: Any, request: Any) -> Any:
+        assert hold.wait(60)
+        if fails.is_set():
+            raise WorkerTimeoutError("The worker gave no answer for 60 s.")
+        return preview_statistics(engine, request)
+
+    monkeypatch.setattr(looks, "preview_statistics", count)
+    brighten(0.0)
+    screen.wait(lambda s: s["preview", "counting"], "counting")
+    assert screen["preview", "statistics"][0]["channels"][0]["mean"] > 0, "a drag does not flicker"
+    hold.set()
+    screen.wait(lambda s: not s["preview", "counting"], "counted")
+    assert screen["preview", "statistics"][0]["channels"][0]["mean"] == 0
+
+    hold.clear()
+    fails.set()
+    model.receive("preview", "batch", 1)
+    screen.wait(lambda s: s["preview", "counting"], "counting")
+    assert screen["preview", "statistics"] == []
+    hold.set()
+    screen.wait(lambda s: s["preview", "uncounted"], "the reason")
+    assert screen["preview", "uncounted"] == "The worker gave no answer for 60 s."
+    assert not screen["preview", "counting"]
+
+    fails.clear()
+    model.act("preview", {"do": "retry"})
+    screen.wait(lambda s: s["preview", "statistics"], "statistics")
+    assert screen["preview", "uncounted"] == ""
+
+    model.receive("preview", "measured", False)
+    hold.clear()
+    model.receive("preview", "measured", True)
+    assert screen["preview", "statistics"] == []
+    hold.set()
+    screen.wait(lambda s: s["preview", "statistics"], "statistics")

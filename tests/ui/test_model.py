@@ -142,6 +142,41 @@ def test_settings_of_the_graph_can_be_undone(ready: tuple[ViewModel, Screen]) ->
     assert screen["speed", "batch_size"] == 64
 
 
+def test_undo_leaves_pinned_draws(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.receive("preview", "seed", 7)
+    model.receive("preview", "pinned", True)
+    model.act("bar", {"do": "undo"})
+    assert screen["bar", "message"].startswith("The draws are pinned: unpin them to undo")
+    assert (screen["preview", "seed"], screen["preview", "pinned"]) == (7, True)
+    edit(model, "set", node="rotate", arg="angle", value=90, group="")
+    model.act("bar", {"do": "undo"})
+    assert (screen["bar", "message"], screen["preview", "seed"]) == ("", 7)
+    model.receive("preview", "pinned", False)
+    model.act("bar", {"do": "undo"})
+    assert screen["preview", "seed"] == 42
+
+
+def test_undo_takes_a_replayed_draw_back_as_a_whole(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+
+    def seen() -> tuple[Any, ...]:
+        return tuple(screen["preview", name] for name in ("seed", "batch", "repeat"))
+
+    model.receive("preview", "repeat", 2)
+    model.act("preview", {"do": "keep", "sample": -1})
+    model.receive("preview", "repeat", -1)
+    model.receive("preview", "seed", 7)
+    model.receive("preview", "batch", 3)
+    model.act("preview", {"do": "replay", "draw": 0})
+    assert seen() == (42, 0, 2)
+    model.receive("preview", "batch", 5)
+    model.act("preview", {"do": "undo"})
+    assert seen() == (7, 3, -1)
+    model.act("preview", {"do": "redo"})
+    assert seen() == (42, 0, 2)
+
+
 def test_of_many_quick_changes_the_last_is_shown(
     ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """The widgets without a browser."""
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import workbench as wb
 from workbench.catalog import load_catalog
 from workbench.graph.edit import set_arg
 from workbench.graph.io import load_graph
+from workbench.ui import notebook
 from workbench.ui.components import COMPONENTS
 from workbench.ui.notebook import PARTS, Workbench
 
@@ -116,8 +118,49 @@ def test_fields_of_both_sides_can_be_set_from_a_cell(widget: Workbench) -> None:
     assert widget.inspector.node["op"] == "resize"
 
 
+def test_a_field_that_a_cell_sets_wrong_says_why(widget: Workbench) -> None:
+    with pytest.raises(wb.GraphEditError, match="batch 5000: 0 to 999 can be shown"):
+        widget.preview.batch = 5000
+    assert widget.preview.batch == 0
+    widget.preview.set_state({"batch": -3})  # as the browser sets it
+    assert widget.preview.batch == 0
+    assert "batch -3" in widget.bar.message
+
+
+def test_widget_and_preview_alone_leave_a_picture(
+    widget: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    updated: list[str] = []
+    done = threading.Semaphore(0)
+
+    class Handle:
+        def display(self, html: Any) -> None:
+            shown.append(html.data)
+
+        def update(self, html: Any) -> None:
+            updated.append(html.data)
+            done.release()
+
+    def display(data: Any, **options: Any) -> None:
+        shown.append(data["application/vnd.jupyter.widget-view+json"]["model_id"])
+
+    monkeypatch.setattr(notebook, "display", display)
+    monkeypatch.setattr(widget._still, "_handle", Handle())
+    assert widget._still.pictured.wait(60)
+    widget._ipython_display_()
+    widget.preview._ipython_display_()
+    widget.canvas._ipython_display_()
+    assert shown[0::2] == [widget.model_id, widget.preview.model_id, widget.canvas.model_id]
+    assert [html[:22] for html in shown[1::2]] == ['<div class="wb-still">'] * 2
+    while not updated or "of batch 2." not in updated[-1]:
+        widget.preview.batch = 2
+        assert done.acquire(timeout=60)
+    assert "as last seen" not in updated[-1]
+
+
 def test_of_several_widgets_one_keeps_a_worker(widget: Workbench, photos: Path) -> None:
-    assert widget._pictured.wait(60)
+    assert widget._still.pictured.wait(60)
     pid = widget._model.engine.pid
     assert pid
     other = wb.Workbench(photos)
@@ -128,7 +171,7 @@ def test_of_several_widgets_one_keeps_a_worker(widget: Workbench, photos: Path) 
 
 def test_closing_ends_the_worker_and_the_widgets(photos: Path) -> None:
     widget = wb.Workbench(photos)
-    assert widget._pictured.wait(60)
+    assert widget._still.pictured.wait(60)
     pid = widget._model.engine.pid
     assert pid
     widget.close()

@@ -65,7 +65,7 @@ def test_the_picture_carries_its_header() -> None:
     assert header["tiles"][0]["augmented"] == [[9, 0, 9, 9]]
     assert header["tiles"][1]["error"] == "not an image"
     assert header["tiles"][1]["original"] == []
-    assert (header["of"], header["tile"]) == (64, 9)
+    assert (header["of"], header["tile"], header["repeat"]) == (64, 9, -1)
     assert header["against"] == ["resize.output"]
     assert header["reran"] == ["flip"]
     assert header["memory"]["host_budget"] == 100

@@ -1,6 +1,7 @@
 """The comparison with the exported script, as the preview shows it."""
 
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,9 @@ def run(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> Any:
 def test_identical(monkeypatch: pytest.MonkeyPatch) -> None:
     found = run(monkeypatch, Verification(12, 12, 3, "cpu", ()))
     assert (found["state"], found["text"]) == ("identical", "identical to export")
-    assert found["detail"][0].startswith("12 of 12 samples are the same, bit for bit: 3 batches")
+    assert found["detail"][0].startswith(
+        "12 of 12 samples are the same, bit for bit: batches 0 to 2"
+    )
 
 
 def test_different(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +82,7 @@ def test_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     found = run(monkeypatch, Verification(12, 4, 1, "cpu", (), "The script ended with code 1."))
     assert (found["state"], found["text"]) == ("failed", "not compared to the end")
     assert found["detail"][0] == "The script ended with code 1."
+    assert "bit for bit: batch 0 of the exported" in found["detail"][1]
     found = run(monkeypatch, DataError("There is no folder."))
     assert found["detail"] == ["There is no folder."]
     found = run(monkeypatch, ZeroDivisionError("a bug"))
@@ -96,7 +100,26 @@ def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verifying.entry(graph, "d")["state"] == "running"
     verifying.follow(set_setting(graph, seed=8), "d")
     assert changed.acquire(timeout=30)
-    assert verifying.entry(graph, "d")["state"] == "stopped"
+    found = verifying.entry(graph, "d")
+    assert found["state"] == "stopped"
+    assert found["detail"] == ["The graph was changed while it was compared."]
+
+
+def test_a_stop_and_another_folder_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifier, "Verifier", Fake)
+    changed = threading.Semaphore(0)
+    verifying = Verifying(threading.RLock(), changed.release)
+    graph = load_recipe("simclr")
+    ends = {
+        verifying.cancel: "Stopped before all was compared.",
+        partial(verifying.follow, graph, "e"): "The data folder was changed while it was compared.",
+    }
+    for end, reason in ends.items():
+        verifying.start(graph, "d")
+        assert changed.acquire(timeout=30)
+        end()
+        assert changed.acquire(timeout=30)
+        assert verifying.entry(graph, "d")["detail"] == [reason]
 
 
 def test_for_real(photos: Path) -> None:

@@ -50,6 +50,13 @@ def test_other_values_are_not(state: State, field: str, value: Any) -> None:
     assert request_of(state, "data") == before
 
 
+def test_a_photo_that_the_batch_lacks_is_refused(state: State) -> None:
+    with pytest.raises(GraphEditError, match="repeat 999: give a place of 0 to 63, or -1"):
+        set_view(state, "repeat", 999)
+    assert set_view(state, "repeat", 63)
+    assert (state.repeated(64), state.repeated(63)) == (63, None)
+
+
 def test_pinned_draws_stay(state: State) -> None:
     state.batch = 2
     assert set_view(state, "pinned", True)

@@ -32,9 +32,14 @@ def reports(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def graph_of(source: str) -> Graph:
-    """A graph file, a shared picture, or a recipe by name."""
+    """A graph file, a shared picture, or a recipe by name. A missing one is a bad argument."""
     from workbench.graph import load_recipe, read_graph
 
+    if source.endswith((".json", ".png")) and not Path(source).is_file():
+        what = f"{source} is a folder" if Path(source).is_dir() else f"There is no file {source}"
+        raise click.BadParameter(
+            f"{what}. Name a graph file, a shared picture, or a recipe (`workbench recipes`)."
+        )
     if source.endswith(".png"):
         from workbench.preview.share import read_picture
 
@@ -106,3 +111,5 @@ DATA = click.option(
     help="Folder of images, or of class folders; only a graph that names its files needs none.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
+RECORD = click.Path(exists=True, dir_okay=False)
+"""A record of measurements that is there."""

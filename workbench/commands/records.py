@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from workbench.commands.measuring import draw_record
-from workbench.commands.options import file, reports
+from workbench.commands.options import RECORD, file, reports
 
 
 @click.command()
-@click.argument("first", metavar="A.json")
-@click.argument("second", metavar="B.json")
+@click.argument("first", metavar="A.json", type=RECORD)
+@click.argument("second", metavar="B.json", type=RECORD)
 @reports
 def compare(first: str, second: str) -> None:
     """Compare two records: the second over the first, with the interval of each ratio.
@@ -40,7 +40,7 @@ def compare(first: str, second: str) -> None:
 
 
 @click.command()
-@click.argument("path", metavar="DIR|FILE.json")
+@click.argument("path", metavar="DIR|FILE.json", type=click.Path(exists=True))
 @click.option("--csv", "table", metavar="FILE", callback=file, help="Write all rows as CSV.")
 @click.option("--plots", metavar="DIR", help="Draw each record into this folder.")
 @click.option("--format", "kind", type=click.Choice(["svg", "png"]), default="svg")

@@ -21,8 +21,8 @@ class KeptDraw:
 
     Draws depend on the seed, the batch and, from batch 1 on, on the batch size. ``sample`` is the
     place in the batch of the one that is meant, or None for all of it; ``repeat`` the place of the
-    photo that stood at every place, or None. Both are below the batch size. A file may hold any
-    batch; whether it can be shown is said where it is asked for.
+    photo that stood at every place, or None. A file may hold any batch and place;
+    whether they can be shown is said where they are asked for.
     """
 
     seed: int
@@ -53,7 +53,7 @@ def _draw(entry: dict[str, Any]) -> KeptDraw | None:
             return None
     if not all(map(_whole, (seed, batch, size))) or size == 0:
         return None
-    if not all(place is None or (_whole(place) and place < size) for place in (sample, repeat)):
+    if not all(place is None or _whole(place) for place in (sample, repeat)):
         return None
     words = note[:_LONGEST_NOTE] if isinstance(note, str) else ""
     return KeptDraw(seed, batch, size, sample, repeat, words)

@@ -220,6 +220,8 @@ COMPONENTS: tuple[Component, ...] = (
                 "list[StatisticsEntry]",
                 holds=preview_views.StatisticsEntry,
             ),
+            Field("counting", "show", False, "Whether they are of other values than the picture."),
+            Field("uncounted", "show", "", "Why there are none; empty where nothing went wrong."),
             Field("closeup", "picture", b"", "One sample: ``CloseupHeader`` and PNG."),
             Field("values", "picture", b"", "``ValuesHeader`` and the values of a region."),
         ),

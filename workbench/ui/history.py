@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph
@@ -13,6 +13,22 @@ LIMIT = 1000
 """Steps kept. Graphs share what did not change, so a step costs about a kilobyte."""
 BURST = 1.0
 """Seconds within which changes of one setting count as one step."""
+
+
+View = tuple[int, int]
+"""What a step may change besides the document: the batch that is shown, and the photo that stands
+at every place (-1: none)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The document that undo or redo leads to.
+
+    ``views`` are those before and after the change, where it was one of the view too.
+    """
+
+    document: Document
+    views: tuple[View, View] | None = None
 
 
 class History:
@@ -25,8 +41,8 @@ class History:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.document = Document(graph, layout or Layout())
-        self._before: list[Document] = []
-        self._undone: list[Document] = []
+        self._before: list[Step] = []
+        self._undone: list[Step] = []
         self._group = ""
         self._clock = clock
         self._burst = ("", 0.0, 0)
@@ -49,12 +65,14 @@ class History:
         """Arrange the present graph otherwise."""
         self.push_document(replace(self.document, layout=layout.within(self.now)), group)
 
-    def push_document(self, document: Document, group: str = "") -> None:
-        """As ``push``, for graph and layout."""
-        if document == self.document:
+    def push_document(
+        self, document: Document, group: str = "", views: tuple[View, View] | None = None
+    ) -> None:
+        """As ``push``, for graph and layout, and with ``views`` for what is to be seen of them."""
+        if document == self.document and views is None:
             return
         if not group or group != self._group:
-            self._before.append(self.document)
+            self._before.append(Step(self.document, views))
             del self._before[:-LIMIT]
         self._group = group
         self._undone.clear()
@@ -62,7 +80,7 @@ class History:
 
     def restart(self, first: Document, now: Document) -> None:
         """Begin anew with two documents: undo leads from ``now`` to ``first`` and no further."""
-        self._before, self._undone, self._group = [first], [], ""
+        self._before, self._undone, self._group = [Step(first)], [], ""
         self.document = now
 
     def burst(self, name: str) -> str:
@@ -82,6 +100,14 @@ class History:
     def can_redo(self) -> bool:
         return bool(self._undone)
 
+    def target(self, back: bool) -> tuple[Document, View | None] | None:
+        """What undo (``back``) or redo leads to, with the view where it takes that along."""
+        source = self._before if back else self._undone
+        if not source:
+            return None
+        step = source[-1]
+        return step.document, step.views and step.views[0 if back else 1]
+
     def undo(self) -> bool:
         """Back by one step; whether there was one."""
         return self._step(self._before, self._undone)
@@ -90,10 +116,11 @@ class History:
         """Forward by one undone step; whether there was one."""
         return self._step(self._undone, self._before)
 
-    def _step(self, source: list[Document], target: list[Document]) -> bool:
+    def _step(self, source: list[Step], target: list[Step]) -> bool:
         if not source:
             return False
-        target.append(self.document)
-        self.document = source.pop()
+        step = source.pop()
+        target.append(Step(self.document, step.views))
+        self.document = step.document
         self._group = ""
         return True

@@ -10,7 +10,7 @@ from workbench.graph.kept import MOST_KEPT, KeptDraw
 from workbench.graph.layout import Document
 from workbench.ui.closeup import Closeup
 from workbench.ui.preview_views import KeptEntry
-from workbench.ui.state import State
+from workbench.ui.state import MOST_BATCH, State
 
 
 def keep_draw(document: Document, state: State, sample: int | None) -> Document:
@@ -37,6 +37,14 @@ def replay_draw(document: Document, state: State, number: int) -> Document:
             f"This draw is of the photo at place {draw.repeat}, and its batches have "
             f"{draw.batch_size}. Forget it, or mend its repeat in the file."
         )
+    if draw.batch > MOST_BATCH:
+        raise GraphEditError(
+            f"This draw is of batch {draw.batch}; 0 to {MOST_BATCH} can be shown. Forget it, or "
+            "mend its batch in the file."
+        )
+    held = document.graph.settings.seed, state.batch
+    if state.pinned and held != (draw.seed, draw.batch):
+        raise GraphEditError("The draws are pinned: unpin them to see this one again.")
     state.batch = draw.batch
     state.repeat = -1 if draw.repeat is None else draw.repeat
     state.closeup = None

@@ -30,6 +30,7 @@ from workbench.ui.closeup import (
     Closeup,
     closeup_bytes,
     closeup_choices,
+    no_values_bytes,
     region_around,
     values_bytes,
 )
@@ -64,6 +65,9 @@ class Looks:
         self._measured_of: PreviewRequest | None = None
         self._unmeasured = ""
         self._closeup = self._values = self._sheet = b""
+        self._opened: Closeup | None = None
+        """What ``_closeup`` shows."""
+        self._probed_at: tuple[int, int] | None = None
         self._steps_fault = ""
 
     def fields(self, state: State, stale: str) -> dict[str, dict[str, Any]]:
@@ -72,7 +76,7 @@ class Looks:
             "preview": {
                 "statistics": self._statistics if state.measured else [],
                 "counting": state.measured and "statistics" in self._asked and not self._counted,
-                "uncounted": self._unmeasured if state.measured else "",
+                "uncounted": "" if "statistics" in self._asked else self._unmeasured,
                 "closeup": self._closeup if state.closeup else b"",
                 "values": self._values if state.closeup else b"",
             },
@@ -86,13 +90,15 @@ class Looks:
     def follow(self, state: State, request: PreviewRequest | None) -> None:
         """Compute what is on the screen and not yet of this request, whose picture is there.
 
-        None: there is no picture of the present graph. What was there before stays.
+        None: there is no picture of the present graph. What was there before stays, and what was
+        asked for since is dropped.
         """
         if request is None:
             if not self._counted:
                 self._clear_statistics()
             for name in _RANKS:
                 self._forget(name)
+            self.drop_unseen(state)
             return
         shown = min(request.tiles, request.graph.settings.batch_size)
         base = replace(
@@ -116,12 +122,12 @@ class Looks:
 
     def _measure(self, state: State, base: PreviewRequest) -> None:
         """Figures stay, marked, only until those of other values of the same nodes are there."""
-        if not state.measured or (
-            self._measured_of is not None and not _akin(self._measured_of, base)
-        ):
-            self._clear_statistics()
+        old = self._measured_of
         if not state.measured:
             self._forget("statistics")
+        if not state.measured or (old is not None and not _akin(old, base)):
+            self._clear_statistics()
+        if not state.measured:
             return
         run = partial(preview_statistics, request=base)
         self._ask("statistics", base, run, partial(self._measured, base))
@@ -134,27 +140,45 @@ class Looks:
     def _clear_statistics(self, reason: str = "") -> None:
         self._statistics, self._measured_of, self._unmeasured = [], None, reason
 
+    def drop_unseen(self, state: State) -> None:
+        """Take back what a fault keeps from opening, with a message: no later surprise."""
+        if state.closeup is None:
+            self._close()
+        elif state.closeup != self._opened:
+            index, state.closeup = state.closeup.index, self._opened
+            state.message = (
+                f"Sample {index} was not opened: the pictures are of an earlier graph or folder. "
+                "Mend the fault first."
+            )
+        elif state.probe is not None and state.probe != self._probed_at:
+            reason = "No values: this picture is of an earlier graph or folder."
+            self._probed(state.closeup, state.probe, GraphError(reason))
+
+    def _close(self) -> None:
+        self._forget("closeup")
+        self._forget("values")
+        self._closeup = self._values = b""
+        self._opened = self._probed_at = None
+
     def _look_closely(self, state: State, base: PreviewRequest) -> None:
         if state.closeup is not None and state.closeup.index >= base.tiles:
             state.closeup = None
         if state.closeup is None:
-            self._forget("closeup")
-            self._forget("values")
-            self._closeup = self._values = b""
+            self._close()
             return
         choices = closeup_choices(base.graph, self._catalog)
         of = state.closeup.of if state.closeup.of in choices else choices[0]
         state.closeup = look = Closeup(state.closeup.index, of)
 
         def painted(outcome: Any) -> None:
-            self._closeup = closeup_bytes(look, choices, outcome)
+            self._closeup, self._opened = closeup_bytes(look, choices, outcome), look
 
         picture = partial(preview_picture, request=base, index=look.index, of=of)
         self._ask("closeup", (base, look), picture, painted)
         if state.probe is not None:
             at = state.probe
             values = partial(_region, request=base, look=look, at=at)
-            self._ask("values", (base, look, at), values, partial(self._probed, look))
+            self._ask("values", (base, look, at), values, partial(self._probed, look, at))
 
     def _ask(
         self, name: str, key: Any, run: Callable[[Engine], Any], done: Callable[[Any], None]
@@ -184,9 +208,12 @@ class Looks:
             self._statistics = statistics_entries(outcome)
             self._measured_of, self._unmeasured = base, ""
 
-    def _probed(self, look: Closeup, outcome: Any) -> None:
+    def _probed(self, look: Closeup, at: tuple[int, int], outcome: Any) -> None:
+        self._probed_at = at
         if isinstance(outcome, Pixels):
             self._values = values_bytes(look, outcome)
+        else:
+            self._values = no_values_bytes(look, at, str(outcome))
 
     def _stepped(self, base: PreviewRequest, sample: int, outcome: Any) -> None:
         """The pictures first, then the times, which take longer."""

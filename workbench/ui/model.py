@@ -128,6 +128,8 @@ class ViewModel:
         with self.lock:
             if graph == self.graph:
                 return
+            if graph.settings.seed != self.graph.settings.seed:
+                self.state.pinned = False
             self.history.push(graph)
             self.state.selected = first_choice(graph, self.catalog)
             self._changed()
@@ -201,18 +203,20 @@ class ViewModel:
             self._do(component, message)
             self._changed()
 
-    def receive(self, component: str, field: str, value: Any) -> None:
-        """Take the value of a field that either side may set."""
+    def receive(self, component: str, field: str, value: Any) -> str:
+        """Take the value of a field that either side may set. Returns why not, or empty."""
         with self.lock:
             if self._shown.get((component, field)) == value:
-                return
+                return ""
             self._shown[component, field] = value  # what the browser holds, right or wrong
             try:
                 self._set(field, value)
-                self.state.message = ""
+                refused = ""
             except WorkbenchError as error:
-                self.state.message = str(error)
+                refused = str(error)
+            self.state.message = refused
             self._changed()
+            return refused
 
     def _do(self, component: str, message: Message) -> None:
         try:
@@ -239,15 +243,16 @@ class ViewModel:
             state.selected = state.selected if nodes is None else nodes
             return ""
         if (view := VIEWING.get((component, action))) is not None:
-            self.history.push_document(view(state, self.history.document, message))
+            before = state.batch, state.repeat
+            document = view(state, self.history.document, message)
+            after = state.batch, state.repeat
+            self.history.push_document(document, "", (before, after) if before != after else None)
             return ""
         if component == "bar" and action in OPENINGS:
             return self._replace(OPENINGS[action](message))
         match component, action:
-            case _, "undo":
-                return "" if self.history.undo() else "There is nothing to undo."
-            case _, "redo":
-                return "" if self.history.redo() else "There is nothing to redo."
+            case _, "undo" | "redo":
+                return self._step(back=action == "undo")
             case "canvas", "offers":
                 state.offers = offers_of(self.graph, self.catalog, message)
             case "canvas", "fits":
@@ -293,6 +298,24 @@ class ViewModel:
                 self.folder.check()
             case _:
                 raise GraphEditError(f"{component} has no action {action!r}.")
+        return ""
+
+    def _step(self, back: bool) -> str:
+        """Undo or redo, and with a replayed draw its batch and photo too."""
+        word = "undo" if back else "redo"
+        target = self.history.target(back)
+        if target is None:
+            return f"There is nothing to {word}."
+        document, view = target
+        state = self.state
+        held = self.graph.settings.seed, state.batch
+        if state.pinned and held != (document.graph.settings.seed, view[0] if view else held[1]):
+            raise GraphEditError(
+                f"The draws are pinned: unpin them to {word} the change of seed or batch."
+            )
+        (self.history.undo if back else self.history.redo)()
+        if view is not None:
+            (state.batch, state.repeat), state.closeup = view, None
         return ""
 
     def _replace(self, document: Document) -> str:
@@ -370,6 +393,8 @@ class ViewModel:
         if request is None or request != self._asked:
             self._asked = request
             self.previewer.ask(request)
+            if request is None:
+                self.looks.drop_unseen(state)
         elif request == self._done:
             self.looks.follow(state, request)
         self._refresh()

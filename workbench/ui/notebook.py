@@ -11,21 +11,18 @@ from typing import Any
 import anywidget
 import ipywidgets
 import traitlets
-from IPython.display import HTML, DisplayHandle, display
+from IPython.display import display
 
 from workbench.emit.targets import target_names
+from workbench.errors import GraphEditError
 from workbench.graph.model import Graph
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 from workbench.ui.model import ViewModel
 from workbench.ui.modules import module_path
 from workbench.ui.sources import GraphSource, to_graph
-from workbench.ui.still import still_html
+from workbench.ui.still import Still
 
 INSPECTOR = {"width": "33%", "min_width": "270px", "max_width": "300px", "flex": "0 0 auto"}
-FIRST_PICTURE = 5.0
-"""Seconds that showing the widget waits for the first picture, to save it in the notebook."""
-STILL_AFTER = 2.0
-"""Seconds without a change after which the saved picture is replaced."""
 
 _TRAITS: dict[type, Any] = {
     str: traitlets.Unicode,
@@ -47,13 +44,35 @@ class _Part(anywidget.AnyWidget):
 
     _component: str
     _model: ViewModel | None = None
+    _still: Still | None = None
+    _browser: int | None = None
+    """The thread on which the browser sets a field just now."""
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         if self._model is None:
             super().set_state(sync_data)
             return
         with self._model.lock:
-            super().set_state(sync_data)
+            self._browser = threading.get_ident()
+            try:
+                super().set_state(sync_data)
+            finally:
+                self._browser = None
+
+    def take(self, component: str, field: str, value: Any) -> None:
+        """Hand a field to the view-model. Raises GraphEditError where a cell set what cannot be."""
+        assert self._model is not None
+        refused = self._model.receive(component, field, value)
+        if refused and self._browser != threading.get_ident():
+            raise GraphEditError(refused)
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        """Show the widget and, where it has pictures, the last of them for the saved notebook."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None:
+            display(bundle[0], metadata=bundle[1], raw=True)
+        if self._still is not None and self._model is not None and not self._model.folder.error:
+            self._still.show()
 
     def open(self) -> None:
         super().open()
@@ -132,9 +151,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         for other in list(_open):
             other._model.rest()  # one worker at a time: a cell that is run again leaves no other
         self._parts: dict[str, _Part] = {name: part() for name, part in PARTS.items()}
-        self._pictured = threading.Event()
-        self._still: DisplayHandle | None = None
-        self._still_timer = threading.Timer(STILL_AFTER, self._update_still)
+        self._still = Still(lambda: self._model.state.preview)
         self._model: ViewModel = ViewModel(data, graph, self._publish, restore=restore)
         for component in COMPONENTS:
             part = self._parts[component.name]
@@ -143,6 +160,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             for field in component.fields:
                 if field.direction == "both":
                     part.observe(partial(self._on_field, component.name), field.name)
+        self.preview._still = self._still
         super().__init__(self._arranged())
         self.graph = self._model.graph
         traitlets.link((self, "target"), (self.code, "target"))
@@ -182,13 +200,13 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if (component, field) == ("bar", "saved") and hasattr(self, "_model"):
             self.graph = self._model.graph
         if field == "picture" and value:
-            self._on_picture()
+            self._still.changed()
 
     def _on_outbox(self, component: str, change: Any) -> None:
         self._model.take(component, change["new"])
 
     def _on_field(self, component: str, change: Any) -> None:
-        self._model.receive(component, change["name"], change["new"])
+        self._parts[component].take(component, change["name"], change["new"])
 
     # What Python code uses
 
@@ -257,33 +275,14 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def close(self) -> None:
         """End the worker process, give its memory back and take the widgets off the page."""
         if hasattr(self, "_model"):  # ipywidgets closes a half-made widget too
-            self._still_timer.cancel()
+            self._still.close()
             self._model.close()
             for part in self._parts.values():
                 part.close()
         super().close()
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        """Show the widget and, in an output of its own, the last picture for the saved notebook.
-
-        One output with both would not do: JupyterLab prefers the widget even where it is dead.
-        """
+        """Show the widget and, in an output of its own, the last picture for the saved notebook."""
         display(super()._repr_mimebundle_(**kwargs), raw=True)
-        if not self._model.folder.error and self._pictured.wait(FIRST_PICTURE):
-            self._still = display(HTML(self._still_html()), display_id=True)
-
-    def _still_html(self) -> str:
-        preview = self._model.state.preview
-        return "" if preview is None else still_html(preview)
-
-    def _on_picture(self) -> None:
-        self._pictured.set()
-        self._still_timer.cancel()
-        if self._still is not None:
-            self._still_timer = threading.Timer(STILL_AFTER, self._update_still)
-            self._still_timer.daemon = True
-            self._still_timer.start()
-
-    def _update_still(self) -> None:
-        if self._still is not None:
-            self._still.update(HTML(self._still_html()))
+        if not self._model.folder.error:
+            self._still.show()

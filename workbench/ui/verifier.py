@@ -32,6 +32,7 @@ class Verifying:
         self._changed = changed
         self._verifier: Verifier | None = None
         self._of: What | None = None
+        self._why = ""
         self._entry = NOTHING
 
     def entry(self, graph: Graph, data: str) -> VerifiedEntry:
@@ -42,28 +43,30 @@ class Verifying:
         """Compare a sound graph, unless that is being done."""
         if self._verifier is not None:
             return
-        self._of = _what(graph, data)
+        self._of, self._why = _what(graph, data), ""
         self._entry = {**NOTHING, "state": "running", "text": "starting"}
         self._verifier = Verifier(graph, data, BATCHES)
         threading.Thread(
             target=self._run, args=(self._verifier,), name="workbench-verify", daemon=True
         ).start()
 
-    def cancel(self) -> None:
+    def cancel(self, why: str = "Stopped before all was compared.") -> None:
         """Stop, if one runs."""
         if self._verifier is not None:
+            self._why = self._why or why
             self._verifier.cancel()
 
     def follow(self, graph: Graph, data: str) -> None:
         """Stop where what is compared is no longer what is shown."""
-        if self._verifier is not None and self._of != _what(graph, data):
-            self.cancel()
+        if self._verifier is not None and self._of is not None and self._of != _what(graph, data):
+            what = "graph" if self._of[0] != _what(graph, data)[0] else "data folder"
+            self.cancel(f"The {what} was changed while it was compared.")
 
     def _run(self, verifier: Verifier) -> None:
         try:
             entry = _found(verifier.run(self._note))
         except CancelledError:
-            entry = {**NOTHING, "state": "stopped", "text": "not compared"}
+            entry = {**NOTHING, "state": "stopped", "text": "not compared", "detail": [self._why]}
         except WorkbenchError as error:
             entry = {**NOTHING, "state": "failed", "text": "not compared", "detail": [str(error)]}
         except Exception as error:
@@ -85,7 +88,7 @@ def _what(graph: Graph, data: str) -> What:
 
 
 def _found(report: Verification) -> VerifiedEntry:
-    batches = f"{report.batches} batch{'es' * (report.batches != 1)}"
+    batches = "batch 0" if report.batches == 1 else f"batches 0 to {report.batches - 1}"
     compared = (
         f"{report.identical} of {report.samples} samples are the same, bit for bit: {batches} of "
         f"the exported script, run in a process of its own, decoded on "

@@ -42,9 +42,9 @@ def set_view(state: State, field: str, value: Any) -> bool:
             state.tile_size = min(MOST_TILE, max(32, value)) if value else 0
         case "repeat", int():
             size = state.checked.graph.settings.batch_size
-            if not -1 <= value < size:
+            if value >= size:
                 raise GraphEditError(f"repeat {value}: give a place of 0 to {size - 1}, or -1.")
-            state.repeat = value
+            state.repeat = max(-1, value)
         case "sample", int():
             state.sample = max(0, value)
         case "target", str():

@@ -3,7 +3,7 @@
 import { component } from "./lib/component";
 import { attr, h, show } from "./lib/dom";
 import { icon } from "./lib/icons";
-import { isTyping, undoKey } from "./lib/keys";
+import { heldKey, undoKey } from "./lib/keys";
 import { Decoder, type Sheet } from "./lib/sheet";
 import { Closeup } from "./preview/closeup";
 import { controls } from "./preview/controls";
@@ -17,7 +17,10 @@ import type { SheetHeader } from "./views";
 export default component("preview", css, (root, link) => {
   root.classList.add("wb-panel");
   const tiles = new Tiles({
-    look: (tile) => link.ask("look", { index: tile.index, of: "" }),
+    look: (tile) => {
+      const of = link.get("mode", "both") === "original" ? "original" : "";
+      link.ask("look", { index: tile.index, of });
+    },
     steps: (tile) => link.ask("steps", { index: tile.index }),
     repeat: (tile) => link.set("repeat", link.get("repeat", -1) < 0 ? tile.index : -1),
   });
@@ -38,7 +41,7 @@ export default component("preview", css, (root, link) => {
     const words = unreadable
       ? `The picture could not be read: ${unreadable}`
       : painted
-        ? `This picture is of an earlier graph: ${reason}`
+        ? `Still the last good picture: ${reason}`
         : reason;
     const due = unreadable !== "" || reason !== "";
     attr(root, "data-stale", due ? "true" : null);
@@ -60,12 +63,15 @@ export default component("preview", css, (root, link) => {
     attr(tiles.el, "data-sized", link.get("tile_size", 0) ? "true" : null);
     tiles.draw(last, link.get("mode", "both"), bar.peeking());
   };
+  const remark = (): void => {
+    if (last) said.say(last.header, tiles.peeked());
+  };
   const paint = (sheet: Sheet<SheetHeader>): void => {
     last = sheet;
     draw();
+    remark();
     closeup.know(sheet.header);
     bar.say(sheet.header);
-    said.say(sheet.header);
     below.say(sheet.header);
     unreadable = "";
     attr(root, "data-failed", null);
@@ -76,11 +82,14 @@ export default component("preview", css, (root, link) => {
     warn();
   };
   const peek = (on: boolean): void => {
+    const near = !closeup.el.hidden;
     const has = last?.header.tiles.some((tile) => tile.original.length === 4) ?? false;
     // The originals come from Python where they are not in the sheet, and go with it again.
-    if (on ? !has : link.get("peek", false)) link.set("peek", on);
+    if (on ? !has && !near : link.get("peek", false)) link.set("peek", on);
+    if (near) closeup.peek(on);
     attr(root, "data-peek", on ? "true" : null);
     draw();
+    remark();
   };
   const decoder = new Decoder<SheetHeader>(paint, (reason) => {
     unreadable = reason;
@@ -97,21 +106,12 @@ export default component("preview", css, (root, link) => {
     const near = closeup.draw();
     show(tiles.el, !near);
     attr(root, "data-closeup", near ? "true" : null);
+    bar.near(near);
+    if (bar.peeking()) peek(true);
     const left = closeup.wasLeft();
     if (!near && left !== null) tiles.focus(left);
   });
 
-  const isPeekKey = (event: KeyboardEvent): boolean =>
-    event.key.toLowerCase() === "o" && !event.ctrlKey && !event.metaKey && !event.altKey;
-  root.addEventListener("keydown", (event) => {
-    if (undoKey(event, (action) => link.ask(action, {}))) return;
-    if (!isPeekKey(event) || event.repeat || isTyping(event.composedPath()[0] ?? null)) return;
-    bar.hold(true);
-  });
-  root.addEventListener("keyup", (event) => {
-    if (isPeekKey(event)) bar.hold(false);
-  });
-  const release = (): void => bar.hold(false);
-  window.addEventListener("blur", release);
-  return () => window.removeEventListener("blur", release);
+  root.addEventListener("keydown", (event) => undoKey(event, (action) => link.ask(action, {})));
+  return heldKey(root, "o", bar.hold);
 });

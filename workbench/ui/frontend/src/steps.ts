@@ -22,10 +22,23 @@ export default component("steps", css, (root, link) => {
   const field = numberField(
     "Sample, from 0",
     { ...UNBOUNDED, whole: true, minimum: 0 },
-    (value) => (Number.isInteger(value) ? choose(Number(value)) : undefined),
-    () => undefined,
+    (value) => take(value),
+    () => take(null),
     null,
   );
+  const refused = h("p", { class: "wb-refused", role: "alert", "data-wb": "refused" });
+  const refuse = (reason: string): void => {
+    attr(field, "aria-invalid", reason ? "true" : null);
+    refused.replaceChildren(...(reason ? [icon("warn", 12), reason] : []));
+  };
+  /** What it refuses stays in the field, with the reason under it. */
+  const take = (value: number | string | null): void => {
+    const fits = Number.isInteger(value) && Number(value) >= 0 && Number(value) <= last();
+    const tiles = "as many as the preview shows tiles";
+    const words = `${value ?? "Nothing"} is no sample here. Give 0 to ${last()}: ${tiles}.`;
+    refuse(fits ? "" : words);
+    if (fits) link.set("sample", Number(value));
+  };
   field.dataset["wb"] = "sample";
   const file = h("b", { "data-wb": "file" });
   const odd = h("span", { class: "wb-odd" });
@@ -41,6 +54,7 @@ export default component("steps", css, (root, link) => {
       h("p", { class: "wb-steps-file" }, file, " ", odd),
       h("span", { class: "wb-said" }, total),
     ),
+    refused,
     stale,
     list,
     waiting,
@@ -98,7 +112,7 @@ export default component("steps", css, (root, link) => {
     const reason = link.get("stale", "");
     attr(root, "data-stale", reason ? "true" : null);
     show(stale, reason !== "");
-    const words = sheet ? `These steps are of an earlier graph: ${reason}` : reason;
+    const words = sheet ? `Still the last good steps: ${reason}` : reason;
     const retry = h(
       "button",
       { class: "wb-link", type: "button", "data-wb": "retry", onclick: () => link.ask("retry", {}) },
@@ -118,7 +132,10 @@ export default component("steps", css, (root, link) => {
   link.watch(["sheet"], () => decoder.push(link.get("sheet", new ArrayBuffer(0))));
   link.watch(["selected", "folded"], draw);
   link.watch(["stale", "again"], warn);
-  link.watch(["sample"], () => (field.value = String(link.get("sample", 0))));
+  link.watch(["sample"], () => {
+    field.value = String(link.get("sample", 0));
+    refuse("");
+  });
 
   list.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

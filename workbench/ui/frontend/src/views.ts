@@ -235,6 +235,7 @@ export interface SheetHeader {
   batch: number;
   milliseconds: number;
   of: number;
+  repeat: number;
   against: string[];
   reran: string[];
   tile: number;
@@ -254,6 +255,7 @@ export interface VerifiedEntry {
 export interface KeptEntry {
   text: string;
   note: string;
+  whole: boolean;
   shown: boolean;
 }
 
@@ -289,7 +291,7 @@ export interface CloseupHeader {
   error: string;
 }
 
-/** The JSON header in front of the values of a region, row by row, channels last. ``store`` says how they are written, little-endian: ``f4``, ``u1``, ...; ``dtype`` what they are in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the sample. */
+/** The JSON header in front of the values of a region, row by row, channels last. ``store`` says how they are written, little-endian: ``f4``, ``u1``, ...; ``dtype`` what they are in the pipeline. ``x``, ``y`` and ``region`` ([width, height]) are in pixels of the sample. Where there is an ``error``, the region is empty and ``x``, ``y`` the pixel that was asked for. */
 export interface ValuesHeader {
   index: number;
   of: string;
@@ -299,6 +301,7 @@ export interface ValuesHeader {
   channels: number;
   store: "u1" | "i1" | "u2" | "i2" | "u4" | "i4" | "f4" | "f8";
   dtype: string;
+  error: string;
 }
 
 /** What one output of a node holds for the sample. */
@@ -644,6 +647,8 @@ export interface PreviewFields {
   kept: KeptEntry[];
   measured: boolean;
   statistics: StatisticsEntry[];
+  counting: boolean;
+  uncounted: string;
   closeup: Bytes;
   values: Bytes;
 }

@@ -63,6 +63,41 @@ export function undoKey(event: KeyboardEvent, ask: (action: "undo" | "redo") => 
   return true;
 }
 
+/**
+ * Hears of a key being held wherever in the workbench the focus is, but not while something is typed
+ * or chosen from a list by its first letter. In JupyterLab the workbench is whatever stands closest
+ * together with `root`: there may be several, and the cells' own keys are not for it.
+ */
+export function heldKey(root: HTMLElement, key: string, hold: (on: boolean) => void): () => void {
+  const meant = (event: KeyboardEvent): boolean =>
+    event.key.toLowerCase() === key && !event.ctrlKey && !event.metaKey && !event.altKey;
+  const free = (target: EventTarget | undefined): boolean => {
+    if (!(target instanceof Element)) return isPage(root);
+    if (isTyping(target) || target instanceof HTMLSelectElement) return false;
+    if (isPage(root)) return true;
+    if (!target.closest(".wb")) return false;
+    let place: Element | null = target;
+    while (place && !place.querySelector(`[data-wb="${root.dataset["wb"]}"]`)) place = place.parentElement;
+    return place?.contains(root) ?? false;
+  };
+  const press = (event: KeyboardEvent): void => {
+    const seen = root.getClientRects().length > 0;
+    if (meant(event) && !event.repeat && seen && free(event.composedPath()[0])) hold(true);
+  };
+  const lift = (event: KeyboardEvent): void => {
+    if (event.key.toLowerCase() === key) hold(false);
+  };
+  const release = (): void => hold(false);
+  document.addEventListener("keydown", press, true);
+  document.addEventListener("keyup", lift, true);
+  window.addEventListener("blur", release);
+  return () => {
+    document.removeEventListener("keydown", press, true);
+    document.removeEventListener("keyup", lift, true);
+    window.removeEventListener("blur", release);
+  };
+}
+
 /** Where keys pressed anywhere on the page are meant for the workbench: not inside JupyterLab. */
 export function keyScope(root: HTMLElement): EventTarget {
   return isPage(root) ? document : root;

@@ -8,7 +8,7 @@ import type { Link } from "../lib/model";
 import { unpacked } from "../lib/packed";
 import { segmented } from "../lib/segmented";
 import type { CloseupHeader, SheetHeader, TileEntry } from "../views";
-import { Stage } from "./stage";
+import { Stage, type View } from "./stage";
 import { Values, valueText } from "./pixels";
 
 export class Closeup {
@@ -19,7 +19,10 @@ export class Closeup {
   );
   private title = h("b", {});
   private facts = h("span", { class: "wb-muted" });
-  private which = segmented("Which picture", (of) => this.look(this.index, of));
+  private which = segmented("Which picture", (of) => {
+    this.held = null;
+    this.look(this.index, of);
+  });
   private scale = h("span", { class: "wb-scale" });
   private place = h("span", {});
   private reading = h("output", { "data-wb": "reading" });
@@ -33,6 +36,9 @@ export class Closeup {
   private index = -1;
   private left: number | null = null;
   private asked = "";
+  /** What is to be seen again once the original is held no more. */
+  private held: { of: string; view: View } | null = null;
+  private again: { of: string; view: View } | null = null;
 
   constructor(private link: Link<"preview">) {
     const leave = wordButton("All tiles", "closeup-close", icon("left", 12), () => this.leave());
@@ -87,7 +93,10 @@ export class Closeup {
     this.el.addEventListener("keydown", (event) => this.key(event));
     link.watch(["values"], () => {
       this.values = Values.read(link.get("values", new ArrayBuffer(0)));
-      this.read();
+      const error = this.values?.header.error;
+      if (error) this.asked = "";
+      if (error && this.header && this.pixel()) text(this.reading, error);
+      else this.read();
     });
   }
 
@@ -105,6 +114,7 @@ export class Closeup {
     show(this.el, read !== null);
     if (!read) {
       this.index = -1;
+      this.held = this.again = null;
       this.stage.pixel = null;
       return false;
     }
@@ -125,6 +135,20 @@ export class Closeup {
     return true;
   }
 
+  /** Shows the original while it is held, and then what was there before. */
+  peek(on: boolean): void {
+    const { header, held } = this;
+    if (on && held === null && header && header.of !== "original") {
+      if (!header.choices.includes("original")) return;
+      this.held = { of: header.of, view: this.stage.view() };
+      this.look(this.index, "original");
+    } else if (!on && held !== null) {
+      this.held = null;
+      this.again = held;
+      this.look(this.index, held.of);
+    }
+  }
+
   /** The sample that was left for the tiles since this was last asked, or null. */
   wasLeft(): number | null {
     const { left } = this;
@@ -137,6 +161,10 @@ export class Closeup {
     const picture = await createImageBitmap(new Blob([png], { type: "image/png" }));
     if (of !== this.header) return picture.close();
     this.stage.show(picture);
+    if (this.again?.of === this.header?.of) {
+      if (this.again) this.stage.restore(this.again.view);
+      this.again = null;
+    }
     this.el.dataset["painted"] = String(Number(this.el.dataset["painted"] ?? 0) + 1);
     this.read();
   }
@@ -183,6 +211,7 @@ export class Closeup {
     if (!pixel || !this.header) return null;
     const [wide = 1, tall = 1] = this.header.size;
     const [fullWide = 1, fullTall = 1] = this.header.full;
+    if (pixel.x >= wide || pixel.y >= tall) return null; // it was marked in a larger picture
     return {
       x: Math.floor((pixel.x * fullWide) / wide),
       y: Math.floor((pixel.y * fullTall) / tall),

@@ -17,6 +17,7 @@ const MODES = [
   { id: "both", label: "Both" },
   { id: "difference", label: "Difference" },
 ];
+const FAR = "For all tiles: a close-up shows one picture, which is chosen below.";
 const SEEDS = 100_000;
 
 export interface Controls {
@@ -25,11 +26,23 @@ export interface Controls {
   /** Shows the originals for as long as it is on. */
   hold(on: boolean): void;
   peeking(): boolean;
+  /** Tells whether one tile is looked at closely. */
+  near(on: boolean): void;
 }
 
 export function controls(link: Link<"preview">, peek: (on: boolean) => void): Controls {
   const modes = segmented("What is shown", (id) => link.set("mode", id as PreviewFields["mode"]));
-  link.watch(["mode"], () => modes.draw(MODES, link.get("mode", "both")));
+  let closely = false;
+  const drawModes = (): void => {
+    const offered = MODES.map((mode) => ({ ...mode, disabled: closely ? FAR : "" }));
+    modes.draw(offered, link.get("mode", "both"));
+  };
+  link.watch(["mode"], drawModes);
+  const near = (on: boolean): void => {
+    if (closely === on) return;
+    closely = on;
+    drawModes();
+  };
   const eye = holdButton(peek);
 
   const refused = h("p", { class: "wb-refused", role: "alert", "data-wb": "refused" });
@@ -117,7 +130,7 @@ export function controls(link: Link<"preview">, peek: (on: boolean) => void): Co
     ),
     refused,
   );
-  return { el, say: seen.say, hold: eye.hold, peeking: eye.peeking };
+  return { el, say: seen.say, hold: eye.hold, peeking: eye.peeking, near };
 }
 
 /** A button that does something for as long as it is pressed; a key may press it too. */

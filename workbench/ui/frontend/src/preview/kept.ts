@@ -60,7 +60,7 @@ export function kept(link: Link<"preview">): HTMLElement {
     count.textContent = draws.length ? String(draws.length) : "";
     attr(button, "aria-label", draws.length ? `Kept draws: ${draws.length}` : "Kept draws");
     attr(button, "data-tip", "Keep this draw, or show one that was kept");
-    keep.hidden = draws.some((draw) => draw.shown && !draw.text.includes("sample"));
+    keep.hidden = draws.some((draw) => draw.shown && draw.whole);
   });
   return h("span", {}, button, pop);
 }

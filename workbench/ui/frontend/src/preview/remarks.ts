@@ -3,11 +3,12 @@
 import { h, text } from "../lib/dom";
 import { icon } from "../lib/icons";
 import type { Link } from "../lib/model";
-import type { SheetHeader } from "../views";
+import type { PreviewFields, SheetHeader } from "../views";
 
 export function remarks(link: Link<"preview">): {
   el: HTMLElement;
-  say(header: SheetHeader): void;
+  /** With `peeking` the originals stand in place of all else. */
+  say(header: SheetHeader, peeking: boolean): void;
 } {
   const words = h("span", { "data-wb": "note" });
   const photo = h("span", {});
@@ -23,21 +24,35 @@ export function remarks(link: Link<"preview">): {
     photo,
     icon("close", 10),
   );
-  const el = h("p", { class: "wb-remarks", hidden: true }, one, words);
-  const say = (header: SheetHeader): void => {
-    const many = link.get("repeat", -1) >= 0;
-    one.hidden = !many;
+  const el = h("p", { class: "wb-remarks" }, one, words);
+  const say = (header: SheetHeader, peeking: boolean): void => {
+    one.hidden = header.repeat < 0;
     text(photo, `${header.tiles.length} draws of ${header.tiles[0]?.file ?? "one photo"}`);
-    const sides = {
-      original: "",
-      augmented: "",
-      both: "original left, augmented right",
-      difference: difference(header),
-    }[link.get("mode", "both")];
-    text(words, [sides, header.note].filter(Boolean).join(" · "));
-    el.hidden = !many && !words.textContent;
+    // A line that grew or went while a key is held would move the pictures.
+    el.style.minHeight = peeking ? `${el.offsetHeight}px` : "";
+    const mixed = header.tiles.some((tile) => tile.original.length && tile.augmented.length);
+    const sides = peeking ? "originals" : besides(header, link.get("mode", "both"));
+    text(words, [sides, peeking && mixed ? "" : header.note].filter(Boolean).join(" · "));
   };
   return { el, say };
+}
+
+/** What stands beside what. */
+function besides(header: SheetHeader, mode: PreviewFields["mode"]): string {
+  const { outputs } = header;
+  const several = outputs.length > 1;
+  switch (mode) {
+    case "original":
+      return "";
+    case "augmented":
+      return several ? `${outputs.join(", ")} side by side` : "";
+    case "both":
+      return several
+        ? `original, ${outputs.join(", ")} side by side`
+        : "original left, augmented right";
+    case "difference":
+      return difference(header);
+  }
 }
 
 function difference(header: SheetHeader): string {

@@ -8,6 +8,13 @@ const STRIDE = 10;
 /** Screen pixels of one pixel of the picture, from which on the marked one gets a frame. */
 const FRAMED = 4;
 
+/** Where the picture stands, and how large. */
+export interface View {
+  scale: number | null;
+  left: number;
+  top: number;
+}
+
 export class Stage {
   readonly el = h("div", {
     class: "wb-stage",
@@ -59,6 +66,16 @@ export class Stage {
     else this.place();
   }
 
+  view(): View {
+    const { scale, left, top } = this;
+    return { scale, left, top };
+  }
+
+  restore(view: View): void {
+    Object.assign(this, view);
+    this.place();
+  }
+
   fit(): void {
     this.scale = null;
     this.place();
@@ -108,7 +125,10 @@ export class Stage {
 
   private frame(): void {
     const scale = this.now();
-    this.mark.hidden = !this.pixel;
+    const [wide = 0, tall = 0] = this.size;
+    // It may have been marked in a larger picture.
+    const inside = this.pixel && this.pixel.x < wide && this.pixel.y < tall;
+    this.mark.hidden = !inside;
     if (!this.pixel) return;
     const side = Math.max(scale, FRAMED);
     const off = (side - scale) / 2;

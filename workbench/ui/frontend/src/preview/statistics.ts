@@ -13,13 +13,26 @@ const COLOURS = ["var(--red)", "var(--green)", "var(--blue)"];
 const NAMES = ["R", "G", "B"];
 
 export function statistics(link: Link<"preview">): { el: HTMLElement } {
-  const el = h("div", { class: "wb-figures", "data-wb": "statistics", hidden: true });
+  const tables = h("div", { class: "wb-figures" });
+  const said = h("p", { class: "wb-counting", "data-wb": "counting" });
+  const el = h("div", { "data-wb": "statistics", hidden: true }, tables, said);
   link.watch(["statistics", "measured"], () => {
-    const entries = link.get("statistics", []);
-    const wanted = link.get("measured", false);
-    show(el, wanted);
-    el.replaceChildren(...entries.map(output));
-    if (wanted && !entries.length) el.append(h("p", { class: "wb-muted" }, "Counting …"));
+    show(el, link.get("measured", false));
+    tables.replaceChildren(...link.get("statistics", []).map(output));
+  });
+  link.watch(["statistics", "measured", "counting", "uncounted"], () => {
+    const none = !link.get("statistics", []).length;
+    const counting = link.get("counting", false);
+    const reason = link.get("uncounted", "");
+    attr(el, "data-late", counting && !none ? "true" : null);
+    const retry = h(
+      "button",
+      { class: "wb-link", type: "button", onclick: () => link.ask("retry", {}) },
+      "Try again",
+    );
+    if (reason) said.replaceChildren(icon("warn", 13), `Not counted: ${reason} `, retry);
+    else said.textContent = counting ? "Counting …" : none ? "Counted once there is a picture." : "";
+    attr(said, "role", reason ? "alert" : null);
   });
   return { el };
 }

@@ -50,7 +50,14 @@ export class Tiles {
     this.at = Math.min(this.at, Math.max(0, tiles.length - 1));
     this.el.style.setProperty("--cells", String(this.cells()));
     this.el.style.setProperty("--tile", `${tile}px`);
+    attr(this.el, "data-peeked", this.peeked() ? "true" : null);
     this.keyed.draw(tiles);
+  }
+
+  /** Whether originals stand in place of what the mode shows. */
+  peeked(): boolean {
+    const good = this.sheet?.header.tiles.find((tile) => !tile.error);
+    return this.mode !== "original" && good !== undefined && peeked(good, this.peeking);
   }
 
   focus(index: number): void {
@@ -85,13 +92,16 @@ export class Tiles {
     attr(el, "data-file", tile.file);
     attr(el, "data-error", bad ? "true" : null);
     attr(el, "data-warning", tile.warning ? "true" : null);
-    attr(frame, "data-tip", explain(tile));
-    attr(frame, "aria-label", spoken(tile));
+    // Shape and draws are the augmented picture's.
+    const changed = this.mode !== "original";
+    const known = changed ? [tile.shape, ...tile.draws] : [];
+    attr(frame, "data-tip", `${tile.file}\n\n${lines(tile, known).join("\n")}`);
+    attr(frame, "aria-label", [tile.file, ...lines(tile, known)].join(", "));
     attr(frame, "tabindex", index === this.at ? 0 : -1);
-    const of = JSON.stringify([tile.file, tile.label, tile.warning, tile.draws, tile.shape, bad]);
+    const of = JSON.stringify([tile.file, tile.label, tile.warning, known, bad]);
     if (caption.dataset["of"] !== of) {
       caption.dataset["of"] = of;
-      caption.replaceChildren(...captions(tile));
+      caption.replaceChildren(...captions(tile, changed));
     }
     if (bad) {
       frame.replaceChildren(icon("warn", 16), h("span", {}, tile.file), h("span", {}, tile.error));
@@ -101,7 +111,7 @@ export class Tiles {
   }
 
   private paint(frame: HTMLElement, tile: TileEntry): void {
-    const rects = this.parts(tile).filter((rect) => rect.length === 4);
+    const rects = this.parts(tile);
     if (frame.children.length !== rects.length || frame.querySelector("canvas") === null) {
       frame.replaceChildren(...rects.map(() => h("canvas", { "aria-hidden": "true" })));
     }
@@ -114,10 +124,10 @@ export class Tiles {
   /** The places in the sheet of what a tile shows, side by side. */
   private parts(tile: TileEntry): number[][] {
     const { outputs } = this.sheet!.header;
-    if (this.mode === "original") return [tile.original];
-    const peeked = this.peeking && tile.original.length === 4;
-    const changed = peeked ? outputs.map(() => tile.original) : tile.augmented;
-    return this.mode === "both" ? [tile.original, ...changed] : changed;
+    const original = tile.original.length === 4 ? [tile.original] : [];
+    if (this.mode === "original" && original.length) return original;
+    const changed = peeked(tile, this.peeking) ? outputs.map(() => tile.original) : tile.augmented;
+    return this.mode === "both" ? [...original, ...changed] : changed;
   }
 
   /** How many pictures stand side by side in a tile. */
@@ -155,7 +165,12 @@ export class Tiles {
   }
 }
 
-function captions(tile: TileEntry): HTMLElement[] {
+/** Whether the original stands in for the rest: also until a sheet comes that has the rest. */
+function peeked(tile: TileEntry, peeking: boolean): boolean {
+  return tile.original.length === 4 && (peeking || !tile.augmented.length);
+}
+
+function captions(tile: TileEntry, changed: boolean): HTMLElement[] {
   const name = tile.file.split("/").pop() ?? tile.file;
   const head = h(
     "b",
@@ -167,23 +182,15 @@ function captions(tile: TileEntry): HTMLElement[] {
   return [
     head,
     ...(tile.warning ? [h("span", { class: "wb-warning" }, `⚠ ${tile.warning}`)] : []),
-    ...tile.draws.map((draw) => h("span", {}, draw)),
-    h("span", { class: "wb-shape" }, tile.shape),
-  ];
+    ...(changed ? tile.draws.map((draw) => h("span", { class: "wb-drawn" }, draw)) : []),
+    changed && h("span", { class: "wb-drawn wb-shape" }, tile.shape),
+  ].filter((el) => el !== false);
 }
 
-function lines(tile: TileEntry): string[] {
+function lines(tile: TileEntry, known: string[]): string[] {
   const label = tile.label && `label ${tile.label}`;
   const rest = tile.error
     ? [tile.error, "Left out; the others are shown."]
-    : [tile.warning, tile.shape, ...tile.draws, ...tile.notes];
+    : [tile.warning, ...known, ...tile.notes];
   return [label, ...rest].filter(Boolean);
-}
-
-function explain(tile: TileEntry): string {
-  return `${tile.file}\n\n${lines(tile).join("\n")}`;
-}
-
-function spoken(tile: TileEntry): string {
-  return [tile.file, ...lines(tile)].join(", ");
 }
