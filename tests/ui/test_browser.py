@@ -20,6 +20,7 @@ from tests.ui.hosts import (
     part,
     small,
 )
+from workbench.graph import dump_graph
 
 pytestmark = pytest.mark.browser
 
@@ -211,13 +212,21 @@ def test_a_cell_sets_the_graph_and_a_running_cell_stops_nothing(lab: LabHost, ph
     assert lab.server.evaluate("'simclr' in w.code.source")
 
 
-def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(lab: LabHost, photos: Path) -> None:
-    lab.open(photos, small())
+@pytest.mark.parametrize("shown", ["w", "w.preview"])
+def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
+    lab: LabHost, photos: Path, shown: str
+) -> None:
+    (lab.work / "start.json").write_text(dump_graph(small()))
+    cell = f"import workbench as wb\nw = wb.Workbench({str(photos)!r}, 'start.json')\n{shown}"
+    lab.server.open(lab.page, [cell])
     page = lab.page
     await_picture(page)
     still = page.locator(".wb-still")
     expect(still).to_have_count(1)
     expect(still).to_be_hidden()
+    expect(still).to_contain_text("4 samples of batch 0.")
+    part(page, "preview").locator("[data-wb=batch-next]").click()
+    expect(still).to_contain_text("4 samples of batch 1.", timeout=PATIENCE)
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     lab.server.end_kernels()
     lab.server.reopen(page)

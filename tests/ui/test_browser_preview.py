@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import PATIENCE, Host, await_mean, await_picture, part, small
+from tests.ui.hosts import PATIENCE, Host, PanelHost, await_mean, await_picture, part, small
 from workbench.catalog import load_catalog
+from workbench.errors import WorkerTimeoutError
 from workbench.graph import Graph
 from workbench.graph.edit import set_arg
+from workbench.ui import looks
 
 pytestmark = pytest.mark.browser
 
@@ -249,6 +251,16 @@ def test_all_steps_of_a_sample(host: Host, photos: Path) -> None:
     steps.locator("[data-wb=sample-next]").click()
     expect(steps).to_have_attribute("data-sample", "2", timeout=PATIENCE)
     assert host.python("model.state.seen")
+    field, refused = steps.locator("[data-wb=sample]"), steps.locator("[data-wb=refused]")
+    for wrong in ("99", "1.5", ""):
+        field.fill(wrong)
+        field.press("Enter")
+        expect(refused).to_contain_text(f"{wrong or 'Nothing'} is no sample here. Give 0 to 3")
+        expect(field).to_have_value(wrong)
+    field.fill("0")
+    field.press("Enter")
+    expect(refused).to_be_empty()
+    expect(steps).to_have_attribute("data-sample", "0", timeout=PATIENCE)
     part(page, "tabs").get_by_role("tab", name="Preview").click()
     expect(preview(page)).to_be_visible()
     page.wait_for_function("() => true")
@@ -280,7 +292,8 @@ def test_the_preview_is_verified(host: Host, photos: Path) -> None:
 def test_a_wrong_mean_shows(host: Host, photos: Path) -> None:
     graph, catalog = small("imagenet-train"), load_catalog()
     node = next(n.id for n in graph.nodes if n.op == "crop_mirror_normalize")
-    host.open(photos, set_arg(graph, catalog, node, "mean", (0.485, 0.456, 0.406)))
+    graph = set_arg(graph, catalog, node, "mean", (0.485, 0.456, 0.406))
+    host.open(photos, set_arg(graph, catalog, node, "std", (0.229, 0.224, 0.225)))
     page = host.page
     await_picture(page)
     fold = preview(page).locator("[data-wb=measure-values]")
@@ -291,6 +304,25 @@ def test_a_wrong_mean_shows(host: Host, photos: Path) -> None:
     fold.click()
     expect(figures).to_be_hidden()
     assert host.python("model.state.measured") is False
+
+
+def test_figures_that_cannot_be_counted_say_why(
+    panel: PanelHost, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise WorkerTimeoutError("The worker gave no answer.")
+
+    page = panel.page
+    panel.open(photos, small())
+    await_picture(page)
+    with monkeypatch.context() as patch:
+        patch.setattr(looks, "preview_statistics", fail)
+        preview(page).locator("[data-wb=measure-values]").click()
+        said = preview(page).locator("[data-wb=counting]")
+        expect(said).to_contain_text("Not counted: The worker gave no answer.")
+    said.get_by_role("button", name="Try again").click()
+    expect(preview(page).locator("[data-wb=statistics] tbody tr")).to_have_count(3)
+    expect(said).to_be_empty()
 
 
 def works_again(host: Host, picture: str | None) -> None:
@@ -378,7 +410,7 @@ def test_a_folder_that_goes_and_a_file_that_breaks(
     folder.rename(folder.with_name("elsewhere"))
     slide(host, "rotate", "angle", "ArrowLeft")
     stale = preview(page).locator("[data-wb=stale]")
-    expect(stale).to_contain_text("There is no folder", timeout=PATIENCE)
+    expect(stale).to_contain_text("Still the last good picture: There is no", timeout=PATIENCE)
     folder.with_name("elsewhere").rename(folder)
     stale.locator("[data-wb=retry]").click()
     expect(stale).to_be_hidden(timeout=PATIENCE)

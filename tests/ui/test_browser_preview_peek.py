@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import PATIENCE, Host, await_picture, part, small
+from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
 from tests.ui.test_browser_preview import preview, show, shown, slide
 from tests.ui.test_browser_preview import pytestmark as pytestmark
 
@@ -91,6 +93,7 @@ def test_the_key_shows_the_original_closely(host: Host, photos: Path) -> None:
     expect(closeup).to_have_attribute("data-painted", "2", timeout=PATIENCE)
     expect(closeup).to_have_attribute("data-of", "original")
     expect(closeup.get_by_role("radio", name="Original")).to_be_checked()
+    expect(closeup.locator(".wb-closeup-draws")).to_be_hidden()
     page.keyboard.up("o")
     expect(closeup).to_have_attribute("data-painted", "3", timeout=PATIENCE)
     expect(closeup).to_have_attribute("data-of", "images")
@@ -108,6 +111,25 @@ def test_the_key_shows_the_original_closely(host: Host, photos: Path) -> None:
     shown(page, 1)
     preview(page).locator("[data-wb=tile] button").first.click()
     expect(closeup).to_have_attribute("data-of", "original", timeout=PATIENCE)
+
+
+def test_values_that_a_worker_takes_along_are_asked_for_again(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    preview(page).locator("[data-wb=tile] button").first.click()
+    closeup = preview(page).locator("[data-wb=closeup]")
+    expect(closeup).to_have_attribute("data-painted", "1", timeout=PATIENCE)
+    pid = host.python("model.engine.pid")
+    os.kill(pid, signal.SIGSTOP)  # so that it is in the middle of the call
+    reading = closeup.locator("[data-wb=reading]")
+    page.keyboard.press("ArrowRight")
+    expect(reading).to_have_text("…")
+    await_python(host, "bool(model.previewer._aside)", bool)
+    os.kill(pid, signal.SIGKILL)
+    expect(reading).to_contain_text("SIGKILL", timeout=PATIENCE)
+    page.keyboard.press("ArrowRight")
+    expect(reading).to_contain_text("uint8", timeout=PATIENCE)
 
 
 def test_every_picture_is_named_and_originals_have_no_draws(host: Host, photos: Path) -> None:

@@ -148,10 +148,10 @@ def test_undo_leaves_pinned_draws(ready: tuple[ViewModel, Screen]) -> None:
     model.receive("preview", "pinned", True)
     model.act("bar", {"do": "undo"})
     assert screen["bar", "message"].startswith("The draws are pinned: unpin them to undo")
-    assert (screen["preview", "seed"], screen["preview", "pinned"]) == (7, True)
+    assert (model.graph.settings.seed, model.state.pinned) == (7, True)
     edit(model, "set", node="rotate", arg="angle", value=90, group="")
     model.act("bar", {"do": "undo"})
-    assert (screen["bar", "message"], screen["preview", "seed"]) == ("", 7)
+    assert (screen["bar", "message"], model.graph.settings.seed) == ("", 7)
     model.receive("preview", "pinned", False)
     model.act("bar", {"do": "undo"})
     assert screen["preview", "seed"] == 42

@@ -101,7 +101,7 @@ def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     verifying.follow(set_setting(graph, seed=8), "d")
     assert changed.acquire(timeout=30)
     found = verifying.entry(graph, "d")
-    assert found["state"] == "stopped"
+    assert (found["state"], found["text"]) == ("stopped", "stopped by an edit")
     assert found["detail"] == ["The graph was changed while it was compared."]
 
 

@@ -137,7 +137,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     ``tabs`` are widgets of their own that can be laid out anew, linked and observed:
     ``wb.code.source`` is the exported script. ``graph`` is a trait: it may be set from a cell to a
     Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed. So is ``target``:
-    what the code panel shows the graph as.
+    what the code panel shows the graph as. A field that a cell sets to what cannot be, such as
+    ``wb.preview.batch = 5000``, keeps its value and raises GraphEditError with the reason.
 
     Raises GraphFormatError for a graph that cannot be read.
     """

@@ -16,7 +16,7 @@ from workbench.preview.sheet import decode
 
 WIDEST = 760
 """Pixels; the notebook file grows by about 100 kB."""
-PAPER = (255, 255, 255)
+PAPER, GAP = (255, 255, 255), 6
 STILL_AFTER = 0.4
 """Seconds without a change after which the saved picture is replaced: not at each step of a drag,
 and before anyone who sees a picture has saved it."""
@@ -92,5 +92,6 @@ def _on_paper(preview: Preview) -> Image.Image:
     paper = Image.new("RGB", sheet.size, PAPER)
     for x, y, width, height in boxes:
         picture = sheet.crop((x, y, x + width, y + height))
-        paper.paste(ImageOps.pad(picture, (side, side), color=PAPER), (x, y))
+        room = max(1, side - GAP)
+        paper.paste(ImageOps.pad(picture, (room, room), color=PAPER), (x, y))
     return paper

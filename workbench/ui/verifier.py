@@ -32,7 +32,7 @@ class Verifying:
         self._changed = changed
         self._verifier: Verifier | None = None
         self._of: What | None = None
-        self._why = ""
+        self._why = "", ""
         self._entry = NOTHING
 
     def entry(self, graph: Graph, data: str) -> VerifiedEntry:
@@ -43,30 +43,35 @@ class Verifying:
         """Compare a sound graph, unless that is being done."""
         if self._verifier is not None:
             return
-        self._of, self._why = _what(graph, data), ""
+        self._of, self._why = _what(graph, data), ("", "")
         self._entry = {**NOTHING, "state": "running", "text": "starting"}
         self._verifier = Verifier(graph, data, BATCHES)
         threading.Thread(
             target=self._run, args=(self._verifier,), name="workbench-verify", daemon=True
         ).start()
 
-    def cancel(self, why: str = "Stopped before all was compared.") -> None:
-        """Stop, if one runs."""
+    def cancel(
+        self, text: str = "not compared", detail: str = "Stopped before all was compared."
+    ) -> None:
+        """Stop, if one runs, and say why."""
         if self._verifier is not None:
-            self._why = self._why or why
+            self._why = self._why if any(self._why) else (text, detail)
             self._verifier.cancel()
 
     def follow(self, graph: Graph, data: str) -> None:
         """Stop where what is compared is no longer what is shown."""
         if self._verifier is not None and self._of is not None and self._of != _what(graph, data):
-            what = "graph" if self._of[0] != _what(graph, data)[0] else "data folder"
-            self.cancel(f"The {what} was changed while it was compared.")
+            edited = self._of[0] != _what(graph, data)[0]
+            what = "graph" if edited else "data folder"
+            text = "stopped by an edit" if edited else "stopped: other data"
+            self.cancel(text, f"The {what} was changed while it was compared.")
 
     def _run(self, verifier: Verifier) -> None:
         try:
             entry = _found(verifier.run(self._note))
         except CancelledError:
-            entry = {**NOTHING, "state": "stopped", "text": "not compared", "detail": [self._why]}
+            text, detail = self._why
+            entry = {**NOTHING, "state": "stopped", "text": text, "detail": [detail]}
         except WorkbenchError as error:
             entry = {**NOTHING, "state": "failed", "text": "not compared", "detail": [str(error)]}
         except Exception as error:

@@ -76,8 +76,9 @@ export function heldKey(root: HTMLElement, key: string, hold: (on: boolean) => v
     if (isTyping(target) || target instanceof HTMLSelectElement) return false;
     if (isPage(root)) return true;
     if (!target.closest(".wb")) return false;
+    const alike = `[data-wb="${root.dataset["wb"]}"]`;
     let place: Element | null = target;
-    while (place && !place.querySelector(`[data-wb="${root.dataset["wb"]}"]`)) place = place.parentElement;
+    while (place && !place.querySelector(alike)) place = place.parentElement;
     return place?.contains(root) ?? false;
   };
   const press = (event: KeyboardEvent): void => {
