@@ -1,9 +1,10 @@
-"""A browser with no way out, and the two hosts in it."""
+"""A browser with no way out, the two hosts in it, and view-models without either."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,6 +12,8 @@ from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 from tests.ui.hosts import Host, LabHost, PanelHost
 from tests.ui.labserver import LabServer
+from tests.ui.screen import Make, Screen
+from workbench.ui.model import ViewModel
 
 FLAGS = [
     "--headless=new",
@@ -90,3 +93,30 @@ def host(request: pytest.FixtureRequest) -> Host:
     """Each test with it runs in JupyterLab and in Panel."""
     found: Host = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture
+def make(photos: Path) -> Iterator[Make]:
+    """Makes view-models that show four tiles, and closes them."""
+    made: list[ViewModel] = []
+
+    def make(
+        data: Path | str = photos, graph: Any = None, **options: Any
+    ) -> tuple[ViewModel, Screen]:
+        screen = Screen()
+        model = ViewModel(data, graph, screen.publish, **options)
+        made.append(model)
+        model.receive("preview", "tiles", 4)
+        return model, screen
+
+    yield make
+    for model in made:
+        model.close()
+
+
+@pytest.fixture
+def ready(make: Make) -> tuple[ViewModel, Screen]:
+    model, screen = make()
+    screen.wait_ready()
+    screen.wait(lambda s: len(s.header["tiles"]) == 4, "four tiles")
+    return model, screen

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.preview.sheet import decode
+from workbench.ui.model import ViewModel
 
 PATIENCE = 60.0
 
@@ -70,3 +71,11 @@ def read_picture(picture: bytes) -> tuple[dict[str, Any], NDArray[np.uint8]]:
     length = int.from_bytes(picture[:4], "little")
     header = json.loads(picture[4 : 4 + length])
     return header, np.asarray(decode(picture[4 + length :], header["mime"], tuple(header["sheet"])))
+
+
+Make = Callable[..., tuple[ViewModel, Screen]]
+"""Makes a view-model and its screen."""
+
+
+def edit(model: ViewModel, do: str, **parameters: Any) -> None:
+    model.act("inspector", {"do": do, **parameters})

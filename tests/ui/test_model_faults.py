@@ -1,0 +1,162 @@
+"""The view-model where a worker, a node or the preview fails, rests or ends."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.screen import Make, Screen, edit, read_picture
+from workbench.bench.crew import Crew
+from workbench.engine.machine import describe_machine
+from workbench.graph.edit import set_setting
+from workbench.ui.model import ViewModel
+
+
+def test_trying_again_is_offered_where_it_can_help(make: Make, tmp_path: Path) -> None:
+    model, screen = make(tmp_path)  # no images yet
+    assert screen["preview", "again"]
+    (tmp_path / "a.jpg").write_bytes(b"soon")
+    model.act("preview", {"do": "retry"})
+    assert screen["data", "summary"]["error"] == ""
+    edit(model, "set", node="rotate", arg="fill_value", value="blue", group="")
+    assert "blue" in screen["preview", "stale"]
+    assert not screen["preview", "again"]
+    assert not screen["steps", "again"]
+
+
+def test_what_dali_refuses_is_a_fault_at_its_node(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    picture = screen.picture
+    model.act("canvas", {"do": "add", "op": "crop", "after": "resize"})
+    edit(model, "set", node="crop", arg="out_of_bounds_policy", value="error", group="")
+    edit(model, "set", node="crop", arg="crop", value=[500, 500], group="")
+    screen.wait(lambda s: s.node("crop")["fault"], "a fault at crop")
+    assert screen["preview", "stale"]
+    assert screen["bar", "faults"][0]["node"] == "crop"
+    model.act("canvas", {"do": "remove", "nodes": ["crop"]})
+    screen.wait(lambda s: s["preview", "stale"] == "", "a present picture")
+    assert (read_picture(picture)[1] == read_picture(screen.picture)[1]).all()
+
+
+def test_mixed_without_a_gpu_is_refused_with_the_reason(make: Make) -> None:
+    if not describe_machine().no_gpu:
+        pytest.skip("this machine has a GPU")
+    model, screen = make()
+    assert screen["bar", "devices"][1]["disabled"]
+    model.receive("bar", "device", "mixed")
+    assert "GPU" in screen["bar", "message"]
+    assert screen["bar", "device"] == "cpu"
+    model.set_graph(set_setting(model.graph, device="mixed"))
+    assert "GPU" in screen["preview", "stale"]
+    assert 'DEVICE = "mixed"' in screen["code", "source"]  # can be shipped, not shown
+
+
+def test_a_killed_worker_is_told_and_the_next_change_works(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+    picture = screen.picture
+    entered, killed = threading.Event(), threading.Event()
+    real = model.previewer._engine.call
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        entered.set()
+        killed.wait(30)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(model.engine, "call", call)
+    edit(model, "set", node="rotate", arg="angle", value=45, group="")
+    assert entered.wait(30)
+    monkeypatch.undo()
+    # Stopped, it is surely in the middle of the call when it is killed.
+    pid = model.engine.pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    killed.set()
+    screen.wait(lambda s: s["bar", "status"]["state"] == "busy", "computing")
+    os.kill(pid, signal.SIGKILL)
+    screen.wait(lambda s: s["bar", "status"]["state"] == "dead", "the worker's end")
+    assert "SIGKILL" in screen["preview", "stale"]
+    assert screen.picture == picture
+    assert model.graph.node("rotate").args["angle"] == 45
+    edit(model, "set", node="rotate", arg="angle", value=46, group="")
+    screen.wait_ready()
+    assert screen.picture != picture
+    assert model.engine.pid != pid
+
+
+def test_an_idle_worker_that_is_killed_is_not_missed(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    process = model.engine._process
+    assert process is not None
+    process.popen.kill()
+    process.popen.wait(30)
+    picture = screen.picture
+    edit(model, "set", node="rotate", arg="angle", value=45, group="")
+    screen.wait_other_picture(picture)
+
+
+def test_a_worker_killed_in_a_measurement_is_a_row_with_the_reason(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crews: list[Crew] = []
+    begin = Crew.begin
+    monkeypatch.setattr(
+        Crew, "begin", lambda crew, hear: (crews.append(crew), begin(crew, hear))[1]
+    )
+    model, screen = make()
+    model.receive("speed", "batch_size", 4)
+    model.receive("speed", "effort", "quick")
+    model.act("speed", {"do": "measure", "what": "compare"})
+    screen.wait(lambda s: "round" in s["speed", "message"], "the rounds")
+    (pid,) = crews[0].pids
+    os.kill(pid, signal.SIGKILL)
+    screen.wait(lambda s: not s["speed", "running"], "the end")
+    bars = [bar for bar in screen["speed", "compare"]["bars"] if bar["kind"] == "cpu"]
+    assert [bar["median"] is None for bar in bars].count(True) == 1
+    assert sum("SIGKILL" in bar["reason"] for bar in bars) == 1
+    model.act("bar", {"do": "undo"})
+    screen.wait_ready()
+
+
+def test_a_crash_of_the_preview_itself_is_told(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+
+    def broken(*_: Any) -> Any:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("workbench.ui.previewer.preview_batch", broken)
+    model.receive("preview", "batch", 3)
+    screen.wait(lambda s: "a bug" in s["preview", "stale"], "the fault")
+    monkeypatch.undo()
+    model.receive("preview", "batch", 2)
+    screen.wait_ready()
+
+
+def test_closing_ends_the_worker(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    pid = model.engine.pid
+    assert pid
+    model.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    edit(model, "set", node="rotate", arg="angle", value=45, group="")
+    assert model.engine.pid is None
+    assert screen["bar", "status"]["state"] == "ready"
+
+
+def test_resting_is_no_fault_and_the_next_change_wakes_it(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    model.rest()
+    assert model.engine.pid is None
+    picture = screen.picture
+    model.receive("preview", "batch", 1)
+    screen.wait_other_picture(picture)
+    assert screen["bar", "message"] == ""
