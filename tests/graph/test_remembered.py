@@ -22,6 +22,7 @@ def test_an_answer_is_kept_for_the_thing_itself_and_no_other() -> None:
     assert ask(equal) == graph.name
     assert asked[-1] is equal, "an equal graph is asked about anew: to compare would take as long"
     assert ask(graph, "!") == graph.name + "!"
+    assert ask(graph, word="?") == graph.name + "?"
     assert ask(graph) == graph.name
 
 
@@ -38,3 +39,13 @@ def test_few_answers_are_kept() -> None:
     assert [ask(graph) for graph in graphs] == list(range(1, 21))
     assert ask(graphs[-1]) == 20
     assert ask(graphs[0]) == 21
+
+
+def test_an_option_is_known_by_its_name() -> None:
+    @remembered
+    def ask(graph: Graph, before: str = "", after: str = "") -> str:
+        return before + graph.name + after
+
+    graph, word = load_recipe("rotate-jitter"), "!"
+    assert ask(graph, before=word) == "!" + graph.name
+    assert ask(graph, after=word) == graph.name + "!"

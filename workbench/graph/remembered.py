@@ -24,7 +24,7 @@ def remembered(ask: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(ask)
     def asked(*args: P.args, **options: P.kwargs) -> T:
-        given = (*args, *options.values())
+        given = (*args, *options, *options.values())
         for known, answer in tuple(answers):
             if len(known) == len(given) and all(a is b for a, b in zip(known, given, strict=True)):
                 return answer
