@@ -49,8 +49,9 @@ class PreviewRequest:
         place draws what it always draws. Not a batch of the exported script, but exactly what that
         script gives where its reader gives the same file each time.
     against:
-        For ``difference``: id of the node whose image is compared. Empty: the first step whose
-        images have the height and width of the output's.
+        For ``difference``: id of the node whose image is compared; an output that does not come
+        from it is grey. Empty: the first step whose images have the height and width of the
+        output's.
     raw:
         Of a lossless sheet of at most ``MOST_RAW`` pixels the RGBA values as they are, without PNG:
         for a screen that is near, where packing takes longer than sending.
