@@ -77,14 +77,20 @@ def test_nothing_moves_while_the_key_is_held(host: Host, photos: Path) -> None:
     assert tops(page) == before
 
 
+def look_closely(page: Page) -> Locator:
+    """Open the first tile."""
+    preview(page).locator("[data-wb=tile] button").first.click()
+    closeup = preview(page).locator("[data-wb=closeup]")
+    expect(closeup).to_have_attribute("data-painted", "1", timeout=PATIENCE)
+    return closeup
+
+
 def test_the_key_shows_the_original_closely(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
     await_picture(page)
-    preview(page).locator("[data-wb=tile] button").first.click()
-    closeup = preview(page).locator("[data-wb=closeup]")
+    closeup = look_closely(page)
     stage = closeup.locator("[data-wb=stage]")
-    expect(closeup).to_have_attribute("data-painted", "1", timeout=PATIENCE)
     expect(closeup).to_have_attribute("data-of", "images")
     page.keyboard.press("+")
     scale = stage.get_attribute("data-scale") or ""
@@ -117,9 +123,7 @@ def test_values_that_a_worker_takes_along_are_asked_for_again(host: Host, photos
     host.open(photos, small())
     page = host.page
     await_picture(page)
-    preview(page).locator("[data-wb=tile] button").first.click()
-    closeup = preview(page).locator("[data-wb=closeup]")
-    expect(closeup).to_have_attribute("data-painted", "1", timeout=PATIENCE)
+    closeup = look_closely(page)
     pid = host.python("model.engine.pid")
     os.kill(pid, signal.SIGSTOP)  # so that it is in the middle of the call
     reading = closeup.locator("[data-wb=reading]")
