@@ -64,6 +64,7 @@ def table() -> Iterator[Table]:
         print("\n\n" + found.text())
     if os.environ.get("OUT"):
         record = {"machine": asdict(describe_machine()), "rows": [asdict(r) for r in found.rows]}
+        Path(os.environ["OUT"]).mkdir(parents=True, exist_ok=True)
         Path(os.environ["OUT"], "perf.json").write_text(json.dumps(record, indent=2) + "\n")
 
 

@@ -1,12 +1,14 @@
 """A plain script, as an expert would write it to see how fast DALI is; no workbench in it.
 
 python tests/perf/plain.py --data DIR --what decode|train --device cpu|mixed --batch-size N
---threads T --seconds S prints imgs/s.
+--threads T --seconds S prints imgs/s: once, or with --rounds once for each line of its input, so
+that somebody else can take turns with it.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 from nvidia.dali import fn, pipeline_def, types
@@ -34,6 +36,17 @@ def train(root: str, device: str):
     return images, labels
 
 
+def rate(pipe, batch_size: int, seconds: float) -> float:
+    for _ in range(4):  # what the queues hold ready from a pause
+        pipe.run()
+    batches = 0
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        pipe.run()
+        batches += 1
+    return batches * batch_size / (time.perf_counter() - start)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", required=True)
@@ -42,6 +55,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--rounds", action="store_true")
     args = parser.parse_args()
     pipe = {"decode": decode, "train": train}[args.what](
         args.data,
@@ -52,15 +66,9 @@ def main() -> None:
         seed=42,
     )
     pipe.build()
-    warm = time.perf_counter()
-    while time.perf_counter() - warm < 2.0:
-        pipe.run()
-    batches = 0
-    start = time.perf_counter()
-    while time.perf_counter() - start < args.seconds:
-        pipe.run()
-        batches += 1
-    print(batches * args.batch_size / (time.perf_counter() - start))
+    rate(pipe, args.batch_size, 2.0)
+    for _ in sys.stdin if args.rounds else [""]:
+        print(rate(pipe, args.batch_size, args.seconds), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The speed lab against a plain script in a process of its own, and what its clock costs.
 
-Lab and script take turns, in changing order, so that whatever else the machine does falls on both.
+They take turns round by round, so that whatever else the machine does falls on both; in fresh
+processes each time, since two builds of one pipeline may differ.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -27,7 +29,7 @@ from workbench.emit import emit_script
 from workbench.engine.machine import usable_cores
 from workbench.graph import load_recipe
 
-PAIRS = 3
+PAIRS = 5
 METHOD = Method(budget=6.0)
 PLAIN = str(Path(__file__).with_name("plain.py"))
 REGIMES = {"decode": "decode", "train": "pipeline"}
@@ -39,33 +41,62 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_photos(tmp_path_factory.mktemp("speed") / "photos", 2000)
 
 
-def by_lab(folder: Path, what: str, device: str, batch_size: int, threads: int) -> float:
+class Plain:
+    """The plain script in a process of its own, warm, waiting for its turns."""
+
+    def __init__(self, folder: Path, what: str, device: str, batch_size: int, threads: int) -> None:
+        command = [sys.executable, PLAIN, "--rounds", "--data", str(folder), "--what", what]
+        command += ["--device", device, "--batch-size", str(batch_size)]
+        command += ["--threads", str(threads), "--seconds", str(METHOD.round_seconds)]
+        self._process = subprocess.Popen(
+            command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self.rates: list[float] = []
+
+    def turn(self) -> None:
+        """One round; its rate in imgs/s is kept."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        self.rates.append(float(self._process.stdout.readline()))
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+class TurnsWithPlain(Bench):
+    """The lab, with a round of the plain script before each of its own."""
+
+    plain: Plain
+
+    def _before_round(self) -> Callable[[], None]:
+        return self.plain.turn
+
+
+def measured(
+    folder: Path, what: str, device: str, batch_size: int, threads: int
+) -> tuple[float, float]:
+    """imgs/s of the lab and of the plain script."""
     graph = with_settings(load_recipe("imagenet-train"), batch_size=batch_size, num_threads=threads)
     regime = cast(Any, REGIMES[what])
-    bench = Bench(graph, str(folder), (cast(Any, device),), (regime,), method=METHOD)
-    (row,) = bench.run().measurements
+    bench = TurnsWithPlain(graph, str(folder), (cast(Any, device),), (regime,), method=METHOD)
+    bench.plain = Plain(folder, what, device, batch_size, threads)
+    try:
+        (row,) = bench.run().measurements
+    finally:
+        bench.plain.close()
     assert row.median, row.reason
-    return row.median
-
-
-def by_script(folder: Path, what: str, device: str, batch_size: int, threads: int) -> float:
-    command = [sys.executable, PLAIN, "--data", str(folder), "--what", what, "--device", device]
-    command += ["--batch-size", str(batch_size), "--threads", str(threads)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    return row.median, statistics.median(bench.plain.rates[-len(row.rounds) :])
 
 
 def agree(folder: Path, table: Table, what: str, device: str, threads: int) -> None:
     batch_size = 64
-    found: dict[Any, list[float]] = {by_lab: [], by_script: []}
-    order = random.Random(0)
-    for _ in range(PAIRS):
-        for way in order.sample(list(found), 2):
-            found[way].append(way(folder, what, device, batch_size, threads))
+    pairs = [measured(folder, what, device, batch_size, threads) for _ in range(PAIRS)]
     settings = f"{what}, {device}, batch {batch_size}, {threads} threads"
-    table.add(f"speed lab: {settings}", found[by_lab], "imgs/s")
-    table.add(f"plain script: {settings}", found[by_script], "imgs/s")
-    ratios = [a / b for a, b in zip(found[by_lab], found[by_script], strict=True)]
+    table.add(f"speed lab: {settings}", [lab for lab, _ in pairs], "imgs/s")
+    table.add(f"plain script: {settings}", [script for _, script in pairs], "imgs/s")
+    ratios = [lab / script for lab, script in pairs]
     row = table.add(f"lab / script: {settings}", ratios, "x", "to reach: 0.97 to 1.03")
     assert row.runs == PAIRS
 

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Records of the speed lab on this machine, for assets/benchmarks.
+#
+#   tests/perf/records.sh OUT TAG PART...   from the project's folder; python3 has what it needs
+#
+# TAG names the machine in the files. Parts, with their minutes on an H200 with 16 cores: agree 4,
+# recipes 6, by-hand 3, peers 2, sweep-mixed 4, sweep-cpu 3, tune 3, stages 3, threads 2, gpus 3
+# (1, 2, 4 GPUs as far as there are any). Without a GPU a part measures the CPU's side. Everything
+# comes back as OUT/records.tgz.
+set -u
+out=$1 tag=$2
+shift 2
+export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
+photos=/tmp/photos-500x375
+[ -d "$photos" ] || python3 tests/perf/photos.py "$photos" 2000
+mkdir -p /tmp/records
+cores=$(nproc)
+if nvidia-smi -L >/dev/null 2>&1; then
+  device=both devices="mixed cpu" several="4,8,$cores" batches=64,256
+else
+  device=cpu devices=cpu several="1,$cores,$((2 * cores))" batches=16,64
+fi
+workbench() { timeout 420 python3 -m workbench.cli "$@" 2>/tmp/progress || tail -3 /tmp/progress; }
+record() { echo "--json /tmp/records/$1-$tag.json --name $1-$tag"; }
+heavy() { python3 tests/perf/heavy.py "/tmp/heavy$1.json" "$1" "$2" 1.0; }
+heavy 64 4 && heavy 256 "$cores"
+
+agree() {
+  OUT=/tmp/records/agree python3 -m pytest tests/perf/test_lab.py -q -s -p no:cacheprovider
+  mv /tmp/records/agree/perf.json "/tmp/records/agreement-$tag.json"
+}
+recipes() {
+  for recipe in $(python3 -m workbench.cli recipes | awk '{print $1}'); do
+    workbench bench "$recipe" --data "$photos" --device $device --regime pipeline \
+      --batch-size 256 --threads "$cores" --load 1.0 --budget 6 $(record "recipe-$recipe")
+  done
+}
+by_hand() {  # the settings of the figures that were measured by hand
+  for load in 0.65 1.0; do
+    workbench bench imagenet-train --data "$photos" --device $device --regime decode \
+      --batch-size 64 --threads 4 --load $load --budget 8 $(record "decode-64-4-load-$load")
+    [ $device = cpu ] && break
+  done
+  workbench bench imagenet-train --data "$photos" --device $device --regime both \
+    --batch-size 256 --threads "$cores" --load 1.0 --budget 8 \
+    $(record "imagenet-train-256-$cores")
+  for threads in 4 "$cores"; do
+    workbench bench /tmp/heavy256.json --data "$photos" --device $device --threads "$threads" \
+      --regime pipeline --budget 8 $(record "heavy-256-$threads")
+  done
+}
+peers() {
+  for recipe in ${RECIPES:-imagenet-train rotate-jitter}; do
+    workbench bench "$recipe" --data "$photos" --device $device --regime pipeline --peers \
+      --batch-size 64 --threads "$cores" --budget 6 $(record "peers-$recipe")
+  done
+}
+mixed="--threads $several --batch-sizes $batches --prefetch 2,4 --loads 0.65,0.85,1.0"
+cpu="--threads $several --batch-sizes 32,$batches --prefetch 1,2,4"
+sweep() {
+  workbench tune imagenet-train --data "$photos" --device "$1" --exhaustive ${!1} \
+    $(record "sweep-$1")
+}
+tune() {
+  for each in $devices; do
+    for graph in imagenet-train /tmp/heavy64.json; do
+      workbench tune $graph --data "$photos" --device $each ${!each} \
+        $(record "tune-$(basename $graph .json)-$each")
+    done
+  done
+}
+stages() {
+  for each in $devices; do
+    workbench stages /tmp/heavy64.json --data "$photos" --device $each $(record "stages-$each")
+  done
+}
+threads() {
+  for each in $devices; do
+    workbench scale /tmp/heavy64.json --data "$photos" --device $each $(record "threads-$each")
+  done
+}
+gpus() {
+  for affinity in none split; do
+    workbench scale /tmp/heavy256.json --data "$photos" --device mixed --gpus "${GPUS:-1,2,4}" \
+      --affinity $affinity $(record "gpus-$affinity")
+  done
+}
+
+for part in "$@"; do
+  began=$SECONDS
+  echo "== $part"
+  case $part in
+    sweep-mixed | sweep-cpu) sweep "${part#sweep-}" ;;
+    by-hand) by_hand ;;
+    agree | recipes | peers | tune | stages | threads | gpus) "$part" ;;
+    *) echo "no such part: $part" >&2 ;;
+  esac
+  echo "== $part: $((SECONDS - began)) s"
+  tar -C /tmp/records -czf "$out/records.tgz" .
+done
