@@ -16,9 +16,9 @@ photos=/tmp/photos-500x375
 mkdir -p /tmp/records
 cores=$(nproc)
 if nvidia-smi -L >/dev/null 2>&1; then
-  device=both devices="mixed cpu" several="4,8,$cores" batches=64,256
+  device=both devices="mixed cpu" several="4,8,$cores" batches=64,256 small=32
 else
-  device=cpu devices=cpu several="1,$cores,$((2 * cores))" batches=16,64
+  device=cpu devices=cpu several="1,$cores,$((2 * cores))" batches=32,64 small=16
 fi
 workbench() { timeout 420 python3 -m workbench.cli "$@" 2>/tmp/progress || tail -3 /tmp/progress; }
 record() { echo "--json /tmp/records/$1-$tag.json --name $1-$tag"; }
@@ -56,7 +56,7 @@ peers() {
   done
 }
 mixed="--threads $several --batch-sizes $batches --prefetch 2,4 --loads 0.65,0.85,1.0"
-cpu="--threads $several --batch-sizes 32,$batches --prefetch 1,2,4"
+cpu="--threads $several --batch-sizes $small,$batches --prefetch 1,2,4"
 sweep() {
   workbench tune imagenet-train --data "$photos" --device "$1" --exhaustive ${!1} \
     $(record "sweep-$1")
@@ -96,5 +96,6 @@ for part in "$@"; do
     *) echo "no such part: $part" >&2 ;;
   esac
   echo "== $part: $((SECONDS - began)) s"
+  sed -i 's#/tmp/photos#photos#' /tmp/records/*.json  # a record here names no machine's folders
   tar -C /tmp/records -czf "$out/records.tgz" .
 done

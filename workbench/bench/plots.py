@@ -7,6 +7,7 @@ hosts can show them.
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +28,8 @@ MIME = {"png": "image/png", "svg": "image/svg+xml"}
 COLOURS = {"cpu": "#6b7f99", "mixed": "#5a9e00", "peer": "#c9a25f"}
 """Readable on white and apart for the colour-blind: the bars are labelled as well."""
 _DPI = 150
+_WIDE = 100
+"""Letters of 8 points in a line as wide as a figure."""
 
 
 def plot(report: Report) -> Figure:
@@ -78,7 +81,9 @@ def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
             f"{row.median:,.0f}{doubt}", (end, place), xytext=(4, 0),
             textcoords="offset points", va="center", fontsize=8,
         )  # fmt: skip
-    axes.set_yticks(places, [row.name for row in rows], fontsize=8)
+    peers = any(row.config.program != "DALI" for row in rows)
+    names = ["DALI, " * (peers and row.config.program == "DALI") + row.name for row in rows]
+    axes.set_yticks(places, names, fontsize=8)
     axes.invert_yaxis()
     axes.margins(x=0.18)
     axes.set_xlim(left=0)
@@ -192,7 +197,7 @@ def plot_stages(report: Report) -> Figure:
     axes.axvline(found.total, color="black", linewidth=0.8, linestyle=":")
     axes.set_yticks(range(len(views)), list(views), fontsize=8)
     axes.invert_yaxis()
-    axes.legend(frameon=False, fontsize=7, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.25))
+    figure.legend(frameon=False, fontsize=7, ncols=2, loc="outside lower center")
     note = f"whole batch {found.total:.1f} ms (dotted); bottleneck: {found.bottleneck}"
     if found.remainder is not None:
         note += f"; alone leaves {found.remainder:+.1f} ms"
@@ -229,8 +234,8 @@ def _title(report: Report) -> str:
 
 
 def _finish(figure: Figure, axes: Axes, report: Report, unit: str, note: str = "") -> None:
-    axes.set_xlabel(unit + (f"\n{note}" if note else ""), fontsize=8)
+    axes.set_xlabel("\n".join([unit, *textwrap.wrap(note, _WIDE)]), fontsize=8)
     axes.tick_params(labelsize=8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    figure.suptitle(_title(report), fontsize=9)
+    figure.suptitle(textwrap.fill(_title(report), _WIDE), fontsize=9)

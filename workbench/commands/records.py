@@ -49,7 +49,7 @@ def compare(first: str, second: str) -> None:
 def records(path: str, table: str | None, plots: str | None, kind: str, name: str | None) -> None:
     """List records; export them as CSV, draw them, name one.
 
-    Example:  workbench records assets/benchmarks --plots assets/benchmarks --csv speed.csv
+    Example:  workbench records assets/benchmarks --plots plots --csv speed.csv
     """
     from dataclasses import replace
 
