@@ -70,7 +70,7 @@ def test_two_processes_for_real(affinity: str, graph: Graph, photos: Path) -> No
 def test_too_few_gpus_are_a_reason(
     graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.scaling.refusal", lambda *_: "")
+    monkeypatch.setattr("workbench.bench.lab.refusal", lambda *_: "")
     monkeypatch.setattr("workbench.bench.scaling.gpu_count", lambda: 0)
     (row,) = GpuScaling(graph, str(photos), (2,), "mixed").run().measurements
     assert row.reason == "not measured: this machine has 0 GPUs"

@@ -237,6 +237,27 @@ def test_a_shard_of_its_own_is_refused(target: str) -> None:
         export(graph, target, CATALOG)
 
 
+@pytest.mark.parametrize("target", SHARDING)
+def test_one_shard_of_one_is_no_shard(target: str) -> None:
+    """As training scripts say it that are given a rank and how many there are."""
+    graph = load_recipe("imagenet-train")
+    usual = export(graph, target, CATALOG)
+    for name, value in {"shard_id": 0, "num_shards": 1, "pad_last_batch": False}.items():
+        graph = set_arg(graph, CATALOG, "reader", name, value)
+    assert graph.node("reader").args.keys() >= {"shard_id", "num_shards", "pad_last_batch"}
+    assert export(graph, target, CATALOG) == usual
+
+
+@pytest.mark.parametrize("target", SHARDING)
+def test_who_counts_on_the_next_shard_takes_no_reader_that_stays(target: str) -> None:
+    graph = set_arg(load_recipe("imagenet-train"), CATALOG, "reader", "stick_to_shard", True)
+    if target in ("pytorch", "lightning", "paddle"):  # DALI's iterator knows
+        assert "stick_to_shard=True" in export(graph, target, CATALOG).main.text
+        return
+    with pytest.raises(GraphExportError, match=r"reader\.stick_to_shard: it is True"):
+        export(graph, target, CATALOG)
+
+
 @pytest.mark.parametrize("target", ["pytorch", "lightning"])
 def test_training_needs_an_image(target: str) -> None:
     graph = load_recipe("simclr")
@@ -285,18 +306,30 @@ def test_a_picture_without_channels_gets_an_axis_for_them() -> None:
 def test_triton_needs_more_than_labels() -> None:
     graph = load_recipe("simclr")
     graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
-    with pytest.raises(GraphExportError, match="reader: every output comes straight"):
+    with pytest.raises(GraphExportError, match="reader: every output is what it reads"):
         export(graph, "triton", CATALOG)
+
+
+def with_classes(graph: Graph) -> Graph:
+    """The graph with an output made from its labels alone."""
+    name = CATALOG["one_hot"].inputs[0].name
+    inputs = {name: Port("reader", "labels")}
+    classes = Node("classes", "one_hot", {"num_classes": 12}, inputs)
+    outputs = {**graph.outputs, "classes": Port("classes", "output")}
+    return replace(graph, nodes=(*graph.nodes, classes), outputs=outputs)
+
+
+def test_triton_leaves_out_what_is_made_from_labels() -> None:
+    usual = files_of(load_recipe("imagenet-eval"), "triton")
+    assert files_of(with_classes(load_recipe("imagenet-eval")), "triton") == usual
 
 
 def test_triton_refuses_what_a_client_does_not_send() -> None:
     graph = load_recipe("imagenet-eval")
-    classes = Node("classes", "one_hot", {"num_classes": 12}, {"input": Port("reader", "labels")})
-    name = CATALOG["one_hot"].inputs[0].name
-    classes = replace(classes, inputs={name: Port("reader", "labels")})
-    outputs = {**graph.outputs, "classes": Port("classes", "output")}
-    graph = replace(graph, nodes=(*graph.nodes, classes), outputs=outputs)
-    with pytest.raises(GraphExportError, match=r"classes\.\w+: it is fed by reader\.labels"):
+    inputs = {"data": graph.outputs["images"], "right": graph.outputs["labels"]}
+    graph = replace(graph, nodes=(*graph.nodes, Node("both", "math.mul", {}, inputs)))
+    graph = replace(graph, outputs={"both": Port("both", "output")})
+    with pytest.raises(GraphExportError, match=r"both\.right: it is fed by reader\.labels"):
         export(graph, "triton", CATALOG)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 from pathlib import Path
@@ -342,15 +343,18 @@ def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: i
     before = await_mean(page)
     sheet = preview(page).get_attribute("data-sheet")
     if by == signal.SIGSTOP:
-        host.python("setattr(model.engine, 'call_limit', 2.0)")
+        host.python("setattr(model.engine, 'call_limit', 6.0)")
     pid = host.python("model.engine.pid")
     os.kill(pid, signal.SIGSTOP)  # so that it is in the middle of the call
     slide(host, "rotate", "angle", "ArrowLeft")
-    expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("computing")
+    status = part(page, "bar").locator("[data-wb=status]")
+    expect(status).to_contain_text("computing")
     if by == signal.SIGKILL:
         os.kill(pid, signal.SIGKILL)
+    else:
+        expect(status).to_have_text(re.compile(r"computing · \d s"))
     stale = preview(page).locator("[data-wb=stale]")
-    words = "SIGKILL" if by == signal.SIGKILL else "No answer within 2 s"
+    words = "SIGKILL" if by == signal.SIGKILL else "No answer within 6 s"
     expect(stale).to_contain_text(words, timeout=PATIENCE)
     expect(preview(page)).to_have_attribute("data-stale", "true")
     assert await_mean(page) == before

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.bench.grid import KNOBS
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import Report, load_report
 from workbench.bench.stats import Interval, ratio
 from workbench.errors import DataError, RecordFormatError
 
+_TURNED = {"sweep": KNOBS, "threads": ("threads",)}
+"""Kind of record -> the knobs in which its rows differ."""
 SURE = 0.01
 """A ratio whose whole interval lies within 1 % of 1 counts as the same speed."""
 
@@ -49,12 +52,17 @@ class Comparison:
 
 
 def compare_reports(first: Report, second: Report) -> Comparison:
-    """Pair what was measured alike: label, device, regime, program and number of workers."""
-    ours = {_key(row): row for row in first.measurements if row.rounds}
-    theirs = {_key(row): row for row in second.measurements if row.rounds}
+    """Pair what was measured alike: label, device, regime, program and number of workers.
+
+    Of a sweep, and of scaling over threads, each setting by itself. A tuner's probes are left out.
+    """
+    turned = [
+        knob for knob in KNOBS if any(knob in _TURNED.get(r.kind, ()) for r in (first, second))
+    ]
+    ours, theirs = _by_key(first, turned), _by_key(second, turned)
     pairs = tuple(
         Pair(
-            ours[key].name,
+            _name(ours[key], turned),
             ours[key],
             theirs[key],
             ratio(theirs[key].imgs_per_s, ours[key].imgs_per_s),
@@ -65,22 +73,30 @@ def compare_reports(first: Report, second: Report) -> Comparison:
     )
     return Comparison(
         pairs,
-        tuple(row.name for key, row in ours.items() if key not in theirs),
-        tuple(row.name for key, row in theirs.items() if key not in ours),
+        tuple(_name(row, turned) for key, row in ours.items() if key not in theirs),
+        tuple(_name(row, turned) for key, row in theirs.items() if key not in ours),
         tuple(_warnings(first, second)),
     )
 
 
-def _key(row: Measurement) -> tuple[object, ...]:
+def _by_key(report: Report, turned: Sequence[str]) -> dict[tuple[object, ...], Measurement]:
+    return {_key(row, turned): row for row in report.measurements if row.rounds and not row.probe}
+
+
+def _key(row: Measurement, turned: Sequence[str]) -> tuple[object, ...]:
     config = row.config
-    return row.label, config.program, config.device, config.regime, config.workers
+    knobs = (getattr(config, knob) for knob in turned)
+    return row.label, config.program, config.device, config.regime, config.workers, *knobs
+
+
+def _name(row: Measurement, turned: Sequence[str]) -> str:
+    return f"{row.name}, {row.config.settings}" if turned else row.name
 
 
 def _knobs(first: Measurement, second: Measurement) -> tuple[str, ...]:
-    names = ("batch_size", "threads", "prefetch", "hw_decoder_load")
     return tuple(
         f"{name} {getattr(first.config, name)} -> {getattr(second.config, name)}"
-        for name in names
+        for name in ("batch_size", "threads", "prefetch", "hw_decoder_load")
         if getattr(first.config, name) != getattr(second.config, name)
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import threading
 import time
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from workbench.bench.usage import Gpu, GpuUse
+from workbench.bench.usage import Gpu, GpuUse, visible_gpu
 from workbench.bench.work import Begun, Job, Round, begin, memory_now, run_round
 from workbench.engine.process import Engine
 
@@ -34,8 +35,7 @@ class Crew:
         self._cores = cores or [()] * len(jobs)
         found = environments or [{}] * len(jobs)
         self._engines = [Engine(environment=each, stop=stop) for each in found]
-        first = found[0].get("CUDA_VISIBLE_DEVICES", "0")
-        self._gpu = Gpu(int(first) if first.isdigit() else 0)
+        self._gpu = Gpu(visible_gpu({**os.environ, **found[0]}))
         self._lead: float | None = None
 
     def begin(self, hear: Callable[[float], None]) -> Begun:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shlex
 import subprocess
 import threading
 from abc import ABC, abstractmethod
@@ -23,6 +21,7 @@ from workbench.bench.config import (
     idle_knobs,
     refusal,
 )
+from workbench.bench.context import gpu_command, graph_hash
 from workbench.bench.data import Cache, CacheState, Fingerprint, bad_files, fingerprint, make_cache
 from workbench.bench.measurement import Measurement
 from workbench.bench.method import Method
@@ -35,9 +34,8 @@ from workbench.emit.script import emit_script
 from workbench.emit.source import reads_data
 from workbench.engine.folder import require_folder
 from workbench.engine.machine import Machine, describe_machine
-from workbench.errors import CancelledError
-from workbench.graph.io import dump_graph
-from workbench.graph.model import DecodeDevice, Graph, Settings
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.model import DecodeDevice, Graph
 
 OWN_FILES = "files that the graph names"
 """What a record has in the place of the data folder where the graph's readers read none."""
@@ -98,6 +96,12 @@ class Lab(ABC):
         """Raise CancelledError if the run was cancelled."""
         if self._stop.is_set():
             raise CancelledError("Cancelled.")
+
+    def require(self, configs: Sequence[Config], catalog: Catalog, machine: Machine) -> None:
+        """Raise EngineError where one of them cannot be measured: before the first one is."""
+        for config in configs:
+            if reason := refusal(configured(self.graph, catalog, config), catalog, machine):
+                raise EngineError(reason)
 
     def entry(self, config: Config, catalog: Catalog, found: Fingerprint, label: str = "") -> Entry:
         """The exported source of the graph in a configuration, ready to be measured."""
@@ -205,15 +209,16 @@ class Bench(Lab):
         if self.peers and "pipeline" in self.regimes:
             from workbench.bench.peers import add_peers
 
-            added, refused, extra["peers"] = add_peers(self, catalog, machine)
+            added, refused, extra["peers"] = add_peers(self, catalog, machine, on_progress)
             entries += added
             rows += [None] * len(added) + list(refused)
         measured = iter(self.measure(entries, on_progress))
         rows = [row or next(measured) for row in rows]
         if {"cpu", "mixed"} <= {row.device for row in rows if row and row.rounds}:
+            on_progress(0.99, "comparing the pixels of both decoders")
             extra["decoders"] = compare_decoders(self.graph, self.data, self._stop)
         if "mixed" in self.devices and machine.no_gpu:
-            extra["command"] = command_for_a_gpu(self.graph.name, self.regimes)
+            extra["command"], extra["before"] = gpu_command(self.graph, self.regimes)
         on_progress(1.0, "done")
         return self.report([row for row in rows if row], machine, found, cache, **extra)
 
@@ -224,20 +229,6 @@ def _not_cold(row: Measurement, files: int) -> Measurement:
         return row
     flag = f"not cold throughout: a round reads the {files} files more than once"
     return replace(row, flags=(*row.flags, flag))
-
-
-def command_for_a_gpu(graph: str, regimes: Sequence[Regime]) -> str:
-    """What to run on a machine with a GPU; its record can be opened and compared anywhere."""
-    regime = regimes[0] if len(regimes) == 1 else "both"
-    file = f"{graph}-gpu.json"
-    return shlex.join(
-        ["workbench", "bench", graph, "--data", "DIR", "--regime", regime, "--json", file]
-    )
-
-
-def graph_hash(graph: Graph) -> str:
-    """SHA-256 of a graph but for its settings: knobs are compared by themselves."""
-    return hashlib.sha256(dump_graph(replace(graph, settings=Settings())).encode()).hexdigest()
 
 
 def git_state() -> Any:

@@ -85,6 +85,11 @@ class Measurement:
         return self.label or self.config.label
 
     @property
+    def probe(self) -> bool:
+        """Whether it is one of the tuner's: too short for more than to lead the search."""
+        return self.label.startswith("probe")
+
+    @property
     def imgs_per_s(self) -> tuple[float, ...]:
         """The rate of every round."""
         return tuple(one.imgs_per_s for one in self.rounds)
@@ -121,8 +126,11 @@ class Measurement:
         known = [one.others for one in self.rounds if one.others is not None]
         return sum(known) / len(known) if known else None
 
-    def doubts(self, cores: int) -> tuple[str, ...]:
-        """Why the figure is to be distrusted on a machine of so many usable cores."""
+    def doubts(self, cores: int, decodes: bool = True) -> tuple[str, ...]:
+        """Why the figure is to be distrusted on a machine of so many usable cores.
+
+        ``decodes`` says whether DALI decoded, so that the load for JPEG engines was for it.
+        """
         found = []
         if self.variation > 0.1:
             found.append("unstable: the rounds differ by more than 10 %")
@@ -133,7 +141,8 @@ class Measurement:
                 f"the machine was loaded: something else kept {self.others:.1f} of {cores} cores "
                 "busy"
             )
-        if self.device == "mixed" and self.config.hw_decoder_load and self.jpeg_busy in (None, 0):
+        loaded = decodes and self.device == "mixed" and self.config.hw_decoder_load
+        if loaded and self.jpeg_busy in (None, 0):
             what = "idle" if self.jpeg_busy == 0 else "not seen by the driver"
             found.append(f"{LOAD} may have had no effect: the GPU's JPEG engines were {what}")
         return tuple(found)

@@ -21,6 +21,8 @@ from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
 
 IMAGES = 64
+LIMIT = 300.0
+"""Seconds for a comparison: on a cold disk a library may take minutes to be imported."""
 LEVELS = "levels of 255"
 FLOATS = "units of the output's floats"
 
@@ -86,7 +88,7 @@ def compare_decoders(graph: Graph, data: str, stop: threading.Event) -> dict[str
         sources[device] = emit_script(configured(graph, catalog, config), catalog)
     try:
         with Engine(stop=stop) as engine:
-            found = engine.call(differ, sources["cpu"], sources["mixed"], data)
+            found = engine.call(differ, sources["cpu"], sources["mixed"], data, limit=LIMIT)
     except CancelledError:
         raise
     except EngineError as error:

@@ -71,8 +71,11 @@ class Report:
 
     @property
     def best(self) -> float | None:
-        """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran."""
-        rows = [row for row in self.measurements if row.config.program == "DALI"]
+        """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran.
+
+        A tuner's probes are too short to count.
+        """
+        rows = [row for row in self.measurements if row.config.program == "DALI" and not row.probe]
         if self.kind == "stages":
             rows = [row for row in rows if row.name == WHOLE]
         rows = [row for row in rows if row.config.regime == "pipeline"] or rows

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from workbench.bench.config import Config, config_of, configured, refusal, sharded
+from workbench.bench.config import Config, config_of, configured, sharded
 from workbench.bench.data import Cache, Fingerprint
 from workbench.bench.lab import Lab
 from workbench.bench.measurement import Measurement
@@ -19,7 +19,6 @@ from workbench.bench.work import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.machine import usable_cores
-from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice, Graph
 
 Over = Literal["threads", "workers"]
@@ -79,10 +78,8 @@ class ThreadScaling(Lab):
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure every count in turns. Raises DataError, EngineError and CancelledError."""
         catalog, machine, found, cache = self.prepare()
-        reason = refusal(configured(self.graph, catalog, self.base), catalog, machine)
-        if reason:
-            raise EngineError(reason)
         configs = [replace(self.base, threads=count) for count in self.counts]
+        self.require(configs, catalog, machine)
         rows = self.measure([self.entry(c, catalog, found) for c in configs], on_progress)
         on_progress(1.0, "done")
         return self.report(rows, machine, found, cache)
@@ -122,9 +119,7 @@ class GpuScaling(Lab):
         Raises DataError, EngineError and CancelledError.
         """
         catalog, machine, found, cache = self.prepare()
-        reason = refusal(configured(self.graph, catalog, self.base), catalog, machine)
-        if reason:
-            raise EngineError(reason)
+        self.require([self.base], catalog, machine)
         gpus = gpu_count()
         rows: list[Measurement] = []
         for number, count in enumerate(self.counts):
@@ -153,8 +148,7 @@ class GpuScaling(Lab):
         words = f"{config.workers} process{'es' * (config.workers != 1)}"
         entry = replace(self.entry(config, catalog, found, words), jobs=jobs)
         if config.device == "mixed":
-            visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-            names = visible if visible != [""] else [str(n) for n in range(config.workers)]
+            names = _visible() or [str(number) for number in range(config.workers)]
             environments = tuple(
                 {"CUDA_VISIBLE_DEVICES": names[shard]} for shard in range(config.workers)
             )
@@ -171,11 +165,16 @@ def split_cores(parts: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(cores[part * size % len(cores) :][:size]) for part in range(parts))
 
 
+def _visible() -> list[str] | None:
+    """The GPUs that CUDA_VISIBLE_DEVICES names, or None where it is not set."""
+    names = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+
+
 def gpu_count() -> int:
     """How many GPUs a worker may use here."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is not None:
-        return len([name for name in visible.split(",") if name.strip()])
+    if (visible := _visible()) is not None:
+        return len(visible)
     count = 0
     while Gpu(count).memory_used() is not None:
         count += 1

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from workbench.bench.cached import CachedJob, time_alone
-from workbench.bench.config import config_of, configured, decoders, refusal
+from workbench.bench.config import config_of, configured, decoders
 from workbench.bench.lab import Lab
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import WHOLE, Report
@@ -103,9 +103,7 @@ class Stages(Lab):
         catalog, machine, found, cache = self.prepare()
         config = config_of(self.graph)
         graph = configured(self.graph, catalog, config)
-        reason = refusal(graph, catalog, machine)
-        if reason:
-            raise EngineError(reason)
+        self.require([config], catalog, machine)
         devices = infer_devices(graph, catalog)
         cut = prefixes(graph, catalog)
         entries = [
@@ -113,6 +111,7 @@ class Stages(Lab):
                 config,
                 (ScriptJob(emit_script(part, catalog), self.data, config.device, config.prefetch),),
                 f"up to {node.id}",
+                decodes=bool(decoders(part, catalog)),
             )
             for node, part in cut[:-1]  # the last is the whole
         ]
@@ -124,7 +123,7 @@ class Stages(Lab):
             copied = replace(whole, to_host=True)
             entries.append(Entry(config, (copied,), f"{WHOLE}, copied to the host"))
         if behind_decoder(graph, catalog):
-            entries.append(Entry(config, (CachedJob(graph, self.data),), CEILING))
+            entries.append(Entry(config, (CachedJob(graph, self.data),), CEILING, decodes=False))
         rows = self.measure(entries, lambda s, t: on_progress(0.95 * s, t))
         on_progress(0.95, "each operator alone")
         nodes = [node.id for node, _ in cut if not is_reader(node)]

@@ -6,8 +6,9 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
-from workbench.bench.config import Config, Regime, config_of, configured, refusal
+from workbench.bench.config import Config, Regime, config_of, configured
 from workbench.bench.data import Cache, CacheState, Fingerprint
 from workbench.bench.grid import KNOBS, Grid, Place, usual_grid
 from workbench.bench.lab import Lab
@@ -103,13 +104,13 @@ class Sweep(Lab):
         )  # fmt: skip
 
     def _ready(self, catalog: Catalog, machine: Machine) -> Grid:
-        reason = refusal(configured(self.graph, catalog, self.base), catalog, machine)
-        if reason:
-            raise EngineError(reason)
+        grid = self.grid = self.grid or usual_grid(machine, self.base.device)
+        knobs = [(knob, value) for knob in KNOBS for value in grid.values(knob)]
+        every = [replace(self.base, **cast(Any, {knob: value})) for knob, value in knobs]
+        self.require([self.base, *every], catalog, machine)
         if self.limit[0] is None:
             self.limit = int(_HOST_SHARE * machine.memory_gib * 2**30), self.limit[1]
-        self.grid = self.grid or usual_grid(machine, self.base.device)
-        return self.grid
+        return grid
 
     def one(
         self,
@@ -202,7 +203,7 @@ def idle(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
 
 def best_of(report: Report) -> Measurement:
     """The fastest measurement that is no probe. Raises EngineError where there is none."""
-    rows = [row for row in report.measurements if row.rounds and not row.label.startswith("probe")]
+    rows = [row for row in report.measurements if row.rounds and not row.probe]
     if not rows:
         raise EngineError("Nothing in this record was measured.")
     return max(rows, key=lambda row: row.median or 0.0)

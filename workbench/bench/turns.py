@@ -33,7 +33,8 @@ class Entry:
     """A configuration and how it is run: one job for each worker process.
 
     ``environments`` and ``cores`` have an entry for each job, or are empty. ``limit`` is the most
-    memory that it may take, in bytes of the host's and the GPU's; None is no limit.
+    memory that it may take, in bytes of the host's and the GPU's; None is no limit. ``decodes``
+    says whether DALI decodes in it: elsewhere JPEG engines that are idle say nothing.
     """
 
     config: Config
@@ -43,6 +44,7 @@ class Entry:
     environments: tuple[Mapping[str, str], ...] = ()
     cores: tuple[tuple[int, ...], ...] = ()
     limit: tuple[int | None, int | None] = (None, None)
+    decodes: bool = True
 
     @property
     def name(self) -> str:
@@ -202,7 +204,7 @@ class Turns:
         except CancelledError:
             raise
         except EngineError as error:
-            words = f"not measured: {error}"
+            words = f"not measured: {plain(error)}"
             why = self._why()
             contender.reason = f"{words.removesuffix('.')}. {why}" if why else words
             self._dismiss(contender)
@@ -256,6 +258,11 @@ def _require_room(entry: Entry, host: int, gpu: int | None) -> None:
             )
 
 
+def plain(error: Exception) -> str:
+    """What went wrong without the traceback that an unforeseen error brings."""
+    return str(error).partition("\nTraceback ")[0]
+
+
 def duration(seconds: float) -> str:
     """A time that is left, for reading."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
@@ -282,4 +289,4 @@ def _measurement(contender: _Contender) -> Measurement:
         jpeg_busy=sum(jpeg) / len(jpeg) if jpeg else None,
         notes=entry.notes,
     )
-    return replace(made, flags=made.doubts(usable_cores()))
+    return replace(made, flags=made.doubts(usable_cores(), entry.decodes))

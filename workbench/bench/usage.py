@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +137,7 @@ class Gpu:
             return None
 
 
-def visible_gpu() -> int:
-    """The driver's number of the GPU that CUDA calls 0 in this process."""
-    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+def visible_gpu(environment: Mapping[str, str] = os.environ) -> int:
+    """The driver's number of the GPU that CUDA calls 0 in a process of this environment."""
+    first = environment.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
     return int(first) if first.isdigit() else 0

@@ -115,5 +115,7 @@ def bench(
         click.echo(words)
     if "command" in report.extra:
         click.echo(f"On a machine with a GPU: {report.extra['command']}")
+        if "before" in report.extra:
+            click.echo(report.extra["before"])
     keep_record(report, record, picture)
     require_figures(report)

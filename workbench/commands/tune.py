@@ -77,7 +77,7 @@ def tune(
     with progress_bar() as progress:
         run = kind(graph, asked.data, wanted, grid, name=asked.name, **cast(Any, options))
         report = run.run(progress)
-    tell_rows(report, [row for row in report.measurements if not row.label.startswith("probe")])
+    tell_rows(report, [row for row in report.measurements if not row.probe])
     if "tune" in report.extra:
         told = report.extra["tune"]
         click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")

@@ -61,12 +61,21 @@ def first_reader(nodes: Sequence[Node]) -> Node:
 
 
 def require_unsharded(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError where a reader has a shard of its own already."""
-    for node in nodes:
-        for name in ("shard_id", "num_shards"):
-            if is_reader(node) and (name in node.args or name in node.inputs):
-                given = node.args.get(name, "linked")
-                raise GraphExportError(
-                    f"{node.id}.{name}: it is {given}, and {target} gives each process a shard of "
-                    "its own. Reset it."
-                )
+    """Raise GraphExportError where a reader reads a shard already, not all that there is."""
+    for node in filter(is_reader, nodes):
+        shards = node.args.get("num_shards", 1)
+        if shards != 1:
+            raise GraphExportError(
+                f"{node.id}.num_shards: it is {shards}, and {target} gives each process a shard of "
+                "its own. Reset it."
+            )
+
+
+def require_next_shard(nodes: Sequence[Node], target: str) -> None:
+    """Raise GraphExportError where a reader stays with its shard from epoch to epoch."""
+    for node in filter(is_reader, nodes):
+        if node.args.get("stick_to_shard"):
+            raise GraphExportError(
+                f"{node.id}.stick_to_shard: it is True, and {target} counts on readers that go on "
+                "to the next shard with each epoch. Reset it."
+            )

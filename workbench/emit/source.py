@@ -185,13 +185,13 @@ class Emitter:
         arguments = []
         if reads_folder(node):
             arguments.append("**find_files(data)")
+        shard = _SHARD if self.sharded and is_reader(node) else {}
         for name in node.args:
-            arg = spec.args[name]
-            value = self._lifted.get((node.id, name)) or self.value_text(node.args[name], arg)
-            arguments.append(f"{identifier(name)}={value}")
-        if self.sharded and is_reader(node):
-            arguments += [f"{k}={v}" for k, v in _SHARD.items() if k not in node.args]
-        return arguments
+            if name not in shard:
+                arg = spec.args[name]
+                value = self._lifted.get((node.id, name)) or self.value_text(node.args[name], arg)
+                arguments.append(f"{identifier(name)}={value}")
+        return [*arguments, *(f"{name}={value}" for name, value in shard.items())]
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
         """A fixed value as source."""

@@ -78,7 +78,8 @@ def pytorch(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]
 
 def lightning(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
     module = load(path / "datamodule.py").PipelineData(data)
-    module.trainer = SimpleNamespace(global_rank=0, local_rank=0, world_size=1)
+    place = SimpleNamespace(root_device=SimpleNamespace(index=None))
+    module.trainer = SimpleNamespace(global_rank=0, world_size=1, strategy=place)
     for batch in module.train_dataloader():
         yield {name: batch[name].cpu().numpy() for name in names}
 
@@ -295,7 +296,7 @@ def resume(folder: str, data: str) -> dict[str, list[Any]]:
 
 
 def rank(folder: str, data: str, count: str) -> list[int]:
-    """One rank of torchrun: the samples of its shard in some epochs, into a file of its own."""
+    """One rank of torchrun: the labels of its shard in some epochs, into a file of its own."""
     import torch
 
     number, shards = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -306,11 +307,13 @@ def rank(folder: str, data: str, count: str) -> list[int]:
     loader = module.Loader(
         module.build_pipeline(data, shard_id=number, num_shards=shards, device_id=gpu)
     )
-    epochs, places = [], set()
-    for _ in range(int(count)):
-        images = [batch["images"] for batch in loader]
-        places |= {str(batch.device) for batch in images}
-        epochs.append([digest(image) for batch in images for image in batch.cpu().numpy()])
+    epochs: list[list[int]] = [[] for _ in range(int(count))]
+    places = set()
+    for epoch in epochs:
+        for batch in loader:
+            assert len(batch["images"]) == len(batch["labels"])
+            epoch += batch["labels"].tolist()
+            places.add(str(batch["images"].device))
     found = {"epochs": epochs, "places": sorted(places)}
     Path(folder, f"rank-{number}.json").write_text(json.dumps(found))
     return [len(epoch) for epoch in epochs]

@@ -36,7 +36,7 @@ NEEDS = {
     "tensorflow": ("tensorflow", "nvidia.dali_tf_plugin"),
     "ray": ("ray",),
     "dynamic": (),
-    "notebook": (),
+    "notebook": ("IPython",),
     "triton": (),
 }
 """Target -> what its users install besides DALI. Those that cannot run here are not among them:
@@ -56,7 +56,12 @@ def require(target: str) -> None:
         pytest.skip(f"{target} is not executed: {' and '.join(missing)} not installed")
 
 
-def drive(*arguments: str | Path, **environment: str) -> list[Any]:
+def seeing(gpus: str) -> dict[str, str]:
+    """An environment in which there are these GPUs alone, such as "0,1"."""
+    return {"CUDA_VISIBLE_DEVICES": gpus, "JAX_PLATFORMS": "cuda,cpu" if gpus else "cpu"}
+
+
+def drive(*arguments: str | Path, gpus: str = "", **environment: str) -> list[Any]:
     """What the commands of ``drive.py`` print."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.emit.targets.drive", *map(str, arguments)],
@@ -64,7 +69,7 @@ def drive(*arguments: str | Path, **environment: str) -> list[Any]:
         text=True,
         timeout=580,
         cwd=ROOT,
-        env=os.environ | ENVIRONMENT | environment,
+        env=os.environ | ENVIRONMENT | seeing(gpus) | environment,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     printed = json.loads(done.stdout.splitlines()[-1])
@@ -156,41 +161,51 @@ def execute(
     return run
 
 
-@pytest.mark.parametrize("target", NEEDS)
-def test_first_batches_of_every_recipe_are_those_of_the_script(
-    target: str, execute: Callable[[str], list[Any]], scripts: dict[str, list[Any]]
-) -> None:
-    require(target)
-    found = execute(target)[0]
-    assert set(found) == set(RECIPES)
+def compare(target: str, found: dict[str, list[Any]], scripts: dict[str, list[Any]]) -> None:
+    """Each batch is the script's; Triton is sent images and gives no labels."""
+    served = {"labels"} if target == "triton" else set()
+    assert set(found) == set(scripts)
     for name, batches in found.items():
-        served = {"labels"} if target == "triton" else set()
         assert len(batches) == 3, name
         for ours, theirs in zip(batches, scripts[name], strict=True):
             assert set(ours) == set(theirs) - served, name
             assert ours == {output: theirs[output] for output in ours}, name
 
 
+@pytest.mark.parametrize("target", NEEDS)
+def test_first_batches_of_every_recipe_are_those_of_the_script(
+    target: str, execute: Callable[[str], list[Any]], scripts: dict[str, list[Any]]
+) -> None:
+    require(target)
+    compare(target, execute(target)[0], scripts)
+
+
+@pytest.fixture(scope="module")
+def mixed(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
+    """The first batches, decoded on a GPU, of the recipes that can be."""
+    made = {name: set_setting(graph, device="mixed") for name, graph in RECIPES.items()}
+    graphs = {name: graph for name, graph in made.items() if not check_graph(graph, CATALOG)}
+
+    @cache
+    def run(target: str) -> Any:
+        folder = tmp_path_factory.mktemp(f"mixed-{target}")
+        for name, graph in graphs.items():
+            write_with_files(graph, target, folder / name)
+        command = ("start", target, "+", "first", target, folder, few, outputs_of(graphs))
+        return drive(*command, gpus="0")[1]
+
+    return run
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("target", ["pytorch", "jax", "dynamic", "notebook", "triton"])
 def test_mixed_decoding_gives_the_batches_of_the_script(
-    target: str, few: Path, tmp_path: Path
+    target: str, mixed: Callable[[str], Any]
 ) -> None:
     require(target)
-    made = {name: set_setting(graph, device="mixed") for name, graph in RECIPES.items()}
-    graphs = {name: graph for name, graph in made.items() if not check_graph(graph, CATALOG)}
-    assert len(graphs) >= 4
-    found = []
-    for kind in ("script", target):
-        for name, graph in graphs.items():
-            write_with_files(graph, kind, tmp_path / kind / name)
-        command = ("start", kind, "+", "first", kind, tmp_path / kind, few, outputs_of(graphs))
-        found.append(drive(*command)[1])
-    served = {"labels"} if target == "triton" else set()
-    for name in graphs:
-        for theirs, ours in zip(found[0][name], found[1][name], strict=True):
-            assert set(ours) == set(theirs) - served, name
-            assert ours == {output: theirs[output] for output in ours}, name
+    scripts = mixed("script")
+    assert len(scripts) >= 4
+    compare(target, mixed(target), scripts)
 
 
 def shuffled_eval() -> Graph:

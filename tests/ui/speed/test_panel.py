@@ -10,7 +10,7 @@ import pytest
 from tests.bench.fakes import measured, report
 from tests.ui.speed.conftest import Bed, Fake
 from workbench.bench.config import config_of
-from workbench.bench.lab import graph_hash
+from workbench.bench.context import graph_hash
 from workbench.bench.record import FORMAT, dump_report, load_report
 from workbench.bench.stages import Stages
 from workbench.catalog import load_catalog

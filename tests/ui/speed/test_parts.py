@@ -22,7 +22,6 @@ from workbench.graph import load_recipe
 from workbench.graph.edit import set_arg, set_setting
 from workbench.ui.speed.figures import measured_on, require_sound
 from workbench.ui.speed.parts import view_of
-from workbench.ui.speed.starting import gpu_command
 from workbench.ui.speed.words import name_of, part_of
 
 BENCHMARKS = Path(__file__).parents[3] / "assets" / "benchmarks"
@@ -108,17 +107,3 @@ def test_scaling_over_processes_has_reasons() -> None:
     assert [point["count"] for point in view["points"]] == [1, 2, 4]
     assert view["points"][1]["efficiency"] == pytest.approx(0.95)
     assert view["points"][2]["reason"].endswith("2 GPUs")
-
-
-def test_what_to_run_on_a_machine_with_a_gpu() -> None:
-    recipe = load_recipe("rotate-jitter")
-    assert gpu_command(recipe)[0] == (
-        "workbench bench rotate-jitter --data DIR --json rotate-jitter-gpu.json"
-    )
-    set_so, hint = gpu_command(set_setting(recipe, batch_size=8, num_threads=2))
-    assert " --batch-size 8 --threads 2 " in set_so
-    assert hint == ""
-    edited = set_arg(recipe, load_catalog(), "rotate", "angle", 45.0)
-    command, hint = gpu_command(replace(edited, name="my graph"))
-    assert command.startswith("workbench bench 'my graph.json' --data DIR")
-    assert "Save the graph" in hint

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from workbench.bench.config import Config, config_of, configured
 from workbench.bench.measurement import Measurement
 from workbench.bench.peers.program import Program, UnlikeError, program_of, still
-from workbench.bench.pixels import IMAGES, Difference, difference, first_batch
-from workbench.bench.turns import Entry
+from workbench.bench.pixels import IMAGES, LIMIT, Difference, difference, first_batch
+from workbench.bench.turns import Entry, Progress, plain
 from workbench.bench.work import Work
 from workbench.catalog.spec import Catalog
 from workbench.emit.script import emit_script
@@ -97,7 +97,7 @@ class PeerJob:
 
 
 def add_peers(
-    bench: Bench, catalog: Catalog, machine: Machine
+    bench: Bench, catalog: Catalog, machine: Machine, on_progress: Progress
 ) -> tuple[list[Entry], list[Measurement], dict[str, Any]]:
     """The bench's peers: entries of those that can do its work, rows of those that cannot.
 
@@ -118,15 +118,16 @@ def add_peers(
             if reason:
                 raise UnlikeError(reason)
             program = program_of(bench.graph, catalog, OPERATORS, name)
+            on_progress(0.0, f"comparing pixels: {name}")
             found = _pixels(bench, catalog, peer)
         except CancelledError:
             raise
         except EngineError as error:
-            refused.append(Measurement(config, reason=f"not measured: {error}"))
+            refused.append(Measurement(config, reason=f"not measured: {plain(error)}"))
             continue
         facts[name] = {"version": _version(peer), "difference": asdict(found)}
         job = PeerJob(peer, program, bench.data, config.batch_size, config.threads)
-        entries.append(Entry(config, (job,)))
+        entries.append(Entry(config, (job,), decodes=False))
     return entries, refused, facts
 
 
@@ -137,7 +138,7 @@ def _pixels(bench: Bench, catalog: Catalog, peer: Peer) -> Difference:
     config: Config = replace(config_of(graph, "cpu"), batch_size=IMAGES)
     source = emit_script(configured(graph, catalog, config), catalog)
     with Engine(stop=bench._stop) as engine:
-        found = engine.call(differ, source, program, peer, bench.data)
+        found = engine.call(differ, source, program, peer, bench.data, limit=LIMIT)
     if found is None:
         raise UnlikeError("its images have other shapes than DALI's")
     assert isinstance(found, Difference)

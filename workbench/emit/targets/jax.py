@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.outputs import require_next_shard
 from workbench.emit.parts import needs
 from workbench.emit.source import Source
 from workbench.emit.targets import Target
@@ -138,6 +139,7 @@ if __name__ == "__main__":
 def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
     """The module ``loader.py``."""
     module = sharded_module(graph, catalog, "jax")
+    require_next_shard(module.nodes, "jax")
     squeeze = [f'{" " * 12}batch["{n}"] = batch["{n}"].squeeze(-1)\n' for n in module.labels]
     labels = "\n    Labels have the shape [N]." if module.labels else ""
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.outputs import require_next_shard
 from workbench.emit.parts import needs
 from workbench.emit.python import constant
 from workbench.emit.source import Source
@@ -186,6 +187,7 @@ if __name__ == "__main__":
 def emit_ray(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
     """The module ``augment.py``."""
     module = sharded_module(graph, catalog, "ray")
+    require_next_shard(module.nodes, "ray")
     scalars = [name for name in module.labels if module.outputs[name].shape == (1,)]
     on_cpu = module.parts.device_id.endswith("None")
     source = module.fill(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.outputs import Outputs
+from workbench.emit.outputs import Outputs, require_next_shard
 from workbench.emit.parts import needs
 from workbench.emit.python import LINE
 from workbench.emit.source import Source
@@ -137,6 +137,7 @@ _DTYPES = {
 def emit_tensorflow(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
     """The module ``dataset.py``."""
     module = sharded_module(graph, catalog, "tensorflow")
+    require_next_shard(module.nodes, "tensorflow")
     squeeze = [
         f'{" " * 12}batch["{name}"] = tf.squeeze(batch["{name}"], -1)\n' for name in module.labels
     ]

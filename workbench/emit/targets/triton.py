@@ -27,7 +27,7 @@ from workbench.emit.source import Emitter, Source, is_reader
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
 from workbench.errors import GraphExportError
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port, ancestors
 
 _MODEL = f'''\
 """$title
@@ -189,14 +189,20 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
 
 
 def _served(graph: Graph, catalog: Catalog) -> Graph:
-    """The graph without the outputs that a client cannot get from an image: labels."""
-    nodes = reached_nodes(graph, catalog)
-    readers = {node.id for node in nodes if is_reader(node)}
-    outputs = {name: port for name, port in graph.outputs.items() if port.node not in readers}
+    """The graph without the outputs that no image gives: labels, and what is made from them."""
+    readers = [node for node in reached_nodes(graph, catalog) if is_reader(node)]
+    encoded = {port for reader in readers for port in _encoded_ports(reader, catalog)}
+
+    def comes_from_images(port: Port) -> bool:
+        made = [graph.node(name) for name in ancestors(graph, [port])]
+        fed = {source for node in made for source in node.inputs.values()}
+        return not encoded.isdisjoint(fed) or not any(map(is_reader, made))
+
+    outputs = {name: port for name, port in graph.outputs.items() if comes_from_images(port)}
     if not outputs:
         raise GraphExportError(
-            f"{sorted(readers)[0]}: every output comes straight from the reader, and Triton makes "
-            "outputs of an image that a client sends. Give an image out."
+            f"{readers[0].id}: every output is what it reads or is made from labels, and Triton "
+            "makes outputs of an image that a client sends. Give an image out."
         )
     return replace(graph, outputs=outputs)
 

@@ -48,7 +48,7 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
         "doubts": doubts(rows),
         "quick": quick_words(
             report.method,
-            [row.interval for row in rows if row.interval and not row.label.startswith("probe")],
+            [row.interval for row in rows if row.interval and not row.probe],
         ),
         "earlier": earlier,
     }

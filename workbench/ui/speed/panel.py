@@ -11,7 +11,8 @@ from typing import Any
 from workbench.bench import Report
 from workbench.bench.compare import compare_reports
 from workbench.bench.config import Config, config_of
-from workbench.bench.lab import Lab, graph_hash
+from workbench.bench.context import graph_hash
+from workbench.bench.lab import Lab
 from workbench.bench.record import load_report
 from workbench.bench.tune import adopt, best_of
 from workbench.engine.machine import Machine

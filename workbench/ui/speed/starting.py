@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
 from workbench.bench import Bench
 from workbench.bench.config import REGIMES, config_of
+from workbench.bench.context import gpu_command
 from workbench.bench.grid import KNOBS, Grid, usual_grid
 from workbench.bench.lab import Lab
 from workbench.bench.method import GLANCE, QUICK, Method
@@ -19,9 +18,8 @@ from workbench.bench.scaling import GpuScaling, ThreadScaling, gpu_count
 from workbench.bench.stages import Stages
 from workbench.bench.tune import Sweep, Tune
 from workbench.engine.machine import Machine
-from workbench.errors import GraphEditError, GraphFormatError
-from workbench.graph.model import DecodeDevice, Graph, Settings
-from workbench.graph.recipes import load_recipe
+from workbench.errors import GraphEditError
+from workbench.graph.model import DecodeDevice, Graph
 from workbench.ui.arguments import Message, text_of
 from workbench.ui.speed_views import SpeedLimits
 
@@ -144,22 +142,3 @@ def peers_here(machine: Machine) -> tuple[tuple[str, str], ...]:
             reason = machine.no_gpu
         found.append((name, reason))
     return tuple(found)
-
-
-def gpu_command(graph: Graph) -> tuple[str, str]:
-    """What to run on a machine with a GPU, and what has to be done before.
-
-    A recipe goes by its name, its changed settings as options; any other graph by its file.
-    """
-    name, settings = graph.name, graph.settings
-    words, hint = [f"{name}.json"], f"Save the graph as {name}.json and take it along."
-    with suppress(GraphFormatError):
-        recipe = load_recipe(name)
-        if replace(recipe, settings=Settings()) == replace(graph, settings=Settings()):
-            words, hint = [name], ""
-            if settings.batch_size != recipe.settings.batch_size:
-                words += ["--batch-size", str(settings.batch_size)]
-            if settings.num_threads != recipe.settings.num_threads:
-                words += ["--threads", str(settings.num_threads)]
-    whole = ["workbench", "bench", *words, "--data", "DIR", "--json", f"{name}-gpu.json"]
-    return shlex.join(whole), hint

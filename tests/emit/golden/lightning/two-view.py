@@ -215,7 +215,7 @@ class PipelineData(lightning.LightningDataModule):
             *self.settings,
             shard_id=rank,
             num_shards=self.trainer.world_size,
-            device_id=self.trainer.local_rank,
+            device_id=self.trainer.strategy.root_device.index or 0,
             resumable=self.resumable,
             checkpoint=self.resume_from[rank] if self.resume_from else None,
         )

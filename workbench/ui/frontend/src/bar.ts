@@ -164,6 +164,7 @@ export default component("bar", css, (root, link) => {
   const ends = [
     () => scope.removeEventListener("keydown", onKey as EventListener),
     () => resized.disconnect(),
+    () => faults.end(),
     takeDrops(root, incoming),
   ];
   if (isPage(root)) {

@@ -10,7 +10,13 @@ interface Ask {
   fix: (fault: FaultEntry, fix: string) => void;
 }
 
-type Faults = HTMLElement[] & { draw(status: Partial<Status>, faults: FaultEntry[]): void };
+type Faults = HTMLElement[] & {
+  draw(status: Partial<Status>, faults: FaultEntry[]): void;
+  end(): void;
+};
+
+/** Seconds of waiting from which on the chip counts them. */
+const COUNTED_FROM = 3;
 
 export function faultsButton({ select, fix }: Ask): Faults {
   const words = h("span");
@@ -53,12 +59,23 @@ export function faultsButton({ select, fix }: Ask): Faults {
     (fault) => [fault.node, fault.arg, fault.message, fault.remedy, ...fault.fixes].join("\n"),
     entry,
   );
+  let clock: number | undefined;
+  const count = (said: string): void => {
+    const since = Date.now();
+    clock = window.setInterval(() => {
+      const seconds = Math.round((Date.now() - since) / 1000);
+      if (seconds >= COUNTED_FROM) text(words, `${said} · ${seconds} s`);
+    }, 1000);
+  };
   return Object.assign([chip, pop], {
+    end: () => window.clearInterval(clock),
     draw(status: Partial<Status>, faults: FaultEntry[]): void {
       const state = status.state ?? "busy";
       const said = status.text || "starting";
       attr(chip, "data-state", faults.length && state === "ready" ? "fault" : state);
       text(words, said);
+      window.clearInterval(clock);
+      if (state === "busy") count(said);
       chip.disabled = faults.length === 0;
       attr(chip, "aria-label", faults.length ? `${said}, show the faults` : null);
       const held = menu.querySelector(":focus") !== null;

@@ -1,0 +1,56 @@
+"""What stands beside a record: which graph it is of, and how to measure it on another machine."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from workbench.bench.config import LOAD, REGIMES, Config, Regime, config_of
+from workbench.errors import GraphFormatError
+from workbench.graph.io import dump_graph
+from workbench.graph.model import Graph, Settings
+from workbench.graph.recipes import load_recipe
+
+
+def graph_hash(graph: Graph) -> str:
+    """SHA-256 of a graph but for settings and ``hw_decoder_load``: knobs are compared apart."""
+    nodes = tuple(
+        replace(node, args={name: value for name, value in node.args.items() if name != LOAD})
+        for node in graph.nodes
+    )
+    bare = replace(graph, settings=Settings(), nodes=nodes)
+    return hashlib.sha256(dump_graph(bare).encode()).hexdigest()
+
+
+def gpu_command(graph: Graph, regimes: Sequence[Regime] = REGIMES) -> tuple[str, str]:
+    """What to run on a machine with a GPU, and what has to be done before.
+
+    A recipe goes by its name, its changed settings as options; any other graph by its file. The
+    record that it writes can be opened and compared anywhere.
+    """
+    name = graph.name
+    words, hint = [f"{name}.json"], f"Save the graph as {name}.json and take it along."
+    with suppress(GraphFormatError):
+        recipe = load_recipe(name)
+        options = _options(config_of(recipe), config_of(graph))
+        if options is not None and graph_hash(recipe) == graph_hash(graph):
+            words, hint = [name, *options], ""
+    part = ["--regime", regimes[0]] if len(regimes) == 1 else []
+    whole = [*words, "--data", "DIR", *part, "--json", f"{name}-gpu.json"]
+    return shlex.join(["workbench", "bench", *whole]), hint
+
+
+def _options(usual: Config, wanted: Config) -> list[str] | None:
+    """The options of ``workbench bench`` that lead from one to the other, None where none do."""
+    if wanted.prefetch != usual.prefetch or (usual.hw_decoder_load and not wanted.hw_decoder_load):
+        return None
+    values = {
+        "--batch-size": (usual.batch_size, wanted.batch_size),
+        "--threads": (usual.threads, wanted.threads),
+        "--load": (usual.hw_decoder_load, wanted.hw_decoder_load),
+    }
+    changed = {option: own for option, (known, own) in values.items() if own != known}
+    return [word for option, own in changed.items() for word in (option, f"{own:g}")]
