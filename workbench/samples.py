@@ -143,10 +143,10 @@ def _present(folder: Path) -> set[str]:
     """Names of the sample folders that ``folder`` holds in full; refuse anything else in it."""
     ours = {name: _class_files(name) for name in PHOTOS} | {"formats": _format_files()}
     try:
-        if not folder.is_dir():
-            if folder.exists():
-                raise DataError(f"{folder} is a file. Name a folder for the sample photos.")
+        if not folder.exists():  # asked first: another run may make it between the two questions
             return set()
+        if not folder.is_dir():
+            raise DataError(f"{folder} is a file. Name a folder for the sample photos.")
         entries = sorted(path for path in folder.iterdir() if not path.name.startswith(UNFINISHED))
         for entry in entries:
             held = {path.name for path in entry.iterdir()} if entry.is_dir() else set()

@@ -43,6 +43,26 @@ def test_verdicts(rates: tuple[float, ...], verdict: str) -> None:
     assert pair.verdict == verdict
 
 
+def test_rows_of_a_sweep_and_of_thread_counts_are_paired_by_their_settings() -> None:
+    one, two = (
+        report(*(measured(r * n, threads=n) for n in (1, 2)), kind="threads") for r in (1, 3)
+    )
+    found = compare_reports(one, two)
+    assert [pair.first.threads for pair in found.pairs] == [1, 2]
+    assert [pair.name for pair in found.pairs] == [
+        "cpu, pipeline, batch 64, 1 thread, prefetch 2",
+        "cpu, pipeline, batch 64, 2 threads, prefetch 2",
+    ]
+    sweep = report(measured(5, threads=2, batch_size=32), measured(7, threads=2), kind="sweep")
+    (pair,) = compare_reports(sweep, two).pairs
+    assert (pair.first.batch_size, pair.second.threads) == (64, 2)
+
+
+def test_probes_are_not_compared() -> None:
+    tuned = report(measured(5, "candidate 1"), measured(6, "probe 1"), kind="tune")
+    assert [pair.name for pair in compare_reports(tuned, tuned).pairs] == ["candidate 1"]
+
+
 def test_what_differs_besides_is_told() -> None:
     first = report(measured(1), fingerprint=Fingerprint("a", 1, 2), context={"graph_sha256": "a"})
     second = report(measured(1), fingerprint=Fingerprint("a", 3, 4), context={"graph_sha256": "b"})

@@ -77,6 +77,15 @@ def test_a_crew_that_was_stopped_starts_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_gpu_that_is_watched_is_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched: list[int] = []
+    monkeypatch.setattr("workbench.bench.crew.Gpu", watched.append)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
+    Crew((ChildJob("unused"),), threading.Event())
+    Crew((ChildJob("unused"),), threading.Event(), [{"CUDA_VISIBLE_DEVICES": "5"}])
+    assert watched == [2, 5]
+
+
 def test_workers_begin_together_on_their_own_cores(tmp_path: Path) -> None:
     jobs = [ChildJob(str(tmp_path / name)) for name in "ab"]
     crew = Crew(jobs, threading.Event(), [{"CUDA_VISIBLE_DEVICES": "0"}] * 2, [(0,), (0,)])

@@ -78,6 +78,10 @@ def test_reading_can_be_cancelled(photos: Path) -> None:
 
     with pytest.raises(CancelledError):
         make_cache(str(photos), "warm", stop)
+    with pytest.raises(CancelledError):
+        fingerprint(str(photos), stop)
+    with pytest.raises(CancelledError):
+        resident_share(str(photos), stop)
 
 
 def test_no_more_than_three_bad_files_are_named(photos: Path, tmp_path: Path) -> None:

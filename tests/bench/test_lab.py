@@ -18,13 +18,14 @@ from tests.damaged import REFUSED, make_folder
 from tests.helpers import chain_graph, with_settings
 from workbench.bench import Bench, Measurement, Report
 from workbench.bench.crew import Crew
-from workbench.bench.lab import command_for_a_gpu, git_state
+from workbench.bench.lab import git_state
 from workbench.bench.method import Method
 from workbench.engine import describe_machine
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, Port, load_recipe
 
-PROMPTLY = 0.5
+PROMPTLY = 3.0
+"""Seconds, on a machine that may be busy; `tests/perf/test_cancel.py` measures the half second."""
 SHORT = Method(round_seconds=0.02, round_batches=2, rounds=5, warm_up_rounds=2, budget=0.0)
 
 
@@ -118,9 +119,9 @@ def test_mixed_has_a_reason_and_a_command_where_there_is_no_gpu(
     assert row.median is None
     assert row.reason == f"not measured: {reason}"
     assert report.extra["command"] == (
-        "workbench bench imagenet-train --data DIR --regime pipeline --json imagenet-train-gpu.json"
+        "workbench bench imagenet-train --batch-size 4 --threads 2 --data DIR --regime pipeline "
+        "--json imagenet-train-gpu.json"
     )
-    assert "--regime both" in command_for_a_gpu("g", ("decode", "pipeline"))
     assert pids == set(), "no worker was started for it"
 
 

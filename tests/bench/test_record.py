@@ -62,6 +62,7 @@ def test_the_best_is_of_the_whole_pipeline() -> None:
     assert report(measured(4900, regime="decode")).best == 4900
     stages = measured(73_000, "up to reader"), measured(108, WHOLE), measured(149, "ceiling")
     assert report(*stages, kind="stages").best == 108
+    assert report(measured(288, "candidate 1"), measured(297, "probe 2"), kind="tune").best == 288
     assert report(Measurement(Config("mixed"), reason="not measured: why")).best is None
 
 

@@ -12,9 +12,13 @@ from tests.bench.fakes import measured, rounds
 from tests.helpers import with_settings
 from workbench.bench.config import Config
 from workbench.bench.crew import together
+from workbench.bench.data import Fingerprint
 from workbench.bench.measurement import Measurement
 from workbench.bench.method import Method
 from workbench.bench.scaling import GpuScaling, ThreadScaling, curve, gpu_count, split_cores
+from workbench.bench.work import ScriptJob
+from workbench.catalog import load_catalog
+from workbench.errors import EngineError
 from workbench.graph import Graph, load_recipe
 
 SHORT = Method(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
@@ -76,6 +80,11 @@ def test_too_few_gpus_are_a_reason(
     assert row.reason == "not measured: this machine has 0 GPUs"
 
 
+def test_too_many_threads_are_refused_before_any_work(graph: Graph, photos: Path) -> None:
+    with pytest.raises(EngineError, match="num_threads is 2000"):
+        ThreadScaling(graph, str(photos), (1, 2000), method=SHORT).run()
+
+
 def test_threads_for_real(graph: Graph, photos: Path) -> None:
     report = ThreadScaling(graph, str(photos), (1, 2), method=SHORT).run()
     assert [row.threads for row in report.measurements] == [1, 2]
@@ -86,3 +95,24 @@ def test_threads_for_real(graph: Graph, photos: Path) -> None:
 def test_a_gpu_for_real(graph: Graph, photos: Path) -> None:
     report = GpuScaling(graph, str(photos), (1,), "mixed", method=SHORT).run()
     assert report.measurements[0].median
+
+
+@pytest.mark.parametrize(
+    ("visible", "seen"), [(None, ["0", "1"]), ("2, 3", ["2", "3"]), ("7,5,1", ["7", "5"])]
+)
+def test_each_process_has_a_gpu_and_a_shard_of_its_own(
+    visible: str | None, seen: list[str], graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(32)))
+    run = GpuScaling(graph, "photos", (2,), "mixed", affinity="split")
+    entry = run._crew(replace(run.base, workers=2), load_catalog(), Fingerprint("photos"))
+    assert [one["CUDA_VISIBLE_DEVICES"] for one in entry.environments] == seen
+    assert entry.cores == (tuple(range(16)), tuple(range(16, 32)))
+    for shard, job in enumerate(entry.jobs):
+        assert isinstance(job, ScriptJob)
+        assert job.device == "mixed"
+        assert f"shard_id={shard}" in job.source.text
+        assert "num_shards=2" in job.source.text

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.bench.fakes import MACHINE, measured, rounds
-from tests.helpers import with_settings
+from tests.helpers import chain_graph, with_settings
+from workbench.bench.cached import time_alone
 from workbench.bench.config import Config
 from workbench.bench.measurement import Measurement
 from workbench.bench.method import GLANCE, Method
 from workbench.bench.record import WHOLE
 from workbench.bench.stages import (
     CEILING,
+    UNSURE,
     StageCost,
     Stages,
     behind_decoder,
@@ -24,9 +26,10 @@ from workbench.bench.stages import (
 )
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
+from workbench.engine import Engine
 from workbench.engine.machine import usable_cores
 from workbench.errors import EngineError
-from workbench.graph import Node, load_recipe, load_recipes
+from workbench.graph import Node, Port, load_recipe, load_recipes
 
 
 @pytest.mark.parametrize("name", list(load_recipes()))
@@ -84,6 +87,15 @@ def test_stages_add_up_and_the_remainder_is_shown() -> None:
     )
     assert "decode it on a GPU" in found.advice
     assert "more threads" in found.advice
+
+
+def test_advice_is_unsure_where_a_stage_seems_to_cost_less_than_nothing() -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=100)
+    found = reconcile(steps(), rows(100_000, 5000, 1000, 1250, 1250, 2500), {}, graph, MACHINE)
+    assert [round(stage.adds or 0) for stage in found.stages] == [1, 19, 80, -20]
+    assert found.advice.endswith(UNSURE)
+    found = reconcile(steps(), rows(100_000, 5000, 1000, 1010, 1010, 2500), {}, graph, MACHINE)
+    assert UNSURE not in found.advice, "1 % is no reason"
 
 
 def test_a_stage_has_the_interval_of_rounds_side_by_side() -> None:
@@ -174,6 +186,17 @@ def test_for_real(photos: Path) -> None:
     assert found.remainder is not None
     assert usable_cores() >= 1
     assert stages_of({}) is None
+
+
+def test_an_operator_without_inputs_is_timed_too(photos: Path) -> None:
+    graph = chain_graph("warp_affine")
+    matrix = Node("matrix", "transforms.rotation", {"angle": 10.0})
+    warp = graph.node("warp_affine")
+    turned = replace(warp, args={}, inputs={**warp.inputs, "matrix": Port("matrix", "output")})
+    graph = replace(graph.replace_node(turned), nodes=(matrix, *graph.replace_node(turned).nodes))
+    with Engine() as engine:
+        found = engine.call(time_alone, graph, str(photos), ["matrix", "decode", "warp_affine"])
+    assert sorted(found) == ["decode", "matrix", "warp_affine"]
 
 
 def test_a_glance_for_real(photos: Path) -> None:

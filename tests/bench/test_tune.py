@@ -108,6 +108,22 @@ def test_nothing_can_be_measured(made_up: list[list[Config]], photos: Path) -> N
         Tune(load_recipe("imagenet-train"), str(photos), grid=grid).run()
 
 
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        (Grid((1, 2000), (16,)), "num_threads is 2000. Give a whole number from 1 to 1024"),
+        (Grid((1,), (16,), (2, 65)), "prefetch_queue_depth is 65"),
+        (Grid((1,), (16,), (2,), (0.5, 3.0)), "hw_decoder_load: 3.0 is out of range"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_before_any_work(
+    grid: Grid, words: str, made_up: list[list[Config]], photos: Path
+) -> None:
+    with pytest.raises(EngineError, match=words):
+        Sweep(load_recipe("imagenet-train"), str(photos), grid=grid).run()
+    assert made_up == []
+
+
 def test_cancelled(made_up: list[list[Config]], photos: Path) -> None:
     tune = Tune(load_recipe("imagenet-train"), str(photos), grid=GRID)
     with pytest.raises(CancelledError):

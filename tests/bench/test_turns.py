@@ -106,6 +106,21 @@ def test_the_memory_limit(
     assert bool(row.reason) is bool(words)
 
 
+@pytest.mark.parametrize("decodes", [True, False])
+def test_idle_jpeg_engines_say_something_only_where_dali_decodes(decodes: bool) -> None:
+    config = Config("mixed", hw_decoder_load=0.65)
+    entry = Entry(config, (Script([100]),), decodes=decodes)  # type: ignore[arg-type]
+    (row,) = measure([entry], Method(), threading.Event())
+    assert row.jpeg_busy == 0
+    assert any("JPEG engines" in flag for flag in row.flags) is decodes
+
+
+def test_an_unforeseen_error_is_told_without_its_traceback() -> None:
+    told = "The worker failed: KeyError: 'x'\nTraceback (most recent call last):\n  File ..."
+    (row,) = run(Script([1], fail_begin=told))
+    assert row.reason == "not measured: The worker failed: KeyError: 'x'"
+
+
 def test_data_that_cannot_be_read_ends_the_run() -> None:
     def refuse(_: int) -> None:
         raise DataError("no images")

@@ -152,7 +152,8 @@ def test_scale(photos: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "2 threads: " in result.output
     result = run("scale", graph, "--data", photos, "--gpus", "1,2", "--device", "cpu")
-    assert "2 workers: " in result.output
+    assert "1 process: " in result.output
+    assert "2 processes: " in result.output
 
 
 def test_compare(tmp_path: Path) -> None:
@@ -182,6 +183,8 @@ def test_records_are_listed_named_drawn_and_exported(tmp_path: Path) -> None:
     assert row["record"] == "before"
     assert "before" in (plots / "a.svg").read_text()
     assert run("records", tmp_path, "--name", "x").exit_code == 2
+    result = run("records", path, "--plots", table)
+    assert (result.exit_code, "cannot be made a folder" in result.output) == (1, True)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +195,9 @@ def test_records_are_listed_named_drawn_and_exported(tmp_path: Path) -> None:
         (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
         (["bench", "simclr", "--data", ".", "--plot", "a.gif"], 2, ".png nor .svg"),
         (["bench", "simclr", "--data", "."], 1, "is empty"),
+        (["bench", "simclr", "--data", ".", "--budget", "nan"], 2, "nan is no number"),
+        (["tune", "simclr", "--data", ".", "--memory", "inf"], 2, "inf is no number"),
+        (["tune", "simclr", "--data", ".", "--loads", "0.5,nan"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--threads", "4,2"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--threads", "a"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--batch-sizes", "0,1"], 2, "rising list"),

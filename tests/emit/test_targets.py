@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
 from tests.emit.test_script import HOSTILE, imports_in, ruff
 from tests.helpers import CHAINS, chain_graph
+from tests.placed import placed
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError, GraphFaultsError
@@ -110,7 +112,7 @@ def test_any_chain_goes_to_every_target(graph: Graph) -> None:
         for name, text in files.items():
             if name.endswith(".py"):
                 compile(text, name, "exec")
-    assert set(refused) <= {"dynamic", "tensorflow", "triton"}
+    assert set(refused) <= {"dynamic", "tensorflow", "triton", "pytorch", "lightning", "paddle"}
     assert set(refused.values()) <= {node.id for node in graph.nodes}
 
 
@@ -277,6 +279,51 @@ def test_encoded_images_make_no_array(target: str) -> None:
         export(graph, target, CATALOG)
 
 
+@pytest.mark.parametrize("target", SHARDING)
+def test_labels_that_are_no_class_numbers_stay_as_they_are(target: str) -> None:
+    """Classes as vectors, with fractions where they are smoothed."""
+    text = export(with_classes(load_recipe("imagenet-eval")), target, CATALOG).main.text
+    assert 'OUTPUTS = ["images", "labels", "classes"]' in text
+    if target == "ray":
+        assert 'LABELS = ["labels"]' in text
+        return
+    assert 'batch["labels"] = ' in text
+    assert 'batch["classes"] = ' not in text
+
+
+@pytest.mark.parametrize("target", target_names())
+def test_types_that_the_iterator_does_not_know(target: str) -> None:
+    graph = load_recipe("imagenet-eval")
+    inputs = {CATALOG["reductions.sum"].inputs[0].name: graph.outputs["images"]}
+    total = Node("total", "reductions.sum", {"dtype": "UINT64"}, inputs)
+    outputs = {**graph.outputs, "total": Port("total", "output")}
+    graph = replace(graph, nodes=(*graph.nodes, total), outputs=outputs)
+    if target in ("pytorch", "lightning", "paddle"):
+        with pytest.raises(GraphExportError, match=r"total: .* of UINT64, .* cast after total"):
+            export(graph, target, CATALOG)
+        return
+    text = export(graph, target, CATALOG).main.text
+    assert ("cut to 32, unless ``jax_enable_x64``" in text) == (target == "jax")
+
+
+@pytest.mark.parametrize("target", PYTHON)
+def test_nothing_is_imported_over_something_else(target: str) -> None:
+    """``math`` is Python's or DALI's."""
+    graph, node = place_node(load_recipe("imagenet-eval"), CATALOG, "math.abs")
+    graph = replace(graph, outputs={**graph.outputs, "sizes": Port(node, "output")})
+    inputs = {"data": graph.outputs["images"]}
+    nodes = [replace(n, inputs=inputs) if n.id == node else n for n in graph.nodes]
+    text = export(replace(graph, nodes=tuple(nodes)), target, CATALOG).main.text
+    imported = [
+        alias.asname or alias.name
+        for statement in ast.walk(ast.parse(text))
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for alias in statement.names
+    ]
+    assert ("math" in imported) == (target != "dynamic")
+    assert len(imported) == len(set(imported))
+
+
 @pytest.mark.parametrize(
     ("index", "alike"),
     [
@@ -347,6 +394,27 @@ def test_a_graph_that_gives_out_nothing_of_what_it_reads(target: str) -> None:
 def test_dynamic_refuses_what_it_does_not_have() -> None:
     graph = set_arg(chain_graph("rotate"), CATALOG, "rotate", "preserve", True)
     with pytest.raises(GraphExportError, match=r"rotate\.preserve: DALI's dynamic mode"):
+        export(graph, "dynamic", CATALOG)
+    graph, _ = placed(CATALOG["get_property"])
+    graph = replace(graph, outputs={**graph.outputs, "labels": Port("reader", "labels")})
+    with pytest.raises(GraphExportError, match=r"get_property\.key: it is source_info"):
+        export(graph, "dynamic", CATALOG)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"fdata": (1.5,), "dtype": "INT32"},
+        {"idata": (300,), "dtype": "UINT8"},
+        {"idata": (1,), "dtype": "FLOAT"},
+        {"idata": (1, 2), "shape": (3,)},
+    ],
+)
+def test_dynamic_takes_constants_as_they_are(args: Mapping[str, Any]) -> None:
+    graph = load_recipe("imagenet-eval")
+    graph = replace(graph, nodes=(*graph.nodes, Node("values", "constant", args)))
+    graph = replace(graph, outputs={**graph.outputs, "values": Port("values", "output")})
+    with pytest.raises(GraphExportError, match=r"values: [fi]data of type .* would be converted"):
         export(graph, "dynamic", CATALOG)
 
 

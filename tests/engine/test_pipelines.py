@@ -77,7 +77,8 @@ def test_out_of_memory_names_the_node_and_the_remedy(error: Exception) -> None:
     told = source.error(caught.value)
     assert told.node == "resize"
     assert str(told) == (
-        "Out of memory while it ran resize. Show fewer tiles or make the images smaller."
+        "Out of memory while it ran resize. Show fewer tiles, or make the batch or the images "
+        "smaller."
     )
 
 

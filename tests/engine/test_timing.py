@@ -8,7 +8,7 @@ import pytest
 from tests.helpers import chain_graph, same, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine.runner import Result, Runner
-from workbench.engine.stages import ports_of
+from workbench.engine.stages import THREADS, Stage, ports_of
 from workbench.engine.timing import floor, time_node
 from workbench.graph import Graph, Port
 
@@ -57,6 +57,20 @@ def test_a_decoder_stays_built(runner: Runner, photos: Path) -> None:
     (built,) = runner._decoders.values()
     assert time_node(runner, result, result.plan.nodes[1]).milliseconds
     assert list(runner._decoders.values()) == [built]
+
+
+def test_the_threads_can_be_chosen(
+    runner: Runner, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = run(runner, chain_graph("copy"), photos)
+    built: list[int] = []
+    build = Stage.build
+    monkeypatch.setattr(
+        Stage, "build", lambda stage: (built.append(stage.threads), build(stage))[1]
+    )
+    for threads in (3, None):
+        assert time_node(runner, result, result.plan.nodes[2], threads).milliseconds
+    assert built == [3, THREADS]
 
 
 def test_a_reader_has_a_reason_instead(runner: Runner, photos: Path) -> None:

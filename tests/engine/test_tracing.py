@@ -177,5 +177,16 @@ def test_a_pipeline_in_debug_mode() -> None:
 def test_a_pipeline_without_outputs() -> None:
     from nvidia.dali.pipeline import Pipeline
 
-    with pytest.raises(ImportFailedError, match="cannot make the pipeline's graph"):
+    with pytest.raises(ImportFailedError, match=r"gives nothing out\. Return its outputs"):
         trace_pipeline(Pipeline(4, 2, None))
+
+
+def test_a_graph_that_dali_cannot_make() -> None:
+    from nvidia.dali.pipeline import Pipeline
+
+    class Broken(Pipeline):
+        def define_graph(self) -> Any:
+            raise RuntimeError("no more")
+
+    with pytest.raises(ImportFailedError, match="make the pipeline's graph: RuntimeError: no more"):
+        trace_pipeline(Broken(4, 2, None))

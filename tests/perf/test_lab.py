@@ -6,6 +6,7 @@ processes each time, since two builds of one pipeline may differ.
 
 from __future__ import annotations
 
+import os
 import random
 import statistics
 import subprocess
@@ -29,7 +30,8 @@ from workbench.emit import emit_script
 from workbench.engine.machine import usable_cores
 from workbench.graph import load_recipe
 
-PAIRS = 5
+PAIRS = int(os.environ.get("PAIRS", "5"))
+"""Fresh processes of both; fewer suffice where nobody else uses the machine."""
 METHOD = Method(budget=6.0)
 PLAIN = str(Path(__file__).with_name("plain.py"))
 REGIMES = {"decode": "decode", "train": "pipeline"}

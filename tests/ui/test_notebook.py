@@ -41,10 +41,13 @@ def test_parts_are_widgets_of_their_own(widget: Workbench) -> None:
     assert "def rotate_jitter_pipeline(" in widget.code.source
     assert widget.bar.title == "rotate-jitter"
     assert [node["op"] for node in widget.canvas.nodes][:2] == ["readers.file", "decoders.image"]
-    shown = [widget.preview, widget.steps, widget.speed, widget.code, widget.data]
-    assert [part.layout.display for part in shown] == [None, "none", "none", "none", "none"]
+    parts = [widget.preview, widget.steps, widget.speed, widget.code, widget.data]
+    panels = widget.children[3:]
+    assert [panel.children for panel in panels] == [(part,) for part in parts]
+    assert [panel.layout.display for panel in panels] == [None, "none", "none", "none", "none"]
     widget.tabs.tab = "code"
-    assert [part.layout.display for part in shown] == ["none", "none", "none", None, "none"]
+    assert [panel.layout.display for panel in panels] == ["none", "none", "none", None, "none"]
+    assert [part.layout.display for part in parts] == [None] * 5, "each can be shown by itself"
     with pytest.raises(traitlets.TraitError):
         widget.tabs.tab = "kitchen"
 

@@ -78,7 +78,7 @@ class _CachedWork:
 def time_alone(worker: Worker, graph: Graph, data: str, nodes: Sequence[str]) -> dict[str, float]:
     """Task: milliseconds of each node by itself on the first batch, where it can be timed.
 
-    Handing the batch in and out is taken off.
+    Each has the threads of the graph's settings. Handing the batch in and out is taken off.
     """
     runner = worker.runner
     found: dict[str, float] = {}
@@ -88,8 +88,8 @@ def time_alone(worker: Worker, graph: Graph, data: str, nodes: Sequence[str]) ->
         ports = [p for n in graph.nodes if n.id in needed | {node_id} for p in n.inputs.values()]
         taps = list(dict.fromkeys([*ports, Port(node_id, runner.catalog[node.op].outputs[0].name)]))
         result = runner.run(graph, data, 0, graph.settings.batch_size, taps)
-        spent = time_node(runner, result, node).milliseconds
+        spent = time_node(runner, result, node, graph.settings.num_threads).milliseconds
         if spent is not None:
-            handed = floor(result.batches[next(iter(node.inputs.values()))])
-            found[node_id] = max(0.0, spent - handed)
+            fed = list(node.inputs.values())[:1]
+            found[node_id] = max(0.0, spent - sum(floor(result.batches[port]) for port in fed))
     return found

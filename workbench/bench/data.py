@@ -65,20 +65,25 @@ class CacheState:
     resident: float | None = None
 
 
-def fingerprint(data: str) -> Fingerprint:
-    """Count the files that the script reads, in 5 s at most."""
-    files, size = folder_size(data)
-    chosen = _spread(data, files or 0, _HEADERS)
+def _nothing() -> None:
+    pass
+
+
+def fingerprint(data: str, go_on: Callable[[], None] = _nothing) -> Fingerprint:
+    """Count the files that the script reads, in 5 s at most. ``go_on`` may raise."""
+    files, size = folder_size(data, go_on)
+    chosen = _spread(data, files or 0, _HEADERS, go_on)
     formats = Counter(_format(path) for path in chosen)
     return Fingerprint(data, files, size, tuple(formats.most_common()))
 
 
-def folder_size(data: str) -> tuple[int | None, int | None]:
+def folder_size(data: str, go_on: Callable[[], None] = _nothing) -> tuple[int | None, int | None]:
     """Number and bytes of the files that the script reads; None where that takes over 5 s."""
     deadline = time.monotonic() + LOOK_SECONDS
     files = size = 0
     try:
         for entry, _, _ in list_files(data):
+            go_on()
             files, size = files + 1, size + entry.stat().st_size
             if time.monotonic() > deadline:
                 return None, None
@@ -119,7 +124,7 @@ def bad_files(data: str, go_on: Callable[[], None]) -> str:
 def make_cache(data: str, wanted: Cache, go_on: Callable[[], None]) -> CacheState:
     """Bring the files into memory, or out of it, and say how. ``go_on`` may raise."""
     if wanted == "as found":
-        return CacheState(wanted, "nothing was done about it", resident_share(data))
+        return CacheState(wanted, "nothing was done about it", resident_share(data, go_on))
     if wanted == "cold":
         return _evict(data, go_on)
     deadline = time.monotonic() + _WARM_SECONDS
@@ -136,7 +141,7 @@ def make_cache(data: str, wanted: Cache, go_on: Callable[[], None]) -> CacheStat
                 stopped = f" (stopped after {what})"
                 break
     how = f"{files} files, {read / 1e6:,.0f} MB, were read before the first round{stopped}"
-    return CacheState("warm", how, resident_share(data))
+    return CacheState("warm", how, resident_share(data, go_on))
 
 
 def _evict(data: str, go_on: Callable[[], None]) -> CacheState:
@@ -149,16 +154,16 @@ def _evict(data: str, go_on: Callable[[], None]) -> CacheState:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 files += 1
     how = f"{files} files were dropped from memory (POSIX_FADV_DONTNEED) before every round"
-    return CacheState("cold", how, resident_share(data))
+    return CacheState("cold", how, resident_share(data, go_on))
 
 
-def resident_share(data: str) -> float | None:
+def resident_share(data: str, go_on: Callable[[], None] = _nothing) -> float | None:
     """Share (0 to 1) of the pages of some files that are in memory; None where it cannot be told.
 
     Asks mincore(2), which reads nothing: a read with RWF_NOWAIT would make the kernel read ahead.
     """
     found = pages = 0
-    for path in _spread(data, folder_size(data)[0] or 0, _PROBED):
+    for path in _spread(data, folder_size(data, go_on)[0] or 0, _PROBED, go_on):
         counted = _resident_pages(path)
         if counted is None:
             return None
@@ -191,10 +196,15 @@ def _resident_pages(path: str) -> tuple[int, int] | None:
     return sum(page & 1 for page in told), pages
 
 
-def _spread(data: str, files: int, count: int) -> list[str]:
+def _spread(data: str, files: int, count: int, go_on: Callable[[], None]) -> list[str]:
     """Paths of up to ``count`` of the files, evenly chosen."""
     step = max(1, files // count)
-    return [entry.path for entry, _ in islice(look(data), 0, step * count, step)]
+    chosen = []
+    for number, (entry, _) in enumerate(islice(look(data), step * count)):
+        go_on()
+        if number % step == 0:
+            chosen.append(entry.path)
+    return chosen
 
 
 def _read(path: str) -> int:

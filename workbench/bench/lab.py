@@ -84,8 +84,7 @@ class Lab(ABC):
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph names its files itself")
             return load_catalog(), machine, Fingerprint(OWN_FILES), unknown
-        found = fingerprint(self.data)
-        self.go_on()
+        found = fingerprint(self.data, self.go_on)
         return load_catalog(), machine, found, make_cache(self.data, self._cache, self.go_on)
 
     @abstractmethod

@@ -32,6 +32,11 @@ from workbench.graph.model import Graph, Node, Port, ancestors, topological
 READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
 CEILING = "ceiling: decoded batch cached"
 ALONE_LIMIT = 300.0
+_NOISE = 0.05
+UNSURE = (
+    "But the rounds differ so much that a stage seems to cost less than nothing: measure again, "
+    "with longer rounds or on a quieter machine."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +204,10 @@ def reconcile(
     ceiling = by_name[CEILING].median if CEILING in by_name else None
     own = [cost for cost in costs if cost.kind != COPY and cost.adds is not None]
     worst = max(own, key=lambda cost: cost.adds or 0.0)
-    return StageReport(
-        tuple(costs), total, remainder, ceiling, worst.stage,
-        advise(worst, total, whole, graph, machine),
-    )  # fmt: skip
+    advice = advise(worst, total, whole, graph, machine)
+    if any((cost.adds or 0.0) < -_NOISE * total for cost in own):
+        advice += f" {UNSURE}"
+    return StageReport(tuple(costs), total, remainder, ceiling, worst.stage, advice)
 
 
 def _added(

@@ -11,6 +11,7 @@ from workbench.commands.measuring import (
     JSON,
     NAME,
     PLOT,
+    Amount,
     keep_record,
     progress_bar,
     require_figures,
@@ -36,11 +37,11 @@ from workbench.graph.model import DecodeDevice
 )
 @click.option("--batch-size", type=click.IntRange(1), help="Instead of the graph's.")
 @click.option("--threads", type=click.IntRange(1), help="Instead of the graph's.")
-@click.option("--load", type=click.FloatRange(0, 1), help="hw_decoder_load of the decoders.")
+@click.option("--load", type=Amount(0, 1), help="hw_decoder_load of the decoders.")
 @click.option("--peers", is_flag=True, help="Also torchvision and OpenCV at the same work.")
 @click.option(
     "--budget",
-    type=click.FloatRange(0),
+    type=Amount(0),
     default=20.0,
     show_default=True,
     help="Seconds of timed rounds for each, at most.",

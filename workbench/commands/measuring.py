@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,18 @@ Progress = Callable[[float, str], None]
 P = ParamSpec("P")
 
 
+class Amount(click.FloatRange):
+    """A number in a range, which infinity and NaN are not."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"{value} is no number.", param, ctx)
+        return found
+
+
 def numbers(kind: type[int] | type[float]) -> Callable[..., tuple[float, ...] | None]:
     """A callback that reads numbers in rising order, with commas between: 1,2,4."""
 
@@ -33,7 +46,8 @@ def numbers(kind: type[int] | type[float]) -> Callable[..., tuple[float, ...] | 
             found = tuple(kind(part) for part in text.split(","))
         except ValueError:
             found = ()
-        if not found or list(found) != sorted(set(found)) or found[0] < (kind is int):
+        rising = list(found) == sorted(set(found)) and all(map(math.isfinite, found))
+        if not found or not rising or found[0] < (kind is int):
             raise click.BadParameter(f"{text!r} is no rising list of numbers such as 1,2,4.")
         return found
 

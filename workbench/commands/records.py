@@ -24,17 +24,19 @@ def compare(first: str, second: str) -> None:
     found = compare_reports(read_report(first), read_report(second))
     for warning in found.warnings:
         click.echo(f"note: {warning}", err=True)
+    every = [*(pair.name for pair in found.pairs), *found.only_first, *found.only_second]
+    wide = max([32, *(len(name) + 2 for name in every)])
     for pair in found.pairs:
         click.echo(
-            f"{pair.name:32}{pair.first.median:>10,.0f} -> {pair.second.median:>10,.0f} imgs/s, "
-            f"{pair.ratio.median:.3f} times ({pair.ratio.low:.3f} to {pair.ratio.high:.3f}): "
-            f"{pair.verdict}"
+            f"{pair.name:{wide}}{pair.first.median:>10,.0f} -> {pair.second.median:>10,.0f} "
+            f"imgs/s, {pair.ratio.median:.3f} times ({pair.ratio.low:.3f} to "
+            f"{pair.ratio.high:.3f}): {pair.verdict}"
         )
         if pair.differs:
-            click.echo(f"{'':32}{'; '.join(pair.differs)}")
+            click.echo(f"{'':{wide}}{'; '.join(pair.differs)}")
     for where, names in ((first, found.only_first), (second, found.only_second)):
         for name in names:
-            click.echo(f"{name:32}only in {where}")
+            click.echo(f"{name:{wide}}only in {where}")
     if not found.pairs:
         raise click.ClickException("The two records have no measured configuration in common.")
 
@@ -55,6 +57,7 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
 
     from workbench.bench.compare import read_folder, read_report
     from workbench.bench.record import dump_report, to_csv
+    from workbench.errors import SaveError
     from workbench.files import write_text
 
     if Path(path).is_dir():
@@ -69,6 +72,11 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
             report = replace(report, name=name)
             write_text(path, dump_report(report))
         found = {Path(path).stem: report}
+    if plots is not None:
+        try:
+            Path(plots).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SaveError(f"{plots} cannot be made a folder: {error.strerror}.") from None
     for stem, report in found.items():
         click.echo(
             f"{stem:32}{report.created[:16]:18}{report.kind:9}{report.graph:18}"
@@ -76,7 +84,6 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
             f"imgs/s at best  {report.name}"
         )
         if plots is not None:
-            Path(plots).mkdir(parents=True, exist_ok=True)
             draw_record(report, str(Path(plots, f"{stem}.{kind}")))
     if table:
         write_text(table, to_csv(found))

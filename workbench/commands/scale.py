@@ -48,10 +48,12 @@ def scale(
     with progress_bar() as progress:
         report = run.run(progress)
     tell_rows(report)
+    what = "thread" if over == "threads" else "process"
     for point in curve(report.measurements, over):
+        ending = ("es" if gpus else "s") * (point.count != 1)
         click.echo(
-            f"{point.count:4} {over}: {point.imgs_per_s:,.0f} imgs/s, {point.speedup:.2f} times, "
-            f"efficiency {point.efficiency:.0%}"
+            f"{point.count:4} {what}{ending}: {point.imgs_per_s:,.0f} imgs/s, "
+            f"{point.speedup:.2f} times, efficiency {point.efficiency:.0%}"
         )
     asked.keep(report)
     require_figures(report)

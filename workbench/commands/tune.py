@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import click
 
-from workbench.commands.measuring import Asked, asks, numbers, progress_bar, tell_rows
+from workbench.commands.measuring import Amount, Asked, asks, numbers, progress_bar, tell_rows
 from workbench.commands.options import file
 from workbench.graph.model import DecodeDevice
 
@@ -25,8 +25,8 @@ from workbench.graph.model import DecodeDevice
     help="What is to be fast.",
 )
 @click.option("--exhaustive", is_flag=True, help="Measure all of them: four times as long.")
-@click.option("--memory", type=click.FloatRange(0), metavar="GIB", help="Most host memory.")
-@click.option("--gpu-memory", type=click.FloatRange(0), metavar="GIB", help="Most GPU memory.")
+@click.option("--memory", type=Amount(0), metavar="GIB", help="Most host memory.")
+@click.option("--gpu-memory", type=Amount(0), metavar="GIB", help="Most GPU memory.")
 @click.option("-o", "--output", metavar="GRAPH.json", callback=file, help="The graph, so set.")
 @click.option("--script", metavar="pipe.py", callback=file, help="Its script.")
 def tune(

@@ -22,8 +22,17 @@ def describe_outputs(graph: Graph, catalog: Catalog) -> Outputs:
 
 
 def of_kind(outputs: Outputs, kind: str) -> list[str]:
-    """The outputs of a kind, such as ``label``."""
+    """The outputs of a kind, such as ``image``."""
     return [name for name, flow in outputs.items() if flow.kind == kind]
+
+
+def class_numbers(outputs: Outputs) -> list[str]:
+    """The labels that are one whole number a sample, as readers give them."""
+    return [
+        name
+        for name in of_kind(outputs, "label")
+        if outputs[name].shape == (1,) and (outputs[name].dtype or "").startswith(("INT", "UINT"))
+    ]
 
 
 def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
@@ -47,6 +56,17 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
             f"{name} gives encoded images, which differ in length. Leave it out, or export as a "
             "script."
         )
+
+
+def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
+    """Raise GraphExportError for types that DALI's iterators for PyTorch and Paddle do not know."""
+    for name, flow in outputs.items():
+        if flow.dtype in ("UINT16", "UINT32", "UINT64"):
+            node = graph.outputs[name].node
+            raise GraphExportError(
+                f"{node}: the output {name} is of {flow.dtype}, which DALI does not give to "
+                f"{target}. Put a cast after {node}, for example to INT64."
+            )
 
 
 def first_reader(nodes: Sequence[Node]) -> Node:

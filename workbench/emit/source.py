@@ -99,7 +99,7 @@ class Emitter:
             for name, value in node.args.items():
                 arg = self.catalog[node.op].args[name]
                 text = self.value_text(value, arg)
-                if not isinstance(value, tuple) or (arg.constant is None and len(text) < LINE // 2):
+                if not isinstance(value, tuple) or not self.lifts(text, arg):
                     continue
                 constant = arg.constant or f"{node.id}_{name}".upper()
                 if self.constants.get(constant, text) != text:
@@ -108,6 +108,10 @@ class Emitter:
                     constant += "_"
                 self.constants[constant] = text
                 self._lifted[node.id, name] = constant
+
+    def lifts(self, text: str, arg: ArgSpec) -> bool:
+        """Whether a list is a constant of its own: one that the catalogue names, or a long one."""
+        return arg.constant is not None or len(text) >= LINE // 2
 
     def node_lines(self, node: Node) -> list[str]:
         """The call of one node, assigned to its variables."""

@@ -71,7 +71,7 @@ def is_out_of_memory(error: Exception) -> bool:
 def out_of_memory(nodes: Sequence[str]) -> str:
     """What to say then; ``nodes`` are those that ran."""
     where = f" while it ran {', '.join(nodes)}" if nodes else ""
-    return f"Out of memory{where}. Show fewer tiles or make the images smaller."
+    return f"Out of memory{where}. Show fewer tiles, or make the batch or the images smaller."
 
 
 def plain_reason(error: Exception) -> str:

@@ -254,9 +254,15 @@ class Runner:
         for node in nodes:
             self._keep(job, node, [given[port] for port in self._ports(node)])
 
-    def stage(self, plan: Plan, nodes: Sequence[Node], known: Mapping[Port, Batch]) -> Stage:
+    def stage(
+        self,
+        plan: Plan,
+        nodes: Sequence[Node],
+        known: Mapping[Port, Batch],
+        threads: int | None = None,
+    ) -> Stage:
         """These nodes as a pipeline: a decoder's that stayed built, or a new one, not yet built."""
-        stage = Stage(plan, self.catalog, nodes, known)
+        stage = Stage(plan, self.catalog, nodes, known, threads)
         return self._decoders.pop(stage.key, stage)
 
     def keep_built(self, stage: Stage) -> None:

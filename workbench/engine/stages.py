@@ -26,9 +26,17 @@ class Stage:
     """A pipeline that gives every output of ``nodes``, fed with what other nodes gave."""
 
     def __init__(
-        self, plan: Plan, catalog: Catalog, nodes: Sequence[Node], known: Mapping[Port, Batch]
+        self,
+        plan: Plan,
+        catalog: Catalog,
+        nodes: Sequence[Node],
+        known: Mapping[Port, Batch],
+        threads: int | None = None,
     ) -> None:
-        """``known`` has at least what feeds the nodes from outside. Builds nothing yet."""
+        """``known`` has at least what feeds the nodes from outside. Builds nothing yet.
+
+        Without ``threads`` it has as many as suit a preview.
+        """
         inside = {node.id for node in nodes}
         outside = [p for node in nodes for p in node.inputs.values() if p.node not in inside]
         self.feeds = tuple(dict.fromkeys(outside))
@@ -36,7 +44,8 @@ class Stage:
         self._plan = plan
         self._uses_gpu = any(plan.devices[node.id] != "cpu" for node in nodes)
         works_on_gpu = all(plan.devices[n.id] == "gpu" or not n.inputs for n in nodes)
-        self._threads = GPU_THREADS if self._uses_gpu and works_on_gpu else THREADS
+        usual = GPU_THREADS if self._uses_gpu and works_on_gpu else THREADS
+        self.threads = threads or usual
         self._source = emit_stage(
             plan.graph,
             catalog,
@@ -47,7 +56,7 @@ class Stage:
         settings = plan.graph.settings
         draws = any(catalog[node.op].seeded for node in nodes)
         start = f"{settings.seed}\n{plan.position}" if draws else ""
-        self.key = f"{settings.device}\n{start}\n{plan.count}\n{self._source.text}"
+        self.key = f"{settings.device}\n{self.threads}\n{start}\n{plan.count}\n{self._source.text}"
         self._compiled: Compiled | None = None
         self._pipe: Any = None
 
@@ -58,7 +67,7 @@ class Stage:
         with self._blaming():
             pipe = self._compiled["stage"](
                 plan.data, settings.device, settings.seed, plan.position,
-                batch_size=plan.count, num_threads=self._threads,
+                batch_size=plan.count, num_threads=self.threads,
                 device_id=0 if self._uses_gpu else None, prefetch_queue_depth=1,
             )  # fmt: skip
             pipe.build()

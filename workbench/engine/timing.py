@@ -36,11 +36,14 @@ class NodeTime:
     reason: str = ""
 
 
-def time_node(runner: Runner, result: Result, node: Node) -> NodeTime:
-    """The time of one node. ``result`` must have the outputs that feed it."""
+def time_node(runner: Runner, result: Result, node: Node, threads: int | None = None) -> NodeTime:
+    """The time of one node, with the threads of a preview or so many.
+
+    ``result`` must have the outputs that feed it.
+    """
     if is_reader(node):
         return NodeTime(None, "it reads ahead in a thread of its own")
-    stage = runner.stage(result.plan, [node], result.batches)
+    stage = runner.stage(result.plan, [node], result.batches, threads)
     try:
         if not stage.built:
             stage.build()

@@ -27,6 +27,10 @@ from workbench.errors import ImportFailedError
 
 _STAND_IN = "ExternalSource"
 _NUMBERS = re.compile(r"-?\d+")
+_NO_OUTPUTS = (
+    "The pipeline gives nothing out. Return its outputs from the function that makes it, or name "
+    "them in set_outputs."
+)
 
 
 def ready() -> None:
@@ -65,6 +69,8 @@ def _graph(pipe: Any) -> tuple[list[Any], list[Any]]:
     twin._require_no_foreign_ops = lambda message: None  # all of them are the user's pipeline's
     try:
         twin._build_graph()
+    except NotImplementedError:  # DALI's own define_graph, which it asks where no outputs are set
+        raise ImportFailedError(_NO_OUTPUTS) from None
     except Exception as error:
         raise ImportFailedError(
             f"DALI cannot make the pipeline's graph: {type(error).__name__}: {error}"

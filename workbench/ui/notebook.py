@@ -183,16 +183,20 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
                 width="100%", margin="0", overflow="visible", align_items="stretch"
             ),
         )
+        # A panel hides with its box: shown in a cell of its own, it is there whatever tab is open.
+        self._panels = {name: ipywidgets.VBox([self._parts[name]]) for name in TABS}
+        for panel in self._panels.values():
+            panel.layout = ipywidgets.Layout(width="100%", margin="0", overflow="visible")
         self.tabs.observe(self._show_tab, "tab")
         self._show_tab()
-        return [self.bar, middle, self.tabs, *(self._parts[name] for name in TABS)]
+        return [self.bar, middle, self.tabs, *self._panels.values()]
 
     def _layout_self(self) -> None:
         self.layout = ipywidgets.Layout(width="100%", margin="0", overflow="visible")
 
     def _show_tab(self, change: object = None) -> None:
         for name in TABS:
-            self._parts[name].layout.display = None if name == self.tabs.tab else "none"
+            self._panels[name].layout.display = None if name == self.tabs.tab else "none"
 
     # Between the view-model and the widgets
 

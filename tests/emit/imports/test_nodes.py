@@ -110,6 +110,13 @@ def test_an_opaque_call_keeps_all_its_edges() -> None:
             "fn.readers.tfrecord",
             CATALOG["readers.tfrecord"].unusable,
         ),
+        (
+            TracedOp(
+                "readers___TFRecord", "T", "cpu", module="nvidia.dali.ops", display="TFRecord"
+            ),
+            "ops.TFRecord",
+            CATALOG["readers.tfrecord"].unusable,
+        ),
         (op("Shapes", "__S_1", IMAGES), "fn.shapes", "a graph has no such operator yet"),
     ],
 )

@@ -15,7 +15,7 @@ from tests.helpers import chain_graph
 from tests.placed import CATALOG, USABLE, placed
 from workbench.catalog.arithmetic import CONSTANT_TYPES
 from workbench.emit import emit_script
-from workbench.graph import Graph, Port, check_graph
+from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.compose import place_node
 from workbench.graph.connect import connect
 from workbench.graph.edit import insert_node, randomise_arg, set_arg
@@ -46,12 +46,31 @@ def blend() -> Graph:
     return replace(graph, name="blend", outputs={"images": Port(out, "output")})
 
 
+def by_constant(**args: Any) -> Graph:
+    """Photos times a constant."""
+    graph, node = place_node(chain_graph("resize"), CATALOG, "math.mul", RESIZED)
+    values = Node("values", "constant", args)
+    graph = replace(graph, nodes=(*graph.nodes, values))
+    graph = connect(graph, CATALOG, Port("values", "output"), node, "other")
+    return replace(graph, outputs={"images": Port(node, "output")})
+
+
+CONSTANTS = {
+    "three": by_constant(fdata=(0.299, 0.587, 0.114)),
+    "long": by_constant(fdata=(0.299123, 0.587123, 0.114123), shape=(1, 1, 3), dtype="FLOAT"),
+    "one for all": by_constant(idata=(2,), shape=(1, 3), dtype="INT16"),
+    "no axes": by_constant(idata=(7,), shape=()),
+    "with a layout": by_constant(idata=(1, 2, 3), shape=(1, 1, 3), dtype="UINT8", layout="HWC"),
+}
+
 GRAPHS = {
+    **{f"constant, {name}": graph for name, graph in CONSTANTS.items()},
     **{op.name: placed(op)[0] for op in USABLE if op.written},
     **{
         f"typed {dtype}": with_op("math.add", constant_type=dtype, right=1)
         for dtype in CONSTANT_TYPES
     },
+    "short matrix": with_op("warp_affine", matrix=(0.5, 0, 0, 0, 0.5, 0)),
     "left": with_op("math.sub", left=-0.1),
     "left of a power": with_op("math.pow", left=-2, constant_type="INT32"),
     "left byte": with_op("math.sub", left=255, constant_type="UINT8"),

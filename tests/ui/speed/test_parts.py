@@ -10,18 +10,15 @@ import pytest
 
 from tests.bench.fakes import measured, report, rounds
 from workbench.bench import Measurement
-from workbench.bench.compare import read_report
+from workbench.bench.compare import compare_reports, read_report
 from workbench.bench.config import Config
 from workbench.bench.data import CacheState, Fingerprint
 from workbench.bench.method import GLANCE
 from workbench.bench.record import WHOLE
 from workbench.bench.stages import StageCost, StageReport
-from workbench.catalog import load_catalog
 from workbench.errors import RecordFormatError
-from workbench.graph import load_recipe
-from workbench.graph.edit import set_arg, set_setting
 from workbench.ui.speed.figures import measured_on, require_sound
-from workbench.ui.speed.parts import view_of
+from workbench.ui.speed.parts import comparison_view, view_of
 from workbench.ui.speed.words import name_of, part_of
 
 BENCHMARKS = Path(__file__).parents[3] / "assets" / "benchmarks"
@@ -107,3 +104,13 @@ def test_scaling_over_processes_has_reasons() -> None:
     assert [point["count"] for point in view["points"]] == [1, 2, 4]
     assert view["points"][1]["efficiency"] == pytest.approx(0.95)
     assert view["points"][2]["reason"].endswith("2 GPUs")
+
+
+def test_a_comparison_names_a_few_of_the_settings_that_one_record_has_alone() -> None:
+    sweep = report(*(measured(5, threads=n) for n in range(1, 12)), kind="sweep")
+    other = report(measured(5, threads=64))
+    on = measured_on("a", sweep), measured_on("b", other)
+    only = comparison_view(*on, compare_reports(sweep, other))["only"]
+    assert len(only) == 10
+    assert only[8].startswith("and 3 more: only in ")
+    assert only[9].startswith("cpu, pipeline, batch 64, 64 threads")

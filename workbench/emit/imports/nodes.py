@@ -119,7 +119,8 @@ def _lacking(op: TracedOp, catalog: Catalog) -> str:
         return "a place or range that another node gives: not yet"
     if op.schema == ARITHMETIC:
         return "arithmetic with operands of these kinds: not yet"
-    known = catalog.find(call_name(op).removeprefix("fn."))
+    called = call_name(op).removeprefix("fn.")
+    known = catalog.by_schema.get(op.schema.replace("___", "__")) or catalog.find(called)
     return (known and known.unusable) or "a graph has no such operator yet"
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from workbench.catalog.spec import Catalog
 from workbench.emit.outputs import (
     Outputs,
+    class_numbers,
     describe_outputs,
     first_reader,
-    of_kind,
     require_arrays,
     require_unsharded,
 )
@@ -130,8 +130,8 @@ class Module:
 
     @property
     def labels(self) -> list[str]:
-        """The outputs that are labels."""
-        return of_kind(self.outputs, "label")
+        """The outputs that are class numbers."""
+        return class_numbers(self.outputs)
 
     def fill(self, template: str, **more: str) -> Source:
         """The template with the fields of the parts and those that sharded targets share."""

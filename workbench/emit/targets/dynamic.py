@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.expressions import constant_type, number_of, plain_constant
@@ -20,6 +22,7 @@ from workbench.emit.python import call, identifier
 from workbench.emit.source import Emitter, Source, is_reader
 from workbench.emit.targets import Target
 from workbench.errors import GraphExportError
+from workbench.graph.arithmetic import whole_range
 from workbench.graph.model import Graph, Node, Port
 
 _TEMPLATE = '''\
@@ -117,6 +120,22 @@ class _Emitter(Emitter):
 
     module = "ndd"
 
+    def node_lines(self, node: Node) -> list[str]:
+        """The call of one node. A constant is no operator here, but an array for each sample."""
+        if node.op != "constant":
+            return super().node_lines(node)
+        name = self.names[Port(node.id, self.catalog[node.op].outputs[0].name)]
+        which, values, dtype, shape = _constant(node)
+        given = self._lifted.get((node.id, which)) if len(values) == prod(shape) else None
+        flat = values * (prod(shape) // len(values))
+        text = given or (str(list(flat)) if shape else repr(flat[0]))
+        arguments = [text, "batch_size", f"dtype={self.module}.{_type_name(dtype)}"]
+        lines = call(name, f"{self.module}.Batch.broadcast", arguments)
+        layout = [f'layout="{node.args["layout"]}"'] if node.args.get("layout") else []
+        if len(shape) > 1 or layout:
+            lines += call(name, f"{self.module}.reshape", [name, f"shape={list(shape)}", *layout])
+        return lines
+
     def value_text(self, value: Value, arg: ArgSpec) -> str:
         """Matrices by rows: what can differ from sample to sample is a tensor here."""
         columns = len(arg.parts)
@@ -124,6 +143,10 @@ class _Emitter(Emitter):
             starts = range(0, len(value), columns)
             value = tuple(value[start : start + columns] for start in starts)
         return super().value_text(value, arg)
+
+    def lifts(self, text: str, arg: ArgSpec) -> bool:
+        """Matrices too: DALI 2.4 takes rows for a tensor, but not as a literal in the call."""
+        return arg.form == "matrix" or super().lifts(text, arg)
 
     def written(self, spec: OpSpec) -> str:
         """Batches are indexed through ``slice``: by itself an index would choose samples."""
@@ -134,9 +157,8 @@ class _Emitter(Emitter):
     def constant_text(self, node: Node, value: Value) -> str:
         """A tensor where the type is not Python's: ``types.Constant`` is for pipelines."""
         dtype = constant_type(node, self.catalog[node.op])
-        name = {"FLOAT": "float32"}.get(dtype, dtype.lower())
         beside = self.names[node.inputs["data"]]
-        tensor = f"ndd.tensor({number_of(value, dtype)!r}, dtype=ndd.{identifier(name)}, "
+        tensor = f"ndd.tensor({number_of(value, dtype)!r}, dtype=ndd.{_type_name(dtype)}, "
         return plain_constant(value, dtype) or f"{tensor}device={beside}.device)"
 
     def operand_text(self, node: Node, name: str, moved: Mapping[str, str]) -> str:
@@ -186,7 +208,10 @@ def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
         ),
         '    """The operators of one batch, which begins at sample ``position`` of all."""',
     ]
-    if any("batch_size=batch_size" in emitter.randomness(node) for node in operators):
+    if any(
+        node.op == "constant" or "batch_size=batch_size" in emitter.randomness(node)
+        for node in operators
+    ):
         head.append(f"    batch_size = {read[0]}.batch_size")
     body, lines = node_lines(emitter, operators, len(head))
     tail = returned([emitter.names[port] for port in graph.outputs.values()])
@@ -208,6 +233,32 @@ def is_missing(op: str) -> bool:
     return op in _MISSING or op.startswith(("experimental.inputs.", "experimental.readers."))
 
 
+def _type_name(dtype: str) -> str:
+    return identifier({"FLOAT": "float32"}.get(dtype, dtype.lower()))
+
+
+def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
+    """The argument with the values, these, their type and their shape.
+
+    Raises GraphExportError for a type that DALI would have to round or clamp the values to.
+    """
+    which, usual = ("fdata", "FLOAT") if "fdata" in node.args else ("idata", "INT32")
+    values: Any = node.args[which]
+    dtype = str(node.args.get("dtype", usual))
+    shape: Any = node.args.get("shape", (len(values),))
+    if which == "idata":
+        low, high = (0, -1) if dtype.startswith("FLOAT") else whole_range(dtype)
+        fits = all(low <= value <= high for value in values)
+    else:
+        fits = dtype == "FLOAT"
+    if not fits or len(values) not in (1, prod(shape)):
+        raise GraphExportError(
+            f"{node.id}: {which} of type {dtype} and shape {list(shape)} would be converted, which "
+            "the dynamic target leaves out. Give it the values that DALI makes of them."
+        )
+    return which, values, dtype, shape
+
+
 def _require_dynamic(nodes: Sequence[Node]) -> None:
     readers = [node for node in nodes if is_reader(node)]
     if len(readers) > 1:
@@ -216,9 +267,16 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             "one already. Export the graph as a script."
         )
     for node in nodes:
-        if is_missing(node.op):
+        if node.op == "constant":
+            _constant(node)
+        elif is_missing(node.op):
             raise GraphExportError(
                 f"{node.id}: DALI's dynamic mode has no {node.op}. Export the graph as a script."
+            )
+        if node.op == "get_property" and node.args.get("key") == "source_info":
+            raise GraphExportError(
+                f"{node.id}.key: it is source_info, and DALI's dynamic mode does not know where a "
+                "sample comes from. Export the graph as a script."
             )
         for name in _NO_ARGUMENTS & node.args.keys():
             raise GraphExportError(

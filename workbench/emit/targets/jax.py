@@ -141,10 +141,10 @@ def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
     module = sharded_module(graph, catalog, "jax")
     require_next_shard(module.nodes, "jax")
     squeeze = [f'{" " * 12}batch["{n}"] = batch["{n}"].squeeze(-1)\n' for n in module.labels]
-    labels = "\n    Labels have the shape [N]." if module.labels else ""
-    return {
-        "loader.py": module.fill(_TEMPLATE, squeeze="".join(squeeze), labels_doc=labels),
-    }
+    doc = "\n    Labels have the shape [N]." if module.labels else ""
+    if any((flow.dtype or "").endswith("64") for flow in module.outputs.values()):
+        doc += "\n    What has 64 bits is cut to 32, unless ``jax_enable_x64`` is set."
+    return {"loader.py": module.fill(_TEMPLATE, squeeze="".join(squeeze), labels_doc=doc)}
 
 
 TARGET = Target("a loader of arrays split over all devices", emit_jax)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.outputs import require_signed
 from workbench.emit.parts import needs
 from workbench.emit.source import Source
 from workbench.emit.targets import Target
@@ -82,6 +83,7 @@ if __name__ == "__main__":
 def emit_paddle(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
     """The module ``loader.py``."""
     module = sharded_module(graph, catalog, "paddle")
+    require_signed(graph, module.outputs, "paddle")
     convert = f"{' ' * 12}batch = {{n: paddle.to_tensor(t) for n, t in batch.items()}}\n"
     squeeze = [
         f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).astype("int64")\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.outputs import require_images
+from workbench.emit.outputs import require_images, require_signed
 from workbench.emit.parts import needs
 from workbench.emit.source import Source
 from workbench.emit.targets import Target
@@ -144,6 +144,7 @@ def emit_pytorch(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
 
 def training_fields(module: Module, target: str) -> dict[str, str]:
     """What the loader, a model and its loss ask for. Raises GraphExportError without an image."""
+    require_signed(module.graph, module.outputs, target)
     images = _trainable(module, require_images(module.graph, module.outputs, target))
     squeeze = [
         f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).long()\n'
@@ -185,7 +186,7 @@ def _loss(module: Module, images: list[str]) -> tuple[str, list[str]]:
             *body,
             f'    return F.cross_entropy(scores, batch["{module.labels[0]}"], reduction="sum")',
         ]
-    return "A stand-in, for the graph gives no labels: every score is to be zero.", [
+    return "A stand-in, for the graph gives no class numbers: every score is to be zero.", [
         *body,
         '    return F.mse_loss(scores, torch.zeros_like(scores), reduction="sum")',
     ]

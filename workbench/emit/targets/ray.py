@@ -24,12 +24,12 @@ Usage: python augment.py« --data DIR» --out DIR [--actors N] [--epochs N] [--f
 
 import argparse
 import io
-import math
 import os
 import tarfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import islice
+from math import ceil
 from pathlib import Path
 $any
 try:
@@ -137,7 +137,7 @@ class Shard:
         total = self.pipe.reader_meta("$reader")["epoch_size"]
         # With each epoch the reader goes on to the next shard.
         size = shard_size(total, (self.shard_id + epoch) % shards, shards)
-        longest = math.ceil(total / shards)
+        longest = ceil(total / shards)
         for start in range(0, longest, batch_size):  # the reader pads the shorter ones
             outputs = [output.as_cpu() for output in self.pipe.run()]
             for index in range(min(size - start, batch_size)):
@@ -188,11 +188,10 @@ def emit_ray(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
     """The module ``augment.py``."""
     module = sharded_module(graph, catalog, "ray")
     require_next_shard(module.nodes, "ray")
-    scalars = [name for name in module.labels if module.outputs[name].shape == (1,)]
     on_cpu = module.parts.device_id.endswith("None")
     source = module.fill(
         _TEMPLATE,
-        labels="\n".join(constant("LABELS", quoted_list(scalars))),
+        labels="\n".join(constant("LABELS", quoted_list(module.labels))),
         gpus='1 if args.device == "mixed" else 0' if on_cpu else "1",
     )
     return {"augment.py": source}

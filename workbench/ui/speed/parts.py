@@ -30,6 +30,9 @@ from workbench.ui.speed_views import (
     StagesView,
 )
 
+_NAMED = 8
+"""Rows of one record alone that a comparison names."""
+
 
 def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
     """The view of one record, as its part shows it."""
@@ -160,10 +163,16 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
             }
             for pair in found.pairs
         ],
-        "only": [f"{name}: only in {first['name']}" for name in found.only_first]
-        + [f"{name}: only in {second['name']}" for name in found.only_second],
+        "only": [*_only(found.only_first, first), *_only(found.only_second, second)],
         "warnings": list(found.warnings),
     }
+
+
+def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
+    """What only one record has; of a sweep that may be dozens of settings."""
+    told = [f"{name}: only in {on['name']}" for name in names[:_NAMED]]
+    more = len(names) - _NAMED
+    return [*told, f"and {more} more: only in {on['name']}"] if more > 0 else told
 
 
 def record_entry(key: str, report: Report, here: str) -> RecordEntry:

@@ -8,12 +8,12 @@ Usage: python augment.py --data DIR --out DIR [--actors N] [--epochs N] [--forma
 
 import argparse
 import io
-import math
 import os
 import tarfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +203,7 @@ class Shard:
         total = self.pipe.reader_meta("reader")["epoch_size"]
         # With each epoch the reader goes on to the next shard.
         size = shard_size(total, (self.shard_id + epoch) % shards, shards)
-        longest = math.ceil(total / shards)
+        longest = ceil(total / shards)
         for start in range(0, longest, batch_size):  # the reader pads the shorter ones
             outputs = [output.as_cpu() for output in self.pipe.run()]
             for index in range(min(size - start, batch_size)):

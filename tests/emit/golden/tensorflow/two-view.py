@@ -7,10 +7,10 @@ Usage: python dataset.py --data DIR [--device cpu|mixed] [--batch-size N] [--epo
 """
 
 import argparse
-import math
 import os
 import time
 from collections.abc import Iterator
+from math import ceil
 from typing import Any
 
 try:
@@ -201,8 +201,8 @@ class Loader:
         self._stream: Iterator[tuple[tf.Tensor, ...]] | None = None
 
     def __len__(self) -> int:
-        largest = math.ceil(self._samples / self._num_shards)
-        return math.ceil(largest / self._batch_size)
+        largest = ceil(self._samples / self._num_shards)
+        return ceil(largest / self._batch_size)
 
     def __iter__(self) -> Iterator[dict[str, tf.Tensor]]:
         if self._stream is None:  # another one would begin with the first epoch again

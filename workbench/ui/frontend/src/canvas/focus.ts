@@ -26,7 +26,11 @@ export class Holder {
     root.addEventListener("focusin", into);
     root.addEventListener("focusout", out);
     document.addEventListener("pointerdown", press, true);
+    // At once, before another key comes, which would reach the page instead.
+    const gone = new MutationObserver(() => this.restore());
+    gone.observe(root, { childList: true, subtree: true });
     return () => {
+      gone.disconnect();
       root.removeEventListener("focusin", into);
       root.removeEventListener("focusout", out);
       document.removeEventListener("pointerdown", press, true);
