@@ -34,8 +34,8 @@ from workbench.preview.blame import call
 from workbench.preview.render import render
 
 PROMPTLY = 3.0
-"""Seconds, on a machine that may be busy; `tests/perf/test_cancel.py` measures the half second."""
-"""Seconds within which a cancelled call ends."""
+"""Seconds within which a cancelled call ends, on a machine that may be busy; the half second is
+measured in `tests/perf/test_cancel.py`."""
 
 
 def gone(pid: int, seconds: float = 10.0) -> bool:
