@@ -108,7 +108,7 @@ def test_recorded_grids(path: Path) -> None:
         assert len(search.found) + search.confirmed <= max(1, SHARE * len(grid))
         shares.append(best / top)
     print(f"{path.stem}: {min(shares):.3f} to {max(shares):.3f} of the best")
-    assert statistics.median(shares) >= ENOUGH
+    assert min(shares) >= ENOUGH
 
 
 def test_what_fails_is_passed_by_and_what_is_larger_is_not_tried() -> None:
