@@ -3,8 +3,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from tests.engine import tasks
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
@@ -53,10 +51,11 @@ def test_what_is_kept_stays_within_the_budget(photos: Path) -> None:
         # the encoded batch that the reader holds comes on top: 4 photos of 0.2 MB at most
         assert max(held) <= budget + 1_000_000
         assert held[-1] > budget / 2
-        use = engine.call(memory_use)
-        # the worker's own threads may take or give back a page between the two looks
-        assert use.resident == pytest.approx(resident_bytes(engine.pid or 0), rel=0.05)
-        assert use.threads >= 1
+        # until its threads rest: one may take or give back a page between the two looks
+        tasks.until(
+            lambda: engine.call(memory_use).resident == resident_bytes(engine.pid or 0), seconds=10
+        )
+        assert engine.call(memory_use).threads >= 1
         engine.call(release)
         assert engine.call(memory_use).host == 0
 

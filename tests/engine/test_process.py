@@ -33,9 +33,8 @@ from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.blame import call
 from workbench.preview.render import render
 
-PROMPTLY = 3.0
-"""Seconds within which a cancelled call ends, on a machine that may be busy; the half second is
-measured in `tests/perf/test_cancel.py`."""
+PROMPTLY = 0.5
+"""Seconds within which a cancelled call ends."""
 
 
 def gone(pid: int, seconds: float = 10.0) -> bool:
