@@ -96,7 +96,7 @@ def _name(row: Measurement, turned: Sequence[str]) -> str:
 def _knobs(first: Measurement, second: Measurement) -> tuple[str, ...]:
     return tuple(
         f"{name} {getattr(first.config, name)} -> {getattr(second.config, name)}"
-        for name in ("batch_size", "threads", "prefetch", "hw_decoder_load")
+        for name in KNOBS
         if getattr(first.config, name) != getattr(second.config, name)
     )
 

@@ -161,7 +161,7 @@ def plot_sweep(report: Report) -> Figure:
 
 def plot_tuning(report: Report) -> Figure:
     """The settings that were measured with care: candidates and the graph's own."""
-    rows = [r for r in report.measurements if r.rounds and not r.label.startswith("probe")]
+    rows = [r for r in report.measurements if r.rounds and not r.probe]
     figure, axes = _canvas(height=1.1 + 0.45 * len(rows))
     _bars(axes, rows)
     names = [f"{row.label}: {row.config.settings}" for row in rows]
