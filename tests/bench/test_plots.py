@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from PIL import Image
@@ -78,6 +78,27 @@ def test_each_kind(kind: str) -> None:
     with Image.open(io.BytesIO(render(plot(record)))) as image:
         assert image.format == "PNG"
         assert image.width > 900
+
+
+def test_beside_a_peer_dali_is_named() -> None:
+    def labels(*rows: Measurement) -> list[str]:
+        (axes,) = plot(report(*rows)).axes
+        return [label.get_text() for label in axes.get_yticklabels()]
+
+    peer = measured(820, program="OpenCV")
+    assert labels(measured(985), peer) == ["DALI, cpu, pipeline", "OpenCV, cpu, pipeline"]
+    assert labels(measured(985)) == ["cpu, pipeline"]
+
+
+def test_long_words_stay_in_the_picture() -> None:
+    missing = [Measurement(Config("mixed"), label=f"peer {n} " * 5) for n in range(4)]
+    rows = report(measured(4900, "torchvision, decode_jpeg on CUDA, mixed, pipeline"), *missing)
+    figure = plot(replace(rows, name="a long name " * 12))
+    figure.draw_without_rendering()  # lays it out
+    for words in (figure._supxlabel, figure._suptitle):  # type: ignore[attr-defined]
+        assert "\n" in words.get_text()
+        box = words.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width
 
 
 def test_nothing_measured_has_no_picture() -> None:

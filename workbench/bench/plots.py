@@ -197,13 +197,16 @@ def plot_stages(report: Report) -> Figure:
     axes.axvline(found.total, color="black", linewidth=0.8, linestyle=":")
     axes.set_yticks(range(len(views)), list(views), fontsize=8)
     axes.invert_yaxis()
-    figure.legend(frameon=False, fontsize=7, ncols=2, loc="outside lower center")
     note = f"whole batch {found.total:.1f} ms (dotted); bottleneck: {found.bottleneck}"
     if found.remainder is not None:
         note += f"; alone leaves {found.remainder:+.1f} ms"
     if found.ceiling is not None:
         note += f"; {CEILING.partition(':')[0]} {found.ceiling:,.0f} imgs/s"
-    _finish(figure, axes, report, "ms a batch", note)
+    figure.legend(
+        frameon=False, fontsize=7, ncols=2, loc="outside lower center",
+        title=textwrap.fill(note, _WIDE), title_fontsize=8,
+    )  # fmt: skip
+    _finish(figure, axes, report, "ms a batch")
     return figure
 
 
@@ -234,7 +237,9 @@ def _title(report: Report) -> str:
 
 
 def _finish(figure: Figure, axes: Axes, report: Report, unit: str, note: str = "") -> None:
-    axes.set_xlabel("\n".join([unit, *textwrap.wrap(note, _WIDE)]), fontsize=8)
+    axes.set_xlabel(unit, fontsize=8)
+    if note:  # below the whole figure: the axes may be narrow
+        figure.supxlabel(textwrap.fill(note, _WIDE), fontsize=8)
     axes.tick_params(labelsize=8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
