@@ -387,6 +387,23 @@ def test_the_buttons_of_a_node_cover_no_other(host: Host, photos: Path) -> None:
             assert apart, f"{name}: {other.get_attribute('data-node')} is covered"
 
 
+def test_the_focus_is_back_before_another_key_can_come(host: Host, photos: Path) -> None:
+    """Keys would reach the page, and in JupyterLab its own commands, if it came a frame later."""
+    host.open(photos, load_recipe("rotate-jitter"))
+    box = node(host.page, "rotate")
+    box.focus()
+    expect(box).to_be_focused()
+    held = box.evaluate(
+        """el => {
+            const canvas = el.closest("[data-wb=canvas]");
+            el.remove();
+            const inside = () => canvas.contains(canvas.getRootNode().activeElement);
+            return Promise.resolve().then(inside);
+        }"""
+    )
+    assert held is True
+
+
 def test_text_that_is_no_graph_is_not_pasted(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
