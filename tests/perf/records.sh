@@ -3,10 +3,10 @@
 #
 #   tests/perf/records.sh OUT TAG PART...   from the project's folder; python3 has what it needs
 #
-# TAG names the machine in the files. Parts, with the minutes that they may take on an H200 with 16
-# cores: agree 8 (PAIRS=3: 5), recipes 10, by-hand 5, peers 6, sweep-mixed 5, sweep-cpu 5, tune 5,
-# stages 4, threads 5, gpus 4 (1, 2, 4 GPUs as far as there are any). Without a GPU a part measures
-# the CPU's side. Everything comes back as OUT/records.tgz.
+# TAG names the machine in the files. Parts, with the minutes that they took on an H200 with 16 cores:
+# agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 5 (RECIPES=imagenet-train: 2), sweep-mixed 4,
+# sweep-cpu 4, tune 4 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2). Without a GPU
+# a part measures the CPU's side. Everything comes back as OUT/records.tgz.
 set -u
 out=$1 tag=$2
 shift 2
@@ -16,7 +16,7 @@ photos=/tmp/photos-500x375
 mkdir -p /tmp/records
 cores=$(nproc)
 if nvidia-smi -L >/dev/null 2>&1; then
-  device=both devices="mixed cpu" several="4,$cores" batches=64,256 small=32
+  device=both devices=${DEVICES:-mixed cpu} several="4,$cores" batches=64,256 small=32
 else
   device=cpu devices=cpu several="1,$cores,$((2 * cores))" batches=32,64 small=16
 fi
@@ -64,10 +64,10 @@ sweep() {
 }
 tune() {
   for each in $devices; do
-    for graph in imagenet-train /tmp/heavy64.json; do
-      workbench tune $graph --data "$photos" --device $each ${!each} $limit \
-        $(record "tune-$(basename $graph .json)-$each")
-    done
+    workbench tune imagenet-train --regime decode --data "$photos" --device $each ${!each} $limit \
+      $(record "tune-decode-$each")
+    workbench tune /tmp/heavy64.json --data "$photos" --device $each ${!each} $limit \
+      $(record "tune-heavy64-$each")
   done
 }
 stages() {

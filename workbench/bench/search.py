@@ -16,8 +16,10 @@ SHARE = 0.25
 """The allowance: this share of the grid."""
 _ORDER = ("hw_decoder_load", "batch_size", "threads", "prefetch")
 """Which knob is turned first: threads begin at their best value mostly, a batch less often."""
-_BETTER = 1.01
-"""A step helps where it brings more than 1 %."""
+_BETTER = 1.03
+"""A step helps where it brings more than 3 %: two probes of one setting differ by as much."""
+_STAYS = 1.01
+"""Where the climb ended is first unless another is better by more: several probes led there."""
 _CONFIRMED = 3
 
 Probe = Callable[[Place], float | None]
@@ -49,11 +51,10 @@ class Search:
                 at = self._climb(better)
             else:
                 self._climb(self._farthest(chance))
-                best = self._ranked()
-                at = best[0] if best else at
+                at = next(iter(self._ranked(at)), at)
             if len(self.found) == before:
                 break
-        return self._ranked()[: max(1, self.confirmed)]
+        return self._ranked(at)[: max(1, self.confirmed)]
 
     def _start(self) -> Place:
         """All cores, a middling batch, a queue of two, all that the JPEG engines can take."""
@@ -135,6 +136,12 @@ class Search:
 
         return max(places, key=distance)
 
-    def _ranked(self) -> list[Place]:
-        good = [place for place, rate in self.found.items() if rate]
-        return sorted(good, key=lambda place: -(self.found[place] or 0.0))
+    def _ranked(self, at: Place) -> list[Place]:
+        """What was probed, best first; ``at`` before all that are hardly better."""
+
+        def worth(place: Place) -> float:
+            return (self.found[place] or 0.0) * (_STAYS if place == at else 1.0)
+
+        return sorted(
+            (place for place, rate in self.found.items() if rate), key=worth, reverse=True
+        )

@@ -203,11 +203,31 @@ def reconcile(
     remainder = total - sum(a for a in known if a is not None) if None not in known else None
     ceiling = by_name[CEILING].median if CEILING in by_name else None
     own = [cost for cost in costs if cost.kind != COPY and cost.adds is not None]
-    worst = max(own, key=lambda cost: cost.adds or 0.0)
-    advice = advise(worst, total, whole, graph, machine)
+    busy = _busy(own)
+    worst = max(own, key=lambda cost: busy[cost.stage])
+    others = max((busy[cost.stage] for cost in own if cost is not worst), default=0.0)
+    without = max(total - (worst.adds or 0.0), others)
+    share = min(busy[worst.stage] / total, 1.0)
+    advice = advise(worst, share, without, whole, graph, machine)
     if any((cost.adds or 0.0) < -_NOISE * total for cost in own):
         advice += f" {UNSURE}"
     return StageReport(tuple(costs), total, remainder, ceiling, worst.stage, advice)
+
+
+def _busy(costs: Sequence[StageCost]) -> dict[str, float]:
+    """Milliseconds of a batch for which each stage is at work.
+
+    What it adds; or what it takes alone, where it overlaps with those before it: a GPU that decodes
+    while the reader reads adds only what it takes longer than that. No stage is at work for longer
+    than the prefix up to it.
+    """
+    found: dict[str, float] = {}
+    prefix = 0.0
+    for cost in costs:
+        adds = cost.adds or 0.0
+        prefix += adds
+        found[cost.stage] = max(adds, min(cost.alone or 0.0, prefix))
+    return found
 
 
 def _added(
@@ -230,16 +250,23 @@ def _added(
 
 
 def advise(
-    worst: StageCost, total: float, whole: Measurement, graph: Graph, machine: Machine
+    worst: StageCost,
+    share: float,
+    without: float,
+    whole: Measurement,
+    graph: Graph,
+    machine: Machine,
 ) -> str:
-    """What the bottleneck is and what would lift it, in a few sentences."""
-    adds, settings = worst.adds or 0.0, graph.settings
-    share = min(adds / total, 1.0)
+    """What the bottleneck is and what would lift it, in a few sentences.
+
+    ``share`` is the part of a batch's time for which it is at work, ``without`` the milliseconds
+    that a batch would take without it.
+    """
+    settings = graph.settings
     names = [worst.op] * (worst.op not in ("", worst.stage)) + [worst.kind, worst.device]
-    text = f"{worst.stage} ({', '.join(names)}) takes {share:.0%} of a batch's time"
-    rest = total - adds
-    if rest > 0.02 * total:
-        text += f"; without it, {1000 * settings.batch_size / rest:,.0f} imgs/s"
+    text = f"{worst.stage} ({', '.join(names)}) is at work for {share:.0%} of a batch's time"
+    if whole.median and without > 0.02 * 1000 * settings.batch_size / whole.median:
+        text += f"; without it, {1000 * settings.batch_size / without:,.0f} imgs/s"
     idle = machine.cores - (whole.cpu_cores or 0.0)
     spare = settings.num_threads < machine.cores and idle > 0.5
     more = f"{machine.cores - settings.num_threads} more threads (there are {machine.cores} cores)"
@@ -257,7 +284,8 @@ def advise(
         if worst.kind == OPERATOR:
             remedies.append("make the images smaller before it")
     elif worst.kind == DECODE:
-        remedies.append("hw_decoder_load 1.0, where the GPU has JPEG engines")
+        if graph.node(worst.stage).args.get("hw_decoder_load") != 1.0:
+            remedies.append("hw_decoder_load 1.0, where the GPU has JPEG engines")
         remedies.append("a larger batch")
         if spare:
             remedies.append(more)
