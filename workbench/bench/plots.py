@@ -121,17 +121,20 @@ def plot_scaling(report: Report) -> Figure:
 
 
 def plot_sweep(report: Report) -> Figure:
-    """Threads by batch, one panel for each queue depth and decoder load; best in a frame."""
+    """Threads by batch: a column for each queue depth, a row for each load; best is bold."""
     grid = Grid.from_json(report.extra["grid"])
+    rows, columns = len(grid.hw_decoder_load), len(grid.prefetch)
     panels = [(load, queue) for load in grid.hw_decoder_load for queue in grid.prefetch]
-    figure, first = _canvas(height=0.9 + 0.5 * len(grid.threads), width=2.6 * len(panels) + 1.0)
+    figure, first = _canvas(
+        height=0.5 + rows * (0.5 + 0.5 * len(grid.threads)), width=max(7.0, 2.6 * columns + 1.0)
+    )
     first.remove()
     best = best_of(report).config
     top = best_of(report).median or 1.0
     found = {row.config: row.median for row in report.measurements}
     base = report.measurements[0].config
-    all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, (load, queue) in zip(all_axes, panels, strict=True):
+    all_axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    for axes, (load, queue) in zip(all_axes.flat, panels, strict=True):
         loads, queues = grid.hw_decoder_load.index(load), grid.prefetch.index(queue)
         values: list[list[float]] = []
         for t in range(len(grid.threads)):
@@ -153,8 +156,10 @@ def plot_sweep(report: Report) -> Figure:
         axes.set_yticks(range(len(grid.threads)), list(map(str, grid.threads)), fontsize=7)
         words = f"prefetch {queue}" + (f", load {load:g}" if load is not None else "")
         axes.set_title(words, fontsize=8)
+    for axes in all_axes[-1]:
         axes.set_xlabel("batch", fontsize=8)
-    all_axes[0].set_ylabel("threads", fontsize=8)
+    for axes in all_axes[:, 0]:
+        axes.set_ylabel("threads", fontsize=8)
     figure.suptitle(_title(report) + f"\nimgs/s; best {top:,.0f}: {best.settings}", fontsize=8)
     return figure
 
