@@ -80,10 +80,13 @@ threads() {
     workbench scale /tmp/heavy64.json --data "$photos" --device $each $(record "threads-$each")
   done
 }
-gpus() {
+gpus() {  # without one: processes alone, with a thread each
+  local batch=256 threads=16 counts=1,2,4 each=mixed name=gpus
+  [ $device = cpu ] && batch=64 threads=1 counts=1,$cores each=cpu name=processes
+  python3 tests/perf/heavy.py /tmp/heavy-gpus.json $batch $threads 1.0
   for affinity in none split; do
-    workbench scale /tmp/heavy256.json --data "$photos" --device mixed --gpus "${GPUS:-1,2,4}" \
-      --affinity $affinity $(record "gpus-$affinity")
+    workbench scale /tmp/heavy-gpus.json --data "$photos" --device $each --gpus "${GPUS:-$counts}" \
+      --affinity $affinity $(record "$name-$affinity")
   done
 }
 

@@ -116,7 +116,8 @@ def plot_scaling(report: Report) -> Figure:
     axes.margins(x=0.12)
     axes.set_ylabel("imgs/s")
     axes.legend(frameon=False, fontsize=8)
-    _finish(figure, axes, report, "threads" if over == "threads" else "processes, a GPU each")
+    words = "processes, a GPU each" if rows[0].device == "mixed" else "processes"
+    _finish(figure, axes, report, "threads" if over == "threads" else words)
     return figure
 
 

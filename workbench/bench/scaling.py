@@ -114,27 +114,23 @@ class GpuScaling(Lab):
         self.affinity = affinity
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure every count, the largest crews apart. A count with too few GPUs has the reason.
+        """Measure every count in turns. One with too few GPUs has the reason.
 
         Raises DataError, EngineError and CancelledError.
         """
         catalog, machine, found, cache = self.prepare()
         self.require([self.base], catalog, machine)
         gpus = gpu_count()
-        rows: list[Measurement] = []
-        for number, count in enumerate(self.counts):
-            config = replace(self.base, workers=count)
-            if self.base.device == "mixed" and count > gpus:
-                there = f"this machine has {gpus} GPU{'s' * (gpus != 1)}"
-                rows.append(Measurement(config, reason=f"not measured: {there}"))
-                continue
-
-            def progress(share: float, text: str, number: int = number) -> None:
-                on_progress((number + share) / len(self.counts), text)
-
-            rows += self.measure([self._crew(config, catalog, found)], progress)
+        configs = [replace(self.base, workers=count) for count in self.counts]
+        able = [c for c in configs if self.base.device != "mixed" or c.workers <= gpus]
+        rows = dict(
+            zip(able, self.measure([self._crew(c, catalog, found) for c in able], on_progress),
+                strict=True)
+        )  # fmt: skip
+        there = f"not measured: this machine has {gpus} GPU{'s' * (gpus != 1)}"
         on_progress(1.0, "done")
-        return self.report(rows, machine, found, cache, affinity=self.affinity)
+        every = [rows.get(config) or Measurement(config, reason=there) for config in configs]
+        return self.report(every, machine, found, cache, affinity=self.affinity)
 
     def _crew(self, config: Config, catalog: Catalog, found: Fingerprint) -> Entry:
         graph = configured(self.graph, catalog, config)
