@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -16,12 +17,20 @@ def test_facts_of_this_machine() -> None:
     assert machine.dali.startswith("2.")
     assert machine.system.startswith("Linux")
     assert bool(machine.gpu) != bool(machine.no_gpu)
+    assert bool(machine.gpus) == bool(machine.gpu)
+
+
+def test_several_gpus_are_counted() -> None:
+    one = replace(describe_machine(), gpu="NVIDIA H200", gpus=1)
+    assert one.gpu_name == "NVIDIA H200"
+    assert replace(one, gpus=2).gpu_name == "2 × NVIDIA H200"
+    assert replace(one, gpus=0).gpu_name == "NVIDIA H200", "of a record that did not count them"
 
 
 def test_without_the_package_that_finds_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pynvml", None)
-    gpu, memory, driver, reason = _gpu()
-    assert (gpu, memory, driver) == ("", 0.0, "")
+    gpu, memory, driver, reason, count = _gpu()
+    assert (gpu, memory, driver, count) == ("", 0.0, "", 0)
     assert "nvidia-ml-py" in reason
 
 

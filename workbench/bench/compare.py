@@ -111,7 +111,7 @@ def _warnings(first: Report, second: Report) -> list[str]:
     if facts[0] != facts[1]:
         words = [f"{files} files, {size} bytes" for files, size in facts]
         found.append(f"the data differ: {words[0]} and {words[1]}")
-    machines = [f"{r.machine.cpu}, {r.machine.gpu or 'no GPU'}" for r in (first, second)]
+    machines = [f"{r.machine.cpu}, {r.machine.gpu_name or 'no GPU'}" for r in (first, second)]
     if machines[0] != machines[1]:
         found.append(f"the machines differ: {machines[0]} and {machines[1]}")
     if first.machine.dali != second.machine.dali:

@@ -233,7 +233,7 @@ def _canvas(height: float, width: float = 7.0) -> tuple[Figure, Axes]:
 
 def _title(report: Report) -> str:
     machine = report.machine
-    where = f"{machine.gpu}, {machine.cores} cores" if machine.gpu else (
+    where = f"{machine.gpu_name}, {machine.cores} cores" if machine.gpu else (
         f"{machine.cpu}, {machine.cores} cores"
     )  # fmt: skip
     rows = [row for row in report.measurements if row.rounds]

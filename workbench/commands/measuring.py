@@ -140,7 +140,7 @@ def tell_machine(report: Report) -> None:
     """Print the machine and the data."""
     machine = report.machine
     click.echo(
-        f"{machine.cpu}, {machine.cores} cores; {machine.gpu or 'no GPU'}; DALI {machine.dali}"
+        f"{machine.cpu}, {machine.cores} cores; {machine.gpu_name or 'no GPU'}; DALI {machine.dali}"
     )
     cache = report.cache
     if cache is not None:

@@ -11,7 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """CPU, GPU and versions. ``no_gpu`` says why there is none, and is empty where there is."""
+    """CPU, GPU and versions. ``no_gpu`` says why there is none, and is empty where there is.
+
+    ``gpu`` is the first of ``gpus``, which is 0 in records that did not count them.
+    """
 
     cpu: str
     cores: int
@@ -23,6 +26,12 @@ class Machine:
     dali: str
     python: str
     system: str
+    gpus: int = 0
+
+    @property
+    def gpu_name(self) -> str:
+        """The GPU, and how many of them: ``2 × NVIDIA H200``."""
+        return f"{self.gpus} × {self.gpu}" if self.gpus > 1 else self.gpu
 
 
 def usable_cores() -> int:
@@ -33,7 +42,7 @@ def usable_cores() -> int:
 @cache
 def describe_machine() -> Machine:
     """Facts about this machine. Starts nothing on the GPU (asks its driver's NVML)."""
-    gpu, gpu_memory, driver, no_gpu = _gpu()
+    gpu, gpu_memory, driver, no_gpu, gpus = _gpu()
     return Machine(
         cpu=_cpu_name(),
         cores=usable_cores(),
@@ -45,27 +54,28 @@ def describe_machine() -> Machine:
         dali=_version("nvidia-dali-cuda120"),
         python=platform.python_version(),
         system=f"{platform.system()} {platform.release()}",
+        gpus=gpus,
     )
 
 
-def _gpu() -> tuple[str, float, str, str]:
+def _gpu() -> tuple[str, float, str, str, int]:
     try:
         import pynvml
     except ImportError:
-        return "", 0.0, "", "the package nvidia-ml-py, which finds GPUs, is not installed"
+        return "", 0.0, "", "the package nvidia-ml-py, which finds GPUs, is not installed", 0
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
-        return "", 0.0, "", "this machine has no NVIDIA GPU, or no driver for it"
+        return "", 0.0, "", "this machine has no NVIDIA GPU, or no driver for it", 0
     try:
-        if pynvml.nvmlDeviceGetCount() == 0:
-            return "", 0.0, "", "the NVIDIA driver finds no GPU"
+        if (count := pynvml.nvmlDeviceGetCount()) == 0:
+            return "", 0.0, "", "the NVIDIA driver finds no GPU", 0
         handle = pynvml.nvmlDeviceGetHandleByIndex(0)
         memory = pynvml.nvmlDeviceGetMemoryInfo(handle).total / 2**30
         name = str(pynvml.nvmlDeviceGetName(handle))
-        return name, round(memory, 1), str(pynvml.nvmlSystemGetDriverVersion()), ""
+        return name, round(memory, 1), str(pynvml.nvmlSystemGetDriverVersion()), "", count
     except pynvml.NVMLError as error:
-        return "", 0.0, "", f"the NVIDIA driver answers: {error}"
+        return "", 0.0, "", f"the NVIDIA driver answers: {error}", 0
     finally:
         pynvml.nvmlShutdown()
 

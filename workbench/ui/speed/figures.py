@@ -86,7 +86,8 @@ def _facts(report: Report) -> dict[str, str]:
         there = "" if share is None else f"; {share:.0%} of the pages in memory"
         cache = f"{report.cache.state} ({report.cache.how}){there}"
     driver = f", driver {machine.driver}" if machine.driver else ""
-    gpu = f"{machine.gpu}, {machine.gpu_memory_gib:g} GiB{driver}" if machine.gpu else ""
+    each = " each" if machine.gpus > 1 else ""
+    gpu = f"{machine.gpu_name}, {machine.gpu_memory_gib:g} GiB{each}{driver}" if machine.gpu else ""
     load = context.get("load_average")
     return {
         "Run": f"{kind_words(report)}, {when(report) or 'date not recorded'}",

@@ -58,7 +58,7 @@ def when(report: Report) -> str:
 
 def machine_words(machine: Machine) -> str:
     """``AMD EPYC · 2 cores · no GPU``."""
-    gpu = machine.gpu.replace("NVIDIA ", "") if machine.gpu else "no GPU"
+    gpu = machine.gpu_name.replace("NVIDIA ", "") if machine.gpu else "no GPU"
     return f"{machine.cpu} · {machine.cores} core{'s' * (machine.cores != 1)} · {gpu}"
 
 
