@@ -176,6 +176,34 @@ def test_export_writes_the_script_of_a_graph_file(tmp_path: Path) -> None:
     assert "def build_pipeline(" in (tmp_path / "pipe.py").read_text()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["export", "own.json", "-o", "own.json"],
+        ["export", "own.json", "-o", "../work/own.json"],
+        ["export", "own.json", "--target", "triton", "-o", "own.json"],
+        ["export", "own.png", "-o", "own.png"],
+        ["preview", "own.png", "--data", ".", "-o", "own.png"],
+        ["bench", "own.json", "--data", ".", "--json", "own.json"],
+        ["bench", "own.png", "--data", ".", "--plot", "own.png"],
+        ["stages", "own.json", "--data", ".", "--json", "own.json"],
+    ],
+)
+def test_a_graph_is_not_written_over(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    for name in ("own.json", "own.png"):
+        Path(name).write_text("what was there")
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert f"is the source, {arguments[1]}, and would be lost" in result.output
+    assert sorted(path.name for path in work.iterdir()) == ["own.json", "own.png"]
+    assert {path.read_text() for path in work.iterdir()} == {"what was there"}
+
+
 def test_export_of_several_files_makes_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "served"
     result = run("export", "simclr", "--target", "triton", "-o", folder)
@@ -232,6 +260,8 @@ def test_what_cannot_go_to_a_target_writes_nothing(tmp_path: Path) -> None:
         (["preview", "simclr", "-o", "s.png"], 2, "--data"),
         (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
         (["export", "simclr", "--target", "scrypt", "-o", "p.py"], 2, "script"),
+        (["export", "simclr", "--target", "jax", "-o", "jax.py"], 2, "hide the module jax"),
+        (["export", "simclr", "--target", "notebook", "-o", "p.py"], 2, "Name it p.ipynb"),
         (["export", "simclr", "-o", "/nowhere/p.py"], 2, "cannot be written: No such file"),
         (["share", "simclr", "--data", ".", "-o", "."], 2, ". is a folder"),
         (["prevew"], 2, "preview"),

@@ -24,8 +24,9 @@ from workbench.commands.options import folder_of as _folder_of
 from workbench.commands.options import graph_of as _graph
 from workbench.commands.options import place as _place
 from workbench.commands.options import reports as _reports
+from workbench.commands.options import spare as _spare
 from workbench.emit.targets import target_names
-from workbench.errors import WorkbenchError
+from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
 
 TARGETS = target_names()
@@ -141,6 +142,7 @@ def preview(
     )
     if mime is None:
         raise click.BadParameter(f"{output} ends in neither .png nor .jpg.", param_hint="-o")
+    _spare(graph, output)
     chosen = {"seed": seed, "device": device}
     edited = set_setting(_graph(graph), **{k: v for k, v in chosen.items() if v is not None})
     folder = _folder_of(edited, data)
@@ -241,8 +243,14 @@ def export(graph: str, target: str, output: str) -> None:
     from workbench.emit.targets import export as export_graph
     from workbench.files import write_folder, write_text
 
-    files = {name: file.text for name, file in export_graph(_graph(graph), target).files.items()}
+    _spare(graph, output)
+    exported = export_graph(_graph(graph), target)
+    files = {name: file.text for name, file in exported.files.items()}
     if len(files) == 1:
+        try:
+            exported.require_name(output)
+        except SaveError as error:
+            raise click.BadParameter(str(error), param_hint="-o") from None
         click.echo(write_text(output, next(iter(files.values()))))
     else:
         for path in write_folder(output, files):

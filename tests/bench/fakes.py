@@ -101,8 +101,8 @@ class FakeCrew:
     def memory(self) -> tuple[int, int | None]:
         return self.script.memory
 
-    def gpu_use(self) -> GpuUse:
-        return GpuUse(50, 0)
+    def gpu_use(self) -> tuple[GpuUse, ...]:
+        return (GpuUse(50, 0),)
 
     def close(self) -> None:
         self.closed = True

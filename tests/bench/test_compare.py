@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.bench.fakes import measured, report, rounds
+from tests.bench.fakes import MACHINE, measured, report, rounds
 from workbench.bench.compare import compare_reports, read_folder, read_report
 from workbench.bench.config import Config
 from workbench.bench.data import Fingerprint
@@ -69,6 +70,16 @@ def test_what_differs_besides_is_told() -> None:
     words = " ".join(compare_reports(first, second).warnings)
     assert "1 files, 2 bytes and 3 files, 4 bytes" in words
     assert "graphs are not the same" in words
+
+
+def test_machines_that_differ_in_cores_or_driver_are_told() -> None:
+    there = replace(MACHINE, gpu="NVIDIA H200", no_gpu="", driver="1", cores=16)
+    first = replace(report(measured(1)), machine=there)
+    second = replace(first, machine=replace(there, cores=32, driver="2"))
+    words = " ".join(compare_reports(first, second).warnings)
+    assert "16 cores, NVIDIA H200 and" in words
+    assert "driver differs: 1 and 2" in words
+    assert not compare_reports(first, first).warnings
 
 
 def test_a_folder_of_records(tmp_path: Path) -> None:

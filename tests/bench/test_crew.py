@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -83,7 +85,27 @@ def test_the_gpu_that_is_watched_is_the_workers(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
     Crew((ChildJob("unused"),), threading.Event())
     Crew((ChildJob("unused"),), threading.Event(), [{"CUDA_VISIBLE_DEVICES": "5"}])
-    assert watched == [2, 5]
+    Crew((ChildJob("unused"),) * 2, threading.Event(), [{"CUDA_VISIBLE_DEVICES": n} for n in "10"])
+    assert watched == [2, 5, 0, 1], "each of them"
+
+
+def test_ctrl_c_ends_a_round_of_several_at_once(tmp_path: Path) -> None:
+    jobs = [ChildJob(str(tmp_path / name)) for name in "ab"]
+    stop = threading.Event()
+    crew = Crew(jobs, stop)
+    crew.begin(lambda share: None)
+    sent: list[float] = []
+
+    def interrupt(_: float) -> None:
+        if not sent:
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        crew.round(10.0, 5, interrupt)
+    assert time.monotonic() - sent[0] < 2, "8 s of the round are left"
+    assert stop.is_set()
+    crew.close()
 
 
 def test_workers_begin_together_on_their_own_cores(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,6 +96,21 @@ def test_a_damaged_record_says_so(key: str) -> None:
     record[key] = 7
     if key == "graph":
         del record[key]
+    with pytest.raises(RecordFormatError, match="damaged"):
+        load_report(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    ("kind", "extra"),
+    [
+        ("stages", {"stages": {"stages": [{"surprise": 1}]}}),
+        ("stages", {"stages": {"stages": []}}),
+        ("sweep", {}),
+        ("sweep", {"grid": {"threads": [2, 1], "batch_size": [1]}}),
+    ],
+)
+def test_what_a_kind_keeps_besides_may_be_damaged_too(kind: str, extra: dict[str, Any]) -> None:
+    record = {**FULL.to_json(), "kind": kind, "extra": extra}
     with pytest.raises(RecordFormatError, match="damaged"):
         load_report(json.dumps(record))
 

@@ -15,7 +15,14 @@ from workbench.bench.crew import together
 from workbench.bench.data import Fingerprint
 from workbench.bench.measurement import Measurement
 from workbench.bench.method import Method
-from workbench.bench.scaling import GpuScaling, ThreadScaling, curve, gpu_count, split_cores
+from workbench.bench.scaling import (
+    GpuScaling,
+    ThreadScaling,
+    _where,
+    curve,
+    gpu_count,
+    split_cores,
+)
 from workbench.bench.work import ScriptJob
 from workbench.catalog import load_catalog
 from workbench.errors import EngineError
@@ -49,10 +56,27 @@ def test_rounds_at_the_same_time_add_up() -> None:
 
 def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr("workbench.bench.scaling._where", lambda core: (0, core, core))
     assert split_cores(2) == ((0, 1, 2, 3), (4, 5, 6, 7))
     assert split_cores(3) == ((0, 1), (2, 3), (4, 5))
     assert len(split_cores(16)) == 16
     assert all(split_cores(16))
+
+
+def test_threads_of_one_physical_core_stay_together(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for core in range(4):
+        topology = tmp_path / f"cpu{core}" / "topology"
+        topology.mkdir(parents=True)
+        (topology / "physical_package_id").write_text("0\n")
+        (topology / "core_id").write_text(f"{core % 2}\n")
+    places = {core: _where(core, str(tmp_path)) for core in range(4)}
+    assert places[3] == (0, 1, 3)
+    assert _where(9, str(tmp_path)) == (0, 9, 9), "where Linux does not tell"
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(4)))
+    monkeypatch.setattr("workbench.bench.scaling._where", places.__getitem__)
+    assert split_cores(2) == ((0, 2), (1, 3))
 
 
 def test_gpus_are_counted_as_cuda_sees_them(monkeypatch: pytest.MonkeyPatch) -> None:

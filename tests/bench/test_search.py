@@ -50,8 +50,9 @@ def made_up(chance: random.Random) -> tuple[int, Callable[[Config], float]]:
     return cores, rate
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.02])
-def test_made_up_machines(noise: float) -> None:
+@pytest.mark.parametrize(("noise", "sure"), [(0.0, 1.0), (0.02, 1.0), (0.04, 0.95)])
+def test_made_up_machines(noise: float, sure: float) -> None:
+    """``sure`` is the share of tries that must end well: two fresh processes may differ by 4 %."""
     shares = []
     for seed in range(200):
         chance = random.Random(seed)
@@ -75,8 +76,9 @@ def test_made_up_machines(noise: float) -> None:
         true = {place: rate(grid.config(place, Config())) for place in grid.places()}
         anew = {place: true[place] * chance.gauss(1, noise / 2) for place in best}
         shares.append(true[max(best, key=anew.__getitem__)] / max(true.values()))
-    print(f"worst {min(shares):.3f}, median {statistics.median(shares):.3f} of the best")
-    assert min(shares) >= ENOUGH
+    good = statistics.mean(share >= ENOUGH for share in shares)
+    print(f"worst {min(shares):.3f} of the best, {good:.1%} of the tries good")
+    assert good >= sure
 
 
 @pytest.mark.parametrize(
@@ -102,11 +104,12 @@ def test_recorded_grids(path: Path) -> None:
 
     top = max(one.median or 0.0 for one in record.measurements)
     shares = []
-    for _ in range(20):
+    for _ in range(200):
         search = Search(grid, probe)
-        best = max(row(place).median or 0.0 for place in search.run())
-        assert len(search.found) + search.confirmed <= max(1, SHARE * len(grid))
-        shares.append(best / top)
+        best = search.run()
+        assert search.probes + search.confirmed <= max(1, SHARE * len(grid))
+        anew = {place: statistics.mean(chance.sample(row(place).imgs_per_s, 3)) for place in best}
+        shares.append((row(max(anew, key=anew.__getitem__)).median or 0.0) / top)
     print(f"{path.stem}: {min(shares):.3f} to {max(shares):.3f} of the best")
     assert min(shares) >= ENOUGH
 
@@ -129,6 +132,26 @@ def test_what_fails_is_passed_by_and_what_is_larger_is_not_tried() -> None:
     for one in failed:
         later = asked[asked.index(one) + 1 :]
         assert not any(o[batch] >= one[batch] and o[queue] >= one[queue] for o in later)
+
+
+def test_only_the_smallest_batch_fits() -> None:
+    """What is passed by unprobed costs nothing of the allowance."""
+    grid = Grid((1, 2, 4), (8, 1024, 1500, 2000), (1, 2, 4))
+    batch = KNOBS.index("batch_size")
+    search = Search(grid, lambda place: 100.0 + sum(place) if place[batch] == 0 else None)
+    best = search.run()
+    assert best
+    assert all(place[batch] == 0 for place in best)
+    assert search.probes <= search.allowance - search.confirmed
+    assert search.probes < len(search.found), "most that is too large is not tried"
+
+
+def test_a_small_grid_is_probed_whole() -> None:
+    grid = Grid((1, 2, 4), (32,), (1, 2))
+    for small in (grid, Grid((1, 2), (16, 32), (2, 4)), Grid((1,), (16, 32), (2,), (0.65, 1.0))):
+        search = Search(small, lambda place: 10.0 - sum(place))
+        assert search.run() == [(0, 0, 0, 0)]
+        assert search.probes == len(small)
 
 
 def test_where_everything_fails_nothing_is_found() -> None:

@@ -83,7 +83,7 @@ def test_stages_add_up_and_the_remainder_is_shown() -> None:
     assert found.ceiling == pytest.approx(2500)
     assert found.bottleneck == "decode"
     assert found.advice.startswith(
-        "decode (decoders.image, decode, cpu) is at work for 49% of a batch's time; without it"
+        "decode (decoders.image, decode, cpu) takes 49% of a batch's time; without it"
     )
     assert "decode it on a GPU" in found.advice
     assert "more threads" in found.advice
@@ -98,7 +98,7 @@ def test_a_decoder_that_works_while_files_are_read_is_the_bottleneck() -> None:
     adds = {stage.stage: stage.adds or 0.0 for stage in found.stages}
     assert adds["reader"] > adds["decode"], "it adds only what it takes longer than the reader"
     assert found.bottleneck == "decode"
-    assert "is at work for 92% of a batch's time; without it, 75,069 imgs/s" in found.advice
+    assert "takes 92% of a batch's time; without it, 75,069 imgs/s" in found.advice
     assert "hw_decoder_load 1.0" in found.advice
     full = {**graph.node("decode").args, "hw_decoder_load": 1.0}
     loaded = graph.replace_node(replace(graph.node("decode"), args=full))
@@ -106,6 +106,8 @@ def test_a_decoder_that_works_while_files_are_read_is_the_bottleneck() -> None:
     assert "hw_decoder_load" not in found.advice, "it is so already"
     lone = reconcile(made, rates, {"decode": 1.0, "crop": 0.2, "normalize": 0.1}, graph, MACHINE)
     assert lone.bottleneck == "reader", "where the decoder waits for it"
+    cpu = reconcile(steps(), rates, {"decode": 2.2, "crop": 0.2, "normalize": 0.1}, graph, MACHINE)
+    assert cpu.bottleneck == "reader", "on the CPU stages share the cores"
     late = reconcile(made, rates, {"decode": 9.9, "crop": 0.2, "normalize": 0.1}, graph, MACHINE)
     assert "97% of a batch's time" in late.advice, "no longer than the prefix up to it"
 

@@ -104,8 +104,16 @@ def test_what_is_measured_can_be_seen_before_the_end(
 
 def test_nothing_can_be_measured(made_up: list[list[Config]], photos: Path) -> None:
     grid = Grid((1,), (128,))
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=128)
     with pytest.raises(EngineError, match="Out of memory"):
-        Tune(load_recipe("imagenet-train"), str(photos), grid=grid).run()
+        Tune(graph, str(photos), grid=grid).run()
+
+
+def test_where_nothing_of_the_grid_fits_the_graphs_own_setting_is_the_best(
+    made_up: list[list[Config]], photos: Path
+) -> None:
+    tuner = Tune(load_recipe("imagenet-train"), str(photos), grid=Grid((1,), (128,)))
+    assert best_of(tuner.run()).config == tuner.base
 
 
 @pytest.mark.parametrize(

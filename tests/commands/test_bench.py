@@ -17,7 +17,7 @@ from workbench.bench.method import GLANCE, Method
 from workbench.bench.record import dump_report, load_report
 from workbench.cli import main
 from workbench.engine.machine import describe_machine
-from workbench.graph import load_graph
+from workbench.graph import dump_graph, load_graph, load_recipe
 
 SHORT = Method(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
 
@@ -182,9 +182,25 @@ def test_records_are_listed_named_drawn_and_exported(tmp_path: Path) -> None:
     (row,) = csv.DictReader(table.open())
     assert row["record"] == "before"
     assert "before" in (plots / "a.svg").read_text()
+    failed = Measurement(Config(), reason="not measured: unreadable")
+    (tmp_path / "none.json").write_text(dump_report(report(failed)))
+    result = run("records", tmp_path, "--csv", table, "--plots", plots)
+    assert result.exit_code == 0, "one that has no picture keeps no other from its own"
+    assert "not drawn: none: Nothing in this record was measured" in result.output
+    assert len(list(csv.DictReader(table.open()))) == 2
     assert run("records", tmp_path, "--name", "x").exit_code == 2
+    result = run("records", path, "--csv", path)
+    assert (result.exit_code, "is the source" in result.output) == (2, True)
     result = run("records", path, "--plots", table)
     assert (result.exit_code, "cannot be made a folder" in result.output) == (1, True)
+
+
+def test_the_graph_that_is_tuned_is_not_written_over_by_its_script(tmp_path: Path) -> None:
+    path = tmp_path / "graph.json"
+    path.write_text(dump_graph(load_recipe("simclr")))
+    result = run("tune", path, "--data", tmp_path, "--script", path)
+    assert (result.exit_code, "is the source" in result.output) == (2, True)
+    assert path.read_text() == dump_graph(load_recipe("simclr"))
 
 
 @pytest.mark.parametrize(
@@ -220,6 +236,5 @@ def test_what_is_wrong_is_said(
 
 def _small(recipe: str) -> str:
     from tests.helpers import with_settings
-    from workbench.graph import dump_graph, load_recipe
 
     return dump_graph(with_settings(load_recipe(recipe), batch_size=4, num_threads=1))

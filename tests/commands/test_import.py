@@ -99,6 +99,16 @@ def test_a_script_becomes_a_graph_file(spot: Path) -> None:
     assert again.exit_code == 0, again.output
 
 
+@pytest.mark.parametrize("name", ["script.py", "link.py"])
+def test_the_source_is_not_written_over(name: str, spot: Path) -> None:
+    source = written(spot, bad.GOOD)
+    (spot / "link.py").symlink_to(source)
+    result = run("import", source, "-o", spot / name)
+    assert result.exit_code == 2
+    assert f"{name} is the source, {source}" in result.output
+    assert source.read_text() == bad.GOOD
+
+
 def test_the_output_of_a_script_stays_out_of_the_way(spot: Path) -> None:
     output = spot / "graph.json"
     result = run("import", written(spot, bad.NOISY), "-o", output)

@@ -8,10 +8,11 @@ from hypothesis import given
 from tests.helpers import CHAINS, chain_graph
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.naming import RESERVED, name_outputs
-from workbench.graph import Graph, Port, load_recipe, load_recipes
+from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.model import topological
 
 CATALOG = load_catalog()
+READ = Port("reader", "labels")
 
 
 def names_of(graph: Graph) -> dict[str, str]:
@@ -53,6 +54,41 @@ def test_a_chain_keeps_one_name() -> None:
         "crop.output": "images",
         "mirror.output": "mirror",
         "normalize.output": "images",
+    }
+
+
+def test_a_name_passes_on_only_to_what_is_of_its_kind() -> None:
+    """The anchor of a crop is made with the boxes and read with the image: it is neither."""
+    graph = load_recipe("imagenet-eval")
+    box, cut = CATALOG["random_bbox_crop"], CATALOG["decoders.image_slice"]
+    boxes, classes = (port.name for port in box.inputs)
+    data, anchor, shape = (port.name for port in cut.inputs)
+    nodes = (
+        graph.node("reader"),
+        Node("fixed", "constant", {"fdata": (0.1, 0.1, 0.6, 0.7)}),
+        Node("box", box.name, {}, {boxes: Port("fixed", "output"), classes: READ}),
+        Node("cut", cut.name, {}, {
+            data: Port("reader", "jpegs"),
+            anchor: Port("box", "anchor"),
+            shape: Port("box", "shape"),
+        }),
+    )  # fmt: skip
+    outputs = {
+        "images": Port("cut", "output"),
+        "boxes": Port("box", "boxes"),
+        "classes": Port("box", "labels"),
+    }
+    graph = replace(graph, nodes=nodes, outputs=outputs)
+    simulate(graph)
+    assert names_of(graph) == {
+        "reader.jpegs": "jpegs",
+        "reader.labels": "classes",
+        "fixed.output": "boxes",
+        "box.anchor": "box_anchor",
+        "box.shape": "box_shape",
+        "box.boxes": "boxes",
+        "box.labels": "classes",
+        "cut.output": "images",
     }
 
 

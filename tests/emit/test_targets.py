@@ -21,7 +21,7 @@ from tests.helpers import CHAINS, chain_graph
 from tests.placed import placed
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
-from workbench.errors import GraphExportError, GraphFaultsError
+from workbench.errors import GraphExportError, GraphFaultsError, SaveError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.compose import place_node
 from workbench.graph.edit import set_arg, set_setting
@@ -214,6 +214,34 @@ def test_an_unknown_target_names_the_nearest() -> None:
         export(load_recipe("simclr"), "pytorc")
     with pytest.raises(GraphExportError, match="There are script, "):
         export(load_recipe("simclr"), "xyz")
+
+
+@pytest.mark.parametrize("target", [name for name in target_names() if name != "triton"])
+def test_a_file_may_have_a_name_that_hides_no_module(target: str) -> None:
+    exported = export(load_recipe("imagenet-eval"), target, CATALOG)
+    (own,) = exported.files
+    for name in (own, f"folder/{own}", "train" + Path(own).suffix, "jax_loader", "/dev/stdout"):
+        exported.require_name(name)
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "message"),
+    [
+        ("script", "nvidia.py", "hide the module nvidia, .* for example pipe.py"),
+        ("script", "folder/numpy.py", "folder/numpy.py was not written: .* hide the module numpy"),
+        ("script", "random.py", "hide the module random"),
+        ("pytorch", "torch.py", "hide the module torch"),
+        ("tensorflow", "tensorflow.py", "hide the module tensorflow"),
+        ("paddle", "paddle.py", "hide the module paddle"),
+        ("ray", "pyarrow.py", "hide the module pyarrow"),  # imported in a function
+        ("notebook", "train.py", r"ends in \.ipynb, not \.py\. Name it train\.ipynb"),
+        ("script", "train.ipynb", r"ends in \.py, not \.ipynb\. Name it train\.py"),
+    ],
+)
+def test_a_name_under_which_the_code_could_not_run(target: str, name: str, message: str) -> None:
+    exported = export(load_recipe("imagenet-eval"), target, CATALOG)
+    with pytest.raises(SaveError, match=message):
+        exported.require_name(name)
 
 
 def test_every_target_says_what_it_is() -> None:

@@ -79,6 +79,13 @@ def give_a_lambda(_: Worker) -> Any:
     return lambda: None
 
 
+def garble(worker: Worker, data: bytes) -> None:
+    """Write into the connection to the kernel, as a script may."""
+    print("\x1b[31mred", flush=True)
+    os.write(worker._connection.fileno(), data)
+    threading.Event().wait()
+
+
 def abort(_: Worker) -> None:
     print("terminate called: the last words", file=sys.stderr, flush=True)
     os.abort()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -62,6 +63,7 @@ def test_a_pipeline_that_was_made_goes_before_functions() -> None:
     assert choose(found((pipe,), train=train), None, {}).make() is pipe
     message = refusal(found(train=train, pipe=pipe), data="photos")
     assert "nothing takes data. Name a function: --pipeline train" in message
+    assert refusal(found(train=train, pipe=pipe), "pipe", data="photos") == message
 
 
 def test_a_name() -> None:
@@ -73,6 +75,13 @@ def test_a_name() -> None:
     assert refusal(both, "zzz").endswith("It has pipe, other, train.")
     assert "2 pipelines" not in refusal(found(x=3), "x")
     assert refusal(found(x=3), "x") == "train.py: x is a int, not a pipeline."
+
+
+def test_what_was_not_read_is_said() -> None:
+    stopped = replace(found(train=train), stopped="train.py:8")
+    message = refusal(stopped, "later")
+    assert message.startswith("train.py has no later. It has train. It was stopped at train.py:8, ")
+    assert "of what comes after, only functions, classes and imports were read" in message
 
 
 def test_several() -> None:
@@ -147,4 +156,18 @@ def test_our_own_scripts_get_a_folder() -> None:
 def test_names(function: str, docstring: str | None, expected: tuple[str, str]) -> None:
     places = (place(3, function=function),) if function else ()
     traced = Traced(pipeline(op("Constant", "__C_0", places=places)))
-    assert name_of(traced, docstring, "stem") == expected
+    assert name_of(traced, docstring, "stem", Pipeline) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("HybridTrainPipe", "hybrid_train"), ("COCOReader2D", "coco_reader2d"), ("old", "old")],
+)
+def test_the_name_of_a_class(kind: str, name: str) -> None:
+    dalis = place(1, function="_build_graph", file="/lib/nvidia/dali/pipeline.py")
+    places = (dalis, place(3, function="define_graph"))
+    traced = Traced(pipeline(op("Constant", "__C_0", places=places)))
+    assert name_of(traced, None, "stem", type(kind, (Old,), {})) == (name, "")
+    assert name_of(traced, None, "stem", Pipeline) == ("stem", "")
+    helped = Traced(pipeline(op("Constant", "__C_0", places=(dalis, place(3, function="eval")))))
+    assert name_of(helped, None, "stem", Pipeline) == ("eval", "")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.engine.endings import ending, ending_remedy, go_first
+from workbench.engine.endings import ending, ending_remedy, go_first, printable
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,8 @@ def test_going_first() -> None:
         assert score(process.pid) == 1000
         process.kill()
     go_first(process.pid)
+
+
+def test_what_a_terminal_would_obey_is_written_out() -> None:
+    assert printable("über 5 % 🙂") == "über 5 % 🙂"
+    assert printable("\x1b[31m\x07\x9b\u202e\udc80") == r"\x1b[31m\x07\x9b\u202e\udc80"

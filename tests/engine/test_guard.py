@@ -69,6 +69,26 @@ def test_time(engine: Engine, tmp_path: Path) -> None:
     assert "it did not come to an end within 0.5 s" in message
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "import glob; [os.remove(f) for f in glob.glob(os.environ['TMPDIR'] + '/*')]",
+        "os.close(1)",
+        "os.closerange(1, 3)",
+    ],
+)
+def test_time_where_the_log_is_gone(harm: str, engine: Engine, tmp_path: Path) -> None:
+    message = told(engine, tmp_path, f"import os\n{harm}\nwhile True:\n    pass\n", 0.5)
+    assert "it did not come to an end within 0.5 s" in message
+
+
+def test_what_a_terminal_would_obey_is_written_out(engine: Engine, tmp_path: Path) -> None:
+    text = "print('\\033[2Jü')\nraise ValueError('\\033[31mred')\n"
+    message = told(engine, tmp_path, text)
+    assert message.startswith("train.py:2: ValueError: \\x1b[31mred\n")
+    assert message.endswith("It printed last:\n\\x1b[2Jü")
+
+
 def test_a_syntax_error_and_a_fork(engine: Engine, tmp_path: Path) -> None:
     assert told(engine, tmp_path, "a = 1\nb = = 2\n").splitlines()[0] == (
         "train.py:2: SyntaxError: invalid syntax"

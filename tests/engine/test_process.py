@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import select
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -165,6 +167,16 @@ def test_a_worker_that_ends_by_itself(
         hurt.call(task, *arguments)
     assert "The graph is untouched" in str(caught.value)
     assert ("the last words" in str(caught.value)) == (task is tasks.abort)
+
+
+@pytest.mark.parametrize("message", [b"hello", pickle.dumps(3), pickle.dumps((1, 2, 3))])
+def test_a_worker_that_answers_with_something_else(
+    message: bytes, hurt: Engine, worker: tuple[int, Path]
+) -> None:
+    data = struct.pack("!i", len(message)) + message
+    with pytest.raises(WorkerCrashedError, match="The worker wrote what is no answer") as caught:
+        hurt.call(tasks.garble, data)
+    assert str(caught.value).endswith("Its last words:\n\\x1b[31mred")
 
 
 def test_a_file_that_is_cut_short_while_it_is_read(

@@ -37,6 +37,7 @@ def one(data_dir, size=32, *, turn=True):
     return images, labels
 """
 TWO = ONE.replace("def one", "def two")
+BAD = "def bad():\n    nonlocal nothing\n"
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +88,49 @@ def test_nothing_is_built_and_no_data_are_read(trace: Any) -> None:
     assert "train.py:14" in trace(text).notes[0]
 
 
+def test_after_the_stop_definitions_are_read(trace: Any) -> None:
+    """Nothing else is run; what was there stays as it was when the pipeline was made."""
+    text = HEAD + "SIDE = 32\n" + ONE + (
+        "pipe = one('photos')\n"
+        "for _ in range(3):\n"
+        "    pipe.run()\n"
+        "raise SystemExit\n"
+        "SIDE = 8\n"
+        "LATE = 8\n"
+        "import math, no_such_module\n"
+        "import math\n"
+        "class Broken(no_such_name): pass\n"
+        "class Runs:\n    pipe.run()\n"
+        "def one(): return 3\n"
+        "@pipeline_def(batch_size=math.floor(4.5), num_threads=1, device_id=None)\n"
+        "def two(side=None): return fn.constant(idata=[SIDE if side is None else LATE])\n"
+    )  # fmt: skip
+    assert ops(trace(text, "one", data_dir="x")) == ["file", "image", "resize", "rotate"]
+    two = trace(text, "two")
+    assert (two.name, two.pipeline.batch_size) == ("two", 4)
+    assert "train.py:15, where it runs" in two.notes[0]
+    assert two.pipeline.ops[0].args["idata"] in (32, (32,))
+    with pytest.raises(ImportFailedError, match=r"no_such. It has .*stopped at train.py:15"):
+        trace(text, "no_such")
+    with pytest.raises(ImportFailedError, match=r"'LATE' is not defined\. It was stopped at"):
+        trace(text, "two", side=3)
+
+
+def test_cells_after_the_stop(trace: Any) -> None:
+    sources = [
+        HEAD + ONE,
+        "pipe = one('photos')\npipe.build()",
+        "pipe.run()",
+        "not python",
+        BAD,
+        TWO,
+    ]
+    cells = [{"cell_type": "code", "source": source} for source in sources]
+    text = json.dumps({"cells": cells})
+    assert trace(text, "two", suffix=".ipynb", data_dir="photos").name == "two"
+    assert trace(text, suffix=".ipynb").name == "one", "the one that it made, as before"
+
+
 def test_what_stands_under_main_is_not_run(trace: Any) -> None:
     text = HEAD + ONE + "if __name__ == '__main__':\n    raise ValueError\n"
     assert ops(trace(text, data_dir="x"))
@@ -102,7 +146,9 @@ def test_the_class_form(trace: Any) -> None:
         "    def define_graph(self):\n"
         "        return self.read()\n"
     )
-    assert ops(trace(text, data="photos")) == ["File"]
+    traced = trace(text, data="photos")
+    assert ops(traced) == ["File"]
+    assert traced.name == "old"
     with pytest.raises(ImportFailedError, match="Old needs data"):
         trace(text)
 
@@ -173,6 +219,18 @@ def test_pieces(tmp_path: Path) -> None:
             read_pieces(str(tmp_path / "n.ipynb"))
     with pytest.raises(ImportFailedError, match="cannot be read"):
         read_pieces(str(tmp_path / "none.py"))
+
+
+def test_encodings(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_bytes("# -*- coding: latin-1 -*-\nname = 'café'\n".encode("latin-1"))
+    assert "name = 'café'" in read_pieces(str(script))[0].text
+    script.write_text("name = 'café'\n", encoding="utf-8-sig")
+    assert read_pieces(str(script))[0].text == "name = 'café'\n"
+    for line in ("# -*- coding: klingon -*-", "# -*- coding: rot13 -*-", "# café"):
+        script.write_bytes(line.encode("latin-1"))
+        with pytest.raises(ImportFailedError, match=r"cannot be read: .*\. Save it as UTF-8"):
+            read_pieces(str(script))
 
 
 @pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)

@@ -75,6 +75,44 @@ def test_settings_that_are_not_given() -> None:
     assert (pipeline.batch_size, pipeline.num_threads) == (0, 0)
 
 
+def test_settings_that_are_dalis_own() -> None:
+    from nvidia.dali import types
+
+    said = {"exec_pipelined": True, "exec_async": True, "exec_dynamic": True, "py_num_workers": 1}
+    for pipe in (simple(), simple(**said), simple(prefetch_queue_depth=3)):
+        assert trace_pipeline(pipe).pipeline.unheld == {}
+    assert trace_pipeline(simple(device_id=types.CPU_ONLY_DEVICE_ID)).pipeline.device_id is None
+
+
+def test_settings_for_which_a_graph_has_no_place() -> None:
+    from nvidia.dali import types
+    from nvidia.dali.pipeline import StreamPolicy
+
+    old = {"exec_pipelined": False, "exec_async": False, "exec_dynamic": False}
+    others = {
+        "bytes_per_sample": 1000,
+        "set_affinity": True,
+        "stream_policy": StreamPolicy.SINGLE,
+        "enable_memory_stats": True,
+        "enable_checkpointing": True,
+        "py_num_workers": 3,
+        "py_start_method": "spawn",
+        "output_dtype": [types.UINT8, types.INT32],
+        "output_ndim": [3, 1],
+        "output_layout": "HWC",
+    }
+    assert trace_pipeline(simple(**old)).pipeline.unheld == dict.fromkeys(old, "False")
+    found = trace_pipeline(simple(**others)).pipeline.unheld
+    assert found.keys() == others.keys()
+    assert (found["output_ndim"], found["output_layout"]) == ("[3, 1]", "'HWC'")
+    assert found["stream_policy"] == "StreamPolicy.SINGLE"
+    queues = {"cpu_size": 5, "gpu_size": 3}
+    pipeline = trace_pipeline(simple(prefetch_queue_depth=queues)).pipeline
+    assert pipeline.unheld == {"prefetch_queue_depth": str(queues)}
+    long = trace_pipeline(simple(checkpoint="x" * 1000, enable_checkpointing=True)).pipeline
+    assert len(long.unheld["checkpoint"]) == 80
+
+
 def test_the_class_form() -> None:
     from nvidia.dali import ops
     from nvidia.dali.pipeline import Pipeline

@@ -142,6 +142,18 @@ def test_files_are_saved_one_alone_several_in_a_new_folder(shown: Pair) -> None:
         assert packed.infolist()[0].external_attr >> 16 == 0o644
 
 
+def test_a_name_under_which_the_code_could_not_run_is_refused(shown: Pair) -> None:
+    model, screen = shown
+    for target, name, words in (
+        ("pytorch", "torch", "hide the module torch"),
+        ("notebook", "train.py", "Name it train.ipynb"),
+    ):
+        model.receive("code", "target", target)
+        model.act("code", {"do": "save", "path": name})
+        assert words in screen["code", "message"]
+    assert not list(Path().iterdir())
+
+
 def test_the_same_files_make_the_same_archive() -> None:
     first, second = (archive(export(load_recipe("simclr"), "triton")) for _ in range(2))
     assert first == second

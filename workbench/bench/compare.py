@@ -111,11 +111,17 @@ def _warnings(first: Report, second: Report) -> list[str]:
     if facts[0] != facts[1]:
         words = [f"{files} files, {size} bytes" for files, size in facts]
         found.append(f"the data differ: {words[0]} and {words[1]}")
-    machines = [f"{r.machine.cpu}, {r.machine.gpu_name or 'no GPU'}" for r in (first, second)]
+    machines = [
+        f"{r.machine.cpu}, {r.machine.cores} cores, {r.machine.gpu_name or 'no GPU'}"
+        for r in (first, second)
+    ]
     if machines[0] != machines[1]:
         found.append(f"the machines differ: {machines[0]} and {machines[1]}")
     if first.machine.dali != second.machine.dali:
         found.append(f"DALI differs: {first.machine.dali} and {second.machine.dali}")
+    drivers = [r.machine.driver for r in (first, second)]
+    if all(drivers) and drivers[0] != drivers[1]:
+        found.append(f"the GPU's driver differs: {drivers[0]} and {drivers[1]}")
     caches = [r.cache.state if r.cache else "not recorded" for r in (first, second)]
     if caches[0] != caches[1]:
         found.append(f"the page cache differs: {caches[0]} and {caches[1]}")

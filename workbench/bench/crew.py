@@ -35,7 +35,8 @@ class Crew:
         self._cores = cores or [()] * len(jobs)
         found = environments or [{}] * len(jobs)
         self._engines = [Engine(environment=each, stop=stop) for each in found]
-        self._gpu = Gpu(visible_gpu({**os.environ, **found[0]}))
+        self._stop = stop
+        self._gpus = [Gpu(n) for n in sorted({visible_gpu({**os.environ, **e}) for e in found})]
         self._lead: float | None = None
 
     def begin(self, hear: Callable[[float], None]) -> Begun:
@@ -59,13 +60,17 @@ class Crew:
         # Workers that were paused take a while to get going; after the first round it is known.
         start_at = time.perf_counter() + (self._lead or _TOGETHER)
         with ThreadPoolExecutor(len(self._engines)) as pool:
-            waiting = [
-                pool.submit(_timed, engine, seconds, batches, start_at, hear if first else _deaf)
-                for first, engine in zip(
-                    [True, *[False] * (len(self._engines) - 1)], self._engines, strict=True
-                )
-            ]
-            rounds = [one.result() for one in waiting]
+            try:
+                waiting = [
+                    pool.submit(_timed, engine, seconds, batches, start_at, heard)
+                    for engine, heard in zip(
+                        self._engines, [hear, *[_deaf] * (len(self._engines) - 1)], strict=True
+                    )
+                ]
+                rounds = [one.result() for one in waiting]
+            except KeyboardInterrupt:  # the pool would wait for the rounds to end by themselves
+                self._stop.set()
+                raise
         self._lead = _TOGETHER + 6 * max(one.seconds / len(one.latencies) for one in rounds)
         return together(rounds, overlapping=not any(self._cores))
 
@@ -80,9 +85,9 @@ class Crew:
         """Process ids of the workers that are alive."""
         return tuple(engine.pid for engine in self._engines if engine.pid is not None)
 
-    def gpu_use(self) -> GpuUse:
-        """How busy the (first) GPU was just now."""
-        return self._gpu.use()
+    def gpu_use(self) -> tuple[GpuUse, ...]:
+        """How busy each of its GPUs was just now."""
+        return tuple(gpu.use() for gpu in self._gpus)
 
     def close(self) -> None:
         """End the workers and what they started."""

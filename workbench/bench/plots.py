@@ -204,6 +204,9 @@ def plot_stages(report: Report) -> Figure:
     axes.set_yticks(range(len(views)), list(views), fontsize=8)
     axes.invert_yaxis()
     note = f"whole batch {found.total:.1f} ms (dotted); bottleneck: {found.bottleneck}"
+    nothing = [stage.title for stage in found.stages if (stage.adds or 0.0) < 0]
+    if nothing:
+        note += f"; measured as less than nothing: {', '.join(nothing)}"
     if found.remainder is not None:
         note += f"; alone leaves {found.remainder:+.1f} ms"
     if found.ceiling is not None:

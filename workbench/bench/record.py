@@ -194,7 +194,9 @@ def load_report(text: str) -> Report:
             f"The record is of version {version!r}; this workbench reads 1 to {VERSION}. "
             "Open it with the version that wrote it, or measure again."
         )
-    return _told_apart(record, lambda: _report(record, version))
+    report = _told_apart(record, lambda: _report(record, version))
+    _told_apart(record, lambda: _check_extra(report))
+    return report
 
 
 def _told_apart(record: dict[str, Any], read: Callable[[], T]) -> T:
@@ -205,6 +207,16 @@ def _told_apart(record: dict[str, Any], read: Callable[[], T]) -> T:
         raise RecordFormatError(f"The record has no {error.args[0]!r}: it is damaged.") from None
     except (TypeError, ValueError, AttributeError) as error:
         raise RecordFormatError(f"The record is damaged: {error}.") from None
+
+
+def _check_extra(report: Report) -> None:
+    """Raise what reading it will raise where the extra part is damaged."""
+    from workbench.bench.grid import Grid
+    from workbench.bench.stages import stages_of  # which needs this module
+
+    stages_of(report.extra)
+    if report.kind == "sweep":
+        Grid.from_json(report.extra["grid"])
 
 
 def _report(record: dict[str, Any], version: int) -> Report:

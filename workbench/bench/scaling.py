@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from workbench.bench.config import Config, config_of, configured, sharded
@@ -155,10 +156,26 @@ class GpuScaling(Lab):
 
 
 def split_cores(parts: int) -> tuple[tuple[int, ...], ...]:
-    """The cores of this process in so many runs of equal length, one core at least in each."""
-    cores = sorted(os.sched_getaffinity(0))
+    """The cores of this process in so many runs of equal length, one core at least in each.
+
+    Threads of one physical core stay together, and so do the cores of one socket.
+    """
+    cores = sorted(os.sched_getaffinity(0), key=_where)
     size = max(1, len(cores) // parts)
     return tuple(tuple(cores[part * size % len(cores) :][:size]) for part in range(parts))
+
+
+def _where(core: int, root: str = "/sys/devices/system/cpu") -> tuple[int, int, int]:
+    """Socket, physical core and number of a core, as Linux tells them (sysfs, topology)."""
+    topology = Path(root, f"cpu{core}", "topology")
+    try:
+        socket, physical = (
+            int((topology / name).read_text(encoding="ascii"))
+            for name in ("physical_package_id", "core_id")
+        )
+    except (OSError, ValueError):
+        return 0, core, core
+    return socket, physical, core
 
 
 def _visible() -> list[str] | None:

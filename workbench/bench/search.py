@@ -14,13 +14,14 @@ from workbench.bench.grid import KNOBS, Grid, Place
 
 SHARE = 0.25
 """The allowance: this share of the grid."""
+SMALL = 8
+"""A grid of so many settings is probed whole: a quarter of it would be a guess."""
 _ORDER = ("hw_decoder_load", "batch_size", "threads", "prefetch")
 """Which knob is turned first: threads begin at their best value mostly, a batch less often."""
-_BETTER = 1.03
-"""A step helps where it brings more than 3 %: two probes of one setting differ by as much."""
-_STAYS = 1.01
-"""Where the climb ended is first unless another is better by more: several probes led there."""
+_BETTER = 1.01
+"""A step helps where it brings more than 1 %."""
 _CONFIRMED = 3
+"""So many of the best are measured anew, or half the allowance: probes may be wrong by 5 %."""
 
 Probe = Callable[[Place], float | None]
 """imgs/s at a place, or None where it fails (too little memory, for example)."""
@@ -31,10 +32,13 @@ class Search:
 
     def __init__(self, grid: Grid, probe: Probe, allowance: int | None = None) -> None:
         self.grid = grid
-        self.allowance = allowance if allowance is not None else max(1, int(SHARE * len(grid)))
-        self.confirmed = max(0, min(_CONFIRMED, self.allowance // 5))
+        usual = len(grid) if len(grid) <= SMALL else int(SHARE * len(grid))
+        self.allowance = usual if allowance is None else allowance
+        whole = self.allowance >= len(grid)
+        self.confirmed = 0 if whole else min(_CONFIRMED, self.allowance // 2)
         """How many of the best are to be measured anew, which the allowance includes."""
         self.found: dict[Place, float | None] = {}
+        self.probes = 0
         self._probe = probe
 
     def run(self) -> list[Place]:
@@ -42,34 +46,45 @@ class Search:
 
         Empty where every probe failed.
         """
-        at = self._climb(self._start())
+        at = self._start()
+        if not self._rate(at):
+            at = self._smallest(at)
+        at = self._climb(at)
         chance = random.Random(0)
         while self._left() > 0 and len(self.found) < len(self.grid):
             before = len(self.found)
             better = self._pairs(at)
             if better != at:
                 at = self._climb(better)
-            else:
+            elif len(self.found) < len(self.grid):
                 self._climb(self._farthest(chance))
-                at = next(iter(self._ranked(at)), at)
+                at = next(iter(self._ranked()), at)
             if len(self.found) == before:
                 break
-        return self._ranked(at)[: max(1, self.confirmed)]
+        return self._ranked()[: max(1, self.confirmed)]
 
     def _start(self) -> Place:
         """All cores, a middling batch, a queue of two, all that the JPEG engines can take."""
         wanted = {"threads": 1.0, "batch_size": 0.6, "prefetch": 0.5, "hw_decoder_load": 1.0}
         return tuple(round(wanted[k] * (len(self.grid.values(k)) - 1)) for k in KNOBS)
 
+    def _smallest(self, at: Place) -> Place:
+        """The least that a place can take of the memory: from there a climb comes to what fits."""
+        small = {"batch_size": 0, "prefetch": 0}
+        return tuple(small.get(knob, index) for knob, index in zip(KNOBS, at, strict=True))
+
     def _left(self) -> int:
-        return self.allowance - self.confirmed - len(self.found)
+        return self.allowance - self.confirmed - self.probes
 
     def _rate(self, place: Place) -> float:
         """imgs/s there, 0 where it fails or nothing may be probed any more."""
+        if place not in self.found and self._too_large(place):
+            self.found[place] = None
         if place not in self.found:
             if self._left() <= 0:
                 return 0.0
-            self.found[place] = None if self._too_large(place) else self._probe(place)
+            self.probes += 1
+            self.found[place] = self._probe(place)
         return self.found[place] or 0.0
 
     def _too_large(self, place: Place) -> bool:
@@ -136,12 +151,6 @@ class Search:
 
         return max(places, key=distance)
 
-    def _ranked(self, at: Place) -> list[Place]:
-        """What was probed, best first; ``at`` before all that are hardly better."""
-
-        def worth(place: Place) -> float:
-            return (self.found[place] or 0.0) * (_STAYS if place == at else 1.0)
-
-        return sorted(
-            (place for place, rate in self.found.items() if rate), key=worth, reverse=True
-        )
+    def _ranked(self) -> list[Place]:
+        good = [place for place, rate in self.found.items() if rate]
+        return sorted(good, key=lambda place: -(self.found[place] or 0.0))

@@ -215,18 +215,18 @@ def reconcile(
 
 
 def _busy(costs: Sequence[StageCost]) -> dict[str, float]:
-    """Milliseconds of a batch for which each stage is at work.
+    """Milliseconds of a batch for which each stage is at work: what it adds.
 
-    What it adds; or what it takes alone, where it overlaps with those before it: a GPU that decodes
-    while the reader reads adds only what it takes longer than that. No stage is at work for longer
-    than the prefix up to it.
+    On a GPU what it takes alone, where that is more: a GPU that decodes while the reader reads adds
+    only what it takes longer than that. No stage is at work for longer than the prefix up to it.
     """
     found: dict[str, float] = {}
     prefix = 0.0
     for cost in costs:
         adds = cost.adds or 0.0
         prefix += adds
-        found[cost.stage] = max(adds, min(cost.alone or 0.0, prefix))
+        alone = cost.alone if cost.device != "cpu" else None
+        found[cost.stage] = max(adds, min(alone or 0.0, prefix))
     return found
 
 
@@ -259,12 +259,12 @@ def advise(
 ) -> str:
     """What the bottleneck is and what would lift it, in a few sentences.
 
-    ``share`` is the part of a batch's time for which it is at work, ``without`` the milliseconds
-    that a batch would take without it.
+    ``share`` is the part of a batch's time that it takes, ``without`` the milliseconds that a batch
+    would take without it.
     """
     settings = graph.settings
     names = [worst.op] * (worst.op not in ("", worst.stage)) + [worst.kind, worst.device]
-    text = f"{worst.stage} ({', '.join(names)}) is at work for {share:.0%} of a batch's time"
+    text = f"{worst.stage} ({', '.join(names)}) takes {share:.0%} of a batch's time"
     if whole.median and without > 0.02 * 1000 * settings.batch_size / whole.median:
         text += f"; without it, {1000 * settings.batch_size / without:,.0f} imgs/s"
     idle = machine.cores - (whole.cpu_cores or 0.0)

@@ -156,8 +156,6 @@ class Tune(Sweep):
 
         search = Search(grid, probe)
         best = search.run()
-        if not best:
-            raise EngineError(f"No setting could be measured. The first: {probes[0].reason}")
         searched = time.monotonic() - began
         self.tell(probes, None, machine, found, cache)
         finalists = self._finalists([grid.config(place, self.base) for place in best])
@@ -169,6 +167,9 @@ class Tune(Sweep):
         tuned = sorted(
             (row for row in rows if row.rounds), key=lambda row: row.median or 0.0, reverse=True
         )
+        if not tuned:
+            first = [*probes, *rows][0].reason
+            raise EngineError(f"No setting could be measured. The first: {first}")
         on_progress(1.0, "done")
         extra = {
             "probes": len(probes),
@@ -199,6 +200,11 @@ def idle(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
         if len(best) > 1 and min(best.values()) > (1 - _SAME) * max(best.values()):
             found.append(knob)
     return found
+
+
+def idle_words(knob: str) -> str:
+    """What it means that a knob is one of those."""
+    return f"{knob} makes no difference to the best: each of its values has a setting as fast"
 
 
 def best_of(report: Report) -> Measurement:

@@ -169,11 +169,11 @@ class Turns:
 
         def hear(share: float) -> None:
             self._go_on()
-            contender.gpu_use.append(contender.crew.gpu_use())  # type: ignore[union-attr]
+            contender.gpu_use += contender.crew.gpu_use()  # type: ignore[union-attr]
             self._tell("", share * self.method.round_seconds)
 
         one = contender.crew.round(self.method.round_seconds, self.method.round_batches, hear)
-        contender.gpu_use.append(contender.crew.gpu_use())
+        contender.gpu_use += contender.crew.gpu_use()
         return one
 
     def _end(self, contender: _Contender) -> None:

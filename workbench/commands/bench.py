@@ -17,7 +17,7 @@ from workbench.commands.measuring import (
     require_figures,
     tell_rows,
 )
-from workbench.commands.options import DATA, SOURCE, folder_of, graph_of, reports
+from workbench.commands.options import DATA, SOURCE, folder_of, graph_of, reports, spare
 from workbench.graph.model import DecodeDevice
 
 
@@ -87,6 +87,7 @@ def bench(
     from workbench.bench.tune import adopt
     from workbench.graph.edit import set_setting
 
+    spare(graph, record, picture)
     chosen = {"batch_size": batch_size, "num_threads": threads}
     edited = set_setting(graph_of(graph), **{k: v for k, v in chosen.items() if v is not None})
     if load is not None:

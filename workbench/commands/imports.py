@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from workbench.commands.options import file, reports
+from workbench.commands.options import file, reports, spare
 
 
 def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
@@ -64,6 +64,7 @@ def import_command(
     from workbench.files import write_text
     from workbench.graph.layout import dump_document
 
+    spare(source, output)
     imported = from_file(source, pipeline, arguments, seconds)
     click.echo(write_text(output, dump_document(imported.document)))
     for line in imported.report.lines():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from workbench.commands.options import DATA, SOURCE, file, folder_of, graph_of, reports
+from workbench.commands.options import DATA, SOURCE, file, folder_of, graph_of, reports, spare
 from workbench.graph.model import DecodeDevice, Graph
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ def asks(function: Callable[Concatenate[Asked, P], None]) -> Callable[..., None]
         *args: P.args,
         **own: P.kwargs,
     ) -> None:
+        script = own.get("script")  # of tune, whose -o may be the graph itself: it adopts into it
+        spare(graph, record, picture, script if isinstance(script, str) else None)
         edited = graph_of(graph)
         asked = Asked(edited, folder_of(edited, data), device, name, record, picture)
         function(asked, *args, **own)

@@ -82,6 +82,18 @@ def file(context: click.Context, option: click.Parameter, value: str | None) -> 
     return place(context, option, value)
 
 
+def spare(source: str, *outputs: str | None) -> None:
+    """Refuse to write over the file that a command reads."""
+    for output in outputs:
+        if output is None:
+            continue
+        target = Path(output).expanduser()
+        if Path(source).is_file() and target.exists() and target.samefile(source):
+            raise click.BadParameter(
+                f"{output} is the source, {source}, and would be lost. Name another file."
+            )
+
+
 def folder_of(graph: Graph, data: str | None) -> str:
     """The folder that a command runs a graph on.
 

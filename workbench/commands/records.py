@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from workbench.commands.measuring import draw_record
-from workbench.commands.options import RECORD, file, reports
+from workbench.commands.options import RECORD, file, reports, spare
 
 
 @click.command()
@@ -57,9 +57,10 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
 
     from workbench.bench.compare import read_folder, read_report
     from workbench.bench.record import dump_report, to_csv
-    from workbench.errors import SaveError
+    from workbench.errors import EngineError, SaveError
     from workbench.files import write_text
 
+    spare(path, table)
     if Path(path).is_dir():
         if name is not None:
             raise click.UsageError("--name is for one record: give its file, not a folder.")
@@ -83,7 +84,12 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
             f"{report.best or 0.0:>10,.0f} "
             f"imgs/s at best  {report.name}"
         )
-        if plots is not None:
-            draw_record(report, str(Path(plots, f"{stem}.{kind}")))
     if table:
         write_text(table, to_csv(found))
+    if plots is None:
+        return
+    for stem, report in found.items():
+        try:
+            draw_record(report, str(Path(plots, f"{stem}.{kind}")))
+        except EngineError as error:
+            click.echo(f"not drawn: {stem}: {error}", err=True)

@@ -49,7 +49,7 @@ def tune(
     from dataclasses import replace
 
     from workbench.bench.grid import usual_grid
-    from workbench.bench.tune import Sweep, Tune, adopt, best_of
+    from workbench.bench.tune import Sweep, Tune, adopt, best_of, idle_words
     from workbench.catalog import load_catalog
     from workbench.emit import emit_script
     from workbench.engine.machine import describe_machine
@@ -82,10 +82,11 @@ def tune(
         told = report.extra["tune"]
         click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
-        click.echo(f"{knob} took no effect: every value of it can be as fast as any other")
+        click.echo(idle_words(knob))
     asked.keep(report)
     best = best_of(report)
-    click.echo(f"best: {best.config.settings}: {best.median:,.0f} imgs/s")
+    own = " (as it is: nothing that was tried is faster)" if best.config == run.base else ""
+    click.echo(f"best: {best.config.settings}: {best.median:,.0f} imgs/s{own}")
     tuned = adopt(graph, best.config)
     if output:
         click.echo(write_text(output, dump_graph(tuned)))

@@ -52,7 +52,8 @@ def name_outputs(
             elif len(ends) == 1 and not ends <= taken:
                 name = next(iter(ends))
             else:
-                name = _KIND_NAMES.get(output.kind, node.id)
+                own = node.id if len(spec.outputs) == 1 else f"{node.id}_{output.name}"
+                name = _KIND_NAMES.get(output.kind, own)
             if port not in last_use:
                 name = f"_{name}"  # as linters like what is unpacked and not used
             if busy(name) or name in (names.get(Port(node.id, o.name)) for o in spec.outputs):
@@ -75,14 +76,19 @@ def _last_uses(graph: Graph, ordered: Sequence[Node]) -> dict[Port, int]:
 def _reached_outputs(
     graph: Graph, catalog: Catalog, ordered: Sequence[Node]
 ) -> dict[Port, set[str]]:
-    """For each node output, the graph outputs that are made from it through positional inputs."""
+    """For each node output, the graph outputs that are made from it through positional inputs.
+
+    Only through those of the output's kind: the anchor of a crop does not become images.
+    """
     reached: dict[Port, set[str]] = {}
     for name, port in graph.outputs.items():
         reached.setdefault(port, set()).add(name)
     for node in reversed(ordered):
         spec = catalog[node.op]
-        ends = set().union(*(reached.get(Port(node.id, o.name), set()) for o in spec.outputs))
+        kinds = {port.name: port.kind for port in spec.inputs}
         for name, source in node.inputs.items():
-            if name not in spec.args:
-                reached.setdefault(source, set()).update(ends)
+            for output in spec.outputs:
+                if kinds.get(name) == output.kind:
+                    ends = reached.get(Port(node.id, output.name), set())
+                    reached.setdefault(source, set()).update(ends)
     return reached

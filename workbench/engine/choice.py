@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from workbench.graph.model import Graph
 
 BUILDER = "build_pipeline"
 """A function of this name, as in the workbench's own scripts, goes before all others."""
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
+"""Between two words of a class's name."""
 _FOLDER = "data"
 """Its argument for which any folder will do."""
 
@@ -30,6 +33,8 @@ class Found:
     made: Sequence[Any]
     """Pipelines that it would have built or run."""
     file: str
+    stopped: str = ""
+    """The line at which it was stopped, as in messages; empty where it came to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +56,14 @@ def choose(found: Found, wanted: str | None, arguments: Mapping[str, Any]) -> Ch
     if wanted is not None:
         if wanted not in names:
             raise ImportFailedError(_unknown(wanted, found))
-        return _choice(wanted, names[wanted], found.file, arguments)
+        return _choice(wanted, names[wanted], found, arguments)
     builder = names.get(BUILDER)
     if callable(builder):
-        return _choice(BUILDER, builder, found.file, arguments)
+        return _choice(BUILDER, builder, found, arguments)
     live = _live(found)
     if len(live) == 1:
-        if arguments:
-            raise ImportFailedError(
-                f"{found.file} makes its pipeline itself: nothing takes {', '.join(arguments)}. "
-                f"Name a function: --pipeline {'|'.join(_makers(found)) or 'NAME'}."
-            )
-        (pipe,) = live.values()
-        return Choice(lambda: pipe)
+        for name, pipe in live.items():
+            return _choice(name, pipe, found, arguments)
     makers = _makers(found)
     if len(live) > 1:
         raise ImportFailedError(_several(found, [*live, *makers]))
@@ -73,7 +73,7 @@ def choose(found: Found, wanted: str | None, arguments: Mapping[str, Any]) -> Ch
             raise ImportFailedError(_several(found, list(makers)))
         makers = {ready[0]: makers[ready[0]]}
     for name, maker in makers.items():
-        return _choice(name, maker, found.file, arguments)
+        return _choice(name, maker, found, arguments)
     raise ImportFailedError(
         f"{found.file} has no pipeline: no function with @pipeline_def, no nvidia.dali.Pipeline "
         f"and none derived from it, no {BUILDER}. What stands under __main__ is not run. If a "
@@ -81,8 +81,14 @@ def choose(found: Found, wanted: str | None, arguments: Mapping[str, Any]) -> Ch
     )
 
 
-def _choice(name: str, value: Any, file: str, arguments: Mapping[str, Any]) -> Choice:
+def _choice(name: str, value: Any, found: Found, arguments: Mapping[str, Any]) -> Choice:
+    file = found.file
     if is_pipeline(value):
+        if arguments:
+            raise ImportFailedError(
+                f"{file} makes its pipeline itself: nothing takes {', '.join(arguments)}. "
+                f"Name a function: --pipeline {'|'.join(_makers(found)) or 'NAME'}."
+            )
         return Choice(lambda: value)
     if not callable(value):
         raise ImportFailedError(f"{file}: {name} is a {type(value).__name__}, not a pipeline.")
@@ -126,6 +132,13 @@ def is_pipeline(value: Any) -> bool:
     return isinstance(value, Pipeline)
 
 
+def is_pipeline_class(value: Any) -> bool:
+    """Whether it is ``nvidia.dali.Pipeline`` or a class derived from it."""
+    from nvidia.dali.pipeline import Pipeline
+
+    return isinstance(value, type) and issubclass(value, Pipeline)
+
+
 def _live(found: Found) -> dict[str, Any]:
     """The pipelines that the script made, by variable; without one, by number."""
     live: dict[str, Any] = {}
@@ -137,13 +150,10 @@ def _live(found: Found) -> dict[str, Any]:
 
 def _makers(found: Found) -> dict[str, Callable[..., Any]]:
     """Pipeline functions and classes that the script defines, else those that it imports."""
-    from nvidia.dali.pipeline import Pipeline
-
     makers = {
         name: value
         for name, value in vars(found.module).items()
-        if getattr(value, "_is_pipeline_def", False)
-        or (isinstance(value, type) and issubclass(value, Pipeline))
+        if getattr(value, "_is_pipeline_def", False) or is_pipeline_class(value)
     }
     home = {name: str(getattr(value, "__module__", "")) for name, value in makers.items()}
     own = {name: value for name, value in makers.items() if home[name] == found.module.__name__}
@@ -185,7 +195,17 @@ def _unknown(wanted: str, found: Found) -> str:
     names = [*_live(found), *_makers(found)]
     near = get_close_matches(wanted, names, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(names) or 'no pipeline'}."
-    return f"{found.file} has no {wanted}. {hint}"
+    return f"{found.file} has no {wanted}. {hint}{after_the_stop(found.stopped)}"
+
+
+def after_the_stop(stopped: str) -> str:
+    """What was not read of a script that was stopped there, as a further sentence."""
+    if not stopped:
+        return ""
+    return (
+        f" It was stopped at {stopped}, where it runs a pipeline: of what comes after, only "
+        "functions, classes and imports were read. Put under __main__ what runs it."
+    )
 
 
 def _several(found: Found, names: Sequence[str]) -> str:
@@ -195,16 +215,22 @@ def _several(found: Found, names: Sequence[str]) -> str:
     )
 
 
-def name_of(traced: Traced, docstring: str | None, stem: str) -> tuple[str, str]:
-    """A graph's name and description: those that our own scripts tell, else the function's name."""
-    places = [op.places[0] for op in traced.pipeline.ops if op.places]
-    function = places[0].function if places else ""
+def name_of(traced: Traced, docstring: str | None, stem: str, kind: type) -> tuple[str, str]:
+    """A graph's name and description: those that our own scripts tell, else the function's name.
+
+    ``kind`` is the pipeline's class: one of the user's own gives its name.
+    """
+    places = [place for op in traced.pipeline.ops for place in op.places]
+    own = (place.function for place in places if "/nvidia/dali/" not in place.file)
+    function = next(own, "")
     told, _, about = " ".join((docstring or "").partition("\n\n")[0].split()).partition(": ")
     told = told if about else told.removesuffix(".")
     for name in (told, " ".join((docstring or "").partition("\n\n")[0].split())):
         if name and function_name(Graph(name=name)) == function:
             return name, about if name == told else ""
-    if function in ("", "<module>", "define_graph"):
+    if is_pipeline_class(kind) and not kind.__module__.startswith("nvidia.dali"):
+        function = _WORDS.sub("_", kind.__name__).lower()
+    elif function in ("", "<module>", "define_graph"):
         function = stem
     for word in ("_pipeline", "_pipe"):
         function = function.removesuffix(word)

@@ -1,4 +1,4 @@
-"""How a process of ours ends: which one goes when memory runs out, and what its exit code means."""
+"""How a process of ours ends: which one goes first, what its exit code and last words mean."""
 
 from __future__ import annotations
 
@@ -49,3 +49,8 @@ def ending(code: int | None) -> str:
 def ending_remedy(code: int | None) -> str:
     """What probably led to it and what to do, as further sentences; empty where nobody knows."""
     return next((words for number, words in _REMEDIES.items() if code == -number), "")
+
+
+def printable(line: str) -> str:
+    r"""A line of another's output with what a terminal would obey written out, as ``\x1b``."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)

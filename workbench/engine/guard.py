@@ -21,6 +21,7 @@ from time import monotonic, sleep
 from types import FrameType, TracebackType
 from typing import NoReturn
 
+from workbench.engine.endings import printable
 from workbench.engine.memory import own_bytes
 from workbench.errors import ImportFailedError
 
@@ -57,6 +58,7 @@ class Guard:
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         fcntl.fcntl(1, fcntl.F_SETFL, fcntl.fcntl(1, fcntl.F_GETFL) | os.O_APPEND)
         os.ftruncate(1, 0)  # what was printed before is not the script's
+        self._opened = os.fstat(1)
         sys.addaudithook(_refuse_forks)
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._thread.start()
@@ -82,8 +84,15 @@ class Guard:
                 )
             if own_bytes() > self._memory:
                 self._end(f"it took more than {self._memory / 2**30:.1f} GiB of memory")
-            if self._log.stat().st_size > _OUTPUT:
-                os.ftruncate(1, 0)
+            self._cut_output()
+
+    def _cut_output(self) -> None:
+        """Keep the log small, also where the script removed it or closed its own end of it."""
+        for stream in (1, 2):
+            with suppress(OSError):
+                now = os.fstat(stream)
+                if os.path.samestat(now, self._opened) and now.st_size > _OUTPUT:
+                    os.ftruncate(stream, 0)
 
     def _end(self, why: str) -> NoReturn:
         frame = sys._current_frames().get(self._main or 0)
@@ -119,7 +128,7 @@ class Guard:
         lines = [short(line) for line in text.splitlines() if line.strip()]
         return "\nIt printed last:\n" + "\n".join(lines[-_LAST_LINES:]) if lines else ""
 
-    def told(self, error: BaseException) -> ImportFailedError:
+    def told(self, error: BaseException, hint: str = "") -> ImportFailedError:
         """What the script raised, with the innermost line of the user's own."""
         unread = error if isinstance(error, SyntaxError) and error.filename in self._files else None
         try:
@@ -136,7 +145,7 @@ class Guard:
         ]
         if unread:
             frames.append((str(unread.filename), unread.lineno or 0))
-        return self._message(frames[-1] if frames else None, text)
+        return self._message(frames[-1] if frames else None, text + hint)
 
 
 def place_of(file: str, line: int) -> str:
@@ -145,8 +154,8 @@ def place_of(file: str, line: int) -> str:
 
 
 def short(text: str) -> str:
-    """One line, not too long."""
-    text = " ".join(text[: 20 * _LONGEST_LINE].split())
+    """One line, not too long, without what a terminal would obey."""
+    text = printable(" ".join(text[: 20 * _LONGEST_LINE].split()))
     return text if len(text) <= 3 * _LONGEST_LINE else text[: 3 * _LONGEST_LINE - 3] + "..."
 
 

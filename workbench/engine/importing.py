@@ -46,7 +46,8 @@ def from_file(
     """The graph of a pipeline in a file: ``.py``, ``.ipynb``, or ``.dali`` as DALI serialised it.
 
     **A script or notebook is run**, in a process of its own, but for what stands under
-    ``__main__``; it is stopped where it would run a pipeline. ``pipeline`` names a function with
+    ``__main__``; it is stopped where it would run a pipeline, and of what comes after only
+    functions, classes and imports are read. ``pipeline`` names a function with
     ``@pipeline_def``, a class derived from ``Pipeline``, any function that returns a pipeline, or
     a variable that holds one; it can be left out where there is one only. ``args`` are given to the
     function. ``seconds`` is the time that all this may take.

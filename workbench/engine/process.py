@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from workbench.engine.endings import ending, ending_remedy
+from workbench.engine.endings import ending, ending_remedy, printable
 from workbench.errors import (
     CancelledError,
     EngineError,
@@ -108,7 +108,7 @@ class Engine:
             if self._given_up():
                 raise CancelledError("Cancelled.")
             if process.connection.poll(_TICK):
-                kind, value = process.connection.recv()
+                kind, value = process.receive()
                 if kind in ("result", "error"):
                     return kind, value
                 if kind == "running":
@@ -144,7 +144,7 @@ class Engine:
                 if time.monotonic() > deadline:
                     self._end()
                     raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
-            process.connection.recv()
+            process.receive()
         except (EOFError, OSError):
             raise self._crashed(process) from None
         return process
@@ -153,11 +153,12 @@ class Engine:
         if self._given_up():
             self._end()
             return CancelledError("Cancelled.")
-        code = process.wait(5.0)
+        code = None if process.garbled else process.wait(5.0)
+        how = "wrote what is no answer" if process.garbled else ending(code)
         words = process.last_words()
         self._end()
         return WorkerCrashedError(
-            f"The worker {ending(code)}{_where(process.running)}.{ending_remedy(code)} "
+            f"The worker {how}{_where(process.running)}.{ending_remedy(code)} "
             f"The graph is untouched; the next change starts a fresh worker.{words}",
             process.running,
             killed=code == -signal.SIGKILL,
@@ -213,6 +214,8 @@ class _Process:
     def __init__(self, budget: int | None, environment: Mapping[str, str]) -> None:
         self.folder = tempfile.mkdtemp(prefix="workbench-")
         self.running: tuple[str, ...] = ()
+        self.garbled = False
+        """Whether something came that is no message of the worker's."""
         ours, theirs = socket.socketpair()
         paths = [path for path in sys.path if path and Path(path).exists()]
         environment = {
@@ -249,6 +252,17 @@ class _Process:
             theirs.close()
         self.connection = Connection(ours.detach())
 
+    def receive(self) -> tuple[str, Any]:
+        """The next message: its kind and value. Raises EOFError or OSError where none comes."""
+        try:
+            kind, value = self.connection.recv()
+        except (EOFError, OSError):
+            raise
+        except Exception as error:  # a task that wrote into the connection: unpickling may fail so
+            self.garbled = True
+            raise EOFError(str(error)) from None
+        return kind, value
+
     def wait(self, seconds: float) -> int | None:
         try:
             return self.popen.wait(seconds)
@@ -262,7 +276,8 @@ class _Process:
         except OSError:
             return ""
         lines = [line for line in text.splitlines() if line.strip() and "libcuda" not in line]
-        return "\nIts last words:\n" + "\n".join(lines[-8:]) if lines else ""
+        last = [printable(line.expandtabs()) for line in lines[-8:]]
+        return "\nIts last words:\n" + "\n".join(last) if last else ""
 
     def end(self) -> None:
         with suppress(ProcessLookupError):

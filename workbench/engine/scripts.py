@@ -1,7 +1,7 @@
 """A user's script or notebook, run in the worker process for the pipelines that it makes.
 
 DALI's pipelines are kept from being built and from running: where the script would run one, it has
-told all that there is to know, and is stopped there.
+told what it does with one, and is stopped there: of what comes after, only definitions are read.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ import linecache
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
+from tokenize import detect_encoding
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
 from workbench.emit.imports.traced import Traced
-from workbench.engine.choice import Found, choose, name_of
+from workbench.engine.choice import Found, after_the_stop, choose, name_of
 from workbench.engine.guard import Guard, place_of
 from workbench.engine.tracing import ready, trace_pipeline
 from workbench.engine.worker import Worker
@@ -63,6 +66,7 @@ def trace_source(
     files = [piece.file for piece in pieces]
     made: list[Any] = []
     module = _module(path)
+    stopped = ""
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     ready()
     with Guard(files, seconds, worker.last_word) as guard, _kept_from_running(made):
@@ -70,16 +74,17 @@ def trace_source(
             paths = list(sys.path)
             stopped = _run(pieces, module)
             sys.path[:] = paths
-            chosen = choose(Found(module, made, Path(path).name), pipeline, arguments)
+            found = Found(module, made, Path(path).name, stopped)
+            chosen = choose(found, pipeline, arguments)
             pipe = _made(chosen.make, made)
             traced = trace_pipeline(pipe)
         except ImportFailedError as error:
             if error.__cause__ is None:
                 raise
-            raise guard.told(error.__cause__) from None
+            raise guard.told(error.__cause__, _hint(error.__cause__, stopped)) from None
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
-            raise guard.told(error) from None
-    name, about = name_of(traced, module.__doc__, Path(path).stem)
+            raise guard.told(error, _hint(error, stopped)) from None
+    name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
     notes = [f"the script was stopped at {stopped}, where it runs a pipeline"] if stopped else []
     return replace(
         traced,
@@ -88,6 +93,11 @@ def trace_source(
         notes=(*notes, *chosen.notes),
         placeholder=chosen.placeholder,
     )
+
+
+def _hint(error: BaseException, stopped: str) -> str:
+    """Where a name lacks, perhaps because it is given below the line of the stop."""
+    return f".{after_the_stop(stopped)}" if stopped and isinstance(error, NameError) else ""
 
 
 def _made(make: Any, made: list[Any]) -> Any:
@@ -101,9 +111,17 @@ def read_pieces(path: str) -> list[Piece]:
     """The code of a ``.py`` file, or of each cell of an ``.ipynb``. Raises ImportFailedError."""
     try:
         data = Path(path).read_bytes()
-        text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        coding = (
+            "utf-8-sig" if path.endswith(".ipynb") else detect_encoding(BytesIO(data).readline)[0]
+        )
+        text = data.decode(coding)
+    except OSError as error:
         raise ImportFailedError(f"{path} cannot be read: {error}.") from None
+    except (UnicodeDecodeError, SyntaxError, LookupError) as error:
+        raise ImportFailedError(
+            f"{path} cannot be read: {error}. Save it as UTF-8, or name a script's encoding in its "
+            "first line: # -*- coding: latin-1 -*-"
+        ) from None
     if len(data) > _LARGEST:
         raise ImportFailedError(f"{path} has {len(data)} bytes; {_LARGEST} are the limit.")
     if not path.endswith(".ipynb"):
@@ -144,26 +162,44 @@ def _module(path: str) -> ModuleType:
     return module
 
 
-def _run(pieces: list[Piece], module: ModuleType) -> str | None:
-    """Run all of it; the line at which it was stopped, or None where it came to its end."""
+def _run(pieces: list[Piece], module: ModuleType) -> str:
+    """Run all of it; the line at which it was stopped, or nothing where it came to its end."""
     for piece in pieces:
         lines = piece.text.splitlines(keepends=True)
         linecache.cache[piece.file] = (len(piece.text), None, lines, piece.file)
-    try:
-        for piece in pieces:
-            tree = ast.parse(piece.text, piece.file)
-            if piece is pieces[0]:
-                module.__doc__ = ast.get_docstring(tree)
+    files = {piece.file for piece in pieces}
+    for number, piece in enumerate(pieces):
+        tree = ast.parse(piece.text, piece.file)
+        if number == 0:
+            module.__doc__ = ast.get_docstring(tree)
+        try:
             exec(compile(tree, piece.file, "exec"), module.__dict__)
-    except _EnoughError as enough:
-        files = {piece.file for piece in pieces}
-        trace, line = enough.__traceback__, ""
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename in files:
-                line = place_of(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
-            trace = trace.tb_next
-        return line
-    return None
+        except _EnoughError as enough:
+            frames = [
+                (frame.f_code.co_filename, line)
+                for frame, line in walk_tb(enough.__traceback__)
+                if frame.f_code.co_filename in files
+            ]
+            _define(tree, piece.file, frames[0][1], module)
+            for later in pieces[number + 1 :]:
+                with suppress(SyntaxError, ValueError):  # a cell that cannot be read
+                    _define(ast.parse(later.text, later.file), later.file, 0, module)
+            return place_of(*frames[-1])
+    return ""
+
+
+def _define(tree: ast.Module, file: str, after: int, module: ModuleType) -> None:
+    """Run the definitions and imports at the top level below a line, and nothing else.
+
+    Those that need what is not there are passed over, and what is there already stays as it is.
+    """
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    for statement in tree.body:
+        if isinstance(statement, kinds) and statement.lineno > after:
+            there = dict(module.__dict__)
+            with suppress(Exception, SystemExit, _EnoughError):
+                exec(compile(ast.Module([statement], []), file, "exec"), module.__dict__)
+            module.__dict__.update(there)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import linecache
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from importlib import import_module
 from typing import Any
 
@@ -26,6 +27,25 @@ from workbench.emit.imports.traced import (
 from workbench.errors import ImportFailedError
 
 _STAND_IN = "ExternalSource"
+_USUAL: Mapping[str, Any] = {
+    "exec_pipelined": True,
+    "exec_async": True,
+    "exec_dynamic": True,
+    "bytes_per_sample": 0,
+    "set_affinity": False,
+    "stream_policy": None,
+    "concurrency": None,
+    "enable_memory_stats": False,
+    "enable_checkpointing": False,
+    "checkpoint": None,
+    "py_num_workers": 1,
+    "py_start_method": "fork",
+    "output_dtype": None,
+    "output_ndim": None,
+    "output_layout": None,
+}
+"""Settings of a pipeline for which a graph has no place, with DALI's own value of each."""
+_LONGEST_VALUE = 80
 _NUMBERS = re.compile(r"-?\d+")
 _NO_OUTPUTS = (
     "The pipeline gives nothing out. Return its outputs from the function that makes it, or name "
@@ -114,10 +134,29 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
     return replace(
         traced,
         ops=tuple(_without_stand_ins(traced.ops, ops, refused)),
-        device_id=pipe._device_id,
+        device_id=pipe.device_id,
         batch_size=batch_size,
         num_threads=num_threads,
+        unheld=_unheld(pipe),
     )
+
+
+def _unheld(pipe: Any) -> dict[str, str]:
+    """Settings other than DALI's own that a graph cannot hold, as Python writes them."""
+    values = {name: getattr(pipe, f"_{name}", None) for name in _USUAL}
+    unheld = {
+        name: _in_short(value)
+        for name, value in values.items()
+        if value is not None and value != _USUAL[name]  # None: left to DALI
+    }
+    if isinstance(pipe._prefetch_queue_depth, dict):  # one for each side
+        unheld["prefetch_queue_depth"] = repr(pipe._prefetch_queue_depth)
+    return unheld
+
+
+def _in_short(value: Any) -> str:
+    text = str(value) if isinstance(value, Enum) else repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
 
 
 def _stand_in(backend: Any, name: str, device: str) -> Any:

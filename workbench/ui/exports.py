@@ -124,10 +124,13 @@ def save_code(checked: Checked, target: str, path: str, catalog: Catalog, confin
     """
     if checked.source is None:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
-    files = export(checked.graph, target, catalog).files
+    exported = export(checked.graph, target, catalog)
+    files = exported.files
     if len(files) > 1:
         folder = writable_path(path, "", confined)
         write_folder(folder, {name: file.text for name, file in files.items()})
         return f"Saved {len(files)} files in {folder.absolute()}"
     (name, file), *_ = files.items()
-    return f"Saved {write_text(writable_path(path, Path(name).suffix, confined), file.text)}"
+    file_path = writable_path(path, Path(name).suffix, confined)
+    exported.require_name(file_path)
+    return f"Saved {write_text(file_path, file.text)}"

@@ -195,6 +195,33 @@ def test_settings_that_are_not_said_or_out_of_range() -> None:
     assert "num_threads: 1000000000 is out of range; it is 4 here" in str(second)
 
 
+def test_settings_that_a_graph_cannot_hold() -> None:
+    queues = "{'cpu_size': 5, 'gpu_size': 3}"
+    whole = replace(
+        pipeline(reader(), decoder()),
+        device_id=3,
+        prefetch_queue_depth=5,
+        unheld={"prefetch_queue_depth": queues, "exec_async": "False"},
+    )
+    report = import_traced(Traced(whole), CATALOG).report
+    assert [entry.why for entry in report.refused] == [
+        f"prefetch_queue_depth={queues}: a graph cannot hold it; it is 5 here",
+        "exec_async=False: a graph cannot hold it; it is left out",
+        "device_id=3: a graph cannot hold it; it is left out",
+    ]
+    assert str(report).startswith("2 nodes: 2 exact, 0 changed, 0 opaque\nrefused  prefetch")
+    first_gpu = replace(pipeline(reader(), decoder()), device_id=0)
+    assert import_traced(Traced(first_gpu), CATALOG).report.is_exact
+
+
+def test_the_name_of_a_reader_that_cannot_be_an_id() -> None:
+    images = op("decoders__Image", "__Image_0", TracedInput("my reader[0]", "cpu"))
+    found = brought(reader("my reader"), images, op("Rotate", "turn it", IMAGES, angle=1.0))
+    assert [node.id for node in found.graph.nodes] == ["my_reader", "decode", "turn_it"]
+    why = "the source names it 'my reader': give the new name where that is used"
+    assert entries(found, "changed") == {"my_reader": why}
+
+
 def test_what_the_workbench_does_not_run_is_told_of() -> None:
     found = brought(reader(), decoder(), op("Rotate", "__Rotate_1", IMAGES))
     (fault,) = found.report.faults

@@ -74,6 +74,20 @@ def train_with_two_ranks(photos: Path, folder: Path, gpus: str = "") -> None:
     assert sorted((rank, count) for rank, count, _ in found) == [("0", "4"), ("1", "5")]
 
 
+def test_ray_writes_no_shards_beside_those_of_another_run(tmp_path: Path) -> None:
+    require("ray")
+    folder = write(load_recipe("imagenet-eval"), "ray", tmp_path)
+    old = folder / "out" / "shard-00003-epoch-000.tar"
+    old.parent.mkdir()
+    old.touch()
+    command = [sys.executable, "augment.py", "--data", "photos", "--out", "out"]
+    environment = os.environ | ENVIRONMENT | seeing("")
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    assert done.returncode == 2, done.stderr
+    assert f"{old.parent} has shards of another run: name a new folder" in done.stderr
+    assert list(old.parent.iterdir()) == [old]
+
+
 def test_dali_refuses_more_ranks_than_files(photos: Path, tmp_path: Path) -> None:
     """So no rank counts its loss over nothing."""
     require("pytorch")

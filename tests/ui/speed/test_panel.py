@@ -134,18 +134,22 @@ def test_the_tuner_tells_what_it_gains(bed: Bed) -> None:
     assert any(cell["reason"] == "not tried" for cell in view["panels"][0]["cells"])
 
 
-@pytest.mark.parametrize("search", ["all", "tuner"])
-def test_the_heat_map_fills_while_it_is_measured(bed: Bed, fake: Fake, search: str) -> None:
+@pytest.mark.parametrize(
+    ("search", "prefetch", "count"), [("all", "1, 2", 18), ("tuner", "1, 2, 4", 27)]
+)
+def test_the_heat_map_fills_while_it_is_measured(
+    bed: Bed, fake: Fake, search: str, prefetch: str, count: int
+) -> None:
     fake.hold_at = 3
-    bed.do("tune", search=search, **(TRY | {"prefetch": "1, 2"}))
+    bed.do("tune", search=search, **(TRY | {"prefetch": prefetch}))
     assert fake.holding.wait(30)
     view = bed["tune"]
     cells = [cell for panel in view["panels"] for cell in panel["cells"]]
-    assert len(cells) == 18
+    assert len(cells) == count
     assert len([cell for cell in cells if cell["rate"]]) == 2
     assert [cell["rate"] for cell in cells if cell["now"]] == [None]
     assert view["running"]
-    assert view["tried"] == "2 of 18 settings tried so far"
+    assert view["tried"] == f"2 of {count} settings tried so far"
     best = max(cells, key=lambda cell: cell["rate"] or 0.0)
     assert [cell for cell in cells if cell["best"]] == [best]
     assert view["median"] == best["rate"]

@@ -109,6 +109,12 @@ def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[Entry
             usual = getattr(settings, name)
             said = "the source does not say it" if value < 1 else f"{value} is out of range"
             refused.append(Entry("refused", "", "", f"{name}: {said}; it is {usual} here"))
+    unheld = dict(pipeline.unheld)
+    if pipeline.device_id:  # the first GPU is the one that scripts of a graph take
+        unheld["device_id"] = str(pipeline.device_id)
+    for name, text in unheld.items():
+        here = f"it is {getattr(settings, name)} here" if name in SETTINGS else "it is left out"
+        refused.append(Entry("refused", "", "", f"{name}={text}: a graph cannot hold it; {here}"))
     return settings, refused
 
 
@@ -145,6 +151,10 @@ def _report(
             entries.append(Entry("opaque", node, place, why))
         elif op.name in seeds.changed:
             entries.append(Entry("changed", node, place, seeds.changed[op.name]))
+        elif call.op.startswith("readers.") and not op.name.startswith("__") and op.name != node:
+            # by which DALI's iterators and reader_meta ask for it
+            why = f"the source names it {op.name!r}: give the new name where that is used"
+            entries.append(Entry("changed", node, place, why))
         if call.folder is not None and call.folder != traced.placeholder:
             notes.append(f"{node} read {call.folder}: name that folder when you run the graph")
         elif call.op == "readers.file" and not reads_folder(graph.node(node)):

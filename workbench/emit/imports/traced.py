@@ -74,6 +74,8 @@ class TracedPipeline:
     device_id: int | None
     """None for a pipeline without a GPU."""
     prefetch_queue_depth: int = 2
+    unheld: Mapping[str, str] = field(default_factory=dict)
+    """Settings other than DALI's own for which a graph has no place, as Python writes them."""
 
 
 @dataclass(frozen=True, slots=True)

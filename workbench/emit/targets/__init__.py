@@ -6,18 +6,24 @@ underscore hold what several targets share.
 
 from __future__ import annotations
 
+import ast
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog
 from workbench.emit.source import Source
-from workbench.errors import GraphExportError
+from workbench.errors import GraphExportError, SaveError
 from workbench.graph.model import Graph
+
+_SUFFIXES = {".py", ".ipynb"}
+"""By these endings a file says which code it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,38 @@ class Export:
     def main(self) -> Source:
         """The file that holds the pipeline."""
         return next(iter(self.files.values()))
+
+    def require_name(self, path: str | Path) -> None:
+        """Raise SaveError where the one file could not be used under that name.
+
+        Python looks for modules beside a script first: ``jax.py`` that imports jax would import
+        itself, and ``random.py`` stand in the way of whatever else imports random.
+        """
+        name, suffix = Path(path).stem, Path(path).suffix
+        ((own, source),) = self.files.items()
+        fits = Path(own).suffix
+        if suffix != fits and suffix in _SUFFIXES:
+            raise SaveError(
+                f"{path} was not written: the target {self.target} makes a file that ends in "
+                f"{fits}, not {suffix}. Name it {name}{fits}."
+            )
+        if suffix == ".py" and name in _imported(source.text) | sys.stdlib_module_names:
+            raise SaveError(
+                f"{path} was not written: it would hide the module {name}, which the exported code "
+                f"or a package that it uses may import. Name it otherwise, for example {own}."
+            )
+
+
+def _imported(text: str) -> set[str]:
+    """The packages that a source imports, and numpy, which DALI imports."""
+    found = {"numpy"}
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=names):
+                found.update(alias.name.split(".")[0] for alias in names)
+            case ast.ImportFrom(module=str(module)):
+                found.add(module.split(".")[0])
+    return found
 
 
 @cache

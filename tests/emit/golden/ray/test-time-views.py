@@ -280,6 +280,8 @@ def main() -> None:
         parser.error("Parquet needs pyarrow, which is not installed")
     args.data = os.path.abspath(args.data)
     args.out = os.path.abspath(args.out)
+    if any(Path(args.out).glob("shard-*")):  # its samples would count twice
+        parser.error(f"{args.out} has shards of another run: name a new folder")
 
     ray.init(address=args.address)
     each = {"CPU": args.threads, "GPU": 1 if args.device == "mixed" else 0}
