@@ -144,10 +144,10 @@ class Tune(Sweep):
         def probe(place: Place) -> float | None:
             config = grid.config(place, self.base)
             self.tell(probes, config, machine, found, cache)
-            words = f"probe {len(probes) + 1} of at most {search.allowance}: {config.settings}"
+            words = f"probe {len(probes) + 1} of at most {most}: {config.settings}"
 
             def progress(share: float, _: str = "") -> None:
-                on_progress(0.7 * (len(probes) + share) / search.allowance, words)
+                on_progress(0.7 * (len(probes) + share) / most, words)
 
             progress(0.0)
             row = self.one(config, catalog, found, PROBE, progress)
@@ -155,6 +155,7 @@ class Tune(Sweep):
             return row.median
 
         search = Search(grid, probe)
+        most = search.allowance - search.confirmed
         best = search.run()
         searched = time.monotonic() - began
         self.tell(probes, None, machine, found, cache)
