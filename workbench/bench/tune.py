@@ -1,4 +1,4 @@
-"""Which settings to ship: a sweep of all of them, and a tuner that needs a quarter of its time."""
+"""Which settings to ship: a sweep of all of them, and a tuner that tries a quarter of them."""
 
 from __future__ import annotations
 
@@ -126,7 +126,10 @@ class Sweep(Lab):
 
 
 class Tune(Sweep):
-    """The best setting of a grid, found in at most a quarter of the time that all would take."""
+    """The best setting of a grid, found in at most a quarter of the time that all would take.
+
+    A grid of ``search.SMALL`` settings or fewer is probed whole.
+    """
 
     kind = "tune"
 

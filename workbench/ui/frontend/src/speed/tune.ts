@@ -59,7 +59,7 @@ export function tunePart(link: Speed): HTMLElement {
   const empty = h(
     "p",
     { class: "wb-empty" },
-    "Nothing tried yet. The tuner tries a quarter of the settings, then measures the best anew beside the graph's own.",
+    "Nothing tried yet. The tuner tries up to a quarter of the settings (of eight or fewer, all), and measures the best anew beside the graph's own.",
   );
   const adopt = (): void => {
     const record = link.get("tune", {}).on?.[0]?.id;
