@@ -62,8 +62,8 @@ def choose(found: Found, wanted: str | None, arguments: Mapping[str, Any]) -> Ch
         return _choice(BUILDER, builder, found, arguments)
     live = _live(found)
     if len(live) == 1:
-        for name, pipe in live.items():
-            return _choice(name, pipe, found, arguments)
+        ((name, pipe),) = live.items()
+        return _choice(name, pipe, found, arguments)
     makers = _makers(found)
     if len(live) > 1:
         raise ImportFailedError(_several(found, [*live, *makers]))
