@@ -25,6 +25,7 @@ from workbench.bench.scaling import (
 )
 from workbench.bench.work import ScriptJob
 from workbench.catalog import load_catalog
+from workbench.engine import describe_machine
 from workbench.errors import EngineError
 from workbench.graph import Graph, load_recipe
 
@@ -84,6 +85,8 @@ def test_gpus_are_counted_as_cuda_sees_them(monkeypatch: pytest.MonkeyPatch) -> 
     assert gpu_count() == 2
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert gpu_count() == 0
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    assert gpu_count() == describe_machine().gpus
 
 
 @pytest.mark.parametrize("affinity", ["none", "split"])

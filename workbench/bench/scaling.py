@@ -15,11 +15,10 @@ from workbench.bench.measurement import Measurement
 from workbench.bench.method import Method
 from workbench.bench.record import Report
 from workbench.bench.turns import Entry, Progress
-from workbench.bench.usage import Gpu
 from workbench.bench.work import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
-from workbench.engine.machine import usable_cores
+from workbench.engine.machine import describe_machine, usable_cores
 from workbench.graph.model import DecodeDevice, Graph
 
 Over = Literal["threads", "workers"]
@@ -186,9 +185,5 @@ def _visible() -> list[str] | None:
 
 def gpu_count() -> int:
     """How many GPUs a worker may use here."""
-    if (visible := _visible()) is not None:
-        return len(visible)
-    count = 0
-    while Gpu(count).memory_used() is not None:
-        count += 1
-    return count
+    visible = _visible()
+    return describe_machine().gpus if visible is None else len(visible)
