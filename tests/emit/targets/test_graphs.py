@@ -1,0 +1,253 @@
+"""Which graphs a target takes, and what it says of the others.
+
+How what it writes looks and stands alone is in ``tests/emit/test_targets.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.emit.test_targets import CATALOG, PYTHON, RECIPES, files_of
+from tests.helpers import chain_graph
+from tests.placed import placed
+from workbench.emit.targets import export, target_names
+from workbench.errors import GraphExportError, GraphFaultsError
+from workbench.graph import Graph, Node, Port, load_recipe
+from workbench.graph.compose import place_node
+from workbench.graph.edit import set_arg, set_setting
+
+
+def test_a_graph_with_faults_goes_nowhere() -> None:
+    graph = set_arg(chain_graph("rotate"), CATALOG, "rotate", "angle", "ten")
+    for target in target_names():
+        with pytest.raises(GraphFaultsError, match=r"rotate\.angle"):
+            export(graph, target, CATALOG)
+
+
+SHARDING = ("pytorch", "lightning", "jax", "tensorflow", "paddle", "ray")
+
+
+@pytest.mark.parametrize("target", SHARDING)
+def test_a_shard_of_its_own_is_refused(target: str) -> None:
+    graph = set_arg(load_recipe("simclr"), CATALOG, "reader", "num_shards", 4)
+    with pytest.raises(GraphExportError, match=r"reader\.num_shards: it is 4"):
+        export(graph, target, CATALOG)
+
+
+@pytest.mark.parametrize("target", SHARDING)
+def test_one_shard_of_one_is_no_shard(target: str) -> None:
+    """As training scripts say it that are given a rank and how many there are."""
+    graph = load_recipe("imagenet-train")
+    usual = export(graph, target, CATALOG)
+    for name, value in {"shard_id": 0, "num_shards": 1, "pad_last_batch": False}.items():
+        graph = set_arg(graph, CATALOG, "reader", name, value)
+    assert graph.node("reader").args.keys() >= {"shard_id", "num_shards", "pad_last_batch"}
+    assert export(graph, target, CATALOG) == usual
+
+
+@pytest.mark.parametrize("target", SHARDING)
+def test_who_counts_on_the_next_shard_takes_no_reader_that_stays(target: str) -> None:
+    graph = set_arg(load_recipe("imagenet-train"), CATALOG, "reader", "stick_to_shard", True)
+    if target in ("pytorch", "lightning", "paddle"):  # DALI's iterator knows
+        assert "stick_to_shard=True" in export(graph, target, CATALOG).main.text
+        return
+    with pytest.raises(GraphExportError, match=r"reader\.stick_to_shard: it is True"):
+        export(graph, target, CATALOG)
+
+
+@pytest.mark.parametrize("target", ["pytorch", "lightning"])
+def test_training_needs_an_image(target: str) -> None:
+    graph = load_recipe("simclr")
+    graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
+    with pytest.raises(GraphExportError, match=r"reader: .* needs an image"):
+        export(graph, target, CATALOG)
+
+
+@pytest.mark.parametrize("target", SHARDING)
+def test_encoded_images_make_no_array(target: str) -> None:
+    graph = load_recipe("imagenet-eval")
+    graph = replace(graph, outputs={**graph.outputs, "files": Port("reader", "jpegs")})
+    if target == "ray":
+        assert "files" in export(graph, target, CATALOG).main.text
+        return
+    with pytest.raises(GraphExportError, match=r"reader\.jpegs: .* the output files gives encoded"):
+        export(graph, target, CATALOG)
+
+
+@pytest.mark.parametrize("target", SHARDING)
+def test_labels_that_are_no_class_numbers_stay_as_they_are(target: str) -> None:
+    """Classes as vectors, with fractions where they are smoothed."""
+    text = export(with_classes(load_recipe("imagenet-eval")), target, CATALOG).main.text
+    assert 'OUTPUTS = ["images", "labels", "classes"]' in text
+    if target == "ray":
+        assert 'LABELS = ["labels"]' in text
+        return
+    assert 'batch["labels"] = ' in text
+    assert 'batch["classes"] = ' not in text
+
+
+@pytest.mark.parametrize("target", target_names())
+def test_types_that_the_iterator_does_not_know(target: str) -> None:
+    graph = load_recipe("imagenet-eval")
+    inputs = {CATALOG["reductions.sum"].inputs[0].name: graph.outputs["images"]}
+    total = Node("total", "reductions.sum", {"dtype": "UINT64"}, inputs)
+    outputs = {**graph.outputs, "total": Port("total", "output")}
+    graph = replace(graph, nodes=(*graph.nodes, total), outputs=outputs)
+    if target in ("pytorch", "lightning", "paddle"):
+        with pytest.raises(GraphExportError, match=r"total: .* of UINT64, .* cast after total"):
+            export(graph, target, CATALOG)
+        return
+    text = export(graph, target, CATALOG).main.text
+    assert ("cut to 32, unless ``jax_enable_x64``" in text) == (target == "jax")
+
+
+@pytest.mark.parametrize("target", PYTHON)
+def test_nothing_is_imported_over_something_else(target: str) -> None:
+    """``math`` is Python's or DALI's."""
+    graph, node = place_node(load_recipe("imagenet-eval"), CATALOG, "math.abs")
+    graph = replace(graph, outputs={**graph.outputs, "sizes": Port(node, "output")})
+    inputs = {"data": graph.outputs["images"]}
+    nodes = [replace(n, inputs=inputs) if n.id == node else n for n in graph.nodes]
+    text = export(replace(graph, nodes=tuple(nodes)), target, CATALOG).main.text
+    imported = [
+        alias.asname or alias.name
+        for statement in ast.walk(ast.parse(text))
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for alias in statement.names
+    ]
+    assert ("math" in imported) == (target != "dynamic")
+    assert len(imported) == len(set(imported))
+
+
+@pytest.mark.parametrize(
+    ("index", "alike"),
+    [
+        (":, :, 0", False),
+        (":, :, 0:2", False),
+        ("0:9", True),
+    ],
+)
+def test_views_are_pictures_alike(index: str, alike: bool) -> None:
+    graph, node = place_node(chain_graph("resize"), CATALOG, "subscript", Port("resize", "output"))
+    graph = set_arg(graph, CATALOG, node, "index", index)
+    graph = replace(graph, outputs={**graph.outputs, "part": Port(node, "output")})
+    text = export(graph, "pytorch", CATALOG).main.text
+    assert ("InfoNCE" in text) == alike
+    assert ('model(batch["part"]' in text) == alike
+
+
+def test_a_picture_without_channels_gets_an_axis_for_them() -> None:
+    graph, node = place_node(chain_graph("resize"), CATALOG, "subscript", Port("resize", "output"))
+    graph = set_arg(graph, CATALOG, node, "index", ":, :, 0")
+    graph = replace(graph, outputs={"grey": Port(node, "output")})
+    text = export(graph, "pytorch", CATALOG).main.text
+    assert 'model(batch["grey"].unsqueeze(1).float() / 255)' in text
+    assert "nn.Conv2d(1, 32" in text
+
+
+def test_triton_needs_more_than_labels() -> None:
+    graph = load_recipe("simclr")
+    graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
+    with pytest.raises(GraphExportError, match="reader: every output is what it reads"):
+        export(graph, "triton", CATALOG)
+
+
+def with_classes(graph: Graph) -> Graph:
+    """The graph with an output made from its labels alone."""
+    name = CATALOG["one_hot"].inputs[0].name
+    inputs = {name: Port("reader", "labels")}
+    classes = Node("classes", "one_hot", {"num_classes": 12}, inputs)
+    outputs = {**graph.outputs, "classes": Port("classes", "output")}
+    return replace(graph, nodes=(*graph.nodes, classes), outputs=outputs)
+
+
+def test_triton_leaves_out_what_is_made_from_labels() -> None:
+    usual = files_of(load_recipe("imagenet-eval"), "triton")
+    assert files_of(with_classes(load_recipe("imagenet-eval")), "triton") == usual
+
+
+def test_triton_refuses_what_a_client_does_not_send() -> None:
+    graph = load_recipe("imagenet-eval")
+    inputs = {"data": graph.outputs["images"], "right": graph.outputs["labels"]}
+    graph = replace(graph, nodes=(*graph.nodes, Node("both", "math.mul", {}, inputs)))
+    graph = replace(graph, outputs={"both": Port("both", "output")})
+    with pytest.raises(GraphExportError, match=r"both\.right: it is fed by reader\.labels"):
+        export(graph, "triton", CATALOG)
+
+
+@pytest.mark.parametrize("target", target_names())
+def test_a_graph_that_gives_out_nothing_of_what_it_reads(target: str) -> None:
+    graph, node = place_node(load_recipe("imagenet-eval"), CATALOG, "random.uniform")
+    graph = replace(graph, outputs={"numbers": Port(node, "output")})
+    if target in ("script", "notebook"):
+        assert "fn.readers" not in export(graph, target, CATALOG).main.text
+        return
+    with pytest.raises(GraphExportError, match=f"{node}: "):
+        export(graph, target, CATALOG)
+
+
+def test_dynamic_refuses_what_it_does_not_have() -> None:
+    graph = set_arg(chain_graph("rotate"), CATALOG, "rotate", "preserve", True)
+    with pytest.raises(GraphExportError, match=r"rotate\.preserve: DALI's dynamic mode"):
+        export(graph, "dynamic", CATALOG)
+    graph, _ = placed(CATALOG["get_property"])
+    graph = replace(graph, outputs={**graph.outputs, "labels": Port("reader", "labels")})
+    with pytest.raises(GraphExportError, match=r"get_property\.key: it is source_info"):
+        export(graph, "dynamic", CATALOG)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"fdata": (1.5,), "dtype": "INT32"},
+        {"idata": (300,), "dtype": "UINT8"},
+        {"idata": (1,), "dtype": "FLOAT"},
+        {"idata": (1, 2), "shape": (3,)},
+    ],
+)
+def test_dynamic_takes_constants_as_they_are(args: Mapping[str, Any]) -> None:
+    graph = load_recipe("imagenet-eval")
+    graph = replace(graph, nodes=(*graph.nodes, Node("values", "constant", args)))
+    graph = replace(graph, outputs={**graph.outputs, "values": Port("values", "output")})
+    with pytest.raises(GraphExportError, match=r"values: [fi]data of type .* would be converted"):
+        export(graph, "dynamic", CATALOG)
+
+
+def test_operators_that_dynamic_leaves_out_are_those_that_dali_has_not() -> None:
+    import nvidia.dali.experimental.dynamic as ndd
+
+    from workbench.emit.targets.dynamic import is_missing
+
+    for op in CATALOG.values():
+        if op.written:
+            continue  # Python's operators, or ndd.math, and run in tests/emit/test_expressions.py
+        home, name = ndd, op.name
+        if op.name.startswith("readers."):
+            name = "readers." + op.schema.split("__")[-1]
+        for part in name.split("."):
+            home = getattr(home, part, None)
+        assert (home is None) == is_missing(op.name), op.name
+
+
+def test_triton_asks_for_the_device_of_the_graph() -> None:
+    graph = load_recipe("imagenet-eval")
+    for device, kind in (("cpu", "KIND_CPU"), ("mixed", "KIND_GPU")):
+        files = files_of(set_setting(graph, device=device), "triton")
+        config = next(text for name, text in files.items() if name.endswith("config.pbtxt"))
+        assert f"kind: {kind}" in config
+        assert "dims: [ 3, 224, 224 ]" in config
+        assert "TYPE_FP32" in config
+
+
+def test_a_notebook_is_one() -> None:
+    nbformat = pytest.importorskip("nbformat")
+    for graph in RECIPES.values():
+        text = files_of(graph, "notebook")["pipeline.ipynb"]
+        nbformat.validate(nbformat.reads(text, as_version=4))
+        assert json.loads(text)["nbformat"] == 4
