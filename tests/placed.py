@@ -41,7 +41,7 @@ def dali_function(op: OpSpec) -> Callable[..., Any]:
     """What DALI's user calls, with inputs and fixed or drawn values: ``fn``, or an expression."""
     from nvidia.dali import fn, math, types
 
-    if not op.written:
+    if not op.expression:
         function: Any = fn
         for part in op.name.split("."):
             function = getattr(function, part)

@@ -24,9 +24,9 @@ def test_each_says_what_stands_where(op: object) -> None:
     from workbench.catalog import OpSpec
 
     assert isinstance(op, OpSpec)
-    assert op.written.count("{}") == len(op.operands)
+    assert op.expression.count("{}") == len(op.operands)
     names = {*op.args, *(port.name for port in op.inputs)}
-    for group in (*op.operands, *op.exclusive, *op.one_of):
+    for group in (*op.operands, *op.mutually_exclusive, *op.one_of):
         assert set(group) <= names
     assert not op.inputs[0].optional
     assert all(port.optional for port in op.inputs[1:])
@@ -35,13 +35,13 @@ def test_each_says_what_stands_where(op: object) -> None:
     assert op.summary.endswith(".")
     given = {name for name, arg in op.args.items() if arg.start is not None}
     assert all(given & set(group) for group in op.one_of), "a new node is sound"
-    assert all(len(given & set(group)) <= 1 for group in op.exclusive)
+    assert all(len(given & set(group)) <= 1 for group in op.mutually_exclusive)
 
 
 def test_none_is_found_by_the_name_of_a_schema(catalog: Catalog) -> None:
     """Of one hidden operator of DALI there are many here."""
     assert {op.schema for op in arithmetic().values()} == {""}
-    assert all(op.schema for op in catalog.values() if not op.written)
+    assert all(op.schema for op in catalog.values() if not op.expression)
 
 
 def test_words_of_a_search_find_them(catalog: Catalog) -> None:

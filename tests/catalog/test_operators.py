@@ -134,7 +134,7 @@ def test_dali_takes_every_draw(op: OpSpec) -> None:
         if arg.draw is None:
             continue
         given = start_values(op).items()
-        left_out = {arg.name, *op.rivals(arg.name)}
+        left_out = {arg.name, *op.conflicts_with(arg.name)}
         args = {name: value for name, value in given if name not in left_out}
         run(op, args, draw=arg)
 
@@ -180,7 +180,7 @@ def test_dali_takes_the_element_types_that_the_catalogue_says_and_no_others(op: 
 )
 def test_dali_refuses_what_excludes_each_other(name: str, args: dict[str, Value]) -> None:
     op = load_catalog()[name]
-    assert any(op.rivals(arg) & set(args) for arg in args)
+    assert any(op.conflicts_with(arg) & set(args) for arg in args)
     with pytest.raises(RuntimeError):
         run(op, args)
 

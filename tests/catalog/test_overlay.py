@@ -9,7 +9,7 @@ import pytest
 from workbench.catalog import ArgSpec, Catalog, OpSpec, PortSpec
 from workbench.catalog.overlay import Overlay, apply_overlay, read_overlay
 from workbench.catalog.schema import read_schemas
-from workbench.catalog.spec import NOTHING_KNOWN, Feed, Gives, kind_fits
+from workbench.catalog.spec import NOTHING_KNOWN, Feed, OutputRule, kind_fits
 from workbench.errors import CatalogError
 
 ROTATE = OpSpec(
@@ -71,7 +71,10 @@ def test_a_row_can_overrule_whether_an_operator_is_usable() -> None:
         ("[rotate]\ninputs = ['picture']", r"inputs: kind 'picture'.*Known: encoded, image"),
         ("[rotate]\ninputs = ['image', 'mask']", r"inputs: 2 kinds, but it has 1 named inputs"),
         ("[rotate]\noutputs = {a='image', b='mask'}", r"outputs: 2 ports, but it has 1 outputs"),
-        ("[rotate]\nexclusive = [['angel']]", r"exclusive: argument 'angel'.*Did you mean angle"),
+        (
+            "[rotate]\nmutually_exclusive = [['angel']]",
+            r"exclusive: argument 'angel'.*Did you mean angle",
+        ),
         ("[rotate", r"geometry.toml: not TOML"),
     ],
 )
@@ -87,7 +90,7 @@ def test_an_operator_has_one_row() -> None:
 
 def test_every_operator_of_dali_has_a_row(catalog: Catalog) -> None:
     rows = read_overlay().ops
-    visible = {name for name, op in catalog.items() if not op.written}
+    visible = {name for name, op in catalog.items() if not op.expression}
     assert set(rows) == visible, "rows of what DALI lacks, or operators without a row"
     assert "other" not in {op.category for op in catalog.values()}
 
@@ -103,18 +106,18 @@ def test_every_shared_row_is_shared(catalog: Catalog) -> None:
     overlay: Overlay = read_overlay()
     for name in overlay.shared:
         assert sum(name in op.args for op in catalog.values()) > 1, name
-    for group in overlay.exclusive:
-        assert any(group in op.exclusive for op in catalog.values()), group
+    for group in overlay.mutually_exclusive:
+        assert any(group in op.mutually_exclusive for op in catalog.values()), group
 
 
 def test_exclusive_groups_are_found_from_both_sides(catalog: Catalog) -> None:
     resize = catalog["resize"]
-    assert resize.rivals("size") == {
+    assert resize.conflicts_with("size") == {
         *("resize_shorter", "resize_longer", "resize_x", "resize_y", "resize_z"),
     }
-    assert "size" in resize.rivals("resize_x")
-    assert "resize_y" not in resize.rivals("resize_x")
-    assert catalog["random.uniform"].rivals("values") == {"range"}
+    assert "size" in resize.conflicts_with("resize_x")
+    assert "resize_y" not in resize.conflicts_with("resize_x")
+    assert catalog["random.uniform"].conflicts_with("values") == {"range"}
     assert catalog["rotate"].exclusive == ()
 
 
@@ -122,7 +125,7 @@ def test_start_values_do_not_exclude_each_other(catalog: Catalog) -> None:
     for op in catalog.values():
         given = {arg.name for arg in op.args.values() if arg.start is not None}
         for name in given:
-            assert not given & op.rivals(name), f"{op.name}.{name}"
+            assert not given & op.conflicts_with(name), f"{op.name}.{name}"
 
 
 def test_every_required_argument_of_a_usable_operator_can_be_given(
@@ -237,7 +240,7 @@ def test_rows_for_what_an_older_dali_lacks_are_passed_over() -> None:
         [rotate]
         category = "geometry"
         image = true
-        exclusive = [["angle", "newer"]]
+        mutually_exclusive = [["angle", "newer"]]
         args.newer = { start = 1 }
         [unheard_of]
         category = "geometry"
@@ -267,10 +270,10 @@ def pasted(toml: str) -> OpSpec:
 
 def test_what_comes_out_is_told_for_all_outputs_or_for_each() -> None:
     both = pasted('[paste]\ngives = { dtype = "INT32", layout = "", shape = ["?", 4] }')
-    assert [port.gives for port in both.outputs] == [Gives("INT32", "", (None, 4))] * 2
+    assert [port.gives for port in both.outputs] == [OutputRule("INT32", "", (None, 4))] * 2
     each = pasted('[paste]\ngives = { shape = { dtype = "?", shape = "crop pad" } }')
-    assert each.outputs[0].gives == Gives()
-    assert each.outputs[1].gives == Gives(None, "input", ("crop", "pad"))
+    assert each.outputs[0].gives == OutputRule()
+    assert each.outputs[1].gives == OutputRule(None, "input", ("crop", "pad"))
 
 
 def test_outputs_that_an_optional_input_adds() -> None:
@@ -285,7 +288,7 @@ def test_outputs_that_an_optional_input_adds() -> None:
     assert [port.name for port in op.outputs_with(())] == ["output", "shape"]
     *_, place = op.outputs_with(("data", "where"))
     assert (place.name, place.kind, place.needs) == ("place", "points", "where")
-    assert place.gives == Gives("where", "", (None,))
+    assert place.gives == OutputRule("where", "", (None,))
     with pytest.raises(CatalogError, match=r"adds: input 'data'|adds: input"):
         pasted('[paste]\nadds.data = { place = "points" }')
 
@@ -305,7 +308,7 @@ def test_ports_are_fed_offered_and_bounded_as_the_row_says() -> None:
         takes = ["UINT8"]
         layouts = { data = ["HWC"] }
         together = [["x", "y"]]
-        exclusive = [["where", "x"]]
+        mutually_exclusive = [["where", "x"]]
         whole_batch = true
         feeds.where = { op = "rotate", args = { angle = 3.5 } }
         feeds.x = { op = "rotate", output = "output" }
@@ -316,7 +319,7 @@ def test_ports_are_fed_offered_and_bounded_as_the_row_says() -> None:
     assert where.feed == Feed("rotate", {"angle": 3.5})
     assert op.args["x"].feed == Feed("rotate")
     assert [port.follows for port in op.outputs] == [True, False]
-    assert op.rivals("where") == {"x"}
+    assert op.conflicts_with("where") == {"x"}
     assert (op.together, op.whole_batch) == ((("x", "y"),), True)
     fewer = pasted("[paste]\nports = 1")
     assert [port.name for port in fewer.inputs] == ["data"]

@@ -16,8 +16,8 @@ def test_every_visible_operator_is_there_under_its_name_in_fn(catalog: Catalog) 
 
     assert len(catalog) > 100
     for name, op in catalog.items():
-        found = nvidia.dali if op.written.startswith("math.") else nvidia.dali.fn
-        if op.written and not op.written.startswith("math."):
+        found = nvidia.dali if op.expression.startswith("math.") else nvidia.dali.fn
+        if op.expression and not op.expression.startswith("math."):
             continue  # Python's operators: there is nothing to be called
         for part in name.split("."):
             found = getattr(found, part)

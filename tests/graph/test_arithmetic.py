@@ -22,7 +22,7 @@ from workbench.graph.connect import connect
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import randomise_arg, set_arg
 from workbench.graph.fixes import fixes
-from workbench.graph.shapes import flow_text, infer_types
+from workbench.graph.shapes import infer_types, type_text
 
 CATALOG = load_catalog()
 WRITTEN = [op for op in CATALOG.values() if op.name.startswith("math.")]
@@ -111,8 +111,8 @@ def test_types_that_are_not_let_in_are_those_that_dali_refuses(op: Any) -> None:
 def test_shapes_and_layouts_of_two_operands(
     shapes: tuple[tuple[int, ...], ...], layouts: tuple[str, str]
 ) -> None:
-    from workbench.graph.flow import Flow
-    from workbench.graph.shape_words.expressions import _layout
+    from workbench.graph.shape_inference.expressions import _layout
+    from workbench.graph.tensor_type import TensorType
 
     def make() -> list[Any]:
         one, other = (array("INT32", *pair) for pair in zip(shapes, layouts, strict=True))
@@ -127,7 +127,7 @@ def test_shapes_and_layouts_of_two_operands(
     (found,) = run(make)
     assert tuple(found.shape()[0]) == told
     assert told is not None
-    flows = [Flow("INT32", *pair[::-1]) for pair in zip(shapes, layouts, strict=True)]
+    flows = [TensorType("INT32", *pair[::-1]) for pair in zip(shapes, layouts, strict=True)]
     assert found.layout() == _layout(flows, len(told))
 
 
@@ -152,7 +152,7 @@ def placed(op: str, *chain: str, **args: Value) -> Graph:
 
 
 def text(graph: Graph) -> str:
-    return flow_text(infer_types(graph, CATALOG)[graph.outputs["images"]])
+    return type_text(infer_types(graph, CATALOG)[graph.outputs["images"]])
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_operands_that_are_lacking_or_too_many() -> None:
     without = graph.replace_node(replace(node, args={}))
     assert "math.mul needs right, other or left" in faults(without)["missing_arg"]
     both = graph.replace_node(replace(node, args={"right": 1, "left": 1}))
-    assert "cannot be given together with" in faults(both)["rivals"]
+    assert "cannot be given together with" in faults(both)["conflict"]
     for broken in (without, both):
         (fault, *_) = check_graph(broken, CATALOG)
         assert not check_graph(fixes(broken, CATALOG, fault)[0].graph, CATALOG)

@@ -352,7 +352,7 @@ def test_an_input_and_the_arguments_that_it_stands_for() -> None:
     for port in ("anchor", "shape_input"):
         graph = fed(graph, "slice", port, "decode.output")
     codes = {fault.code for fault in check_graph(graph, CATALOG)}
-    assert codes == {"rivals", "kind"}
+    assert codes == {"conflict", "kind"}
 
 
 def test_a_list_of_the_wrong_length() -> None:

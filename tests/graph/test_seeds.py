@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.graph import Graph, Node
-from workbench.graph.limits import USUAL_SEEDS
+from workbench.graph.bounds import USUAL_SEEDS
 from workbench.graph.seeds import free_seed
 
 

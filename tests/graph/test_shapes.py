@@ -22,8 +22,8 @@ from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes
 from workbench.graph.devices import infer_devices
 from workbench.graph.edit import set_arg
-from workbench.graph.shape_words import WORDS
-from workbench.graph.shapes import Flow, flow_text, infer_types
+from workbench.graph.shape_inference import SHAPE_RULES
+from workbench.graph.shapes import TensorType, infer_types, type_text
 
 ON_CPU = [op for op in USABLE if "cpu" in op.devices]
 
@@ -37,7 +37,7 @@ def run(graph: Graph, data: Path, folder: Path, device: str = "cpu") -> dict[Por
     return dict(zip(graph.outputs.values(), batch, strict=True))
 
 
-def check_flow(flow: Flow, batch: Any, where: object) -> None:
+def check_flow(flow: TensorType, batch: Any, where: object) -> None:
     """Every part that is told must be right for every sample."""
     assert flow.dtype in (None, batch.dtype.name), (where, flow, batch.dtype)
     assert flow.layout in (None, batch.layout()), (where, flow, batch.layout())
@@ -72,7 +72,7 @@ def told(graphs: Iterator[Graph]) -> tuple[int, int]:
 
 def test_half_of_the_extents_are_told_behind_photos_of_any_size() -> None:
     # arithmetic leaves the extents as they come
-    known, every = told(placed(op)[0] for op in ON_CPU if not op.written)
+    known, every = told(placed(op)[0] for op in ON_CPU if not op.expression)
     assert known / every >= 0.5, f"{known} of {every}"
 
 
@@ -105,11 +105,13 @@ def test_any_chain_gives_what_was_told(graph: Graph, photos: Path, tmp_path: Pat
 def test_a_graph_with_faults_is_read_as_far_as_it_goes(graph: Graph) -> None:
     for port, flow in infer_types(graph, CATALOG).items():
         assert graph.has(port.node)
-        assert flow_text(flow)
+        assert type_text(flow)
         assert flow.shape is None or all(e is None or e >= 0 for e in flow.shape)
 
 
-def dali_says(graph: Graph, node: Node, flows: dict[Port, Flow]) -> list[tuple[Any, Any, Any]]:
+def dali_says(
+    graph: Graph, node: Node, flows: dict[Port, TensorType]
+) -> list[tuple[Any, Any, Any]]:
     """Axes, element type and layout of a node's outputs by ``OpSpec.InferOutputMetadata``."""
     from nvidia.dali import types
     from nvidia.dali.data_node import DataNode
@@ -156,13 +158,13 @@ def test_dali_itself_says_the_same() -> None:
 
 
 def test_every_word_has_a_function() -> None:
-    assert set(WORDS) == set(get_args(ShapeWord))
+    assert set(SHAPE_RULES) == set(get_args(ShapeWord))
     used = {w for op in USABLE for p in op.outputs for w in p.gives.shape or () if w is not None}
-    assert {word for word in used if isinstance(word, str)} == set(WORDS)
+    assert {word for word in used if isinstance(word, str)} == set(SHAPE_RULES)
 
 
 def shape_of(graph: Graph) -> str:
-    return flow_text(infer_types(graph, CATALOG)[graph.outputs["images"]])
+    return type_text(infer_types(graph, CATALOG)[graph.outputs["images"]])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from tests.helpers import chain_graph, with_settings
 from workbench.errors import GraphError
-from workbench.graph.kept import KeptDraw
+from workbench.graph.saved_draws import SavedDraw
 from workbench.preview import PreviewRequest, replayed
 
 GRAPH = with_settings(chain_graph(), batch_size=16)
@@ -32,6 +32,6 @@ def test_what_cannot_be_shown_is_refused(wrong: dict[str, Any], words: str) -> N
 
 def test_a_kept_draw_is_replayed() -> None:
     request = PreviewRequest(GRAPH, "photos", batch=3, tiles=4)
-    again = replayed(request, KeptDraw(seed=7, batch=5, batch_size=32, sample=2, repeat=20))
+    again = replayed(request, SavedDraw(seed=7, batch=5, batch_size=32, sample=2, repeat=20))
     assert again.graph == with_settings(GRAPH, seed=7, batch_size=32)
     assert (again.batch, again.repeat, again.tiles) == (5, 20, 4)

@@ -112,7 +112,7 @@ def faults_at(graph: Graph, arg: str) -> list[Fault]:
     return [
         fault
         for fault in check_graph(graph, CATALOG)
-        if (fault.node, fault.arg) == ("it", arg) and fault.code not in ("rivals", "apart")
+        if (fault.node, fault.arg) == ("it", arg) and fault.code not in ("conflict", "apart")
     ]
 
 

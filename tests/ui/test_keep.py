@@ -10,8 +10,8 @@ from workbench.engine.samples import Sample
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.edit import set_setting
-from workbench.graph.kept import MOST_KEPT, KeptDraw
 from workbench.graph.layout import Document
+from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
 from workbench.preview import Preview, Tile
 from workbench.ui.closeup import Closeup
 from workbench.ui.keep import drop_draw, keep_draw, kept_entries, replay_draw
@@ -27,7 +27,7 @@ def test_a_batch_is_kept_and_replayed(state: State) -> None:
     document = Document(set_setting(load_recipe("rotate-jitter"), batch_size=8, seed=5))
     state.batch = 3
     kept = keep_draw(document, state, None)
-    assert kept.draws == (KeptDraw(5, 3, 8),)
+    assert kept.draws == (SavedDraw(5, 3, 8),)
     assert kept_entries(kept, state) == [
         {"text": "seed 5, batch 3 of 8", "note": "", "whole": True, "shown": True}
     ]
@@ -73,7 +73,7 @@ def test_the_note_names_the_photo_that_was_shown(state: State) -> None:
 
 
 def test_a_photo_at_a_place_that_no_batch_has_is_not_replayed(state: State) -> None:
-    document = Document(load_recipe("rotate-jitter"), draws=(KeptDraw(5, 0, 4, repeat=4),))
+    document = Document(load_recipe("rotate-jitter"), draws=(SavedDraw(5, 0, 4, repeat=4),))
     with pytest.raises(GraphEditError, match="place 4, and its batches have 4"):
         replay_draw(document, state, 0)
     assert (state.repeat, state.closeup) == (-1, None)
@@ -83,13 +83,13 @@ def test_there_is_an_end_to_it(state: State) -> None:
     document = Document(load_recipe("simclr"))
     with pytest.raises(GraphEditError, match="There is no draw 0; 0 are kept"):
         drop_draw(document, 0)
-    full = Document(document.graph, draws=tuple(KeptDraw(n, 0, 4) for n in range(MOST_KEPT)))
+    full = Document(document.graph, draws=tuple(SavedDraw(n, 0, 4) for n in range(MOST_SAVED)))
     with pytest.raises(GraphEditError, match="100 draws are kept"):
         keep_draw(full, state, None)
 
 
 def test_a_batch_too_far_is_refused_with_the_remedy(state: State) -> None:
-    document = Document(state.checked.graph, draws=(KeptDraw(1, 2**31 - 1, 64),))
+    document = Document(state.checked.graph, draws=(SavedDraw(1, 2**31 - 1, 64),))
     with pytest.raises(GraphEditError, match="0 to 999 can be shown"):
         replay_draw(document, state, 0)
     assert state.batch == 0
@@ -97,7 +97,7 @@ def test_a_batch_too_far_is_refused_with_the_remedy(state: State) -> None:
 
 def test_pinned_draws_are_not_replaced(state: State) -> None:
     state.pinned = True
-    document = Document(state.checked.graph, draws=(KeptDraw(42, 3, 64), KeptDraw(42, 0, 64, 5)))
+    document = Document(state.checked.graph, draws=(SavedDraw(42, 3, 64), SavedDraw(42, 0, 64, 5)))
     with pytest.raises(GraphEditError, match="pinned: unpin them to see this one"):
         replay_draw(document, state, 0)
     assert state.batch == 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
-from workbench.catalog.spec import ArgSpec, Gives, OpSpec, PortSpec
+from workbench.catalog.spec import ArgSpec, OpSpec, OutputRule, PortSpec
 
 CONSTANT_TYPES = (
     *("BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64"),
@@ -28,7 +28,7 @@ class _Function:
     """A row of ``arithmetic.toml``, which says what the fields are."""
 
     name: str
-    written: str
+    expression: str
     label: str
     gives: str
     summary: str
@@ -113,7 +113,7 @@ def _binary(function: _Function, *, whole: bool) -> OpSpec:
         (_data(dtypes), PortSpec("other", optional=True, dtypes=dtypes)),
         args,
         (first, second),
-        exclusive=(group,),
+        mutually_exclusive=(group,),
         one_of=(group,),
     )
 
@@ -138,7 +138,7 @@ def _clamp(function: _Function) -> OpSpec:
         ),
         {**args, "constant_type": _constant_type(CONSTANT_TYPES, "FLOAT")},
         (("data",), ("lo", "lo_input"), ("hi", "hi_input")),
-        exclusive=(("lo", "lo_input"), ("hi", "hi_input")),
+        mutually_exclusive=(("lo", "lo_input"), ("hi", "hi_input")),
         one_of=(("lo", "lo_input"), ("hi", "hi_input")),
     )
 
@@ -162,13 +162,13 @@ def _subscript() -> OpSpec:
         devices=("cpu", "gpu"),
         inputs=(PortSpec("data"),),
         max_inputs=1,
-        outputs=(PortSpec("output", follows=True, gives=Gives(shape=("subscript",))),),
+        outputs=(PortSpec("output", follows=True, gives=OutputRule(shape=("subscript",))),),
         args={"index": index},
         doc=doc,
         summary=summary,
         category="crop",
         label="Index",
-        written="{}[{}]",
+        expression="{}[{}]",
         operands=(("data",), ("index",)),
     )
 
@@ -224,10 +224,10 @@ def _operator(
     inputs: tuple[PortSpec, ...],
     args: Mapping[str, ArgSpec],
     operands: tuple[tuple[str, ...], ...],
-    exclusive: tuple[tuple[str, ...], ...] = (),
+    mutually_exclusive: tuple[tuple[str, ...], ...] = (),
     one_of: tuple[tuple[str, ...], ...] = (),
 ) -> OpSpec:
-    gives = Gives(dtype=function.gives, shape=("broadcast",))
+    gives = OutputRule(dtype=function.gives, shape=("broadcast",))
     return OpSpec(
         name=f"math.{function.name}",
         schema="",
@@ -236,17 +236,17 @@ def _operator(
         max_inputs=len(inputs),
         outputs=(PortSpec("output", follows=True, gives=gives),),
         args=args,
-        doc=f"{function.summary} Written {_shown(function.written)}.",
+        doc=f"{function.summary} Written {_shown(function.expression)}.",
         summary=function.summary,
         category="arithmetic",
         label=function.label,
         image=function.image,
-        exclusive=exclusive,
+        mutually_exclusive=mutually_exclusive,
         one_of=one_of,
-        written=function.written,
+        expression=function.expression,
         operands=operands,
     )
 
 
-def _shown(written: str) -> str:
-    return written.format("a", "b", "c")
+def _shown(expression: str) -> str:
+    return expression.format("a", "b", "c")

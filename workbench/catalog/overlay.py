@@ -14,11 +14,11 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     layouts = { data = ["FHWC"] }    # those that a port takes, where the schema does not say
     ports = 1                   # offers so many of its inputs: the further ones are of no use here
     adds.labels = { labels = "label" }   # outputs that an optional input adds when it is fed
-    gives = { dtype = "input", layout = "input", shape = "canvas" }   # see ``Gives``; these three
-                                # for every output, or a table of them by the output's name
+    gives = { dtype = "input", layout = "input", shape = "canvas" }   # see ``OutputRule``; these
+                                # three for every output, or a table of them by the output's name
     feeds.mtx = { op = "transforms.rotation", args = { angle = 15 } }   # what can feed a port
     unusable = "..."            # why it cannot be used; "" for "it can", against the rule
-    exclusive = [["size", "scale"]]  # groups of arguments of which at most one can be given
+    mutually_exclusive = [["size", "scale"]]  # groups of which at most one can be given
     together = [["crop_h", "crop_w"]]  # groups that are given all or not at all
     one_of = [["fdata", "idata"]]    # groups of which at least one must be given
     whole_batch = true          # what a sample becomes depends on the others of its batch
@@ -27,8 +27,8 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
 
 The inspector and the code have an operator's arguments in the order of its rows.
 ``[shared.args]`` holds rows for arguments that mean the same wherever they occur; an operator's
-own row replaces single keys of it. ``shared.exclusive`` holds groups for every operator that has
-all their arguments. Unknown operators, arguments and keys are errors.
+own row replaces single keys of it. ``shared.mutually_exclusive`` holds groups for every operator
+that has all their arguments. Unknown operators, arguments and keys are errors.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from workbench.catalog.spec import (
     ArgSpec,
     Feed,
     Form,
-    Gives,
     OpSpec,
+    OutputRule,
     PortKind,
     PortSpec,
     ShapeWord,
@@ -57,7 +57,7 @@ from workbench.errors import CatalogError
 
 _OP_KEYS = (
     *("category", "label", "image", "alters", "inputs", "outputs"),
-    *("exclusive", "unusable", "args", "needs_channels", "ports", "gives", "adds"),
+    *("mutually_exclusive", "unusable", "args", "needs_channels", "ports", "gives", "adds"),
     *("feeds", "together", "one_of", "whole_batch", "layouts", "takes"),
 )
 _ARG_KEYS = (
@@ -85,7 +85,7 @@ class Overlay:
 
     ops: Mapping[str, Row]
     shared: Mapping[str, Row]
-    exclusive: tuple[tuple[str, ...], ...]
+    mutually_exclusive: tuple[tuple[str, ...], ...]
     together: tuple[tuple[str, ...], ...]
     origin: Mapping[str, str]
     """Operator name -> the file its row stands in."""
@@ -99,7 +99,7 @@ def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
     ops: dict[str, Row] = {}
     origin: dict[str, str] = {}
     shared: dict[str, Row] = {}
-    exclusive: list[tuple[str, ...]] = []
+    mutually_exclusive: list[tuple[str, ...]] = []
     together: list[tuple[str, ...]] = []
     for file, text in (_package_texts() if texts is None else texts).items():
         try:
@@ -108,13 +108,13 @@ def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
             raise CatalogError(f"{file}: not TOML: {error}") from error
         common = tables.pop("shared", {})
         shared |= common.get("args", {})
-        exclusive += map(tuple, common.get("exclusive", []))
+        mutually_exclusive += map(tuple, common.get("mutually_exclusive", []))
         together += map(tuple, common.get("together", []))
         for name, row in tables.items():
             if name in ops:
                 raise CatalogError(f"{file}: [{name}] has a row in {origin[name]} already")
             ops[name], origin[name] = row, file
-    return Overlay(ops, shared, tuple(exclusive), tuple(together), origin)
+    return Overlay(ops, shared, tuple(mutually_exclusive), tuple(together), origin)
 
 
 def apply_overlay(
@@ -144,7 +144,7 @@ def _fitting(overlay: Overlay, known: Mapping[str, OpSpec]) -> Overlay:
             names = known[name].args.keys() | {port.name for port in known[name].inputs}
             groups = {
                 key: [group for group in row.get(key, []) if set(group) <= names]
-                for key in ("exclusive", "together", "one_of")
+                for key in ("mutually_exclusive", "together", "one_of")
             }
             adds = {name: a for name, a in row.get("adds", {}).items() if name in names}
             feeds = {fed: f for fed, f in row.get("feeds", {}).items() if f.get("op") in known}
@@ -216,7 +216,9 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     )
     merged = replace(
         merged,
-        exclusive=_groups(merged, row, "exclusive", overlay.exclusive, where),
+        mutually_exclusive=_groups(
+            merged, row, "mutually_exclusive", overlay.mutually_exclusive, where
+        ),
         together=_groups(merged, row, "together", overlay.together, where),
         one_of=_groups(merged, row, "one_of", (), where),
     )
@@ -262,13 +264,13 @@ def _gives(
     for name in table if by_name else ():
         _demand(name, [port.name for port in ports], f"{where}: gives: output")
     tables = {port.name: table.get(port.name, {}) if by_name else table for port in ports}
-    usual = NOTHING_KNOWN if sourceless else Gives()
+    usual = NOTHING_KNOWN if sourceless else OutputRule()
     return tuple(
         replace(port, gives=_rule(tables[port.name], usual, f"{where}: gives")) for port in ports
     )
 
 
-def _rule(table: Row, usual: Gives, where: str) -> Gives:
+def _rule(table: Row, usual: OutputRule, where: str) -> OutputRule:
     for key in table:
         _demand(key, _GIVES_KEYS, f"{where}: key")
     fields: dict[str, Any] = {key: None if value == "?" else value for key, value in table.items()}

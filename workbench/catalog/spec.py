@@ -55,11 +55,11 @@ ShapeWord = Literal[
     "shape", "drawn", "one_hot", "join", "stack", "expand", "squeeze", "reshape", "extract",
     "reorder", "per_frame", "affine", "points", "corner", "broadcast", "subscript",
 ]  # fmt: skip
-"""What an operator does to the shape; ``graph/shape_words`` has a function for each."""
+"""What an operator does to the shape; ``graph/shape_inference`` has a function for each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gives:
+class OutputRule:
     """What comes out of a port, as far as it can be told before anything has run.
 
     The argument ``dtype`` of the operator, where it is set or has a default, goes before ``dtype``.
@@ -76,7 +76,7 @@ class Gives:
     data tell; or None where not even their number is known."""
 
 
-NOTHING_KNOWN = Gives(None, None, None)
+NOTHING_KNOWN = OutputRule(None, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class PortSpec:
     """Element types that an input takes; empty for any."""
     feed: Feed | None = None
     """Of an input: what can feed it."""
-    gives: Gives = Gives()
+    gives: OutputRule = OutputRule()
     """Of an output."""
     follows: bool = False
     """Of an output: it is of the kind that feeds the first input."""
@@ -195,7 +195,7 @@ class OpSpec:
     needs_channels: int | str | None = None
     """Channels that it takes where DALI ends the process on any other number, or the argument that
     says how many."""
-    exclusive: tuple[tuple[str, ...], ...] = ()
+    mutually_exclusive: tuple[tuple[str, ...], ...] = ()
     """Groups of arguments and ports of which at most one can be given, such as ``size`` and
     ``resize_shorter``."""
     together: tuple[tuple[str, ...], ...] = ()
@@ -205,7 +205,7 @@ class OpSpec:
     """Groups of arguments and ports of which at least one must be given."""
     whole_batch: bool = False
     """What a sample becomes depends on the others of its batch."""
-    written: str = ""
+    expression: str = ""
     """Python's expression with ``{}`` for each operand, where it is no call of ``fn``:
     ``{} + {}``, ``math.sqrt({})``."""
     operands: tuple[tuple[str, ...], ...] = ()
@@ -213,9 +213,11 @@ class OpSpec:
     unusable: str | None = None
     """Why the workbench cannot use it yet, or None."""
 
-    def rivals(self, arg: str) -> frozenset[str]:
+    def conflicts_with(self, arg: str) -> frozenset[str]:
         """The arguments and ports that cannot be given together with ``arg``."""
-        return frozenset(name for group in self.exclusive if arg in group for name in group) - {arg}
+        return frozenset(
+            name for group in self.mutually_exclusive if arg in group for name in group
+        ) - {arg}
 
     def outputs_with(self, fed: Collection[str]) -> tuple[PortSpec, ...]:
         """The outputs that a node has which is fed at these inputs."""

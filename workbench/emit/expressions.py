@@ -9,18 +9,18 @@ from workbench.errors import GraphError
 from workbench.graph.model import Node
 
 
-def expression_parts(written: str, operands: Sequence[str]) -> list[str]:
+def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
     """The text with its operands, cut where a line may break.
 
     A call gives its head ``f(``, its arguments and ``)``; an operator stands with what follows it.
     """
-    head, bracket, _ = written.partition("(")
+    head, bracket, _ = expression.partition("(")
     if bracket:
         return [f"{head}(", *operands, ")"]
-    words = written.split(" ")
+    words = expression.split(" ")
     if len(words) == 3:
         return [operands[0], f"{words[1]} {operands[1]}"]
-    return [written.format(*operands)]
+    return [expression.format(*operands)]
 
 
 def constant_type(node: Node, spec: OpSpec) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from workbench.catalog.spec import Catalog
 from workbench.emit.source import is_reader
 from workbench.errors import GraphExportError
-from workbench.graph.flow import Flow
 from workbench.graph.model import Graph, Node
 from workbench.graph.shapes import infer_types
+from workbench.graph.tensor_type import TensorType
 
-Outputs = Mapping[str, Flow]
+Outputs = Mapping[str, TensorType]
 """One sample of each output of a graph, in their order."""
 
 

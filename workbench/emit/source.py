@@ -126,7 +126,7 @@ class Emitter:
         ]
         if node.op == "copy" and moved:
             return [f"{INDENT}{targets} = {arguments[0]}"]
-        if spec.written:
+        if spec.expression:
             return assigned(targets, self.expression(node, moved))
         arguments += self.value_arguments(node)
         arguments += [
@@ -148,11 +148,11 @@ class Emitter:
 
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""
-        return self.catalog[node.op].written.startswith("math.")
+        return self.catalog[node.op].expression.startswith("math.")
 
     def written(self, spec: OpSpec) -> str:
         """Python's expression with ``{}`` for each operand."""
-        return spec.written
+        return spec.expression
 
     def operand_text(self, node: Node, name: str, moved: Mapping[str, str]) -> str:
         """One operand of an expression: a variable, a constant or an index."""

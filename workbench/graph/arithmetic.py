@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.catalog.spec import OpSpec
-from workbench.graph.flow import Call, Extents, Flow
 from workbench.graph.model import Node
+from workbench.graph.tensor_type import Call, Extents, TensorType
 
 
 def operands(node: Node, spec: OpSpec) -> list[str]:
@@ -19,12 +19,12 @@ def operands(node: Node, spec: OpSpec) -> list[str]:
     return [next((name for name in names if name in given), names[-1]) for names in spec.operands]
 
 
-def operand_flows(call: Call) -> list[Flow]:
+def operand_types(call: Call) -> list[TensorType]:
     """What stands at each place: a constant is a scalar of the type of the constants."""
     return [
         call.fed[name]
         if name in call.fed
-        else Flow(call.text("constant_type") if name in call.spec.args else None, "", ())
+        else TensorType(call.text("constant_type") if name in call.spec.args else None, "", ())
         for name in operands(call.node, call.spec)
     ]
 

@@ -8,16 +8,16 @@ from difflib import get_close_matches
 
 from workbench.catalog.spec import OPAQUE, Catalog, OpSpec, Value
 from workbench.errors import GraphFaultsError
-from workbench.graph.check_flow import flow_faults
+from workbench.graph.bounds import LARGEST_SEED, SETTINGS
 from workbench.graph.check_nodes import (
     argument_faults,
     input_faults,
     port_problem,
     positional_ports,
 )
+from workbench.graph.check_types import type_faults
 from workbench.graph.devices import infer_devices
 from workbench.graph.faults import Fault
-from workbench.graph.limits import LARGEST_SEED, SETTINGS
 from workbench.graph.model import Graph, Node, is_name, topological
 from workbench.graph.shapes import infer_types
 
@@ -38,7 +38,7 @@ def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
             faults.append(_unusable(node, spec))
         faults += argument_faults(node, spec, graph)
         faults += input_faults(node, spec, graph, catalog)
-        faults += flow_faults(node, spec, devices, flows)
+        faults += type_faults(node, spec, devices, flows)
     return tuple(faults)
 
 

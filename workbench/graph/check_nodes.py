@@ -7,9 +7,9 @@ from difflib import get_close_matches
 
 from workbench.catalog.spec import Catalog, OpSpec, PortKind, kind_fits
 from workbench.graph.arithmetic import whole_range
+from workbench.graph.bounds import LARGEST_SEED
 from workbench.graph.devices import port_kind
 from workbench.graph.faults import Fault
-from workbench.graph.limits import LARGEST_SEED
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.seeds import free_seed
 from workbench.graph.values import value_fault
@@ -63,15 +63,15 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
 def _combinations(node: Node, spec: OpSpec) -> Iterator[Fault]:
     names = dict.fromkeys((*spec.args, *(port.name for port in spec.inputs)))
     given = [name for name in names if name in node.args or name in node.inputs]
-    for name in given if spec.exclusive else ():
-        rival = next((other for other in given if other in spec.rivals(name)), None)
+    for name in given if spec.mutually_exclusive else ():
+        rival = next((other for other in given if other in spec.conflicts_with(name)), None)
         if rival is not None and given.index(rival) > given.index(name):
             yield Fault(
                 node.id,
                 name,
                 f"it cannot be given together with {rival}",
                 "Reset one of them.",
-                "rivals",
+                "conflict",
                 rival,
             )
     for group in spec.one_of:

@@ -85,7 +85,7 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
 
 
 def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
-    """Gives out a node's image and labels, where the graph gives out none so far."""
+    """OutputRule out a node's image and labels, where the graph gives out none so far."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
     node = graph.node(added)
     for output in catalog[node.op].outputs_with(node.inputs):

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.check import positional_ports
-from workbench.graph.check_flow import wanted_elements
+from workbench.graph.check_types import wanted_elements
 from workbench.graph.devices import infer_devices, is_generator, port_device, port_kind
 from workbench.graph.draw import draw_refusal, element_for
 from workbench.graph.edit import without_idle_generators
 from workbench.graph.model import Graph, Node, Port, ancestors, is_name
-from workbench.graph.shapes import Flow, infer_types
+from workbench.graph.shapes import TensorType, infer_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ def _source(
     catalog: Catalog,
     port: Port,
     devices: Mapping[str, Device] | None = None,
-    flows: Mapping[Port, Flow] | None = None,
+    flows: Mapping[Port, TensorType] | None = None,
 ) -> _Source:
     devices = devices or infer_devices(graph, catalog)
     flows = flows or infer_types(graph, catalog)
     node = graph.node(port.node)
     spec = catalog.find(node.op)
-    kind, flow = port_kind(graph, catalog, port), flows.get(port, Flow())
+    kind, flow = port_kind(graph, catalog, port), flows.get(port, TensorType())
     if kind == "image" and flow.shape is not None and len(flow.shape) < 2:
         kind = "number"  # the mean of an image, say
     return _Source(
@@ -179,7 +179,7 @@ def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str
     if reason:
         raise GraphEditError(f"{target}.{into} was not connected: {reason}.")
     node = graph.node(target)
-    gone = {into} | catalog[node.op].rivals(into)
+    gone = {into} | catalog[node.op].conflicts_with(into)
     args = {name: value for name, value in node.args.items() if name not in gone}
     inputs = {name: port for name, port in node.inputs.items() if name not in gone or name == into}
     fed = graph.replace_node(replace(node, args=args, inputs={**inputs, into: source}))

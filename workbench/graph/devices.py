@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortDevice, PortKind
+from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, topological
-from workbench.graph.remembered import remembered
 from workbench.graph.shapes import infer_types
 
 
@@ -21,7 +21,7 @@ def is_decoder(spec: OpSpec) -> bool:
     return "mixed" in spec.devices
 
 
-@remembered
+@identity_cached
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
     """Device of every node by id; nodes of unknown operators count as CPU.
 
@@ -102,7 +102,7 @@ def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
         if spec is None or output is None:
             kinds.append("any")
             continue
-        ports = spec.inputs if spec.written else spec.inputs[:1]
+        ports = spec.inputs if spec.expression else spec.inputs[:1]
         followed = [node.inputs[p.name] for p in ports if p.name in node.inputs]
         if output.follows and followed:
             waiting += followed

@@ -205,7 +205,7 @@ def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
     if node.op in catalog and arg in catalog[node.op].args:
         spec = catalog[node.op]
         start = spec.args[arg].start
-        if start is not None and not spec.rivals(arg) & (args.keys() | inputs.keys()):
+        if start is not None and not spec.conflicts_with(arg) & (args.keys() | inputs.keys()):
             args[arg] = start
     graph = graph.replace_node(replace(node, args=args, inputs=inputs))
     return without_idle_generators(graph, catalog, node)
@@ -213,7 +213,7 @@ def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
 
 def _without(node: Node, catalog: Catalog, arg: str) -> Node:
     """The node without an argument's value and link, and without those of its rivals."""
-    gone = {arg} | (catalog[node.op].rivals(arg) if node.op in catalog else frozenset())
+    gone = {arg} | (catalog[node.op].conflicts_with(arg) if node.op in catalog else frozenset())
     return replace(
         node,
         args={name: value for name, value in node.args.items() if name not in gone},

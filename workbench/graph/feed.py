@@ -98,7 +98,7 @@ def link(graph: Graph, catalog: Catalog, source: Port, node_id: str, into: str) 
     """Feed an input or argument; its value and what excludes it go. Inputs keep their order."""
     node = graph.node(node_id)
     spec = catalog[node.op]
-    gone = {into} | spec.rivals(into)
+    gone = {into} | spec.conflicts_with(into)
     args = {name: value for name, value in node.args.items() if name not in gone}
     inputs = {name: port for name, port in node.inputs.items() if name not in gone}
     inputs[into] = source

@@ -12,7 +12,7 @@
      "outputs": {"images": "resize.output", "labels": "reader.labels"}}
 
 Three further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
-import (``graph.layout``), ``draws`` to the preview (``graph.kept``).
+import (``graph.layout``), ``draws`` to the preview (``graph.saved_draws``).
 
 A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept as
 they are. Read by hand and not with a library: the core must import with numpy alone, and arguments

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.graph.io import dump_json, graph_from_json, graph_to_json, parse_json
-from workbench.graph.kept import KeptDraw, draws_from_json, draws_to_json
 from workbench.graph.model import Graph
+from workbench.graph.saved_draws import SavedDraw, draws_from_json, draws_to_json
 
 Position = tuple[float, float]
 _FARTHEST = 20_000.0
@@ -57,7 +57,7 @@ class Document:
 
     graph: Graph
     layout: Layout = Layout()
-    draws: tuple[KeptDraw, ...] = ()
+    draws: tuple[SavedDraw, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     """Node id -> the line of the source that it was imported from, such as ``train.py:12``."""
 

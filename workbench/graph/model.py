@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from workbench.catalog.spec import Device, Value
 from workbench.errors import GraphEditError
-from workbench.graph.remembered import remembered
+from workbench.graph.identity_cache import identity_cached
 
 DecodeDevice = Literal["cpu", "mixed"]
 
@@ -138,7 +138,7 @@ class Graph:
         return replace(self, nodes=tuple(node if n.id == node.id else n for n in self.nodes))
 
 
-@remembered
+@identity_cached
 def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     """Nodes with every source before its consumers, and the nodes that lie on or behind a cycle.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from workbench.graph.limits import LARGEST_SEED, USUAL_SEEDS
+from workbench.graph.bounds import LARGEST_SEED, USUAL_SEEDS
 from workbench.graph.model import Graph
 
 

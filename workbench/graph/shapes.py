@@ -1,6 +1,6 @@
 """Element type, layout and shape at every port, told before anything has run.
 
-The rules are data: ``Gives`` in the catalogue's rows.
+The rules are data: ``OutputRule`` in the catalogue's rows.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from workbench.catalog.spec import Catalog, Gives, PortKind, PortSpec
-from workbench.graph.arithmetic import operand_flows, result_type
-from workbench.graph.flow import Call, Flow, flow_text
+from workbench.catalog.spec import Catalog, OutputRule, PortKind, PortSpec
+from workbench.graph.arithmetic import operand_types, result_type
+from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Port, topological
-from workbench.graph.remembered import remembered
-from workbench.graph.shape_words import WORDS
+from workbench.graph.shape_inference import SHAPE_RULES
+from workbench.graph.tensor_type import Call, TensorType, type_text
 
-__all__ = ["Flow", "flow_text", "infer_types"]
+__all__ = ["TensorType", "infer_types", "type_text"]
 
 
-@remembered
-def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, Flow]:
+@identity_cached
+def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
     """What flows out of every port of the graph.
 
     Any graph will do, also one with faults: what cannot be told is None. Nodes of unknown
     operators have no ports here; those on a cycle, or behind one, have nothing known.
     """
-    flows: dict[Port, Flow] = {}
+    flows: dict[Port, TensorType] = {}
     ordered, cyclic = topological(graph)
     for node in ordered:
         spec = catalog.find(node.op)
@@ -39,45 +39,45 @@ def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, Flow]:
     for node in cyclic:
         spec = catalog.find(node.op)
         for output in spec.outputs_with(node.inputs) if spec else ():
-            flows[Port(node.id, output.name)] = Flow(kind=output.kind)
+            flows[Port(node.id, output.name)] = TensorType(kind=output.kind)
     return flows
 
 
-_NOTHING = Flow()
+_NOTHING = TensorType()
 
 
-def _flow(call: Call, output: PortSpec) -> Flow:
+def _flow(call: Call, output: PortSpec) -> TensorType:
     rule, first = output.gives, call.first
     kind = _followed(call) if output.follows else output.kind
-    flow = _shaped(call, rule, Flow(None, first.layout, first.shape, kind))
+    flow = _shaped(call, rule, TensorType(None, first.layout, first.shape, kind))
     layout = flow.layout if rule.layout == "input" else rule.layout
     return replace(flow, dtype=_dtype(call, rule), layout=layout)
 
 
 def _followed(call: Call) -> PortKind:
     """The kind of the first input; of arithmetic that of the first image, if there is one."""
-    images = call.spec.written and any(flow.kind == "image" for flow in call.positional)
+    images = call.spec.expression and any(flow.kind == "image" for flow in call.positional)
     return "image" if images else call.first.kind
 
 
-def _shaped(call: Call, rule: Gives, flow: Flow) -> Flow:
+def _shaped(call: Call, rule: OutputRule, flow: TensorType) -> TensorType:
     if rule.shape is None:
         return flow.unknown()
     if rule.shape and isinstance(rule.shape[0], str):
         for word in rule.shape:
-            flow = WORDS[word](call, flow)
+            flow = SHAPE_RULES[word](call, flow)
         return flow
     return replace(flow, shape=cast(tuple[int | None, ...], rule.shape))
 
 
-def _dtype(call: Call, rule: Gives) -> str | None:
+def _dtype(call: Call, rule: OutputRule) -> str | None:
     asked = call.text("dtype")
     if asked is not None or "dtype" in call.node.inputs:
         return asked
     if rule.dtype is None or rule.dtype.isupper():
         return rule.dtype
     if rule.dtype in ("promoted", "floating"):
-        return result_type([flow.dtype for flow in operand_flows(call)], rule.dtype == "floating")
+        return result_type([flow.dtype for flow in operand_types(call)], rule.dtype == "floating")
     if rule.dtype == "sum":
         return _SUMS.get(call.first.dtype or "")
     return (call.first if rule.dtype == "input" else call.fed.get(rule.dtype, _NOTHING)).dtype

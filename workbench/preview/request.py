@@ -14,8 +14,8 @@ from workbench.engine.stages import ports_of
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import image_outputs, is_decoder
-from workbench.graph.kept import KeptDraw
 from workbench.graph.model import Graph, Node, Port, ancestors, topological
+from workbench.graph.saved_draws import SavedDraw
 
 SHOWN = ("original", "augmented", "both", "difference")
 MOST_PIXELS = 2**27
@@ -92,7 +92,7 @@ class PreviewRequest:
             )
 
 
-def replayed(request: PreviewRequest, draw: KeptDraw) -> PreviewRequest:
+def replayed(request: PreviewRequest, draw: SavedDraw) -> PreviewRequest:
     """The request for the draws of another time: its seed, batch, batch size and repeated photo."""
     settings = replace(request.graph.settings, seed=draw.seed, batch_size=draw.batch_size)
     graph = replace(request.graph, settings=settings)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from workbench.errors import GraphEditError
 from workbench.graph.edit import set_setting
-from workbench.graph.kept import MOST_KEPT, KeptDraw
 from workbench.graph.layout import Document
+from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
 from workbench.ui.closeup import Closeup
 from workbench.ui.preview_views import KeptEntry
 from workbench.ui.state import MOST_BATCH, State
@@ -18,8 +18,8 @@ def keep_draw(document: Document, state: State, sample: int | None) -> Document:
     draw = _shown(document, state, sample)
     if any(replace(kept, note="") == draw for kept in document.draws):
         raise GraphEditError("This draw is kept already.")
-    if len(document.draws) >= MOST_KEPT:
-        raise GraphEditError(f"{MOST_KEPT} draws are kept. Remove one first.")
+    if len(document.draws) >= MOST_SAVED:
+        raise GraphEditError(f"{MOST_SAVED} draws are kept. Remove one first.")
     return replace(document, draws=(*document.draws, replace(draw, note=_file(state, draw))))
 
 
@@ -68,13 +68,13 @@ def kept_entries(document: Document, state: State) -> list[KeptEntry]:
     ]
 
 
-def _shown(document: Document, state: State, sample: int | None) -> KeptDraw:
+def _shown(document: Document, state: State, sample: int | None) -> SavedDraw:
     settings = document.graph.settings
     repeat = state.repeated(settings.batch_size)
-    return KeptDraw(settings.seed, state.batch, settings.batch_size, sample, repeat)
+    return SavedDraw(settings.seed, state.batch, settings.batch_size, sample, repeat)
 
 
-def _file(state: State, draw: KeptDraw) -> str:
+def _file(state: State, draw: SavedDraw) -> str:
     """The file of the sample that is kept, or of the photo that stands at every place."""
     tiles = state.preview.tiles if state.preview else ()
     everywhere = None if draw.repeat is None else 0
@@ -83,7 +83,7 @@ def _file(state: State, draw: KeptDraw) -> str:
     return found[0] if found else ""
 
 
-def _words(draw: KeptDraw) -> str:
+def _words(draw: SavedDraw) -> str:
     parts = [f"seed {draw.seed}", f"batch {draw.batch} of {draw.batch_size}"]
     if draw.sample is not None:
         parts.append(f"sample {draw.sample}")
@@ -92,7 +92,7 @@ def _words(draw: KeptDraw) -> str:
     return ", ".join(parts)
 
 
-def _kept(document: Document, number: int) -> KeptDraw:
+def _kept(document: Document, number: int) -> SavedDraw:
     if not 0 <= number < len(document.draws):
         raise GraphEditError(f"There is no draw {number}; {len(document.draws)} are kept.")
     return document.draws[number]

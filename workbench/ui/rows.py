@@ -214,8 +214,8 @@ def _off(node: Node, spec: OpSpec, arg: ArgSpec) -> str:
     """Why an argument that usually counts is not in effect."""
     if arg.name in node.args or arg.name in node.inputs or arg.start is None:
         return ""
-    rivals = [name for name in spec.rivals(arg.name) if name in node.args or name in node.inputs]
-    return f"Off: {min(rivals)} is given in its place." if rivals else ""
+    conflicting = spec.conflicts_with(arg.name) & (node.args.keys() | node.inputs.keys())
+    return f"Off: {min(conflicting)} is given in its place." if conflicting else ""
 
 
 def _error(node_id: str, arg: str, drawn: RandomView | None, faults: Sequence[Fault]) -> str:

@@ -6,11 +6,11 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
+from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import Fault
 from workbench.graph.devices import infer_devices
 from workbench.graph.fragment import copy_fragment
 from workbench.graph.layout import dump_document
-from workbench.graph.limits import SETTINGS
 from workbench.ui import present
 from workbench.ui.canvas import folded_generators
 from workbench.ui.exports import target_entries

@@ -16,7 +16,7 @@ from workbench.graph.edit import chain, is_movable
 from workbench.graph.fixes import Fix, fixes
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port, ancestors, topological
-from workbench.graph.shapes import flow_text, infer_types
+from workbench.graph.shapes import infer_types, type_text
 from workbench.preview import Preview, PreviewRequest
 from workbench.ui.closeup import Closeup
 from workbench.ui.rows import random_view
@@ -130,7 +130,7 @@ def check(graph: Graph, catalog: Catalog, machine: Machine) -> Checked:
     if source and graph.settings.device == "mixed" and machine.no_gpu:
         reason = f"images are decoded on the GPU (mixed), and {machine.no_gpu}"
         faults = (Fault("", "device", reason, "Choose CPU to preview here."),)
-    flows = {port: flow_text(flow) for port, flow in infer_types(graph, catalog).items()}
+    flows = {port: type_text(flow) for port, flow in infer_types(graph, catalog).items()}
     remedies = tuple(fixes(graph, catalog, fault) for fault in faults[:MOST_FIXED])
     rest: tuple[tuple[Fix, ...], ...] = ((),) * (len(faults) - len(remedies))
     return Checked(graph, faults, source, flows, remedies + rest)

@@ -65,7 +65,7 @@ CONSTANTS = {
 
 GRAPHS = {
     **{f"constant, {name}": graph for name, graph in CONSTANTS.items()},
-    **{op.name: placed(op)[0] for op in USABLE if op.written},
+    **{op.name: placed(op)[0] for op in USABLE if op.expression},
     **{
         f"typed {dtype}": with_op("math.add", constant_type=dtype, right=1)
         for dtype in CONSTANT_TYPES

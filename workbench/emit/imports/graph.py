@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
+from workbench.emit.imports.device_placement import with_sides
 from workbench.emit.imports.fold import fold_calls
 from workbench.emit.imports.ids import Made, node_ids, output_names
 from workbench.emit.imports.lines import Lines
@@ -14,12 +15,11 @@ from workbench.emit.imports.nodes import make_call, read_folder
 from workbench.emit.imports.order import in_order
 from workbench.emit.imports.report import Entry, ImportReport
 from workbench.emit.imports.seeds import Seeds, share_seeds
-from workbench.emit.imports.sides import with_sides
 from workbench.emit.imports.traced import Place, Traced, TracedPipeline
 from workbench.emit.source import reads_folder
+from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
 from workbench.graph.layout import Document
-from workbench.graph.limits import SETTINGS
 from workbench.graph.model import Graph, Node, Port, Settings
 
 

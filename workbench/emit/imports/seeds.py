@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.seed_sequence import drawn_seeds
 from workbench.emit.imports.traced import TracedOp
-from workbench.graph.limits import LARGEST_SEED, SETTINGS
+from workbench.graph.bounds import LARGEST_SEED, SETTINGS
 from workbench.graph.model import Settings
 
 

@@ -152,7 +152,7 @@ class _Emitter(Emitter):
         """Batches are indexed through ``slice``: by itself an index would choose samples."""
         if spec.name == "subscript":
             return "{}.slice[{}]"
-        return spec.written.replace("math.", f"{self.module}.math.")
+        return spec.expression.replace("math.", f"{self.module}.math.")
 
     def constant_text(self, node: Node, value: Value) -> str:
         """A tensor where the type is not Python's: ``types.Constant`` is for pipelines."""

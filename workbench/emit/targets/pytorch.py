@@ -10,8 +10,8 @@ from workbench.emit.parts import needs
 from workbench.emit.source import Source
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, Module, sharded_module
-from workbench.graph.flow import Flow
 from workbench.graph.model import Graph
+from workbench.graph.tensor_type import TensorType
 
 _TEMPLATE = f'''\
 """$title
@@ -192,7 +192,7 @@ def _loss(module: Module, images: list[str]) -> tuple[str, list[str]]:
     ]
 
 
-def _model_input(name: str, flow: Flow) -> str:
+def _model_input(name: str, flow: TensorType) -> str:
     """An image of a batch as a convolution takes it: floats, channels first."""
     text = f'batch["{name}"]'
     if flow.axes == "HWC":

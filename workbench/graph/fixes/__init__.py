@@ -8,7 +8,7 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.check import check_graph
 from workbench.graph.faults import Fault, FaultCode
-from workbench.graph.fixes import arguments, edges, sides, whole
+from workbench.graph.fixes import arguments, device_fixes, edges, whole
 from workbench.graph.fixes.offer import Fix, Offer
 from workbench.graph.model import Graph
 
@@ -30,7 +30,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "unknown_arg": arguments.unknown_arg,
     "value_and_link": arguments.value_and_link,
     "value": arguments.value,
-    "rivals": arguments.rivals,
+    "conflict": arguments.conflicts,
     "apart": arguments.apart,
     "missing_arg": arguments.missing_arg,
     "seed": arguments.seed,
@@ -48,10 +48,10 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "layout": edges.layout,
     "shapes": whole.unusable_op,
     "channels": edges.channels,
-    "device": sides.device,
-    "cpu_after_gpu": sides.cpu_after_gpu,
-    "gpu_only": sides.gpu_only,
-    "arg_on_gpu": sides.arg_on_gpu,
+    "device": device_fixes.device,
+    "cpu_after_gpu": device_fixes.cpu_after_gpu,
+    "gpu_only": device_fixes.gpu_only,
+    "arg_on_gpu": device_fixes.arg_on_gpu,
 }
 
 _LONGEST = 80

@@ -109,7 +109,7 @@ def _number(item: Value) -> float | int | None:
     return number if math.isfinite(number) and abs(number) < 2**63 else None
 
 
-def rivals(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def conflicts(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Either of the two is left out."""
     node = node_of(graph, fault)
     for name in (fault.arg, fault.about):

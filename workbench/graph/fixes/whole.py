@@ -9,13 +9,13 @@ from difflib import get_close_matches
 from functools import partial
 
 from workbench.catalog.spec import Catalog
+from workbench.graph.bounds import SETTINGS
 from workbench.graph.compose import with_outputs
 from workbench.graph.connect import set_output
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node, set_setting
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.offer import Offer, removal
-from workbench.graph.limits import SETTINGS
 from workbench.graph.model import Edge, Graph, Node, Port, Settings, is_name, topological
 
 

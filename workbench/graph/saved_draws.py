@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-MOST_KEPT = 100
+MOST_SAVED = 100
 _LONGEST_NOTE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDraw:
+class SavedDraw:
     """A batch of draws, or one sample of it.
 
     Draws depend on the seed, the batch and, from batch 1 on, on the batch size. ``sample`` is the
@@ -33,19 +33,19 @@ class KeptDraw:
     note: str = ""
 
 
-def draws_to_json(draws: tuple[KeptDraw, ...]) -> list[dict[str, Any]]:
+def draws_to_json(draws: tuple[SavedDraw, ...]) -> list[dict[str, Any]]:
     """Kept draws as JSON values."""
     return [asdict(draw) for draw in draws]
 
 
-def draws_from_json(data: Any) -> tuple[KeptDraw, ...]:
+def draws_from_json(data: Any) -> tuple[SavedDraw, ...]:
     """The readable ones: what cannot be read is passed over, it must not cost anyone the graph."""
     entries = data if isinstance(data, list) else []
-    found = [_draw(entry) for entry in entries[:MOST_KEPT] if isinstance(entry, dict)]
+    found = [_draw(entry) for entry in entries[:MOST_SAVED] if isinstance(entry, dict)]
     return tuple(draw for draw in found if draw is not None)
 
 
-def _draw(entry: dict[str, Any]) -> KeptDraw | None:
+def _draw(entry: dict[str, Any]) -> SavedDraw | None:
     match entry:
         case {"seed": seed, "batch": batch, "batch_size": size}:
             sample, repeat, note = (entry.get(name) for name in ("sample", "repeat", "note"))
@@ -56,7 +56,7 @@ def _draw(entry: dict[str, Any]) -> KeptDraw | None:
     if not all(place is None or _whole(place) for place in (sample, repeat)):
         return None
     words = note[:_LONGEST_NOTE] if isinstance(note, str) else ""
-    return KeptDraw(seed, batch, size, sample, repeat, words)
+    return SavedDraw(seed, batch, size, sample, repeat, words)
 
 
 def _whole(value: Any) -> bool:

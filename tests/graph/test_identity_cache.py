@@ -3,14 +3,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.graph import load_recipe
+from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph
-from workbench.graph.remembered import remembered
 
 
 def test_an_answer_is_kept_for_the_thing_itself_and_no_other() -> None:
     asked: list[Graph] = []
 
-    @remembered
+    @identity_cached
     def ask(graph: Graph, word: str = "") -> str:
         asked.append(graph)
         return graph.name + word
@@ -29,7 +29,7 @@ def test_an_answer_is_kept_for_the_thing_itself_and_no_other() -> None:
 def test_few_answers_are_kept() -> None:
     count = 0
 
-    @remembered
+    @identity_cached
     def ask(graph: Graph) -> int:
         nonlocal count
         count += 1
@@ -42,7 +42,7 @@ def test_few_answers_are_kept() -> None:
 
 
 def test_an_option_is_known_by_its_name() -> None:
-    @remembered
+    @identity_cached
     def ask(graph: Graph, before: str = "", after: str = "") -> str:
         return before + graph.name + after
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import ShapeWord
-from workbench.graph.flow import Word
-from workbench.graph.shape_words.axes import AXIS_WORDS
-from workbench.graph.shape_words.expressions import EXPRESSION_WORDS
-from workbench.graph.shape_words.images import IMAGE_WORDS
+from workbench.graph.shape_inference.axes import AXIS_RULES
+from workbench.graph.shape_inference.expressions import EXPRESSION_RULES
+from workbench.graph.shape_inference.images import IMAGE_RULES
+from workbench.graph.tensor_type import ShapeRule
 
-WORDS: Mapping[ShapeWord, Word] = {**IMAGE_WORDS, **AXIS_WORDS, **EXPRESSION_WORDS}
+SHAPE_RULES: Mapping[ShapeWord, ShapeRule] = {**IMAGE_RULES, **AXIS_RULES, **EXPRESSION_RULES}

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from workbench.graph import load_graph, load_recipe
-from workbench.graph.kept import MOST_KEPT, KeptDraw, draws_from_json
 from workbench.graph.layout import Document, dump_document, load_document
+from workbench.graph.saved_draws import MOST_SAVED, SavedDraw, draws_from_json
 
-DRAWS = (KeptDraw(42, 3, 64, 5, None, "cat.jpg"), KeptDraw(7, 0, 4, None, 2))
+DRAWS = (SavedDraw(42, 3, 64, 5, None, "cat.jpg"), SavedDraw(7, 0, 4, None, 2))
 
 
 def test_they_travel_with_the_graph_and_say_nothing_about_what_runs() -> None:
@@ -35,10 +35,10 @@ def test_they_travel_with_the_graph_and_say_nothing_about_what_runs() -> None:
 )
 def test_what_cannot_be_read_costs_nobody_the_rest(entry: object) -> None:
     good = {"seed": 1, "batch": 2, "batch_size": 4, "note": 3}
-    assert draws_from_json([entry, good]) == (KeptDraw(1, 2, 4),)
+    assert draws_from_json([entry, good]) == (SavedDraw(1, 2, 4),)
 
 
 def test_no_more_are_read_than_can_be_kept() -> None:
     assert draws_from_json({"seed": 1}) == ()
     good = {"seed": 1, "batch": 2, "batch_size": 4}
-    assert len(draws_from_json([good] * 1000)) == MOST_KEPT
+    assert len(draws_from_json([good] * 1000)) == MOST_SAVED

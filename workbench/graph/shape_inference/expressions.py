@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import ShapeWord
-from workbench.graph.arithmetic import broadcast, operand_flows
-from workbench.graph.flow import Call, Flow, Word
+from workbench.graph.arithmetic import broadcast, operand_types
 from workbench.graph.index import parse_index
+from workbench.graph.tensor_type import Call, ShapeRule, TensorType
 
 
-def _broadcast(call: Call, flow: Flow) -> Flow:
-    flows = operand_flows(call)
+def _broadcast(call: Call, flow: TensorType) -> TensorType:
+    flows = operand_types(call)
     try:
         shape = broadcast([one.shape for one in flows])
     except ValueError:
@@ -19,7 +19,7 @@ def _broadcast(call: Call, flow: Flow) -> Flow:
     return flow.reshaped(shape, _layout(flows, None if shape is None else len(shape)))
 
 
-def _layout(flows: list[Flow], count: int | None) -> str | None:
+def _layout(flows: list[TensorType], count: int | None) -> str | None:
     """That of an operand that has all axes and a layout."""
     wide = [one for one in flows if one.shape is None or len(one.shape) == count]
     named = [one.layout for one in wide if one.layout]
@@ -28,7 +28,7 @@ def _layout(flows: list[Flow], count: int | None) -> str | None:
     return None if count is None or any(one.layout is None for one in wide) else ""
 
 
-def _subscript(call: Call, flow: Flow) -> Flow:
+def _subscript(call: Call, flow: TensorType) -> TensorType:
     text = call.text("index")
     try:
         index = parse_index(text or "")
@@ -56,4 +56,4 @@ def _length(item: slice, extent: int | None) -> int | None:
     return None
 
 
-EXPRESSION_WORDS: Mapping[ShapeWord, Word] = {"broadcast": _broadcast, "subscript": _subscript}
+EXPRESSION_RULES: Mapping[ShapeWord, ShapeRule] = {"broadcast": _broadcast, "subscript": _subscript}

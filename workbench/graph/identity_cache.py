@@ -14,7 +14,7 @@ _KEPT = 4
 """Graphs: the one at hand, with and without its mixed decoder, and the one before the edit."""
 
 
-def remembered(ask: Callable[P, T]) -> Callable[P, T]:
+def identity_cached(ask: Callable[P, T]) -> Callable[P, T]:
     """Keep the last few answers of a function of frozen things (a graph, a catalogue).
 
     They are told by identity, which is cheap and never wrong while they are kept. Nobody may change

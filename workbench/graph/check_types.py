@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
-from workbench.graph.arithmetic import broadcast, operand_flows, result_type
+from workbench.graph.arithmetic import broadcast, operand_types, result_type
 from workbench.graph.faults import Fault
-from workbench.graph.flow import Call, Flow
 from workbench.graph.index import index_text, parse_index
 from workbench.graph.model import Node, Port
+from workbench.graph.tensor_type import Call, TensorType
 
 _ORDER = "output_layout"
 _ELEMENTS = {"int": "INT32", "float": "FLOAT"}
 """Element types of a tensor that DALI takes for an argument, by its kind: no others (tried)."""
 
 
-def flow_faults(
-    node: Node, spec: OpSpec, devices: Mapping[str, Device], flows: Mapping[Port, Flow]
+def type_faults(
+    node: Node, spec: OpSpec, devices: Mapping[str, Device], flows: Mapping[Port, TensorType]
 ) -> Iterator[Fault]:
     """All of them for one node."""
     yield from _side(node, spec, devices)
@@ -40,7 +40,7 @@ def flow_faults(
         yield from _relayout(node, spec, flows)
     if spec.needs_channels is not None:
         yield from _channels(node, spec, flows)
-    if spec.written:
+    if spec.expression:
         yield from _operands(node, spec, flows)
     if spec.name == "subscript":
         yield from _index(node, spec, flows)
@@ -76,7 +76,7 @@ def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[F
             )
 
 
-def _elements(node: Node, arg: ArgSpec, source: Port, flow: Flow) -> Iterator[Fault]:
+def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Iterator[Fault]:
     wanted = wanted_elements(arg)
     if wanted is not None and flow.dtype is not None and flow.dtype != wanted:
         yield Fault(
@@ -103,7 +103,7 @@ def _noun(dtype: str) -> str:
     return "fractions" if dtype.startswith("FLOAT") else "whole numbers"
 
 
-def _input(node: Node, spec: OpSpec, name: str, flow: Flow) -> Iterator[Fault]:
+def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fault]:
     port = next((port for port in spec.inputs if port.name == name), None)
     if port is None or not kind_fits(port.kind, flow.kind):
         return
@@ -122,7 +122,7 @@ def _input(node: Node, spec: OpSpec, name: str, flow: Flow) -> Iterator[Fault]:
         yield from _layout(node, name, port.layouts, flow)
 
 
-def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: Flow) -> Iterator[Fault]:
+def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -> Iterator[Fault]:
     if flow.layout:
         if any(_matches(flow.layout, layout) for layout in allowed):
             return
@@ -155,7 +155,7 @@ def _axes(layout: str) -> str:
     return ", ".join(_AXES.get(letter, letter) for letter in layout)
 
 
-def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[Fault]:
+def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """An order of axes that are not those of the input."""
     port = spec.inputs[0]
     source = node.inputs.get(port.name)
@@ -175,7 +175,7 @@ def _relayout(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[
     )
 
 
-def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[Fault]:
+def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     source = node.inputs.get(spec.inputs[0].name)
     found = flows[source].channels if source is not None and source in flows else None
     need = spec.needs_channels
@@ -194,11 +194,11 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[
         )
 
 
-def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[Fault]:
+def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Operands of arithmetic that DALI cannot calculate with, or not together."""
-    fed = {name: flows.get(source, Flow()) for name, source in node.inputs.items()}
+    fed = {name: flows.get(source, TensorType()) for name, source in node.inputs.items()}
     call = Call(node, spec, fed)
-    found = [flow for flow in operand_flows(call) if spec.outputs[0].gives.dtype]
+    found = [flow for flow in operand_types(call) if spec.outputs[0].gives.dtype]
     if spec.name in _NO_TRUTH and all(flow.dtype == "BOOL" for flow in found):
         yield Fault(
             node.id,
@@ -241,9 +241,9 @@ def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[
         )
 
 
-def _index(node: Node, spec: OpSpec, flows: Mapping[Port, Flow]) -> Iterator[Fault]:
+def _index(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Places that the data have not got, as far as their shape is known. Ranges are cut there."""
-    flow = flows.get(node.inputs.get("data", Port("", "")), Flow())
+    flow = flows.get(node.inputs.get("data", Port("", "")), TensorType())
     try:
         index = parse_index(str(node.args.get("index", spec.args["index"].default)))
     except ValueError:

@@ -16,7 +16,7 @@ _USUAL = {2: "HW", 3: "HWC"}
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class TensorType:
     """One sample as it leaves a port; None where only the data tell."""
 
     dtype: str | None = None
@@ -52,11 +52,11 @@ class Flow:
             return len(self.shape) in _USUAL
         return sorted(self.axes or "") in (["C", "H", "W"], ["H", "W"])
 
-    def reshaped(self, shape: Extents | None, layout: str | None) -> Flow:
+    def reshaped(self, shape: Extents | None, layout: str | None) -> TensorType:
         """The same elements in another shape."""
         return replace(self, shape=shape, layout=layout)
 
-    def with_extents(self, extents: Mapping[int, int | None]) -> Flow:
+    def with_extents(self, extents: Mapping[int, int | None]) -> TensorType:
         """With other extents along some axes, by index."""
         if self.shape is None:
             return self
@@ -64,12 +64,12 @@ class Flow:
             self, shape=tuple(extents.get(i, extent) for i, extent in enumerate(self.shape))
         )
 
-    def unknown(self) -> Flow:
+    def unknown(self) -> TensorType:
         """With nothing known of shape and layout."""
         return replace(self, shape=None, layout=None)
 
 
-def flow_text(flow: Flow) -> str:
+def type_text(flow: TensorType) -> str:
     """``224×224×3 u8 HWC``, ``?×?×3 u8 HWC``, ``jpeg``, ``label``; ``?`` for what is unknown."""
     if flow.kind == "encoded":
         return "jpeg"
@@ -102,18 +102,18 @@ class Call:
 
     node: Node
     spec: OpSpec
-    fed: Mapping[str, Flow]
+    fed: Mapping[str, TensorType]
     """By the name of the input or argument."""
 
     @property
-    def first(self) -> Flow:
+    def first(self) -> TensorType:
         """What flows into the first input."""
         if self.spec.inputs:
             return self.fed.get(self.spec.inputs[0].name, _NOTHING)
         return _NOTHING
 
     @property
-    def positional(self) -> list[Flow]:
+    def positional(self) -> list[TensorType]:
         """What flows into the inputs, in order."""
         return [flow for name, flow in self.fed.items() if name not in self.spec.args]
 
@@ -146,7 +146,7 @@ class Call:
         items = value if isinstance(value, tuple) else (value,)
         return tuple(_whole(item) for item in items)
 
-    def chosen(self, flow: Flow) -> tuple[int, ...] | None:
+    def chosen(self, flow: TensorType) -> tuple[int, ...] | None:
         """The indices of the axes that ``axes`` or ``axis_names`` choose; None where unknown.
 
         All axes where neither is given. An own value goes before a default.
@@ -169,7 +169,7 @@ class Call:
         return known if len(known) == len(places) else None
 
 
-_NOTHING = Flow()
+_NOTHING = TensorType()
 
 
 def _whole(item: Value) -> int | None:
@@ -178,5 +178,5 @@ def _whole(item: Value) -> int | None:
     return int(item) if item == int(item) else None
 
 
-Word = Callable[[Call, Flow], Flow]
+ShapeRule = Callable[[Call, TensorType], TensorType]
 """What an operator does to a shape."""
