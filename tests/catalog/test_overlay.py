@@ -118,7 +118,7 @@ def test_exclusive_groups_are_found_from_both_sides(catalog: Catalog) -> None:
     assert "size" in resize.conflicts_with("resize_x")
     assert "resize_y" not in resize.conflicts_with("resize_x")
     assert catalog["random.uniform"].conflicts_with("values") == {"range"}
-    assert catalog["rotate"].exclusive == ()
+    assert catalog["rotate"].mutually_exclusive == ()
 
 
 def test_start_values_do_not_exclude_each_other(catalog: Catalog) -> None:
@@ -247,7 +247,11 @@ def test_rows_for_what_an_older_dali_lacks_are_passed_over() -> None:
         """
     overlay = read_overlay({"geometry.toml": toml})
     rotate = apply_overlay([ROTATE], overlay, strict=False)["rotate"]
-    assert (rotate.category, rotate.exclusive, set(rotate.args)) == ("geometry", (), {"angle"})
+    assert (rotate.category, rotate.mutually_exclusive, set(rotate.args)) == (
+        "geometry",
+        (),
+        {"angle"},
+    )
     with pytest.raises(CatalogError, match="unheard_of"):
         apply_overlay([ROTATE], overlay)
 
