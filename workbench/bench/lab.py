@@ -31,11 +31,11 @@ from workbench.bench.turns import Entry, Progress, measure
 from workbench.bench.work import ScriptJob
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.script import emit_script
-from workbench.emit.source import reads_data
 from workbench.engine.folder import require_folder
 from workbench.engine.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.sources import reads_data
 
 OWN_FILES = "files that the graph names"
 """What a record has in the place of the data folder where the graph's readers read none."""

@@ -27,7 +27,7 @@ from workbench.engine.plan import is_reader
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.devices import infer_devices, is_decoder, is_generator
-from workbench.graph.model import Graph, Node, Port, ancestors, topological
+from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
 
 READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
 CEILING = "ceiling: decoded batch cached"
@@ -131,7 +131,7 @@ class Stages(Lab):
             entries.append(Entry(config, (CachedJob(graph, self.data),), CEILING, decodes=False))
         rows = self.measure(entries, lambda s, t: on_progress(0.95 * s, t))
         on_progress(0.95, "each operator alone")
-        nodes = [node.id for node, _ in cut if not is_reader(node)]
+        nodes = [node.id for node, _ in cut if not isinstance(node, Source)]
         alone = self._alone(graph, nodes)
         stages = reconcile(
             [(node, _kind(node, catalog), devices[node.id]) for node, _ in cut],
@@ -163,7 +163,7 @@ def behind_decoder(graph: Graph, catalog: Catalog) -> set[str]:
 
 
 def _kind(node: Node, catalog: Catalog) -> str:
-    if is_reader(node):
+    if isinstance(node, Source):
         return READ
     return DECODE if is_decoder(catalog[node.op]) else OPERATOR
 

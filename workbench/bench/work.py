@@ -20,7 +20,7 @@ from workbench.bench.usage import (
     peak_host_bytes,
     visible_gpu,
 )
-from workbench.emit.source import Source
+from workbench.emit.code import Code
 from workbench.engine.folder import no_images
 from workbench.engine.pipelines import Compiled
 from workbench.engine.reading import NO_FILES
@@ -91,7 +91,7 @@ class Round:
 class ScriptJob:
     """The exported source, as the user runs it. ``to_host`` copies every output to the host."""
 
-    source: Source
+    source: Code
     data: str
     device: str
     prefetch: int

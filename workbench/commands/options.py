@@ -9,10 +9,10 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from workbench.emit.source import reads_data
 from workbench.errors import DataError, GraphFormatError, SaveError, WorkbenchError
 from workbench.files import require_place
 from workbench.graph.model import Graph
+from workbench.graph.sources import reads_data
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from workbench.catalog.spec import Catalog, Device
+from workbench.emit.code import Code
+from workbench.emit.emitter import Emitter
 from workbench.emit.parts import FIND_FILES
 from workbench.emit.python import INDENT, call
-from workbench.emit.source import Emitter, Source
 from workbench.graph.model import Graph, Port, topological
 
 _IMPORTS = """\
@@ -46,8 +47,8 @@ def emit_stage(
     nodes: Collection[str],
     taps: Sequence[Port],
     feeds: Mapping[Port, Device],
-) -> Source:
-    """Source of ``stage(data, device, base_seed, position)`` for some nodes of a sound graph.
+) -> Code:
+    """Code of ``stage(data, device, base_seed, position)`` for some nodes of a sound graph.
 
     ``taps`` are the outputs it gives, in order; ``feeds`` are the outputs of other nodes that it
     takes in, each through an external source named ``node.output`` on that device.
@@ -73,7 +74,7 @@ def emit_stage(
     head = _head(text)
     first = head.count("\n")
     places = {node: range(at.start + first, at.stop + first) for node, at in places.items()}
-    return Source(head + text, places)
+    return Code(head + text, places)
 
 
 def _head(body: str) -> str:

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.emit.source import Source
+from workbench.emit.code import Code
 from workbench.errors import PipelineError
 
 _numbers = itertools.count()
@@ -29,7 +29,7 @@ class Compiled:
     The name appears in DALI's error messages; ``error`` maps it back to the node.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Code) -> None:
         self.source = source
         self.filename = f"<workbench {next(_numbers)}>"
         lines = source.text.splitlines(keepends=True)

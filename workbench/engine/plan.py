@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, Device
-from workbench.emit.source import Emitter
+from workbench.emit.emitter import Emitter
 from workbench.graph.devices import infer_devices, is_decoder
-from workbench.graph.model import Graph, Node, Port, ancestors, topological
+from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
 
 READ, BEFORE, DECODE, AFTER = range(4)
 """The pipelines of a run, in order. The decoder has one of its own because building a mixed one
@@ -107,7 +107,7 @@ def _key(plan: Plan, catalog: Catalog, emitter: Emitter, node: Node) -> str:
     if not node.inputs or catalog[node.op].seeded:
         parts += [os.path.abspath(plan.data), str(settings.seed), str(plan.batch)]
         parts.append(str(settings.batch_size))
-    if is_reader(node):
+    if isinstance(node, Source):
         parts += [str(plan.repeat), plan.version]
     parts += [f"{name}={plan.keys[p.node]}.{p.output}" for name, p in node.inputs.items()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -118,7 +118,7 @@ def _pipelines(nodes: Sequence[Node], catalog: Catalog) -> dict[str, int]:
     found: dict[str, int] = {}
     for node in nodes:
         fed = [found[p.node] for p in node.inputs.values() if p.node in found]
-        if is_reader(node):
+        if isinstance(node, Source):
             found[node.id] = READ
         elif is_decoder(catalog[node.op]):
             found[node.id] = DECODE

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.emit.source import Source
+from workbench.emit.code import Code
 from workbench.engine.encoded import stand_in
 from workbench.engine.folder import list_files, no_images, require_folder, unreadable
 from workbench.engine.machine import describe_machine
@@ -89,7 +89,7 @@ class Reading:
     their places; ``unreadable`` then says which and why.
     """
 
-    def __init__(self, source: Source, data: str, seed: int, batch_size: int) -> None:
+    def __init__(self, source: Code, data: str, seed: int, batch_size: int) -> None:
         require_folder(data)
         self._compiled = Compiled(source)
         self._data = data

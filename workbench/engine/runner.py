@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from workbench.catalog.spec import Catalog
 from workbench.emit.stage import emit_stage
 from workbench.engine.memory import default_budget, give_back_free, use_little_memory
-from workbench.engine.plan import AFTER, BEFORE, DECODE, READ, Plan, is_reader, make_plan
+from workbench.engine.plan import AFTER, BEFORE, DECODE, READ, Plan, make_plan
 from workbench.engine.reading import Reading
 from workbench.engine.samples import Sample, check_samples, decoding_error, replace_samples
 from workbench.engine.stages import Stage, ports_of
 from workbench.engine.values import Batch, Memory, Store, tensor_list
 from workbench.engine.watch import Watch
 from workbench.errors import PipelineError
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port, Source
 
 _KEPT_DECODERS = 4
 _KEPT_READERS = 2
@@ -117,7 +117,9 @@ class Runner:
                         self._stage(job, group, keep_built=False)
                 if one_by_one:
                     give_back_free()  # walks through the heap, which must not be damaged
-        readers = [self._samples[plan.keys[node.id]] for node in plan.nodes if is_reader(node)]
+        readers = [
+            self._samples[plan.keys[node.id]] for node in plan.nodes if isinstance(node, Source)
+        ]
         return Result(
             plan,
             {port: job.batches[port].first(plan.wanted) for port in taps},
@@ -153,12 +155,16 @@ class Runner:
         missing: set[str] = set()
         needed = {port.node for port in taps}
         # which file each sample is, and what is wrong with it, is wanted in any case
-        needed |= {n.id for n in job.plan.nodes if is_reader(n) and keys[n.id] not in self._samples}
+        needed |= {
+            n.id
+            for n in job.plan.nodes
+            if isinstance(n, Source) and keys[n.id] not in self._samples
+        }
         for node in reversed(job.plan.nodes):
             if node.id not in needed:
                 continue
             kept = self.store.get(keys[node.id])
-            if kept is None or (is_reader(node) and keys[node.id] not in self._samples):
+            if kept is None or (isinstance(node, Source) and keys[node.id] not in self._samples):
                 missing.add(node.id)
                 needed |= {port.node for port in node.inputs.values()}
             else:
@@ -215,7 +221,7 @@ class Runner:
             self._stage(job, nodes, keep_built=True)
         except PipelineError:
             fed = {p.node for n in nodes for p in n.inputs.values()}
-            readers = [n for n in job.plan.nodes if n.id in fed and is_reader(n)]
+            readers = [n for n in job.plan.nodes if n.id in fed and isinstance(n, Source)]
             found = [self._leave_out_bad(job, reader) for reader in readers]
             if not any(found):
                 raise

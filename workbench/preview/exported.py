@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from workbench.emit.source import Source
+from workbench.emit.code import Code
 from workbench.engine.endings import ending, ending_remedy, go_first
 from workbench.errors import EngineError, WorkerTimeoutError
 
@@ -64,7 +64,7 @@ class ExportedScript:
     """A script in a process of its own, which gives one batch after the other."""
 
     def __init__(
-        self, source: Source, data: str, device: str, folder: str, go_on: Callable[[], None]
+        self, source: Code, data: str, device: str, folder: str, go_on: Callable[[], None]
     ) -> None:
         """``folder`` takes the batches; ``go_on`` is asked all the time and raises to stop."""
         path = Path(folder, "exported.py")

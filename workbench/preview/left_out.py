@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.emit.source import reads_data
 from workbench.engine.folder import list_files, unreadable
-from workbench.engine.plan import is_reader
 from workbench.engine.samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import PipelineError
 from workbench.graph.devices import is_decoder
-from workbench.graph.model import Graph, Port, ancestors
+from workbench.graph.model import Graph, Port, Source, ancestors
+from workbench.graph.sources import reads_data
 
 _NAMED = 5
 
@@ -28,7 +27,7 @@ def left_out(worker: Worker, graph: Graph, data: str, batch: int) -> list[Sample
     taps = [
         Port(node.id, catalog[node.op].outputs[0].name)
         for node in graph.nodes
-        if node.id in needed and (is_reader(node) or is_decoder(catalog[node.op]))
+        if node.id in needed and (isinstance(node, Source) or is_decoder(catalog[node.op]))
     ]
     settings = graph.settings
     found: dict[str, Sample] = {}

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.emit.source import Source
 from workbench.engine.machine import Machine
 from workbench.errors import WorkbenchError, WorkerLostError
 from workbench.graph.check import Fault, check_graph
@@ -41,7 +41,7 @@ class Checked:
 
     graph: Graph
     faults: tuple[Fault, ...]
-    source: Source | None
+    source: Code | None
     flows: dict[Port, str]
     """What each output port will give, as far as it is known without running."""
     fixes: tuple[tuple[Fix, ...], ...]
@@ -97,7 +97,7 @@ class State:
     picture: bytes = b""
     failure: Failure | None = None
     slow: bool = True
-    source: Source = field(default_factory=lambda: Source("", {}))
+    source: Code = field(default_factory=lambda: Code("", {}))
     """The last script that could be exported."""
     sound: Graph | None = None
     """The graph that it is of."""

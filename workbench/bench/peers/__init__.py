@@ -22,8 +22,8 @@ from workbench.bench.pixels import IMAGES, LIMIT, Difference, difference, first_
 from workbench.bench.turns import Entry, Progress, plain
 from workbench.bench.work import Work
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.emit.source import Source
 from workbench.engine.folder import list_files
 from workbench.engine.machine import Machine
 from workbench.engine.process import Engine
@@ -146,7 +146,7 @@ def _pixels(bench: Bench, catalog: Catalog, peer: Peer) -> Difference:
 
 
 def differ(
-    worker: Worker, source: Source, program: Program, peer: Peer, data: str
+    worker: Worker, source: Code, program: Program, peer: Peer, data: str
 ) -> Difference | None:
     """Task: the first files through DALI and through a peer, without chance, compared.
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.catalog.spec import Catalog, Value
-from workbench.emit.source import reads_data
 from workbench.errors import EngineError
 from workbench.graph.devices import image_outputs, is_decoder, is_generator
 from workbench.graph.model import Graph, Node, Port, ancestors, topological
+from workbench.graph.sources import reads_data
 
 Image = Any
 """Whatever a peer's functions hand on."""

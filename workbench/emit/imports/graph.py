@@ -16,11 +16,11 @@ from workbench.emit.imports.order import in_order
 from workbench.emit.imports.report import Entry, ImportReport
 from workbench.emit.imports.seeds import Seeds, share_seeds
 from workbench.emit.imports.traced import Place, Traced, TracedPipeline
-from workbench.emit.source import reads_folder
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Node, Port, Settings
+from workbench.graph.sources import reads_folder
 
 
 @dataclass(frozen=True, slots=True, repr=False)
