@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from workbench.engine.encoded import refusal
+from workbench.engine.encoded import reject_reason
 from workbench.engine.folder import list_files, unreadable
 from workbench.errors import DataError
 
@@ -111,7 +111,7 @@ def bad_files(data: str, go_on: Callable[[], None]) -> str:
     for entry, file in look(data):
         go_on()
         try:
-            reason = unreadable(entry) or refusal(Path(entry.path).read_bytes())
+            reason = unreadable(entry) or reject_reason(Path(entry.path).read_bytes())
         except OSError as error:
             reason = error.strerror or str(error)
         if reason:

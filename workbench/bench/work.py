@@ -23,7 +23,7 @@ from workbench.bench.usage import (
 from workbench.emit.code import Code
 from workbench.engine.folder import no_images
 from workbench.engine.pipelines import Compiled
-from workbench.engine.reading import NO_FILES
+from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, PipelineError, WorkbenchError
 

@@ -18,11 +18,11 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.stage import emit_stage
 from workbench.engine.memory import default_budget, give_back_free, use_little_memory
 from workbench.engine.plan import AFTER, BEFORE, DECODE, READ, Plan, make_plan
-from workbench.engine.reading import Reading
+from workbench.engine.reader_cursor import ReaderCursor
 from workbench.engine.samples import Sample, check_samples, decoding_error, replace_samples
 from workbench.engine.stages import Stage, ports_of
 from workbench.engine.values import Batch, Memory, Store, tensor_list
-from workbench.engine.watch import Watch
+from workbench.engine.watch import FolderWatcher
 from workbench.errors import PipelineError
 from workbench.graph.model import Graph, Node, Port, Source
 
@@ -67,19 +67,19 @@ class Runner:
     def __init__(
         self,
         catalog: Catalog,
-        announce: Callable[[Sequence[str]], None] = lambda _: None,
+        report_running: Callable[[Sequence[str]], None] = lambda _: None,
         budget: dict[Memory, int] | None = None,
     ) -> None:
-        """``announce`` hears which nodes run next: the last word before a crash.
+        """``report_running`` hears which nodes run next: the last word before a crash.
 
         ``budget`` limits what is kept, in bytes on each device.
         """
         self.catalog = catalog
-        self._announce = announce
+        self._report_running = report_running
         self.store = Store(budget or default_budget())
         self._samples: OrderedDict[str, tuple[Sample, ...]] = OrderedDict()
-        self._readings: OrderedDict[str, Reading] = OrderedDict()
-        self._watches: OrderedDict[str, Watch] = OrderedDict()
+        self._cursors: OrderedDict[str, ReaderCursor] = OrderedDict()
+        self._watchers: OrderedDict[str, FolderWatcher] = OrderedDict()
         self._decoders: OrderedDict[str, Stage] = OrderedDict()
 
     def run(
@@ -97,8 +97,8 @@ class Runner:
 
         With ``repeat``, the file at that place of the batch stands at every place: exactly what the
         script gives where its reader gives that file each time. ``one_by_one`` gives each node a
-        pipeline of its own, run several times, so that ``announce`` names the one at fault. The
-        graph must be sound. Raises PipelineError with the node, or DataError.
+        pipeline of its own, run several times, so that ``report_running`` names the one at fault.
+        The graph must be sound. Raises PipelineError with the node, or DataError.
         """
         use_little_memory()
         plan = self._plan(graph, data, batch, count, taps, repeat)
@@ -134,19 +134,19 @@ class Runner:
         """The plan, with the data folder as it is now."""
 
         def plan() -> Plan:
-            return make_plan(graph, self.catalog, data, batch, count, taps, repeat, watch.version)
+            return make_plan(graph, self.catalog, data, batch, count, taps, repeat, watcher.version)
 
         where = os.path.abspath(data)
-        watch = self._watches.setdefault(where, Watch(where))
-        self._watches.move_to_end(where)
-        while len(self._watches) > _KEPT_READERS:
-            self._watches.popitem(last=False)
+        watcher = self._watchers.setdefault(where, FolderWatcher(where))
+        self._watchers.move_to_end(where)
+        while len(self._watchers) > _KEPT_READERS:
+            self._watchers.popitem(last=False)
         made = plan()
         known = [self._samples.get(made.keys[node.id], ()) for node in made.nodes]
-        if not watch.look(sample.file for samples in known for sample in samples):
+        if not watcher.look(sample.file for samples in known for sample in samples):
             return made
-        for key in [key for key in self._readings if key.startswith(f"{where}\n")]:
-            self._readings.pop(key).close()
+        for key in [key for key in self._cursors if key.startswith(f"{where}\n")]:
+            self._cursors.pop(key).close()
         return plan()
 
     def _missing(self, job: _Job, taps: Sequence[Port]) -> set[str]:
@@ -172,44 +172,44 @@ class Runner:
         return missing
 
     def _read(self, job: _Job, node: Node) -> None:
-        self._announce([node.id])
+        self._report_running([node.id])
         plan = job.plan
         where = os.path.abspath(plan.data)
         encoded = self._encoded_output(node)
         for attempt in (1, 2):
-            reading = self._reading(job, node, where)
-            read = reading.batch(plan.batch)
+            cursor = self._cursor(job, node, where)
+            read = cursor.batch(plan.batch)
             sizes = {
                 file: array.nbytes
                 for file, array in zip(read.files, read.arrays[encoded], strict=True)
-                if file not in reading.unreadable
+                if file not in cursor.unreadable
             }
-            if not self._watches[where].remember(sizes) or attempt == 2:
+            if not self._watchers[where].remember(sizes) or attempt == 2:
                 break
             # A file changed after the reader had read ahead: a fresh one reads what is there now.
-            self._readings.popitem()[1].close()
+            self._cursors.popitem()[1].close()
         chosen = [plan.repeat] if plan.repeat is not None else range(plan.count)
         tensors = [[output[i] for i in chosen] for output in read.outputs]
         files = [read.files[i] for i in chosen]
-        samples = check_samples(files, map(np.asarray, tensors[encoded]), reading.unreadable)
+        samples = check_samples(files, map(np.asarray, tensors[encoded]), cursor.unreadable)
         tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
         self._keep_samples(job, node, samples * times)
         self._keep(job, node, [Batch(tensor_list(output * times)) for output in tensors])
 
-    def _reading(self, job: _Job, node: Node, where: str) -> Reading:
+    def _cursor(self, job: _Job, node: Node, where: str) -> ReaderCursor:
         settings = job.plan.graph.settings
         source = emit_stage(
             job.plan.graph, self.catalog, [node.id], ports_of(node, self.catalog), {}
         )
         key = f"{where}\n{settings.seed}\n{settings.batch_size}\n{source.text}"
-        if key not in self._readings:
-            reading = Reading(source, job.plan.data, settings.seed, settings.batch_size)
-            self._readings[key] = reading
-            while len(self._readings) > _KEPT_READERS:
-                self._readings.popitem(last=False)[1].close()
-        self._readings.move_to_end(key)
-        return self._readings[key]
+        if key not in self._cursors:
+            cursor = ReaderCursor(source, job.plan.data, settings.seed, settings.batch_size)
+            self._cursors[key] = cursor
+            while len(self._cursors) > _KEPT_READERS:
+                self._cursors.popitem(last=False)[1].close()
+        self._cursors.move_to_end(key)
+        return self._cursors[key]
 
     def _keep_samples(self, job: _Job, node: Node, samples: tuple[Sample, ...]) -> None:
         self._samples[job.plan.keys[node.id]] = samples
@@ -249,7 +249,7 @@ class Runner:
         return [output.kind for output in self.catalog[reader.op].outputs].index("encoded")
 
     def _stage(self, job: _Job, nodes: list[Node], keep_built: bool) -> None:
-        self._announce([node.id for node in nodes])
+        self._report_running([node.id for node in nodes])
         stage = self.stage(job.plan, nodes, job.batches)
         if not stage.built:
             stage.build()
@@ -287,13 +287,13 @@ class Runner:
     @property
     def reader_bytes(self) -> int:
         """Encoded bytes that the readers hold besides the store."""
-        return sum(reading.nbytes for reading in self._readings.values())
+        return sum(cursor.nbytes for cursor in self._cursors.values())
 
     def forget(self) -> None:
         """Drop every kept output, reader and decoder; host and GPU memory are free afterwards."""
-        for reading in self._readings.values():
-            reading.close()
-        self._readings.clear()
+        for cursor in self._cursors.values():
+            cursor.close()
+        self._cursors.clear()
         self._decoders.clear()
         self._samples.clear()
         self.store.clear()

@@ -20,7 +20,7 @@ _MANY_FOLDERS = 10_000
 _numbers = itertools.count()
 
 
-class Watch:
+class FolderWatcher:
     """One data folder: its class folders, and the files that were read.
 
     ``version`` changes with every change that was noticed. A change that leaves a file's size and

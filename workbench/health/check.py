@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
-from workbench.engine.encoded import damage, refusal
+from workbench.engine.encoded import corruption_reason, reject_reason
 from workbench.engine.folder import list_files
 from workbench.errors import CancelledError
 
@@ -61,4 +61,4 @@ def _fault(path: str) -> str | None:
             content = file.read()
     except OSError as error:
         return error.strerror or str(error)
-    return refusal(content) or damage(content)
+    return reject_reason(content) or corruption_reason(content)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from workbench.emit.code import Code
-from workbench.engine.endings import ending, ending_remedy, go_first
+from workbench.engine.exit_status import describe_exit, exit_remedy, raise_oom_score
 from workbench.errors import EngineError, WorkerTimeoutError
 
 LIMIT = 300.0
@@ -86,7 +86,7 @@ class ExportedScript:
                 stderr=log,
                 text=True,
             )
-        go_first(self._process.pid)
+        raise_oom_score(self._process.pid)
         assert self._process.stdout is not None
         assert self._process.stdin is not None
         self._orders: IO[str] = self._process.stdin
@@ -139,9 +139,10 @@ class ExportedScript:
         words = _last_words(text)
         node = self._node(text)
         where = f" in {node}" if node else ""
-        remedy = ending_remedy(code)
+        why = f": {words}" if words else ""
+        remedy = exit_remedy(code)
         return ScriptError(
-            f"The exported script {ending(code)}{where}{f': {words}' if words else ''}.{remedy}",
+            f"The exported script {describe_exit(code)}{where}{why}.{remedy}",
             node,
             silent=code != -signal.SIGKILL and not (words or remedy),
         )

@@ -228,7 +228,7 @@ def extent(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
 
 def _time(worker: Worker, run: Run, node_id: str) -> NodeTime:
     """The time of a node, measured once for each key."""
-    worker.announce([node_id])
+    worker.report_running([node_id])
     times: dict[str, NodeTime] = worker.kept.setdefault(("times",), {})
     key = run.result.keys[node_id]
     if key not in times:

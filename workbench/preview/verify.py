@@ -27,7 +27,7 @@ from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.preview.exported import ExportedScript, ScriptError
-from workbench.preview.left_out import left_out, left_out_words
+from workbench.preview.skipped_files import describe_skipped, skipped_files
 
 _NAMED = 20
 
@@ -144,7 +144,7 @@ class Verifier:
                         deviations=(*report.deviations, *deviations),
                     )
         except ScriptError as error:
-            return replace(report, failure=self._told(error, report.batches))
+            return replace(report, failure=self._explain(error, report.batches))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             if self._own:
@@ -152,16 +152,16 @@ class Verifier:
         on_progress(1.0, "done")
         return report
 
-    def _told(self, error: ScriptError, batch: int) -> str:
+    def _explain(self, error: ScriptError, batch: int) -> str:
         """Why the script ended in this batch, and what to do. Raises DataError, CancelledError."""
         try:
-            bad = self._engine.call(left_out, self.graph, os.path.abspath(self.data), batch)
+            bad = self._engine.call(skipped_files, self.graph, os.path.abspath(self.data), batch)
         except CancelledError:
             raise
         except EngineError:  # the preview fails there as well; the script's reason is told
             bad = []
         if bad:
-            return f"{error} {left_out_words(bad)}"
+            return f"{error} {describe_skipped(bad)}"
         if error.node:
             return f"{error} Change the values of {error.node} or what feeds it."
         if error.silent:

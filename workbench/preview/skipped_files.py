@@ -15,7 +15,7 @@ from workbench.graph.sources import reads_data
 _NAMED = 5
 
 
-def left_out(worker: Worker, graph: Graph, data: str, batch: int) -> list[Sample]:
+def skipped_files(worker: Worker, graph: Graph, data: str, batch: int) -> list[Sample]:
     """Task: the bad files that may have ended a script in batch ``batch`` (from 0).
 
     Those of that batch and of the ones that DALI prefetches. Where there is none, those of the
@@ -44,7 +44,7 @@ def left_out(worker: Worker, graph: Graph, data: str, batch: int) -> list[Sample
     return list(found.values())
 
 
-def left_out_words(samples: Sequence[Sample]) -> str:
+def describe_skipped(samples: Sequence[Sample]) -> str:
     """The files with their reasons, and what to do."""
     named = [f"{sample.file} ({sample.error})" for sample in samples[:_NAMED]]
     if len(samples) > _NAMED:

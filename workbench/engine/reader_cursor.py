@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.emit.code import Code
-from workbench.engine.encoded import stand_in
+from workbench.engine.encoded import placeholder_jpeg
 from workbench.engine.folder import list_files, no_images, require_folder, unreadable
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import Compiled
@@ -80,7 +80,7 @@ class _Position:
     recent: OrderedDict[int, ReadBatch] = field(default_factory=OrderedDict)
 
 
-class Reading:
+class ReaderCursor:
     """Runs one reader forward to any batch; going back starts it again.
 
     The reader is emitted and run as in the script, so the order is the script's. Where it fails on
@@ -124,7 +124,7 @@ class Reading:
             path = relative
             if reason:
                 path = os.path.join(folder.name, f"{len(files)}.jpg")
-                Path(path).write_bytes(stand_in().tobytes())
+                Path(path).write_bytes(placeholder_jpeg().tobytes())
                 self._originals[path] = relative
                 self.unreadable[relative] = reason
             files.append(path)
