@@ -16,8 +16,8 @@ from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import is_movable
 from workbench.graph.layout import Layout
 from workbench.graph.model import Edge, Graph, Node, Port, topological
-from workbench.ui.canvas import folded_generators
-from workbench.ui.rows import CHOICE, random_view
+from workbench.ui.argument_rows import CHOICE, random_view
+from workbench.ui.canvas_actions import folded_generators
 from workbench.ui.views import DrawEntry, EdgeEntry, Json, NodeEntry, OperatorEntry, PortEntry
 
 _COMMON_WORDS = """
