@@ -23,8 +23,8 @@ from workbench.graph.layout import Layout
 from workbench.graph.remove import remove_nodes
 from workbench.graph.shapes import infer_types
 from workbench.preview import PreviewRequest, preview_batch
+from workbench.ui.argument_rows import inspector_view
 from workbench.ui.nodes import edge_entries, node_entries, operator_entries
-from workbench.ui.rows import inspector_view
 
 CATALOG = load_catalog()
 SOURCE = "train.py:12 in augment\nimages = fn.python_function(images, function=invert)"

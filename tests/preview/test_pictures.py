@@ -57,7 +57,7 @@ def photo(folder: Path, index: int) -> NDArray[np.int64]:
 def test_it_is_the_absolute_difference_to_the_original(engine: Engine, folder: Path) -> None:
     graph = chain_graph("flip", flip={"horizontal": 1})
     preview = show(engine, graph, folder, shown="difference")
-    assert preview.against == ("decode.output",)
+    assert preview.baseline == ("decode.output",)
     for index in range(COUNT):
         original = photo(folder, index)
         expected = np.abs(original - original[:, ::-1])
@@ -77,20 +77,20 @@ def test_where_the_size_changes_the_first_step_of_that_size_is_compared(
     engine: Engine, folder: Path
 ) -> None:
     graph = chain_graph("resize", "flip", "hue", resize={"size": (32, 48)}, hue={"hue": 20.0})
-    assert show(engine, graph, folder, shown="difference").against == ("resize.output",)
-    after_flip = show(engine, graph, folder, shown="difference", against="flip")
-    assert after_flip.against == ("flip.output",)
+    assert show(engine, graph, folder, shown="difference").baseline == ("resize.output",)
+    after_flip = show(engine, graph, folder, shown="difference", baseline="flip")
+    assert after_flip.baseline == ("flip.output",)
     with pytest.raises(GraphError, match="not come from images of 'hues', but of decode, resize"):
-        show(engine, graph, folder, shown="difference", against="hues")
+        show(engine, graph, folder, shown="difference", baseline="hues")
 
 
 def test_of_two_outputs_that_is_compared_which_comes_from_the_step(
     engine: Engine, photos: Path
 ) -> None:
     graph = load_recipe("two-view")
-    preview = show(engine, graph, photos, shown="difference", against="crop_1")
-    assert sorted(preview.against) == ["", "crop_1.output"]
-    compared = preview.against.index("crop_1.output")
+    preview = show(engine, graph, photos, shown="difference", baseline="crop_1")
+    assert sorted(preview.baseline) == ["", "crop_1.output"]
+    compared = preview.baseline.index("crop_1.output")
     for tile in preview.tiles:
         notes = tile.notes[compared], tile.notes[1 - compared]
         assert notes[0].startswith("difference ")
@@ -104,18 +104,18 @@ def test_what_is_stretched_says_that_brightness_does_not_count(
     graph = chain_graph(
         "brightness", "cast", brightness={"brightness": 0.2}, cast={"dtype": "INT16"}
     )
-    preview = show(engine, graph, folder, shown="difference", against="decode")
+    preview = show(engine, graph, folder, shown="difference", baseline="decode")
     assert preview.tiles[0].notes[0].endswith("so that brightness does not count")
 
 
 def test_where_sizes_differ_the_tile_says_so(engine: Engine, folder: Path) -> None:
     graph = chain_graph("resize", resize={"size": (SIZE, SIZE)})
     none = show(engine, graph, folder, shown="difference")
-    assert none.against == ("",)
+    assert none.baseline == ("",)
     assert {tile.notes for tile in none.tiles} == {
         ("no difference: no step before gives images of 64×64 pixels",)
     }
-    asked = show(engine, graph, folder, shown="difference", against="decode")
+    asked = show(engine, graph, folder, shown="difference", baseline="decode")
     assert asked.tiles[0].notes[0].startswith("difference ")
     assert asked.tiles[3].notes == ("no difference: decode gives 40×64 pixels, not 64×64",)
     assert (cut(asked, 3) == NO_DIFFERENCE).all()

@@ -94,7 +94,7 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     # Read the code, save it, run it.
     tab(page, "Code")
     code = part(page, "code")
-    expect(code.locator("[data-lit]").first).to_contain_text("fn.brightness(")
+    expect(code.locator("[data-highlighted]").first).to_contain_text("fn.brightness(")
     shown = code.locator("[data-wb=source]").inner_text()
     code.locator("[data-wb=path]").fill("mine.py")
     code.locator("[data-wb=save]").click()
@@ -221,7 +221,7 @@ def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
     lab.server.open(lab.page, [cell])
     page = lab.page
     await_picture(page)
-    still = page.locator(".wb-still")
+    still = page.locator(".wb-static-snapshot")
     expect(still).to_have_count(1)
     expect(still).to_be_hidden()
     expect(still).to_contain_text("4 samples of batch 0.")
@@ -230,8 +230,8 @@ def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     lab.server.end_kernels()
     lab.server.reopen(page)
-    expect(page.locator(".wb-still img")).to_be_visible()
-    assert page.locator(".wb-still img").evaluate("image => image.naturalWidth") > 300
+    expect(page.locator(".wb-static-snapshot img")).to_be_visible()
+    assert page.locator(".wb-static-snapshot img").evaluate("image => image.naturalWidth") > 300
     assert (lab.work / "test.ipynb").stat().st_size < 200_000
 
 

@@ -35,8 +35,10 @@ def choose(page: Page, target: str) -> None:
 def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> None:
     open_code(host, photos)
     page = host.page
-    lit = code(page).locator("[data-lit]")
-    expect(lit.first).to_contain_text("fn.random.uniform(")  # the angle of the selected rotate
+    highlighted = code(page).locator("[data-highlighted]")
+    expect(highlighted.first).to_contain_text(
+        "fn.random.uniform("
+    )  # the angle of the selected rotate
 
     code(page).locator("[data-wb=target]").click()
     rows = code(page).locator("[data-wb=target-row]")
@@ -51,9 +53,9 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
     if isinstance(host, LabHost):
         assert host.server.evaluate("w.target") == "pytorch"
 
-    # An edit shows in it, in the lines that are lit.
+    # An edit shows in it, in the lines that are highlighted.
     part(page, "canvas").locator("[data-node=color]").click()
-    expect(lit.filter(has_text="fn.color_twist(")).to_be_visible()
+    expect(highlighted.filter(has_text="fn.color_twist(")).to_be_visible()
     page.keyboard.press("Delete")
     expect(code(page).locator("[data-wb=source]")).not_to_contain_text("fn.color_twist(")
     page.keyboard.press("Control+z")
@@ -75,10 +77,10 @@ def test_several_files_have_a_switch_and_a_zip(host: Host, photos: Path) -> None
     choose(page, "triton")
     files = code(page).get_by_role("radio")
     expect(files).to_have_text(["dali.py", "config.pbtxt", "client.py"])
-    expect(code(page).locator("[data-lit]").first).to_be_visible()
+    expect(code(page).locator("[data-highlighted]").first).to_be_visible()
     files.nth(1).click()
     expect(code(page).locator("[data-wb=source]")).to_contain_text("max_batch_size: 4")
-    expect(code(page).locator("[data-lit]")).to_have_count(0)
+    expect(code(page).locator("[data-highlighted]")).to_have_count(0)
     with page.expect_download() as download:
         code(page).locator("[data-wb=download]").click()
     assert download.value.suggested_filename == "triton.zip"

@@ -17,7 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import WorkerTimeoutError
 from workbench.graph import Graph
 from workbench.graph.edit import set_arg
-from workbench.ui import looks
+from workbench.ui import auxiliary_views
 
 pytestmark = pytest.mark.browser
 
@@ -78,18 +78,18 @@ def test_the_originals_are_seen_while_a_key_is_held(host: Host, photos: Path) ->
     preview(page).locator("[data-wb=tile] button").first.focus()
     page.keyboard.down("o")
     assert await_mean(page, most=dark + 3) == pytest.approx(dark, abs=3)
-    expect(preview(page)).to_have_attribute("data-peek", "true")
+    expect(preview(page)).to_have_attribute("data-show-original", "true")
     page.keyboard.up("o")
     assert await_mean(page, least=bright - 1) == pytest.approx(bright, abs=1)
 
     show(page, "Both")
     await_mean(page, least=bright - 1)
-    eye = preview(page).locator("[data-wb=peek]")
+    eye = preview(page).locator("[data-wb=show-original]")
     eye.hover()
     page.mouse.down()
     expect(eye).to_have_attribute("aria-pressed", "true")
     await_mean(page, most=dark + 3)
-    assert host.python("model.state.peek") is False  # they are in the sheet already
+    assert host.python("model.state.show_original") is False  # they are in the sheet already
     page.mouse.up()
     await_mean(page, least=bright - 1)
 
@@ -141,9 +141,9 @@ def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
     await_picture(page)
     seed = preview(page).locator("[data-wb=seed]")
     first = await_mean(page)
-    preview(page).locator("[data-wb=kept]").click()
+    preview(page).locator("[data-wb=saved-draws]").click()
     preview(page).locator("[data-wb=keep]").click()
-    expect(preview(page).locator("[data-wb=kept-draw]")).to_contain_text("seed 42, batch 0 of 4")
+    expect(preview(page).locator("[data-wb=saved-draw]")).to_contain_text("seed 42, batch 0 of 4")
     page.keyboard.press("Escape")
 
     preview(page).locator("[data-wb=reseed]").click()
@@ -157,13 +157,13 @@ def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
     expect(preview(page).locator("[data-wb=batch-next]")).to_be_disabled()
     assert host.python("model.state.pinned")
 
-    preview(page).locator("[data-wb=kept]").click()
-    preview(page).locator("[data-wb=kept-draw] button").first.click()
+    preview(page).locator("[data-wb=saved-draws]").click()
+    preview(page).locator("[data-wb=saved-draw] button").first.click()
     expect(part(page, "bar")).to_contain_text("unpin them to see this one again")
     expect(seed).not_to_have_value("42")
     pin.click()
-    preview(page).locator("[data-wb=kept]").click()
-    preview(page).locator("[data-wb=kept-draw] button").first.click()
+    preview(page).locator("[data-wb=saved-draws]").click()
+    preview(page).locator("[data-wb=saved-draw] button").first.click()
     expect(seed).to_have_value("42")
     expect(preview(page)).to_have_attribute("data-batch", "0", timeout=PATIENCE)
     assert await_mean(page, first - 0.01, first + 0.01)
@@ -180,7 +180,7 @@ def test_a_tile_closely(host: Host, photos: Path) -> None:
     closeup = preview(page).locator("[data-wb=closeup]")
     expect(closeup).to_have_attribute("data-painted", "1", timeout=PATIENCE)
     expect(closeup).to_have_attribute("data-index", "2")
-    stage = closeup.locator("[data-wb=stage]")
+    stage = closeup.locator("[data-wb=zoomable-image]")
     expect(stage).to_be_focused()
 
     # The values are those of the output, as Python reads them.
@@ -251,7 +251,7 @@ def test_all_steps_of_a_sample(host: Host, photos: Path) -> None:
 
     steps.locator("[data-wb=sample-next]").click()
     expect(steps).to_have_attribute("data-sample", "2", timeout=PATIENCE)
-    assert host.python("model.state.seen")
+    assert host.python("model.state.steps_in_view")
     field, refused = steps.locator("[data-wb=sample]"), steps.locator("[data-wb=refused]")
     for wrong in ("99", "1.5", ""):
         field.fill(wrong)
@@ -304,7 +304,7 @@ def test_a_wrong_mean_shows(host: Host, photos: Path) -> None:
     expect(figures.locator("tbody tr")).to_have_count(3)
     fold.click()
     expect(figures).to_be_hidden()
-    assert host.python("model.state.measured") is False
+    assert host.python("model.state.show_statistics") is False
 
 
 def test_figures_that_cannot_be_counted_say_why(
@@ -317,9 +317,9 @@ def test_figures_that_cannot_be_counted_say_why(
     panel.open(photos, small())
     await_picture(page)
     with monkeypatch.context() as patch:
-        patch.setattr(looks, "preview_statistics", fail)
+        patch.setattr(auxiliary_views, "preview_statistics", fail)
         preview(page).locator("[data-wb=measure-values]").click()
-        said = preview(page).locator("[data-wb=counting]")
+        said = preview(page).locator("[data-wb=statistics-pending]")
         expect(said).to_contain_text("Not counted: The worker gave no answer.")
     said.get_by_role("button", name="Try again").click()
     expect(preview(page).locator("[data-wb=statistics] tbody tr")).to_have_count(3)

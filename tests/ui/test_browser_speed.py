@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 TINY = (
     "(lambda lab, method: lab.METHODS.update(usual=method, quick=method))("
-    "__import__('workbench.ui.speed.starting', fromlist=['x']),"
+    "__import__('workbench.ui.speed.experiment_factory', fromlist=['x']),"
     "__import__('workbench.bench.method', fromlist=['x']).Method("
     "round_seconds=0.05, round_batches=2, rounds=2, warm_up_rounds=2, budget=0.1))"
 )
@@ -184,7 +184,7 @@ def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     color = stages.get_by_role("row").filter(has=host.page.locator("[data-stage=color]"))
     expect(color).to_contain_text("color_twist")
     expect(color.locator("td").nth(2)).to_contain_text("…")
-    assert host.python("next(iter(model.speed.shelf.records.values())).method.rounds") == 2
+    assert host.python("next(iter(model.speed.store.records.values())).method.rounds") == 2
 
 
 def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:

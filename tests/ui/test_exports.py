@@ -68,13 +68,13 @@ def test_the_lines_of_the_selected_node_are_lit_where_they_are_known(
     model, screen = shown
     model.receive("code", "target", target)
     model.receive("canvas", "selected", ["rotate"])
-    lit = screen["code", "lit"]
+    highlighted = screen["code", "highlighted"]
     if target == "notebook":
-        assert lit == {}
+        assert highlighted == {}
         return
     main = screen["code", "files"][0]
-    assert list(lit) == [main["path"]]
-    text = "\n".join(main["text"].splitlines()[line - 1] for line in lit[main["path"]])
+    assert list(highlighted) == [main["path"]]
+    text = "\n".join(main["text"].splitlines()[line - 1] for line in highlighted[main["path"]])
     assert "fn.rotate(" in text
     assert "fn.random.uniform(" in text  # what feeds its angle
 
@@ -98,7 +98,7 @@ def test_a_fault_is_named_and_the_last_good_code_stays(shown: Pair) -> None:
     assert fault["node"] == "rotate"
     assert "blue" in fault["message"]
     assert screen["code", "files"] == good
-    assert screen["code", "lit"] == {}
+    assert screen["code", "highlighted"] == {}
     model.receive("code", "target", "jax")  # one that was not looked at before
     assert paths(screen) == ["loader.py"]
     assert screen["code", "fault"]["node"] == "rotate"

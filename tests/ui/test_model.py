@@ -289,9 +289,9 @@ def test_lines_of_the_selected_node_are_lit(ready: tuple[ViewModel, Screen]) -> 
     model.receive("code", "in_view", True)
     model.receive("canvas", "selected", ["resize"])
     lines = screen["code", "source"].splitlines()
-    lit = [lines[number - 1] for number in screen["code", "lit"]["pipe.py"]]
-    assert any("fn.resize" in line for line in lit)
-    assert not any("fn.rotate" in line for line in lit)
+    highlighted = [lines[number - 1] for number in screen["code", "highlighted"]["pipe.py"]]
+    assert any("fn.resize" in line for line in highlighted)
+    assert not any("fn.rotate" in line for line in highlighted)
 
 
 def test_a_measurement_is_shown_and_can_be_cancelled(make: Make) -> None:

@@ -17,14 +17,14 @@ from workbench.ui.model import ViewModel
 
 def test_trying_again_is_offered_where_it_can_help(make: Make, tmp_path: Path) -> None:
     model, screen = make(tmp_path)  # no images yet
-    assert screen["preview", "again"]
+    assert screen["preview", "retryable"]
     (tmp_path / "a.jpg").write_bytes(b"soon")
     model.act("preview", {"do": "retry"})
     assert screen["data", "summary"]["error"] == ""
     edit(model, "set", node="rotate", arg="fill_value", value="blue", group="")
     assert "blue" in screen["preview", "stale"]
-    assert not screen["preview", "again"]
-    assert not screen["steps", "again"]
+    assert not screen["preview", "retryable"]
+    assert not screen["steps", "retryable"]
 
 
 def test_what_dali_refuses_is_a_fault_at_its_node(ready: tuple[ViewModel, Screen]) -> None:

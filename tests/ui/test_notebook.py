@@ -149,13 +149,13 @@ def test_widget_and_preview_alone_leave_a_picture(
         shown.append(data["application/vnd.jupyter.widget-view+json"]["model_id"])
 
     monkeypatch.setattr(notebook, "display", display)
-    monkeypatch.setattr(widget._still, "_handle", Handle())
-    assert widget._still.pictured.wait(60)
+    monkeypatch.setattr(widget._static_snapshot, "_handle", Handle())
+    assert widget._static_snapshot.pictured.wait(60)
     widget._ipython_display_()
     widget.preview._ipython_display_()
     widget.canvas._ipython_display_()
     assert shown[0::2] == [widget.model_id, widget.preview.model_id, widget.canvas.model_id]
-    assert [html[:22] for html in shown[1::2]] == ['<div class="wb-still">'] * 2
+    assert [html[:22] for html in shown[1::2]] == ['<div class="wb-static-snapshot">'] * 2
     while not updated or "of batch 2." not in updated[-1]:
         widget.preview.batch = 2
         assert done.acquire(timeout=60)
@@ -163,7 +163,7 @@ def test_widget_and_preview_alone_leave_a_picture(
 
 
 def test_of_several_widgets_one_keeps_a_worker(widget: Workbench, photos: Path) -> None:
-    assert widget._still.pictured.wait(60)
+    assert widget._static_snapshot.pictured.wait(60)
     pid = widget._model.engine.pid
     assert pid
     other = wb.Workbench(photos)
@@ -174,7 +174,7 @@ def test_of_several_widgets_one_keeps_a_worker(widget: Workbench, photos: Path) 
 
 def test_closing_ends_the_worker_and_the_widgets(photos: Path) -> None:
     widget = wb.Workbench(photos)
-    assert widget._still.pictured.wait(60)
+    assert widget._static_snapshot.pictured.wait(60)
     pid = widget._model.engine.pid
     assert pid
     widget.close()

@@ -9,7 +9,7 @@ from workbench.engine.process import Engine
 from workbench.errors import CancelledError, PipelineError
 from workbench.graph import Graph
 from workbench.preview import PreviewRequest
-from workbench.ui.previewer import Aside, Outcome, Previewer
+from workbench.ui.previewer import BackgroundJob, Outcome, Previewer
 
 
 class Gate:
@@ -184,7 +184,7 @@ def test_asides_wait_for_pictures_and_live_ones_take_turns(gate: Gate) -> None:
     finished = threading.Semaphore(0)
     held = threading.Event()
 
-    def aside(name: str, rank: int, live: bool) -> Aside:
+    def aside(name: str, rank: int, live: bool) -> BackgroundJob:
         def run(engine: Any) -> str:
             held.wait(30)
             return name
@@ -193,15 +193,15 @@ def test_asides_wait_for_pictures_and_live_ones_take_turns(gate: Gate) -> None:
             order.append(outcome)
             finished.release()
 
-        return Aside(name, rank, live, run, told)
+        return BackgroundJob(name, rank, live, run, told)
 
     def on_done(request: PreviewRequest, outcome: Outcome) -> None:
         order.append(str(outcome))
         if outcome == 0:
-            previewer.ask_aside(aside("live", 2, True))
-            previewer.ask_aside(aside("late", 1, False))
-            previewer.ask_aside(aside("dropped", 1, False))
-            previewer.drop_aside("dropped")
+            previewer.submit_background(aside("live", 2, True))
+            previewer.submit_background(aside("late", 1, False))
+            previewer.submit_background(aside("dropped", 1, False))
+            previewer.drop_background("dropped")
         finished.release()
 
     previewer = Previewer(Engine(), on_done, lambda: None)
@@ -238,7 +238,7 @@ def test_an_aside_that_gave_way_runs_again(gate: Gate) -> None:
 
     worker.deaf = True
     previewer = Previewer(worker, lambda request, outcome: None, lambda: None)
-    previewer.ask_aside(Aside("steps", 0, False, run, told))
+    previewer.submit_background(BackgroundJob("steps", 0, False, run, told))
     assert entered.wait(30)
     gate.open.release()
     previewer.ask(request(0))

@@ -81,7 +81,7 @@ def taken(graph: Graph, target: str, into: str, source: Port) -> str | None:
     return f"{into} is taken by {fed}: cut that edge first, or drag its end away"
 
 
-def offers(graph: Graph, catalog: Catalog, source: Port) -> dict[tuple[str, str], str]:
+def connect_targets(graph: Graph, catalog: Catalog, source: Port) -> dict[tuple[str, str], str]:
     """Every port and argument that ``source`` could be drawn to -> why not, or an empty text.
 
     Arguments are listed for a source of numbers only: for others each would say the same.

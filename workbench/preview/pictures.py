@@ -27,13 +27,13 @@ _STRETCHED = ", as shown: stretched from black to white, so that brightness does
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The absolute difference of an output and the step ``against``, as they are shown.
+    """The absolute difference of an output and the step ``baseline``, as they are shown.
 
     ``notes`` has a text for each sample: how large it is, or why there is none.
     """
 
     tiles: Tiles
-    against: Port | None
+    baseline: Port | None
     notes: tuple[str, ...]
 
 
@@ -74,12 +74,12 @@ def encoder_for(worker: Worker) -> Encoder | None:
 
 
 def differences_of(worker: Worker, run: Run, size: int) -> list[Difference]:
-    """The difference of every image output; grey for one that does not come from ``against``.
+    """The difference of every image output; grey for one that does not come from ``baseline``.
 
     Raises GraphError where none does.
     """
     ports = list(run.images.values())
-    wanted = run.request.against
+    wanted = run.request.baseline
     steps = dict.fromkeys(step.node for port in ports for step in _steps_before(run, port))
     if wanted and wanted not in steps:
         names = ", ".join(steps) or "no step"
@@ -93,21 +93,21 @@ def _difference_of(worker: Worker, run: Run, port: Port, size: int) -> Differenc
     of = tiles_of(worker, run, port, size)
     after = on_host(of)
     extents = _extents(run, port)
-    against = _against(run, port)
+    baseline = _baseline(run, port)
     pixels = np.empty_like(after)
     pixels[:] = NO_DIFFERENCE
-    if against is None:
+    if baseline is None:
         note = f"no difference: {_nothing_to_compare(run, port)}"
         return Difference(Tiles(pixels, of.sizes, of.note), None, (note,) * len(extents))
-    shown_as = [scaling_for(worker, run, which) for which in (port, against)]
+    shown_as = [scaling_for(worker, run, which) for which in (port, baseline)]
     stretched = any(scaling is not None and scaling.stretched for scaling in shown_as)
-    before = on_host(tiles_of(worker, run, against, size))
-    base_extents = _extents(run, against)
+    before = on_host(tiles_of(worker, run, baseline, size))
+    base_extents = _extents(run, baseline)
     notes = []
     for index, (here, there) in enumerate(zip(extents, base_extents, strict=True)):
         if here != there:
             names = ["×".join(map(str, extent[::-1])) for extent in (there, here)]
-            notes.append(f"no difference: {against.node} gives {names[0]} pixels, not {names[1]}")
+            notes.append(f"no difference: {baseline.node} gives {names[0]} pixels, not {names[1]}")
             continue
         found = _absolute(after[index], before[index])
         pixels[index] = found
@@ -115,12 +115,12 @@ def _difference_of(worker: Worker, run: Run, port: Port, size: int) -> Differenc
         shown = found[:height, :width]
         figure = f"difference {shown.mean():.3g} of 255 on average, {shown.max()} at most"
         notes.append(f"{figure}{_STRETCHED if stretched else ''}")
-    return Difference(Tiles(pixels, of.sizes, of.note), against, tuple(notes))
+    return Difference(Tiles(pixels, of.sizes, of.note), baseline, tuple(notes))
 
 
 def _nothing_to_compare(run: Run, port: Port) -> str:
-    if run.request.against:
-        return f"{port.node} does not come from images of {run.request.against}"
+    if run.request.baseline:
+        return f"{port.node} does not come from images of {run.request.baseline}"
     sides = "×".join(map(str, _extents(run, port)[0][::-1]))
     return f"no step before gives images of {sides} pixels"
 
@@ -149,10 +149,10 @@ def _steps_before(run: Run, port: Port) -> list[Port]:
     ]
 
 
-def _against(run: Run, port: Port) -> Port | None:
+def _baseline(run: Run, port: Port) -> Port | None:
     """The step that an output is compared with: the one asked for, or the first that fits."""
     steps = _steps_before(run, port)
-    wanted = run.request.against
+    wanted = run.request.baseline
     if wanted:
         return next((step for step in steps if step.node == wanted), None)
     extents = _extents(run, port)

@@ -46,7 +46,7 @@ class Preview:
 
     ``size`` is (width, height); ``note`` says how values and channels are shown; ``facts`` tells
     what each node gave, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
-    ``milliseconds`` is the time in the worker; ``against`` names, for a difference, the step that
+    ``milliseconds`` is the time in the worker; ``baseline`` names, for a difference, the step that
     each output is compared with; ``folder`` is another text after a change of the data folder.
     """
 
@@ -60,7 +60,7 @@ class Preview:
     facts: dict[str, str]
     reran: tuple[str, ...]
     milliseconds: float
-    against: tuple[str, ...] = ()
+    baseline: tuple[str, ...] = ()
     memory: MemoryUse | None = None
     folder: str = ""
 
@@ -111,7 +111,7 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
         facts={node.id: facts_of(run.catalog, node, run.result.batches) for node in run.nodes},
         reran=run.result.reran,
         milliseconds=(time.perf_counter() - start) * 1000,
-        against=tuple(_name(difference.against) for difference in differences),
+        baseline=tuple(_name(difference.baseline) for difference in differences),
         memory=memory_use(worker),
         folder=run.result.plan.version,
     )

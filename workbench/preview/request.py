@@ -41,14 +41,14 @@ class PreviewRequest:
         Side of a tile in pixels.
     shown:
         ``original``, ``augmented``, ``both`` or ``difference``: the absolute difference between an
-        output and the step ``against``.
+        output and the step ``baseline``.
     lossless:
         PNG instead of JPEG.
     repeat:
         Many draws of one image: the file at this place of the batch stands at every place, and each
         place draws what it always draws. Not a batch of the exported script, but exactly what that
         script gives where its reader gives the same file each time.
-    against:
+    baseline:
         For ``difference``: id of the node whose image is compared; an output that does not come
         from it is grey. Empty: the first step whose images have the height and width of the
         output's.
@@ -65,7 +65,7 @@ class PreviewRequest:
     shown: str = "both"
     lossless: bool = False
     repeat: int | None = None
-    against: str = ""
+    baseline: str = ""
     raw: bool = False
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.graph.devices import image_outputs, is_decoder
 from workbench.graph.model import Graph
 from workbench.preview import Picture, Pixels
-from workbench.ui.packed import packed
+from workbench.ui.binary_payload import pack_payload
 from workbench.ui.preview_views import CloseupHeader, ValuesHeader
 
 REGION = 256
@@ -49,7 +49,7 @@ def closeup_bytes(closeup: Closeup, choices: list[str], outcome: Picture | Workb
         "note": picture.note if picture else "",
         "error": error,
     }
-    return packed(header, picture.image if picture and not error else b"")
+    return pack_payload(header, picture.image if picture and not error else b"")
 
 
 def region_around(x: int, y: int, side: int) -> tuple[int, int]:
@@ -83,7 +83,7 @@ def values_bytes(closeup: Closeup, pixels: Pixels) -> bytes:
         "error": "",
     }
     little = values.astype(values.dtype.newbyteorder("<"), copy=False)
-    return packed(header, little.tobytes())
+    return pack_payload(header, little.tobytes())
 
 
 def no_values_bytes(closeup: Closeup, at: tuple[int, int], reason: str) -> bytes:
@@ -99,4 +99,4 @@ def no_values_bytes(closeup: Closeup, at: tuple[int, int], reason: str) -> bytes
         "dtype": "",
         "error": reason,
     }
-    return packed(header, b"")
+    return pack_payload(header, b"")

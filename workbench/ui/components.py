@@ -131,9 +131,19 @@ COMPONENTS: tuple[Component, ...] = (
                 holds=str,
             ),
             Field("fragment", "show", "", "The selected nodes as text, to be copied."),
-            Field("offers", "show", {"source": "", "reasons": {}}, "Offers", holds=views.Offers),
             Field(
-                "fits", "show", {"place": "", "kind": "", "reasons": {}}, "Fits", holds=views.Fits
+                "connect_targets",
+                "show",
+                {"source": "", "reasons": {}},
+                "ConnectTargets",
+                holds=views.ConnectTargets,
+            ),
+            Field(
+                "compatible_ops",
+                "show",
+                {"place": "", "kind": "", "reasons": {}},
+                "CompatibleOps",
+                holds=views.CompatibleOps,
             ),
         ),
         {
@@ -153,8 +163,8 @@ COMPONENTS: tuple[Component, ...] = (
             "arrange": "",
             "unfold": "node, arg",
             "fold": "node (a generator)",
-            "offers": "node, output, edge (the one whose end is dragged, else empty)",
-            "fits": "node, output, edge (id, in place of the two others)",
+            "connect_targets": "node, output, edge (the one whose end is dragged, else empty)",
+            "compatible_ops": "node, output, edge (id, in place of the two others)",
             "undo": "",
             "redo": "",
         },
@@ -188,9 +198,16 @@ COMPONENTS: tuple[Component, ...] = (
         (
             Field("picture", "picture", b"", "The contact sheet: ``SheetHeader`` and image."),
             Field("mode", "both", "both", "What is shown.", MODES),
-            Field("peek", "both", False, "Whether the originals are shown while a key is held."),
-            Field("against", "both", "", "Node that a difference compares with; empty: the first."),
-            Field("bases", "show", [], "Nodes that it may compare with.", holds=str),
+            Field(
+                "show_original",
+                "both",
+                False,
+                "Whether the originals are shown while a key is held.",
+            ),
+            Field(
+                "baseline", "both", "", "Node that a difference compares with; empty: the first."
+            ),
+            Field("baselines", "show", [], "Nodes that it may compare with.", holds=str),
             Field("batch", "both", 0, "Index of the batch, from 0."),
             Field("seed", "both", 42, "The graph's seed."),
             Field("pinned", "both", False, "Whether seed and batch stay as they are."),
@@ -198,21 +215,27 @@ COMPONENTS: tuple[Component, ...] = (
             Field("tiles", "both", 16, "How many samples are shown, 4 to 64."),
             Field("tile_size", "both", 0, "Side of a tile in pixels; 0: as it fits."),
             Field("lossless", "both", False, "Exact pixels in place of JPEG."),
-            Field("most", "show", {}, "Largest batch and seed.", holds=dict[str, int]),
+            Field("limits", "show", {}, "Largest batch and seed.", holds=dict[str, int]),
             Field(
                 "stale", "show", "", "Why the picture is not of the present graph; empty if it is."
             ),
-            Field("again", "show", False, "Whether trying again may help."),
+            Field("retryable", "show", False, "Whether trying again may help."),
             Field("shuffles", "show", False, "Whether another seed also means other photos."),
             Field(
-                "verified",
+                "verification",
                 "show",
                 {"state": "none"},
                 "VerifiedEntry",
                 holds=preview_views.VerifiedEntry,
             ),
-            Field("kept", "show", [], "list[KeptEntry]", holds=preview_views.KeptEntry),
-            Field("measured", "both", False, "Whether the statistics are wanted."),
+            Field(
+                "saved_draws",
+                "show",
+                [],
+                "list[SavedDrawEntry]",
+                holds=preview_views.SavedDrawEntry,
+            ),
+            Field("show_statistics", "both", False, "Whether the statistics are wanted."),
             Field(
                 "statistics",
                 "show",
@@ -220,8 +243,18 @@ COMPONENTS: tuple[Component, ...] = (
                 "list[StatisticsEntry]",
                 holds=preview_views.StatisticsEntry,
             ),
-            Field("counting", "show", False, "Whether they are of other values than the picture."),
-            Field("uncounted", "show", "", "Why there are none; empty where nothing went wrong."),
+            Field(
+                "statistics_pending",
+                "show",
+                False,
+                "Whether they are of other values than the picture.",
+            ),
+            Field(
+                "statistics_error",
+                "show",
+                "",
+                "Why there are none; empty where nothing went wrong.",
+            ),
             Field("closeup", "picture", b"", "One sample: ``CloseupHeader`` and PNG."),
             Field("values", "picture", b"", "``ValuesHeader`` and the values of a region."),
         ),
@@ -245,11 +278,13 @@ COMPONENTS: tuple[Component, ...] = (
         (
             Field("sheet", "picture", b"", "``StepsHeader`` and the pictures of the steps."),
             Field("sample", "both", 0, "Which sample of the batch, from 0."),
-            Field("seen", "both", False, "Whether it is on the screen: only then it is computed."),
+            Field(
+                "in_view", "both", False, "Whether it is on the screen: only then it is computed."
+            ),
             Field("selected", "show", [], "Ids of the selected nodes.", holds=str),
             Field("folded", "show", [], "Generators that the canvas does not draw.", holds=str),
             Field("stale", "show", "", "As the preview's."),
-            Field("again", "show", False, "As the preview's."),
+            Field("retryable", "show", False, "As the preview's."),
         ),
         {"select": "node", "retry": "", "undo": "", "redo": ""},
     ),
@@ -272,8 +307,10 @@ COMPONENTS: tuple[Component, ...] = (
             Field("scaling", "show", {}, "ScalingView", holds=speed_views.ScalingView),
             Field("peers", "show", {}, "CompareView", holds=speed_views.CompareView),
             Field("records", "show", [], "list[RecordEntry]", holds=speed_views.RecordEntry),
-            Field("beside", "both", "", "Record whose bars stand among those of a comparison."),
-            Field("chosen", "both", [], "Two records, to be set side by side.", holds=str),
+            Field("overlay", "both", "", "Record whose bars stand among those of a comparison."),
+            Field(
+                "selected_records", "both", [], "Two records, to be set side by side.", holds=str
+            ),
             Field("comparison", "show", {}, "ComparisonView", holds=speed_views.ComparisonView),
             Field("limits", "show", {}, "SpeedLimits", holds=speed_views.SpeedLimits),
             Field("file", "picture", b"", "``FileHeader`` and a file that ``export`` made."),
@@ -310,7 +347,7 @@ COMPONENTS: tuple[Component, ...] = (
                 holds=views.CodeFile,
             ),
             Field(
-                "lit",
+                "highlighted",
                 "show",
                 {},
                 "File -> line numbers, from 1, that the selected node made.",

@@ -13,10 +13,10 @@ from workbench.errors import GraphEditError, GraphExportError
 from workbench.files import write_folder, write_text
 from workbench.graph.layout import Layout
 from workbench.graph.model import Graph
-from workbench.ui.canvas import folded_generators
+from workbench.ui.argument_rows import random_view
+from workbench.ui.canvas_actions import folded_generators
 from workbench.ui.nodes import on_drawn_nodes
-from workbench.ui.rows import random_view
-from workbench.ui.sources import writable_path
+from workbench.ui.output_paths import writable_path
 from workbench.ui.state import Checked, State
 from workbench.ui.views import CodeFault, TargetEntry
 
@@ -37,14 +37,14 @@ class Exports:
         self._tried: dict[str, tuple[Graph, str]] = {}
         self._fields: dict[str, Any] = {
             "files": [],
-            "lit": {},
+            "highlighted": {},
             "fault": NO_FAULT,
             "archive": b"",
         }
 
     def fields(self, state: State, layout: Layout) -> dict[str, Any]:
         """The panel's fields. While nobody looks they stay as they are: sources can be large."""
-        if state.in_view:
+        if state.code_in_view:
             self._fields = self._look(state, layout)
         return self._fields
 
@@ -54,7 +54,9 @@ class Exports:
         files = found.files if found else {}
         return {
             "files": [{"path": path, "text": file.text} for path, file in files.items()],
-            "lit": {} if fault["message"] or not found else _lit(state, found, self._catalog),
+            "highlighted": {}
+            if fault["message"] or not found
+            else _highlighted(state, found, self._catalog),
             "fault": fault,
             "archive": archive(found) if found and len(files) > 1 else b"",
         }
@@ -90,7 +92,7 @@ class Exports:
         return reason
 
 
-def _lit(state: State, found: Export, catalog: Catalog) -> dict[str, list[int]]:
+def _highlighted(state: State, found: Export, catalog: Catalog) -> dict[str, list[int]]:
     """Lines of the selected node and of what feeds its arguments, for each file that has some."""
     graph = state.checked.graph
     if not graph.has(state.inspected):
@@ -98,11 +100,11 @@ def _lit(state: State, found: Export, catalog: Catalog) -> dict[str, list[int]]:
     inputs = graph.node(state.inspected).inputs.values()
     feeding = [port.node for port in inputs if random_view(graph, catalog, port)]
     nodes = [state.inspected, *feeding]
-    lit = {
+    highlighted = {
         path: sorted({line for node in nodes for line in file.lines.get(node, ())})
         for path, file in found.files.items()
     }
-    return {path: lines for path, lines in lit.items() if lines}
+    return {path: lines for path, lines in highlighted.items() if lines}
 
 
 def archive(found: Export) -> bytes:

@@ -22,33 +22,34 @@ from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
 from workbench.preview import Preview, PreviewRequest
 from workbench.preview.share import share_sheet
-from workbench.ui.advice import fits_of, mended, offers_of
-from workbench.ui.arguments import Message, text_of
+from workbench.ui.argument_actions import Message, text_of
 from workbench.ui.autosave import Autosave, Restored, state_folder
-from workbench.ui.canvas import CANVAS
+from workbench.ui.auxiliary_views import AuxiliaryViews
+from workbench.ui.canvas_actions import CANVAS_ACTIONS
 from workbench.ui.components import TABS
-from workbench.ui.edits import EDITS
 from workbench.ui.exports import Exports, save_code
+from workbench.ui.field_values import constant_fields, graph_fields
 from workbench.ui.folder import Folder
+from workbench.ui.graph_loading import GraphLike, to_graph
 from workbench.ui.history import History
-from workbench.ui.looks import Looks
-from workbench.ui.opening import OPENINGS, new_name
-from workbench.ui.present import picture_bytes
+from workbench.ui.inspector_actions import INSPECTOR_ACTIONS
+from workbench.ui.open_actions import OPEN_ACTIONS, new_name
+from workbench.ui.output_paths import writable_path
+from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
-from workbench.ui.screen import constant_fields, graph_fields
-from workbench.ui.sharer import Sharer
-from workbench.ui.sources import GraphSource, to_graph, writable_path
+from workbench.ui.share_job import ShareJob
 from workbench.ui.speed import Speed
 from workbench.ui.state import (
     State,
-    bases_of,
+    baselines_of,
     check,
     failure_of,
     first_choice,
     request_of,
 )
-from workbench.ui.verifier import Verifying
-from workbench.ui.viewing import VIEWING, set_view
+from workbench.ui.suggestions import apply_fix, find_compatible_ops, find_connect_targets
+from workbench.ui.verification_job import VerificationJob
+from workbench.ui.view_actions import VIEW_ACTIONS, set_view
 
 Publish = Callable[[str, str, Any], None]
 """``publish(component, field, value)``: called from any thread, with the model's lock held."""
@@ -65,7 +66,7 @@ class ViewModel:
     def __init__(
         self,
         data: str | Path = ".",
-        graph: GraphSource = None,
+        graph: GraphLike = None,
         publish: Publish = lambda component, field, value: None,
         *,
         confined: bool = False,
@@ -99,9 +100,11 @@ class ViewModel:
         with self.lock:  # what threads find meanwhile waits until all is here
             self.speed = Speed(self.lock, self._refresh, self.machine, records)
             self.previewer = Previewer(self.engine, self._on_done, self._on_slow)
-            self.looks = Looks(self.previewer, self.catalog, self.lock, self._refresh)
-            self.verifying = Verifying(self.lock, self._refresh)
-            self.sharer = Sharer(self.engine, self._on_shared)
+            self.auxiliary_views = AuxiliaryViews(
+                self.previewer, self.catalog, self.lock, self._refresh
+            )
+            self.verification = VerificationJob(self.lock, self._refresh)
+            self.share_job = ShareJob(self.engine, self._on_shared)
             self.exports = Exports(self.catalog)
             self._given = self._kept = self.history.document
             self.autosave = Autosave(data, self._kept, self._say) if restore else None
@@ -122,7 +125,7 @@ class ViewModel:
         """The present graph."""
         return self.history.now
 
-    def set_graph(self, source: GraphSource) -> None:
+    def set_graph(self, source: GraphLike) -> None:
         """Show another graph; undo leads back. Raises GraphFormatError."""
         graph = to_graph(source)
         with self.lock:
@@ -176,7 +179,7 @@ class ViewModel:
             self.autosave.close()
         self.folder.close()
         self.speed.cancel()
-        self.verifying.cancel()
+        self.verification.cancel()
         self.previewer.close()
         self.engine.close()
 
@@ -232,33 +235,35 @@ class ViewModel:
         """Returns what to tell the user."""
         state = self.state
         group = str(message.get("group") or "")
-        if (edit := EDITS.get((component, action))) is not None:
+        if (edit := INSPECTOR_ACTIONS.get((component, action))) is not None:
             graph, node = edit(self.graph, self.catalog, message)
             self.history.push(graph, group)
             state.selected = state.selected if node is None else [node]
             return ""
-        if component == "canvas" and action in CANVAS:
-            document, nodes = CANVAS[action](self.history.document, self.catalog, message)
+        if component == "canvas" and action in CANVAS_ACTIONS:
+            document, nodes = CANVAS_ACTIONS[action](self.history.document, self.catalog, message)
             self.history.push_document(document, group)
             state.selected = state.selected if nodes is None else nodes
             return ""
-        if (view := VIEWING.get((component, action))) is not None:
+        if (view := VIEW_ACTIONS.get((component, action))) is not None:
             before = state.batch, state.repeat
             document = view(state, self.history.document, message)
             after = state.batch, state.repeat
             self.history.push_document(document, "", (before, after) if before != after else None)
             return ""
-        if component == "bar" and action in OPENINGS:
-            return self._replace(OPENINGS[action](message))
+        if component == "bar" and action in OPEN_ACTIONS:
+            return self._replace(OPEN_ACTIONS[action](message))
         match component, action:
             case _, "undo" | "redo":
                 return self._step(back=action == "undo")
-            case "canvas", "offers":
-                state.offers = offers_of(self.graph, self.catalog, message)
-            case "canvas", "fits":
-                state.fits = fits_of(self.graph, self.catalog, message)
+            case "canvas", "connect_targets":
+                state.connect_targets = find_connect_targets(self.graph, self.catalog, message)
+            case "canvas", "compatible_ops":
+                state.compatible_ops = find_compatible_ops(self.graph, self.catalog, message)
             case "bar", "fix":
-                graph, label = mended(self.history.document, self.catalog, state.checked, message)
+                graph, label = apply_fix(
+                    self.history.document, self.catalog, state.checked, message
+                )
                 self.history.push(graph)
                 return f"{label}."
             case "bar", "title":
@@ -283,9 +288,9 @@ class ViewModel:
             case "preview", "verify":
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
-                self.verifying.start(self.graph, self.folder.data)
+                self.verification.start(self.graph, self.folder.data)
             case "preview", "stop":
-                self.verifying.cancel()
+                self.verification.cancel()
             case "speed", "select":
                 state.selected = [text_of(message, "node")]
             case "speed", "adopt":
@@ -329,7 +334,7 @@ class ViewModel:
         document, faults = self.history.document, self.state.checked.faults
         reason = self.folder.error or (f"It cannot run here: {faults[0]}" if faults else "")
         request = None if reason else request_of(self.state, self.folder.data)
-        self.sharer.start(document, request, reason)
+        self.share_job.start(document, request, reason)
 
     def _resume(self, session: str) -> str:
         """The edits of the page's last session in place of those of any other."""
@@ -387,16 +392,16 @@ class ViewModel:
             state.selected = left or first_choice(self.graph, self.catalog)
         sound = not state.checked.faults and not self.folder.error
         differs = sound and state.mode == "difference"
-        state.bases = bases_of(self.graph, self.catalog) if differs else []
-        self.verifying.follow(self.graph, self.folder.data)
+        state.baselines = baselines_of(self.graph, self.catalog) if differs else []
+        self.verification.follow(self.graph, self.folder.data)
         request = request_of(state, self.folder.data) if sound and not self._closed else None
         if request is None or request != self._asked:
             self._asked = request
             self.previewer.ask(request)
             if request is None:
-                self.looks.drop_unseen(state)
+                self.auxiliary_views.drop_unseen(state)
         elif request == self._done:
-            self.looks.follow(state, request)
+            self.auxiliary_views.follow(state, request)
         self._refresh()
 
     def _on_folder(self, message: str | None) -> None:
@@ -429,10 +434,10 @@ class ViewModel:
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
                 state.failure, self._done = None, request
                 self.folder.seen(request.data, f"{self.engine.pid} {outcome.folder}")
-                self.looks.follow(state, request)
+                self.auxiliary_views.follow(state, request)
             elif request is self._asked:
                 self._asked = None  # so that the same may be asked for again
-                self.looks.follow(state, None)
+                self.auxiliary_views.follow(state, None)
                 if not isinstance(outcome, CancelledError):
                     state.failure = failure_of(outcome)
             self._refresh()
@@ -459,10 +464,10 @@ class ViewModel:
         shown = graph_fields(self.state, self.history, self.catalog, self.folder)
         shown["speed"] |= self.speed.fields(self.graph, self.folder.data)
         shown["code"] |= self.exports.fields(self.state, self.history.layout)
-        looks = self.looks.fields(self.state, shown["preview"]["stale"])
-        shown["preview"] |= looks["preview"]
-        shown["steps"] |= looks["steps"]
-        shown["preview"]["verified"] = self.verifying.entry(self.graph, self.folder.data)
+        auxiliary = self.auxiliary_views.fields(self.state, shown["preview"]["stale"])
+        shown["preview"] |= auxiliary["preview"]
+        shown["steps"] |= auxiliary["steps"]
+        shown["preview"]["verification"] = self.verification.entry(self.graph, self.folder.data)
         for component, fields in shown.items():
             for field, value in fields.items():
                 self._show(component, field, value)

@@ -17,8 +17,8 @@ from workbench.graph.edit import is_movable
 from workbench.graph.layout import Layout
 from workbench.graph.model import Edge, Graph, Node, Port, topological
 from workbench.graph.ports import outputs_of, positional_ports
-from workbench.ui.canvas import folded_generators
-from workbench.ui.rows import CHOICE, random_view
+from workbench.ui.argument_rows import CHOICE, random_view
+from workbench.ui.canvas_actions import folded_generators
 from workbench.ui.views import DrawEntry, EdgeEntry, Json, NodeEntry, OperatorEntry, PortEntry
 
 _COMMON_WORDS = """

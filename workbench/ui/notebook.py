@@ -16,11 +16,11 @@ from IPython.display import display
 from workbench.emit.targets import target_names
 from workbench.errors import GraphEditError
 from workbench.graph.model import Graph
+from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
+from workbench.ui.graph_loading import GraphLike, to_graph
 from workbench.ui.model import ViewModel
-from workbench.ui.modules import module_path
-from workbench.ui.sources import GraphSource, to_graph
-from workbench.ui.still import Still
+from workbench.ui.static_snapshot import StaticSnapshot
 
 INSPECTOR = {"width": "33%", "min_width": "270px", "max_width": "300px", "flex": "0 0 auto"}
 
@@ -44,7 +44,7 @@ class _Part(anywidget.AnyWidget):
 
     _component: str
     _model: ViewModel | None = None
-    _still: Still | None = None
+    _static_snapshot: StaticSnapshot | None = None
     _browser: int | None = None
     """The thread on which the browser sets a field just now."""
 
@@ -71,8 +71,12 @@ class _Part(anywidget.AnyWidget):
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             display(bundle[0], metadata=bundle[1], raw=True)
-        if self._still is not None and self._model is not None and not self._model.folder.error:
-            self._still.show()
+        if (
+            self._static_snapshot is not None
+            and self._model is not None
+            and not self._model.folder.error
+        ):
+            self._static_snapshot.show()
 
     def open(self) -> None:
         super().open()
@@ -101,7 +105,7 @@ def _part_class(component: Component) -> type[_Part]:
         Field("ack", "show", 0, "The last of them that was carried out."),
     ]
     traits = {field.name: _trait(field) for field in fields}
-    members = {"__doc__": component.doc, "_esm": module_path(component), **traits}
+    members = {"__doc__": component.doc, "_esm": bundle_path(component), **traits}
     return type(component.name.capitalize(), (_Part,), {**members, "_component": component.name})
 
 
@@ -147,12 +151,12 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     target = traitlets.Enum(target_names(), "script", help="What the graph is shown as.")
 
     def __init__(
-        self, data: str | Path = ".", graph: GraphSource = None, *, restore: bool = True
+        self, data: str | Path = ".", graph: GraphLike = None, *, restore: bool = True
     ) -> None:
         for other in list(_open):
             other._model.rest()  # one worker at a time: a cell that is run again leaves no other
         self._parts: dict[str, _Part] = {name: part() for name, part in PARTS.items()}
-        self._still = Still(lambda: self._model.state.preview)
+        self._static_snapshot = StaticSnapshot(lambda: self._model.state.preview)
         self._model: ViewModel = ViewModel(data, graph, self._publish, restore=restore)
         for component in COMPONENTS:
             part = self._parts[component.name]
@@ -161,7 +165,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             for field in component.fields:
                 if field.direction == "both":
                     part.observe(partial(self._on_field, component.name), field.name)
-        self.preview._still = self._still
+        self.preview._static_snapshot = self._static_snapshot
         super().__init__(self._arranged())
         self.graph = self._model.graph
         traitlets.link((self, "target"), (self.code, "target"))
@@ -205,7 +209,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         if (component, field) == ("bar", "saved") and hasattr(self, "_model"):
             self.graph = self._model.graph
         if field == "picture" and value:
-            self._still.changed()
+            self._static_snapshot.changed()
 
     def _on_outbox(self, component: str, change: Any) -> None:
         self._model.take(component, change["new"])
@@ -280,7 +284,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def close(self) -> None:
         """End the worker process, give its memory back and take the widgets off the page."""
         if hasattr(self, "_model"):  # ipywidgets closes a half-made widget too
-            self._still.close()
+            self._static_snapshot.close()
             self._model.close()
             for part in self._parts.values():
                 part.close()
@@ -290,4 +294,4 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         """Show the widget and, in an output of its own, the last picture for the saved notebook."""
         display(super()._repr_mimebundle_(**kwargs), raw=True)
         if not self._model.folder.error:
-            self._still.show()
+            self._static_snapshot.show()

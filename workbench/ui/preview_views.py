@@ -56,7 +56,7 @@ class SheetHeader(TypedDict):
     """Samples in the batch, of which the tiles are the first."""
     repeat: int
     """The photo at this place stands at every place, as it was asked for; -1: each at its own."""
-    against: list[str]
+    baseline: list[str]
     """For a difference, what each output is compared with: ``node.output``."""
     reran: list[str]
     """The nodes that had to run."""
@@ -79,7 +79,7 @@ class VerifiedEntry(TypedDict):
     """Whether the graph or the data have changed since."""
 
 
-class KeptEntry(TypedDict):
+class SavedDrawEntry(TypedDict):
     """A draw that was kept."""
 
     text: str

@@ -1,7 +1,7 @@
 """The background thread that turns requests into pictures: the newest request wins.
 
 What else is looked at (steps, statistics, one tile closely) runs in the same thread: what is
-``live`` in turns with the pictures, all else while no picture is due.
+``interactive`` in turns with the pictures, all else while no picture is due.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Outcome = Preview | WorkbenchError
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class BackgroundJob:
     """Something to compute besides the picture.
 
     Of those of one ``name`` only the newest is run; of several, the first in the order of
-    ``rank``. One that is ``live`` follows each picture, also while the next one waits. ``done`` is
-    called, from the thread, with what ``run`` gave or raised.
+    ``rank``. One that is ``interactive`` follows each picture, also while the next one waits.
+    ``done`` is called, from the thread, with what ``run`` gave or raised.
     """
 
     name: str
     rank: int
-    live: bool
+    interactive: bool
     run: Callable[[Engine], Any]
     done: Callable[[Any], None]
 
@@ -58,11 +58,11 @@ class Previewer:
         self._on_slow = on_slow
         self._condition = threading.Condition()
         self._waiting: PreviewRequest | None = None
-        self._asides: dict[str, Aside] = {}
-        self._aside: Aside | None = None
+        self._background_jobs: dict[str, BackgroundJob] = {}
+        self._background_job: BackgroundJob | None = None
         self._slow = self._interrupted = self._gave_way = False
         self._turn = False
-        """Whether what is live may run before the next picture."""
+        """Whether what is interactive may run before the next picture."""
         self._proven: int | None = None
         """Process id of the worker that gave the last picture."""
         self._closed = False
@@ -74,24 +74,24 @@ class Previewer:
     def ask(self, request: PreviewRequest | None) -> None:
         """Render this next, in place of any request that waits; None only drops that one.
 
-        What runs aside and is not live ends at its next stage, and so does a rendering that has
-        become slow. Of two in a row only one: else a long drag would show nothing until its end.
+        A background job that is not interactive ends at its next stage, and so does a rendering
+        that has become slow. Of two in a row only one: else a long drag would show nothing until its end.
         """
         with self._condition:
             self._waiting = request
             self._condition.notify()
             self._make_way()
 
-    def ask_aside(self, aside: Aside) -> None:
+    def submit_background(self, job: BackgroundJob) -> None:
         """Compute this too, as soon as no picture is due."""
         with self._condition:
-            self._asides[aside.name] = aside
+            self._background_jobs[job.name] = job
             self._condition.notify()
 
-    def drop_aside(self, name: str) -> None:
+    def drop_background(self, name: str) -> None:
         """It is looked at no more. One that runs goes on."""
         with self._condition:
-            self._asides.pop(name, None)
+            self._background_jobs.pop(name, None)
 
     def close(self) -> None:
         """End the thread; a rendering that runs is given up by closing the engine."""
@@ -101,45 +101,50 @@ class Previewer:
 
     def _make_way(self) -> None:
         late = self.running is not None and self._slow and not self._gave_way
-        aside = self._aside is not None and not self._aside.live
-        if self._waiting is None or self._interrupted or not (late or aside):
+        background = self._background_job is not None and not self._background_job.interactive
+        if self._waiting is None or self._interrupted or not (late or background):
             return
         self._interrupted = True
         self._engine.interrupt()
-        grace = threading.Timer(GRACE, self._lose_patience, [self.running or self._aside])
+        grace = threading.Timer(GRACE, self._lose_patience, [self.running or self._background_job])
         grace.daemon = True
         grace.start()
 
-    def _lose_patience(self, job: PreviewRequest | Aside) -> None:
+    def _lose_patience(self, job: PreviewRequest | BackgroundJob) -> None:
         with self._condition:
-            runs = job is self.running or job is self._aside
+            runs = job is self.running or job is self._background_job
             if runs and self._engine.pid == self._proven:  # one that starts needs its time
                 self._engine.cancel()
 
     def _work(self) -> None:
         while True:
             with self._condition:
-                self._condition.wait_for(lambda: self._closed or self._waiting or self._asides)
+                self._condition.wait_for(
+                    lambda: self._closed or self._waiting or self._background_jobs
+                )
                 if self._closed:
                     return
                 self._slow = self._interrupted = False
                 self._choose()
             if self.running is not None:
                 self._render(self.running)
-            elif self._aside is not None:
-                self._look(self._aside)
+            elif self._background_job is not None:
+                self._look(self._background_job)
+
+    def _is_due(self) -> bool:
+        return self._closed or self._waiting is not None or bool(self._background_jobs)
 
     def _choose(self) -> None:
-        """What runs next: the picture that waits, but for live asides after the last picture."""
-        live = self._turn and any(aside.live for aside in self._asides.values())
-        if self._waiting is not None and not live:
+        """What runs next: the picture that waits, or interactive jobs after the last picture."""
+        interactive = self._turn and any(job.interactive for job in self._background_jobs.values())
+        if self._waiting is not None and not interactive:
             self.running, self._waiting = self._waiting, None
             self._turn = True
             return
-        first = min(self._asides.values(), key=lambda aside: (not aside.live, aside.rank))
-        self._aside = self._asides.pop(first.name)
-        # as many as there are live ones now: none that is asked for while they run
-        self._turn = live and any(aside.live for aside in self._asides.values())
+        first = min(self._background_jobs.values(), key=lambda job: (not job.interactive, job.rank))
+        self._background_job = self._background_jobs.pop(first.name)
+        # as many as there are interactive ones now: none that is asked for while they run
+        self._turn = interactive and any(job.interactive for job in self._background_jobs.values())
 
     def _render(self, request: PreviewRequest) -> None:
         slow = threading.Timer(PATIENCE, self._is_slow, [request])
@@ -155,15 +160,15 @@ class Previewer:
         if not self._closed:
             self._on_done(request, outcome)
 
-    def _look(self, aside: Aside) -> None:
-        outcome = self._attempt(lambda: aside.run(self._engine))
+    def _look(self, job: BackgroundJob) -> None:
+        outcome = self._attempt(lambda: job.run(self._engine))
         with self._condition:
-            self._aside = None
+            self._background_job = None
             gave_way = self._interrupted and isinstance(outcome, CancelledError)
             if gave_way:
-                self._asides.setdefault(aside.name, aside)
+                self._background_jobs.setdefault(job.name, job)
         if not gave_way and not self._closed:
-            aside.done(outcome)
+            job.done(outcome)
 
     def _attempt(self, run: Callable[[], Any]) -> Any:
         try:

@@ -18,9 +18,9 @@ from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port, ancestors, topological
 from workbench.graph.shapes import infer_types, type_text
 from workbench.preview import Preview, PreviewRequest
+from workbench.ui.argument_rows import random_view
 from workbench.ui.closeup import Closeup
-from workbench.ui.rows import random_view
-from workbench.ui.views import Fits, Offers
+from workbench.ui.views import CompatibleOps, ConnectTargets
 
 Mode = Literal["original", "augmented", "both", "difference"]
 MOST_BATCH = 999
@@ -63,33 +63,37 @@ class State:
     checked: Checked
     selected: list[str] = field(default_factory=list)
     """Ids of the selected nodes; the last is inspected."""
-    offers: Offers = field(default_factory=lambda: Offers(source="", reasons={}))
-    fits: Fits = field(default_factory=lambda: Fits(place="", kind="", reasons={}))
+    connect_targets: ConnectTargets = field(
+        default_factory=lambda: ConnectTargets(source="", reasons={})
+    )
+    compatible_ops: CompatibleOps = field(
+        default_factory=lambda: CompatibleOps(place="", kind="", reasons={})
+    )
     tab: str = "preview"
     mode: Mode = "both"
     batch: int = 0
     tiles: int = 16
     tile_size: int = 0
     """Side of a tile in pixels; 0: as many as look good."""
-    peek: bool = False
+    show_original: bool = False
     """Whether the originals are shown while a key is held."""
-    against: str = ""
+    baseline: str = ""
     """Id of the node that a difference compares with; empty: the first that fits."""
-    bases: list[str] = field(default_factory=list)
+    baselines: list[str] = field(default_factory=list)
     """The nodes that it may compare with; empty while no difference is shown."""
     lossless: bool = False
     repeat: int = -1
     """The photo at this place of the batch is to stand at every place; -1: each at its own."""
     pinned: bool = False
     """Whether seed and batch stay as they are."""
-    measured: bool = False
+    show_statistics: bool = False
     """Whether the statistics of the batch are wanted."""
     closeup: Closeup | None = None
     probe: tuple[int, int] | None = None
     """The pixel (x, y) of the close-up about which the values are wanted."""
     sample: int = 0
     """The one whose steps are shown."""
-    seen: bool = False
+    steps_in_view: bool = False
     """Whether the steps are on the screen."""
     message: str = ""
     code_message: str = ""
@@ -103,7 +107,7 @@ class State:
     """The graph that it is of."""
     target: str = "script"
     """What the code panel shows the graph as."""
-    in_view: bool = False
+    code_in_view: bool = False
     """Whether the code is on the screen."""
     shared: bytes = b""
     """The picture to share, of ``shared_of``."""
@@ -164,10 +168,10 @@ def request_of(state: State, data: str) -> PreviewRequest:
         state.batch,
         state.tiles,
         state.tile_size or usual_size(state.tiles),
-        "original" if state.peek else state.mode,
+        "original" if state.show_original else state.mode,
         state.lossless,
         state.repeated(graph.settings.batch_size),
-        state.against if state.against in state.bases else "",
+        state.baseline if state.baseline in state.baselines else "",
         raw=state.lossless,
     )
 
@@ -177,7 +181,7 @@ def usual_size(tiles: int) -> int:
     return 224 if tiles <= 16 else 160 if tiles <= 32 else 112
 
 
-def bases_of(graph: Graph, catalog: Catalog) -> list[str]:
+def baselines_of(graph: Graph, catalog: Catalog) -> list[str]:
     """The nodes whose images the image outputs come from: what a difference may compare with."""
     outputs = list(image_outputs(graph, catalog).values())
     before = ancestors(graph, outputs) - {port.node for port in outputs}

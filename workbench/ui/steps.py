@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.preview import Steps
 from workbench.preview.steps import Step, StepOutput
-from workbench.ui.packed import packed
+from workbench.ui.binary_payload import pack_payload
 from workbench.ui.preview_views import StepEntry, StepOutputEntry, StepsHeader
 
 
@@ -23,7 +23,7 @@ def steps_bytes(steps: Steps) -> bytes:
         "timing": steps.timing,
         "floor": steps.floor,
     }
-    return packed(header, steps.image)
+    return pack_payload(header, steps.image)
 
 
 def _step(step: Step, timed: bool) -> StepEntry:

@@ -120,8 +120,8 @@ class EdgeEntry(TypedDict):
     """``to the GPU`` where the data changes sides on this edge, else empty."""
 
 
-class Offers(TypedDict):
-    """What the output of a node may feed, as ``offers`` was asked."""
+class ConnectTargets(TypedDict):
+    """What the output of a node may feed, as ``connect_targets`` was asked."""
 
     source: str
     """``node.output``; empty before anything was asked."""
@@ -129,8 +129,8 @@ class Offers(TypedDict):
     """Edge id (``target:input``) -> why not; empty text where it may."""
 
 
-class Fits(TypedDict):
-    """Which operators may be added at a place, as ``fits`` was asked."""
+class CompatibleOps(TypedDict):
+    """Which operators may be added at a place, as ``compatible_ops`` was asked."""
 
     place: str
     """``node.output`` or an edge's id, as asked."""

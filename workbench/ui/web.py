@@ -18,10 +18,10 @@ from panel.custom import AnyWidgetComponent
 
 from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
+from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
+from workbench.ui.graph_loading import GraphLike, to_graph
 from workbench.ui.model import ViewModel
-from workbench.ui.modules import module_path
-from workbench.ui.sources import GraphSource, to_graph
 
 HOST = "127.0.0.1"
 TITLE = "DALI Workbench"
@@ -67,10 +67,10 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
         (AnyWidgetComponent,),
         {
             "__doc__": component.doc,
-            "_esm": module_path(component),
+            "_esm": bundle_path(component),
             # As a bundle it is served as it is: Panel would send the text over the socket and
             # compile it in the page, which takes seconds and breaks some minified code.
-            "_bundle": module_path(component),
+            "_bundle": bundle_path(component),
             "_debounce": 1,  # milliseconds; Panel's own 50 would be felt in a drag
             **params,
         },
@@ -123,7 +123,7 @@ globals().update({part.__name__: part for part in PARTS.values()})
 class Session:
     """One page: its view-model and its components."""
 
-    def __init__(self, data: str | Path, graph: GraphSource) -> None:
+    def __init__(self, data: str | Path, graph: GraphLike) -> None:
         self.parts: dict[str, Any] = {
             name: part(margin=0, sizing_mode="stretch_width") for name, part in PARTS.items()
         }
@@ -228,7 +228,7 @@ class Session:
 _NO_GAP = {"gap": "0"}
 
 
-def create_app(data: str | Path = ".", graph: GraphSource = None) -> pn.Template:
+def create_app(data: str | Path = ".", graph: GraphLike = None) -> pn.Template:
     """One page with a view-model of its own, which ends with the session.
 
     Raises GraphFormatError for a graph that cannot be read.
@@ -242,7 +242,7 @@ def create_app(data: str | Path = ".", graph: GraphSource = None) -> pn.Template
 
 
 def serve(
-    data: str | Path = ".", graph: GraphSource = None, port: int = 5006, show: bool = False
+    data: str | Path = ".", graph: GraphLike = None, port: int = 5006, show: bool = False
 ) -> None:
     """Serve the app on 127.0.0.1 until interrupted, and print its address.
 
@@ -253,7 +253,7 @@ def serve(
 
 
 def start_server(
-    data: str | Path, graph: GraphSource, port: int, *, show: bool = False, threaded: bool = False
+    data: str | Path, graph: GraphLike, port: int, *, show: bool = False, threaded: bool = False
 ) -> Any:
     """As ``serve``; ``threaded`` returns Panel's server at once, to be ended by its ``stop``."""
     source = to_graph(graph)

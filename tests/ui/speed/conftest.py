@@ -98,7 +98,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     made = Fake()
     monkeypatch.setattr("workbench.bench.lab.measure", made)
     monkeypatch.setattr("workbench.bench.lab.describe_machine", lambda: NO_GPU)
-    monkeypatch.setattr("workbench.ui.speed.parts.describe_machine", lambda: NO_GPU)
+    monkeypatch.setattr("workbench.ui.speed.record_views.describe_machine", lambda: NO_GPU)
     return made
 
 

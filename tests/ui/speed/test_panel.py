@@ -62,7 +62,7 @@ def test_a_run_is_of_the_graph_that_it_began_with(bed: Bed, fake: Fake) -> None:
     began = graph_hash(bed.graph)
     bed.graph = set_arg(bed.graph, load_catalog(), "rotate", "angle", 45.0)
     bed.wait(lambda bed: not bed["running"], "the end")
-    (record,) = bed.speed.shelf.records.values()
+    (record,) = bed.speed.store.records.values()
     assert record.context["graph_sha256"] == began
     assert "earlier graph" in bed["compare"]["on"][0]["earlier"]
 
@@ -236,8 +236,8 @@ def test_a_record_of_another_machine_is_opened_beside_this_one(bed: Bed) -> None
     assert texts[1].endswith("× CPU (this machine)")
     assert any("0.400 apart on average" in words for words in view["notes"])
     assert any(words.startswith("The machines differ") for words in view["notes"])
-    assert bed["beside"] == view["on"][1]["id"]
-    assert bed.speed.set("beside", "")
+    assert bed["overlay"] == view["on"][1]["id"]
+    assert bed.speed.set("overlay", "")
     assert len(bed["compare"]["on"]) == 1
 
 
@@ -245,7 +245,7 @@ def test_a_record_alone_is_shown_by_itself(bed: Bed) -> None:
     bed.do("open", text=gpu_record(), name="h200.json")
     (on,) = bed["compare"]["on"]
     assert "another machine" in on["earlier"]
-    assert bed["beside"] == ""
+    assert bed["overlay"] == ""
     bed.do("open", text=gpu_record(), name="h200.json")
     assert len(bed["records"]) == 1
 
@@ -276,7 +276,7 @@ def test_records_are_listed_named_compared_and_dropped(bed: Bed) -> None:
     newest, oldest = bed["records"]
     assert (newest["elsewhere"], oldest["elsewhere"]) == (False, True)
     assert newest["shown"]
-    assert bed.speed.set("chosen", [newest["id"], oldest["id"]])
+    assert bed.speed.set("selected_records", [newest["id"], oldest["id"]])
     pairs = bed["comparison"]["pairs"]
     assert [pair["name"] for pair in pairs] == ["cpu, pipeline"]
     assert pairs[0]["verdict"] == "faster"
@@ -287,14 +287,14 @@ def test_records_are_listed_named_compared_and_dropped(bed: Bed) -> None:
     assert "at most 80" in bed["message"]
     bed.do("drop", record=oldest["id"])
     assert [entry["name"] for entry in bed["records"]] == ["mine"]
-    assert (bed["beside"], bed["comparison"]) == ("", {})
+    assert (bed["overlay"], bed["comparison"]) == ("", {})
     bed.do("drop", record=oldest["id"])
     assert "There is no record" in bed["message"]
 
 
 def test_records_come_back_and_those_of_others_are_found(bed: Bed, photos: Path) -> None:
     bed.run(what="compare")
-    folder = bed.speed.shelf.folder
+    folder = bed.speed.store.folder
     assert folder is not None
     (folder / "broken.json").write_text("{")
     later = Bed(str(photos), folder)
@@ -326,7 +326,7 @@ def test_files_for_the_browser(bed: Bed) -> None:
         assert payload(bed).startswith(starts)
     bed.do("export", kind="json", ids=[key], view="v")
     bed.wait(lambda bed: header(bed)["n"] == 5, "the record")
-    assert load_report(payload(bed).decode()) == bed.speed.shelf.require(key)
+    assert load_report(payload(bed).decode()) == bed.speed.store.require(key)
     bed.do("export", kind="gif", ids=[key])
     bed.wait(lambda bed: bed["failed"], "the refusal")
     assert "csv, json, png, svg" in bed["message"]
@@ -357,5 +357,5 @@ def test_fields_that_either_side_sets(bed: Bed) -> None:
     assert not bed.speed.set("effort", "sloppy")
     assert not bed.speed.set("part", "kitchen")
     assert not bed.speed.set("threads", 4)
-    assert bed.speed.set("beside", "nothing")
-    assert bed["beside"] == ""
+    assert bed.speed.set("overlay", "nothing")
+    assert bed["overlay"] == ""

@@ -18,21 +18,22 @@ from workbench.bench.tune import adopt, best_of
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph.model import Graph
-from workbench.ui.arguments import Message, text_of
-from workbench.ui.packed import packed
-from workbench.ui.speed.figures import measured_on, require_sound
-from workbench.ui.speed.files import file_of
-from workbench.ui.speed.heat import running_view, tune_view
-from workbench.ui.speed.parts import (
+from workbench.ui.argument_actions import Message, text_of
+from workbench.ui.binary_payload import pack_payload
+from workbench.ui.speed.background_run import Run
+from workbench.ui.speed.chart_views import measured_on
+from workbench.ui.speed.experiment_factory import METHODS, lab_of, limits_of, tuner_of
+from workbench.ui.speed.formatting import machine_words, name_of, part_of
+from workbench.ui.speed.heatmap_view import running_view, tune_view
+from workbench.ui.speed.record_export import file_of
+from workbench.ui.speed.record_store import RecordStore
+from workbench.ui.speed.record_views import (
     compare_view,
     comparison_view,
     record_entry,
+    require_sound,
     view_of,
 )
-from workbench.ui.speed.runs import Run
-from workbench.ui.speed.shelf import Shelf
-from workbench.ui.speed.starting import METHODS, lab_of, limits_of, tuner_of
-from workbench.ui.speed.words import machine_words, name_of, part_of
 from workbench.ui.speed_views import FileHeader, RecordEntry
 
 PARTS = ("compare", "stages", "tune", "scaling", "peers", "records")
@@ -60,9 +61,9 @@ class Speed:
         """``folder`` keeps the records; None: they end with the session."""
         self.part = "compare"
         self.effort = "usual"
-        self.beside = ""
-        self.chosen: list[str] = []
-        self.shelf = Shelf(folder)
+        self.overlay = ""
+        self.selected_records: list[str] = []
+        self.store = RecordStore(folder)
         self.machine = machine
         self.run: Run | None = None
         self._lock = lock
@@ -103,11 +104,11 @@ class Speed:
                     self._look()
             case "effort", str() if value in EFFORTS:
                 self.effort = value
-            case "beside", str():
-                self.beside = value if self.shelf.get(value) else ""
-            case "chosen", list():
-                known = [key for key in value if isinstance(key, str) and self.shelf.get(key)]
-                self.chosen = known[-2:]
+            case "overlay", str():
+                self.overlay = value if self.store.get(value) else ""
+            case "selected_records", list():
+                known = [key for key in value if isinstance(key, str) and self.store.get(key)]
+                self.selected_records = known[-2:]
             case _:
                 return False
         self._version += 1
@@ -115,7 +116,7 @@ class Speed:
 
     def adopt(self, message: Message, graph: Graph) -> Graph:
         """The graph with the best setting of a record. Raises GraphEditError and EngineError."""
-        config = best_of(self.shelf.require(text_of(message, "record"))).config
+        config = best_of(self.store.require(text_of(message, "record"))).config
         kept = ""
         if config.device == "mixed" and self.machine.no_gpu:
             kept = f" Images are still decoded on the CPU: {self.machine.no_gpu}."
@@ -150,10 +151,10 @@ class Speed:
                 self._view(text_of(message, "record"))
                 return ""
             case "rename":
-                self.shelf.rename(text_of(message, "record"), text_of(message, "to"))
+                self.store.rename(text_of(message, "record"), text_of(message, "to"))
                 return ""
             case "drop":
-                self.shelf.drop(text_of(message, "record"))
+                self.store.drop(text_of(message, "record"))
                 return ""
             case "export":
                 self._export(message)
@@ -184,12 +185,12 @@ class Speed:
                 self._message = f"Cancelled{shown}."
             return
         try:
-            key = self.shelf.add(report)
+            key = self.store.add(report)
         except WorkbenchError as error:
-            key = next(iter(self.shelf.records))
+            key = next(iter(self.store.records))
             self._failed, self._message = True, f"The record is not kept: {error}"
-        if self.beside == self._shown.get(run.part):
-            self.beside = ""
+        if self.overlay == self._shown.get(run.part):
+            self.overlay = ""
         self._shown[run.part] = key
 
     def _open(self, text: str, name: str) -> str:
@@ -199,19 +200,19 @@ class Speed:
         require_sound(report)
         if not report.name and name:
             report = replace(report, name=name.removesuffix(".json")[:80])
-        key = self.shelf.add(report)
+        key = self.store.add(report)
         self._view(key, beside=True)
         return f"Opened {name_of(report)}."
 
     def _view(self, key: str, beside: bool = False) -> None:
         """Show a record in its part; with ``beside``, next to what a comparison shows already."""
-        part = part_of(self.shelf.require(key))
+        part = part_of(self.store.require(key))
         shown = self._shown.get(part)
         if beside and part in ("compare", "peers") and shown and shown != key:
-            self.beside = key
+            self.overlay = key
         else:
             self._shown[part] = key
-            self.beside = "" if self.beside == key else self.beside
+            self.overlay = "" if self.overlay == key else self.overlay
         self.part = part
 
     def _export(self, message: Message) -> None:
@@ -219,7 +220,7 @@ class Speed:
         ids = message.get("ids")
         if not isinstance(ids, list):
             raise GraphEditError(f"export: ids is {ids!r:.60}, not a list of records.")
-        found = {str(key): self.shelf.require(str(key)) for key in ids} or self.shelf.records
+        found = {str(key): self.store.require(str(key)) for key in ids} or self.store.records
         kind, view = text_of(message, "kind"), str(message.get("view"))[:40]
 
         def make() -> None:
@@ -233,22 +234,22 @@ class Speed:
             with self._lock:
                 self._files += 1
                 header: FileHeader = {"name": name, "mime": mime, "view": view, "n": self._files}
-                self._file = packed(header, content)
+                self._file = pack_payload(header, content)
                 self._changed()
 
         threading.Thread(target=make, name="workbench-file", daemon=True).start()
 
     def _look(self) -> None:
         """Look for records on the disk that other sessions have made since."""
-        folder = self.shelf.folder
+        folder = self.store.folder
         if folder is None or not folder.is_dir():
             return
 
         def look() -> None:
-            found = self.shelf.read()
+            found = self.store.read()
             if found:
                 with self._lock:
-                    self.shelf.take(found)
+                    self.store.take(found)
                     self._version += 1
                     self._changed()
 
@@ -270,8 +271,8 @@ class Speed:
             "failed": False if run else self._failed,
             "part": self.part,
             "effort": self.effort,
-            "beside": self.beside,
-            "chosen": self.chosen,
+            "overlay": self.overlay,
+            "selected_records": self.selected_records,
             "file": self._file,
             **figures,
         }
@@ -285,11 +286,11 @@ class Speed:
         return self._views[1]
 
     def _make(self, graph: Graph, data: str) -> dict[str, Any]:
-        records = self.shelf.records
-        self.beside = self.beside if self.beside in records else ""
-        self.chosen = [key for key in self.chosen if key in records]
+        records = self.store.records
+        self.overlay = self.overlay if self.overlay in records else ""
+        self.selected_records = [key for key in self.selected_records if key in records]
         self._shown = {part: key for part, key in self._shown.items() if key in records}
-        shown = set(self._shown.values()) | {self.beside}
+        shown = set(self._shown.values()) | {self.overlay}
         found: dict[str, Any] = {
             "records": [
                 {**self._entry(key, report), "shown": key in shown}
@@ -301,8 +302,8 @@ class Speed:
         }
         for part, key in self._shown.items():
             found[part] = self._figure(part, key, records[key], graph, data)
-        if len(self.chosen) == 2:
-            (one, first), (two, second) = ((key, records[key]) for key in self.chosen)
+        if len(self.selected_records) == 2:
+            (one, first), (two, second) = ((key, records[key]) for key in self.selected_records)
             found["comparison"] = comparison_view(
                 measured_on(one, first), measured_on(two, second), compare_reports(first, second)
             )
@@ -320,9 +321,9 @@ class Speed:
         if part == "tune":
             own = config_of(graph, report.measurements[0].device)
             return tune_view(measured_on(key, report, earlier), report, own)
-        other = self.shelf.get(self.beside)
+        other = self.store.get(self.overlay)
         if part in ("compare", "peers") and other is not None and part_of(other) == part:
-            there = measured_on(self.beside, other, self._earlier(other, graph, data))
+            there = measured_on(self.overlay, other, self._earlier(other, graph, data))
             return compare_view(measured_on(key, report, earlier), report, (there, other))
         return view_of(key, report, earlier, [node.id for node in graph.nodes])
 

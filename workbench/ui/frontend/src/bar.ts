@@ -12,7 +12,7 @@ import { component } from "./lib/component";
 import { attr, h, show, text } from "./lib/dom";
 import { icon } from "./lib/icons";
 import { chord, keyScope, undoKey } from "./lib/keys";
-import { isPage } from "./lib/page";
+import { isPage } from "./lib/fullPage";
 import { segmented } from "./lib/segmented";
 import css from "./styles/bar.css";
 

@@ -1,4 +1,4 @@
-// The graph as code for a target, live, with the lines of the selected node lit.
+// The graph as code for a target, live, with the lines of the selected node highlighted.
 
 import { Listing } from "./code/listing";
 import { readable } from "./code/readable";
@@ -96,7 +96,7 @@ export default component("code", css, (root, link) => {
       now.path,
     );
     listing.show(now.path, readable(now.path, now.text));
-    listing.light(link.get("lit", {})[now.path] ?? []);
+    listing.highlight(link.get("highlighted", {})[now.path] ?? []);
     show(listing.el, now.path !== "");
     copies.disabled = downloads.disabled = now.path === "";
     attr(downloads, "data-tip", files().length > 1 ? "All files, as a ZIP archive" : null);
@@ -108,7 +108,7 @@ export default component("code", css, (root, link) => {
     if (usual() === named) return;
     path.value = named = usual();
   });
-  link.watch(["lit"], () => listing.light(link.get("lit", {})[file().path] ?? []));
+  link.watch(["highlighted"], () => listing.highlight(link.get("highlighted", {})[file().path] ?? []));
   link.watch(["message"], () => text(said, link.get("message", "")));
   link.watch(["fault", "files"], () => {
     const { message = "", node = "" } = link.get("fault", {});
@@ -127,15 +127,15 @@ export default component("code", css, (root, link) => {
   });
 
   // Python sends the source only while it is on the screen.
-  let seen = false;
+  let inView = false;
   const observer = new IntersectionObserver((entries) => {
     const now = entries.some((entry) => entry.isIntersecting);
-    if (now !== seen) link.set("in_view", (seen = now));
+    if (now !== inView) link.set("in_view", (inView = now));
   });
   observer.observe(root);
   return () => {
     observer.disconnect();
     listing.end();
-    if (seen) link.set("in_view", false);
+    if (inView) link.set("in_view", false);
   };
 });

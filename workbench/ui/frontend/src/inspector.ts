@@ -1,10 +1,10 @@
 // The arguments of the selected node.
 
 import type { ArgRow } from "./views";
-import { Hand } from "./inspector/hand";
-import { Head } from "./inspector/head";
-import { Memory } from "./inspector/memory";
-import { Row } from "./inspector/row";
+import { InteractionGuard } from "./inspector/interactionGuard";
+import { Head } from "./inspector/nodeHeader";
+import { Memory } from "./inspector/previousValues";
+import { Row } from "./inspector/argumentRow";
 import { component } from "./lib/component";
 import { attr, h, Keyed, show, text } from "./lib/dom";
 import { undoKey } from "./lib/keys";
@@ -31,13 +31,13 @@ export default component("inspector", css, (root, link) => {
   let owner = "";
   let node = "";
 
-  const hand = new Hand(root, link, () => draw());
+  const guard = new InteractionGuard(root, link, () => draw());
   const keyed = (parent: HTMLElement): Keyed<ArgRow> =>
     new Keyed<ArgRow>(
       parent,
       (row) => row.name,
       (row) => {
-        const made = new Row(owner, node, row, link, hand, memory);
+        const made = new Row(owner, node, row, link, guard, memory);
         rows.set(row.name, made);
         return made.el;
       },
@@ -85,5 +85,5 @@ export default component("inspector", css, (root, link) => {
     text(more, `${open ? "▾" : "▸"} ${tucked.length} more`);
   };
   link.watch(["node"], draw);
-  return () => hand.dispose();
+  return () => guard.dispose();
 });

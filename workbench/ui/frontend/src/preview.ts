@@ -7,8 +7,8 @@ import { heldKey, undoKey } from "./lib/keys";
 import { Decoder, type Sheet } from "./lib/sheet";
 import { Closeup } from "./preview/closeup";
 import { controls } from "./preview/controls";
-import { foot } from "./preview/foot";
-import { remarks } from "./preview/remarks";
+import { foot } from "./preview/statusLine";
+import { remarks } from "./preview/captions";
 import { statistics } from "./preview/statistics";
 import { Tiles } from "./preview/tiles";
 import css from "./styles/preview.css";
@@ -25,7 +25,7 @@ export default component("preview", css, (root, link) => {
     repeat: (tile) => link.set("repeat", link.get("repeat", -1) < 0 ? tile.index : -1),
   });
   const closeup = new Closeup(link);
-  const bar = controls(link, (on) => peek(on));
+  const bar = controls(link, (on) => showOriginal(on));
   const said = remarks(link);
   const below = foot(link);
   const figures = statistics(link);
@@ -51,7 +51,7 @@ export default component("preview", css, (root, link) => {
       { class: "wb-link", type: "button", "data-wb": "retry", onclick: () => link.ask("retry", {}) },
       "Try again",
     );
-    const again = unreadable !== "" || link.get("again", false);
+    const again = unreadable !== "" || link.get("retryable", false);
     stale.replaceChildren(
       ...(due ? [icon("warn", 14), h("span", {}, words)] : []),
       ...(due && again ? [retry] : []),
@@ -61,10 +61,10 @@ export default component("preview", css, (root, link) => {
   const draw = (): void => {
     if (!last) return;
     attr(tiles.el, "data-sized", link.get("tile_size", 0) ? "true" : null);
-    tiles.draw(last, link.get("mode", "both"), bar.peeking());
+    tiles.draw(last, link.get("mode", "both"), bar.showingOriginal());
   };
   const remark = (): void => {
-    if (last) said.say(last.header, tiles.peeked());
+    if (last) said.say(last.header, tiles.showsOriginal());
   };
   const paint = (sheet: Sheet<SheetHeader>): void => {
     last = sheet;
@@ -81,13 +81,13 @@ export default component("preview", css, (root, link) => {
     root.dataset["sheet"] = String(++painted);
     warn();
   };
-  const peek = (on: boolean): void => {
+  const showOriginal = (on: boolean): void => {
     const near = !closeup.el.hidden;
     const has = last?.header.tiles.some((tile) => tile.original.length === 4) ?? false;
     // The originals come from Python where they are not in the sheet, and go with it again.
-    if (on ? !has && !near : link.get("peek", false)) link.set("peek", on);
-    if (near) closeup.peek(on);
-    attr(root, "data-peek", on ? "true" : null);
+    if (on ? !has && !near : link.get("show_original", false)) link.set("show_original", on);
+    if (near) closeup.showOriginal(on);
+    attr(root, "data-show-original", on ? "true" : null);
     draw();
     remark();
   };
@@ -101,13 +101,13 @@ export default component("preview", css, (root, link) => {
     draw();
     if (painted) root.dataset["mode"] = link.get("mode", "both");
   });
-  link.watch(["stale", "again"], warn);
+  link.watch(["stale", "retryable"], warn);
   link.watch(["closeup"], () => {
     const near = closeup.draw();
     show(tiles.el, !near);
     attr(root, "data-closeup", near ? "true" : null);
     bar.near(near);
-    if (bar.peeking()) peek(true);
+    if (bar.showingOriginal()) showOriginal(true);
     const left = closeup.wasLeft();
     if (!near && left !== null) tiles.focus(left);
   });

@@ -13,7 +13,7 @@ import { component } from "./lib/component";
 import { attr, h, show } from "./lib/dom";
 import { download } from "./lib/files";
 import { undoKey } from "./lib/keys";
-import { unpacked } from "./lib/packed";
+import { parsePayload } from "./lib/binaryPayload";
 import type { FileHeader } from "./views";
 import css from "./styles/speed.css";
 
@@ -46,7 +46,7 @@ export default component("speed", css, (root, link) => {
   });
   link.watch(["running"], () => attr(root, "data-running", link.get("running", false) ? "true" : null));
   link.on("file", () => {
-    const file = unpacked<FileHeader>(link.get("file", new ArrayBuffer(0)));
+    const file = parsePayload<FileHeader>(link.get("file", new ArrayBuffer(0)));
     // Another view of the same panel may have asked for it.
     if (file?.header.view === link.view) download(file.header.name, file.payload, file.header.mime);
   });

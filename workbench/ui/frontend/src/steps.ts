@@ -120,7 +120,7 @@ export default component("steps", css, (root, link) => {
     );
     stale.replaceChildren(
       ...(reason ? [icon("warn", 14), h("span", {}, words)] : []),
-      ...(reason && link.get("again", false) ? [retry] : []),
+      ...(reason && link.get("retryable", false) ? [retry] : []),
     );
     show(waiting, !sheet && !reason);
   };
@@ -131,7 +131,7 @@ export default component("steps", css, (root, link) => {
   });
   link.watch(["sheet"], () => decoder.push(link.get("sheet", new ArrayBuffer(0))));
   link.watch(["selected", "folded"], draw);
-  link.watch(["stale", "again"], warn);
+  link.watch(["stale", "retryable"], warn);
   link.watch(["sample"], () => {
     field.value = String(link.get("sample", 0));
     refuse("");
@@ -156,14 +156,14 @@ export default component("steps", css, (root, link) => {
   });
 
   // Python computes the steps only while they are on the screen.
-  let seen = false;
+  let inView = false;
   const observer = new IntersectionObserver((entries) => {
     const now = entries.some((entry) => entry.isIntersecting);
-    if (now !== seen) link.set("seen", (seen = now));
+    if (now !== inView) link.set("in_view", (inView = now));
   });
   observer.observe(root);
   return () => {
     observer.disconnect();
-    if (seen) link.set("seen", false);
+    if (inView) link.set("in_view", false);
   };
 });

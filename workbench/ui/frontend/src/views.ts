@@ -80,14 +80,14 @@ export interface EdgeEntry {
   crosses: string;
 }
 
-/** What the output of a node may feed, as ``offers`` was asked. */
-export interface Offers {
+/** What the output of a node may feed, as ``connect_targets`` was asked. */
+export interface ConnectTargets {
   source: string;
   reasons: Record<string, string>;
 }
 
-/** Which operators may be added at a place, as ``fits`` was asked. */
-export interface Fits {
+/** Which operators may be added at a place, as ``compatible_ops`` was asked. */
+export interface CompatibleOps {
   place: string;
   kind: string;
   reasons: Record<string, string>;
@@ -236,7 +236,7 @@ export interface SheetHeader {
   milliseconds: number;
   of: number;
   repeat: number;
-  against: string[];
+  baseline: string[];
   reran: string[];
   tile: number;
   memory?: MemoryEntry;
@@ -252,7 +252,7 @@ export interface VerifiedEntry {
 }
 
 /** A draw that was kept. */
-export interface KeptEntry {
+export interface SavedDrawEntry {
   text: string;
   note: string;
   whole: boolean;
@@ -574,8 +574,8 @@ export interface CanvasFields {
   operators: OperatorEntry[];
   selected: string[];
   fragment: string;
-  offers: Partial<Offers>;
-  fits: Partial<Fits>;
+  connect_targets: Partial<ConnectTargets>;
+  compatible_ops: Partial<CompatibleOps>;
 }
 
 export interface CanvasActions {
@@ -594,8 +594,8 @@ export interface CanvasActions {
   arrange: {};
   unfold: { node: string; arg: string };
   fold: { node: string };
-  offers: { node: string; output: string; edge: string };
-  fits: { node: string; output: string; edge: string };
+  connect_targets: { node: string; output: string; edge: string };
+  compatible_ops: { node: string; output: string; edge: string };
   undo: {};
   redo: {};
 }
@@ -629,9 +629,9 @@ export interface TabsActions {}
 export interface PreviewFields {
   picture: Bytes;
   mode: "original" | "augmented" | "both" | "difference";
-  peek: boolean;
-  against: string;
-  bases: string[];
+  show_original: boolean;
+  baseline: string;
+  baselines: string[];
   batch: number;
   seed: number;
   pinned: boolean;
@@ -639,16 +639,16 @@ export interface PreviewFields {
   tiles: number;
   tile_size: number;
   lossless: boolean;
-  most: Record<string, number>;
+  limits: Record<string, number>;
   stale: string;
-  again: boolean;
+  retryable: boolean;
   shuffles: boolean;
-  verified: Partial<VerifiedEntry>;
-  kept: KeptEntry[];
-  measured: boolean;
+  verification: Partial<VerifiedEntry>;
+  saved_draws: SavedDrawEntry[];
+  show_statistics: boolean;
   statistics: StatisticsEntry[];
-  counting: boolean;
-  uncounted: string;
+  statistics_pending: boolean;
+  statistics_error: string;
   closeup: Bytes;
   values: Bytes;
 }
@@ -671,11 +671,11 @@ export interface PreviewActions {
 export interface StepsFields {
   sheet: Bytes;
   sample: number;
-  seen: boolean;
+  in_view: boolean;
   selected: string[];
   folded: string[];
   stale: string;
-  again: boolean;
+  retryable: boolean;
 }
 
 export interface StepsActions {
@@ -702,8 +702,8 @@ export interface SpeedFields {
   scaling: Partial<ScalingView>;
   peers: Partial<CompareView>;
   records: RecordEntry[];
-  beside: string;
-  chosen: string[];
+  overlay: string;
+  selected_records: string[];
   comparison: Partial<ComparisonView>;
   limits: Partial<SpeedLimits>;
   file: Bytes;
@@ -730,7 +730,7 @@ export interface CodeFields {
   targets: TargetEntry[];
   in_view: boolean;
   files: CodeFile[];
-  lit: Record<string, number[]>;
+  highlighted: Record<string, number[]>;
   fault: Partial<CodeFault>;
   archive: Bytes;
   message: string;
@@ -757,9 +757,9 @@ export interface Components {
   canvas: { fields: CanvasFields; both: "selected"; actions: CanvasActions };
   inspector: { fields: InspectorFields; both: never; actions: InspectorActions };
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
-  preview: { fields: PreviewFields; both: "mode" | "peek" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "measured"; actions: PreviewActions };
-  steps: { fields: StepsFields; both: "sample" | "seen"; actions: StepsActions };
-  speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "beside" | "chosen"; actions: SpeedActions };
+  preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "show_statistics"; actions: PreviewActions };
+  steps: { fields: StepsFields; both: "sample" | "in_view"; actions: StepsActions };
+  speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "overlay" | "selected_records"; actions: SpeedActions };
   code: { fields: CodeFields; both: "target" | "in_view"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };
 }

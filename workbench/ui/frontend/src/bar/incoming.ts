@@ -2,7 +2,7 @@
 
 import { base64 } from "../lib/compact";
 import { isTyping } from "../lib/keys";
-import { isPage } from "../lib/page";
+import { isPage } from "../lib/fullPage";
 
 export interface Incoming {
   text(content: string): void;

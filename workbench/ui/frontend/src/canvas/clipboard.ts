@@ -3,32 +3,32 @@
 
 import { isTyping } from "../lib/keys";
 import { focused } from "../lib/dom";
-import type { Desk } from "./desk";
+import type { CanvasStore } from "./canvasStore";
 import type { Point } from "./geometry";
 
 /** `spot` is where new nodes have room. Returns what ends the listening. */
-export function clipboard(desk: Desk, spot: () => Point): () => void {
+export function clipboard(store: CanvasStore, spot: () => Point): () => void {
   // The event goes to where the text cursor is, which need not be the canvas: so the document
   // listens, and the focus decides.
   const mine = (): boolean => {
-    const el = focused(desk.root);
-    return !!el && desk.root.contains(el) && !isTyping(el) && !desk.get().popup;
+    const el = focused(store.root);
+    return !!el && store.root.contains(el) && !isTyping(el) && !store.get().popup;
   };
   const copy = (event: ClipboardEvent): void => {
-    const { selected } = desk.get();
-    const text = desk.link.get("fragment", "");
+    const { selected } = store.get();
+    const text = store.link.get("fragment", "");
     if (!mine() || !selected.length || !text) return;
     event.preventDefault();
     event.stopPropagation();
     // Python writes the text, a moment after the selection: half of it must not be cut.
     if (!selected.every((id) => text.includes(JSON.stringify(id)))) {
-      desk.say("Not copied yet: the selection is on its way. Press the keys again.");
+      store.say("Not copied yet: the selection is on its way. Press the keys again.");
       return;
     }
     event.clipboardData?.setData("text/plain", text);
     const many = selected.length === 1 ? selected[0] : `${selected.length} nodes`;
-    if (event.type === "cut") desk.link.ask("remove", { nodes: [...selected], edges: [] });
-    desk.say(`${many} ${event.type === "cut" ? "cut" : "copied"}`);
+    if (event.type === "cut") store.link.ask("remove", { nodes: [...selected], edges: [] });
+    store.say(`${many} ${event.type === "cut" ? "cut" : "copied"}`);
   };
   const paste = (event: ClipboardEvent): void => {
     const text = event.clipboardData?.getData("text/plain");
@@ -36,7 +36,7 @@ export function clipboard(desk: Desk, spot: () => Point): () => void {
     event.preventDefault();
     event.stopPropagation();
     const { x, y } = spot();
-    desk.link.ask("paste", { text, x: Math.round(x), y: Math.round(y) });
+    store.link.ask("paste", { text, x: Math.round(x), y: Math.round(y) });
   };
   document.addEventListener("copy", copy, true);
   document.addEventListener("cut", copy, true);

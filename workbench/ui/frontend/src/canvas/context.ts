@@ -1,18 +1,18 @@
 // How the parts of the canvas reach what it holds.
 
 import { createContext, useContext, useSyncExternalStore } from "react";
-import type { Desk, State } from "./desk";
+import type { CanvasStore, State } from "./canvasStore";
 
-export const DeskContext = createContext<Desk | null>(null);
+export const CanvasStoreContext = createContext<CanvasStore | null>(null);
 
-export function useDesk(): Desk {
-  const desk = useContext(DeskContext);
-  if (!desk) throw new Error("There is no desk around this part.");
-  return desk;
+export function useCanvasStore(): CanvasStore {
+  const store = useContext(CanvasStoreContext);
+  if (!store) throw new Error("There is no canvas store around this part.");
+  return store;
 }
 
 /** `pick` must give the same object for the same state. */
-export function useDeskState<T>(pick: (state: State) => T): T {
-  const desk = useDesk();
-  return useSyncExternalStore(desk.watch, () => pick(desk.get()));
+export function useCanvasState<T>(pick: (state: State) => T): T {
+  const store = useCanvasStore();
+  return useSyncExternalStore(store.watch, () => pick(store.get()));
 }

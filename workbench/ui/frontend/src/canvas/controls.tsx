@@ -2,7 +2,7 @@
 
 import { MiniMap, useReactFlow, useStore, type ReactFlowState } from "@xyflow/react";
 import { useState } from "react";
-import type { BoxFlow } from "./flow";
+import type { BoxFlow } from "./flowElements";
 import { Icon } from "./icons";
 
 interface Props {

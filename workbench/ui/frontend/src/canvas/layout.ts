@@ -1,7 +1,7 @@
 // Where everything stands when nobody put it anywhere: left to right, row under row.
 
 import type { EdgeEntry, NodeEntry } from "../views";
-import { fold, type Row } from "./fold";
+import { fold, type Row } from "./rowBreaking";
 import {
   CARD,
   DRAW,

@@ -3,22 +3,22 @@
 import { ReactFlowProvider } from "@xyflow/react";
 import { createRoot } from "react-dom/client";
 import { h } from "../lib/dom";
-import { Board } from "./board";
-import { DeskContext } from "./context";
-import type { Desk } from "./desk";
+import { FlowCanvas } from "./flowCanvas";
+import { CanvasStoreContext } from "./context";
+import type { CanvasStore } from "./canvasStore";
 
 /** Returns what takes it away again. */
-export function mount(desk: Desk): () => void {
+export function mount(store: CanvasStore): () => void {
   // React wants an element of its own: the root also holds what every component has.
   const place = h("div", { class: "wb-canvas-mount" });
-  desk.root.append(place);
+  store.root.append(place);
   const tree = createRoot(place);
   tree.render(
-    <DeskContext value={desk}>
+    <CanvasStoreContext value={store}>
       <ReactFlowProvider>
-        <Board />
+        <FlowCanvas />
       </ReactFlowProvider>
-    </DeskContext>,
+    </CanvasStoreContext>,
   );
   return () => tree.unmount();
 }

@@ -1,12 +1,12 @@
 // The list that is open: operators to add, ports to connect, edges, draws.
 
 import { useEffect, useMemo, useState } from "react";
-import { useDesk, useDeskState } from "./context";
-import { drawItems, edgeItems, NEW_OUTPUT, offerItems, outputItems } from "./choices";
-import type { Place, Popup } from "./desk";
-import { Finder, type Item } from "./finder";
-import { connectTo } from "./edits";
-import { addTo, askFits, operatorItems, wherePlaced } from "./search";
+import { useCanvasStore, useCanvasState } from "./context";
+import { drawItems, edgeItems, NEW_OUTPUT, offerItems, outputItems } from "./menuItems";
+import type { Place, Popup } from "./canvasStore";
+import { SearchableList, type Item } from "./searchableList";
+import { connectTo } from "./actions";
+import { addTo, askCompatibleOps, operatorItems, wherePlaced } from "./operatorSearch";
 
 type Of<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
 
@@ -14,7 +14,7 @@ const WIDTH = 460;
 const HEIGHT = 350;
 
 export function Popups() {
-  const popup = useDeskState((state) => state.popup);
+  const popup = useCanvasState((state) => state.popup);
   if (!popup) return null;
   switch (popup.kind) {
     case "search":
@@ -32,15 +32,15 @@ export function Popups() {
 
 /** What every list needs: how it closes, and where it stands. */
 function usePopup(popup: Popup) {
-  const desk = useDesk();
+  const store = useCanvasStore();
   const close = (): void => {
-    if (desk.get().popup !== popup) return;
-    const held = desk.root.querySelector(".wb-search:focus-within") !== null;
-    desk.set({ popup: null });
-    if (held) desk.focus(desk.current);
+    if (store.get().popup !== popup) return;
+    const held = store.root.querySelector(".wb-search:focus-within") !== null;
+    store.set({ popup: null });
+    if (held) store.focus(store.current);
   };
-  const [style] = useState(() => placed(popup, desk.root.getBoundingClientRect()));
-  return { desk, close, style };
+  const [style] = useState(() => placed(popup, store.root.getBoundingClientRect()));
+  return { store, close, style };
 }
 
 /** Near the pointer where it was opened by one, else at the canvas's top; always on the screen. */
@@ -56,29 +56,29 @@ function placed({ at }: Popup, box: DOMRect): React.CSSProperties {
 }
 
 function Search({ popup }: { popup: Of<"search"> }) {
-  const { desk, close, style } = usePopup(popup);
+  const { store, close, style } = usePopup(popup);
   const place: Place = popup.place;
   const [asked, setAsked] = useState<string | null>(null);
-  useEffect(() => setAsked(askFits(desk, place)), [desk, place]);
-  const operators = useDeskState((state) => state.operators);
-  const fits = useDeskState((state) => state.fits);
+  useEffect(() => setAsked(askCompatibleOps(store, place)), [store, place]);
+  const operators = useCanvasState((state) => state.operators);
+  const compatibleOps = useCanvasState((state) => state.compatibleOps);
   const items = useMemo(
-    () => operatorItems(operators, fits, asked ?? "?"),
-    [operators, fits, asked],
+    () => operatorItems(operators, compatibleOps, asked ?? "?"),
+    [operators, compatibleOps, asked],
   );
   return (
-    <Finder
+    <SearchableList
       title="Add an operator"
       placeholder="Find an operator"
-      where={wherePlaced(desk, place)}
+      where={wherePlaced(store, place)}
       items={items}
       empty="There are no operators."
       hook="operator"
       style={style}
       choose={(item) => {
         close();
-        addTo(desk, place, item.id);
-        desk.say(`${item.id} added`);
+        addTo(store, place, item.id);
+        store.say(`${item.id} added`);
       }}
       close={close}
     />
@@ -86,30 +86,30 @@ function Search({ popup }: { popup: Of<"search"> }) {
 }
 
 function Connect({ popup }: { popup: Of<"connect"> }) {
-  const { desk, close, style } = usePopup(popup);
+  const { store, close, style } = usePopup(popup);
   const { node: id, output } = popup;
-  const nodes = useDeskState((state) => state.nodes);
-  const edges = useDeskState((state) => state.edges);
-  const offers = useDeskState((state) => state.offers);
+  const nodes = useCanvasState((state) => state.nodes);
+  const edges = useCanvasState((state) => state.edges);
+  const connectTargets = useCanvasState((state) => state.connectTargets);
   useEffect(() => {
-    if (output) desk.link.ask("offers", { node: id, output, edge: "" });
-  }, [desk, id, output]);
+    if (output) store.link.ask("connect_targets", { node: id, output, edge: "" });
+  }, [store, id, output]);
   const items = useMemo(() => {
     const node = nodes.find((entry) => entry.id === id);
     if (!node) return [];
     if (!output) return outputItems(node);
-    return offers.source === `${id}.${output}` ? offerItems(nodes, edges, offers) : [];
-  }, [nodes, edges, offers, id, output]);
+    return connectTargets.source === `${id}.${output}` ? offerItems(nodes, edges, connectTargets) : [];
+  }, [nodes, edges, connectTargets, id, output]);
   const choose = (item: Item): void => {
-    if (!output) return desk.set({ popup: { kind: "connect", node: id, output: item.id } });
+    if (!output) return store.set({ popup: { kind: "connect", node: id, output: item.id } });
     close();
     const at = item.id.indexOf(":");
     const [target, input] =
       item.id === NEW_OUTPUT ? ["", ""] : [item.id.slice(0, at), item.id.slice(at + 1)];
-    connectTo(desk, { source: id, output, target, input }, "");
+    connectTo(store, { source: id, output, target, input }, "");
   };
   return (
-    <Finder
+    <SearchableList
       title={output ? `Connect ${id}.${output}` : `Connect ${id}`}
       placeholder={output ? "Connect to" : "Which output"}
       where={output ? `from ${id}.${output}` : `from ${id}`}
@@ -125,16 +125,16 @@ function Connect({ popup }: { popup: Of<"connect"> }) {
 
 /** After a drop on a node of which several ports may be meant. */
 function Drop({ popup }: { popup: Of<"drop"> }) {
-  const { desk, close, style } = usePopup(popup);
+  const { store, close, style } = usePopup(popup);
   const { linking, node: id } = popup;
-  const nodes = useDeskState((state) => state.nodes);
-  const edges = useDeskState((state) => state.edges);
-  const offers = useDeskState((state) => state.offers);
+  const nodes = useCanvasState((state) => state.nodes);
+  const edges = useCanvasState((state) => state.edges);
+  const connectTargets = useCanvasState((state) => state.connectTargets);
   const items = useMemo(() => {
     const node = nodes.find((entry) => entry.id === id);
     if (linking.fixed === "target") return node ? outputItems(node) : [];
-    return offerItems(nodes, edges, offers, id);
-  }, [nodes, edges, offers, id, linking]);
+    return offerItems(nodes, edges, connectTargets, id);
+  }, [nodes, edges, connectTargets, id, linking]);
   const choose = (item: Item): void => {
     close();
     const input = item.id.slice(item.id.indexOf(":") + 1);
@@ -142,10 +142,10 @@ function Drop({ popup }: { popup: Of<"drop"> }) {
       linking.fixed === "source"
         ? { source: linking.node, output: linking.port, target: id, input }
         : { source: id, output: item.id, target: linking.node, input: linking.port };
-    connectTo(desk, feed, linking.edge);
+    connectTo(store, feed, linking.edge);
   };
   return (
-    <Finder
+    <SearchableList
       title={`Connect to ${id}`}
       placeholder="Which port"
       where={`to ${id}`}
@@ -160,11 +160,11 @@ function Drop({ popup }: { popup: Of<"drop"> }) {
 }
 
 function Edges({ popup }: { popup: Of<"edges"> }) {
-  const { desk, close, style } = usePopup(popup);
-  const edges = useDeskState((state) => state.edges);
+  const { store, close, style } = usePopup(popup);
+  const edges = useCanvasState((state) => state.edges);
   const items = useMemo(() => edgeItems(popup.node, edges), [edges, popup.node]);
   return (
-    <Finder
+    <SearchableList
       title={`Edges of ${popup.node}`}
       placeholder="Which edge"
       where="Enter adds on it, Delete cuts it"
@@ -173,12 +173,12 @@ function Edges({ popup }: { popup: Of<"edges"> }) {
       hook="choice"
       style={style}
       choose={(item) =>
-        desk.set({ popup: { kind: "search", place: { do: "add_on", edge: item.id } } })
+        store.set({ popup: { kind: "search", place: { do: "add_on", edge: item.id } } })
       }
       cut={(item) => {
         close();
-        desk.link.ask("disconnect", { edges: [item.id] });
-        desk.say(`${item.name} cut`);
+        store.link.ask("disconnect", { edges: [item.id] });
+        store.say(`${item.name} cut`);
       }}
       close={close}
     />
@@ -186,14 +186,14 @@ function Edges({ popup }: { popup: Of<"edges"> }) {
 }
 
 function Draws({ popup }: { popup: Of<"draws"> }) {
-  const { desk, close, style } = usePopup(popup);
-  const nodes = useDeskState((state) => state.nodes);
+  const { store, close, style } = usePopup(popup);
+  const nodes = useCanvasState((state) => state.nodes);
   const items = useMemo(() => {
     const node = nodes.find((entry) => entry.id === popup.node);
     return node ? drawItems(node) : [];
   }, [nodes, popup.node]);
   return (
-    <Finder
+    <SearchableList
       title={`Draws of ${popup.node}`}
       placeholder="Which draw"
       where={`of ${popup.node}`}
@@ -203,7 +203,7 @@ function Draws({ popup }: { popup: Of<"draws"> }) {
       style={style}
       choose={(item) => {
         close();
-        desk.link.ask("unfold", { node: popup.node, arg: item.id });
+        store.link.ask("unfold", { node: popup.node, arg: item.id });
       }}
       close={close}
     />

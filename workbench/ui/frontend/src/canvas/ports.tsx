@@ -3,10 +3,10 @@
 import { Handle, Position } from "@xyflow/react";
 import { memo } from "react";
 import type { PortEntry } from "../views";
-import { useDesk, useDeskState } from "./context";
-import type { State } from "./desk";
+import { useCanvasStore, useCanvasState } from "./context";
+import type { State } from "./canvasStore";
 import type { Side, Socket } from "./geometry";
-import { feedTo, refusal } from "./linking";
+import { feedTo, refusal } from "./edgeDrag";
 
 const POSITIONS: Record<Side, Position> = {
   left: Position.Left,
@@ -25,24 +25,24 @@ interface Props {
 }
 
 /** `fits`, `refused`, `fixed` for the end that stays, and nothing while no edge is drawn. */
-function standing({ linking, offers }: State, node: string, port: string, into: boolean): string {
+function standing({ linking, connectTargets }: State, node: string, port: string, into: boolean): string {
   if (!linking) return "";
   const own = linking.node === node && linking.port === port;
   if (own && into === (linking.fixed === "target")) return "fixed";
   if (into === (linking.fixed === "target")) return "refused";
-  return refusal(offers, feedTo(linking, node, port)) ? "refused" : "fits";
+  return refusal(connectTargets, feedTo(linking, node, port)) ? "refused" : "fits";
 }
 
 export const Port = memo(function Port({ node, port, into, at, edge }: Props) {
-  const desk = useDesk();
-  const state = useDeskState((value) => standing(value, node, port.name, into));
+  const store = useCanvasStore();
+  const state = useCanvasState((value) => standing(value, node, port.name, into));
   const fed = into && port.fed;
   const id = edge ?? `${node}:${port.name}`;
   const what = `${port.name} · ${port.kind}${port.argument ? " · argument" : ""}`;
 
   /** Only when it is wanted: to look for the edge at every change would be felt. */
   const tell = (event: React.PointerEvent<HTMLElement>): void => {
-    const own = fed ? desk.edge(id) : undefined;
+    const own = fed ? store.edge(id) : undefined;
     const source = own ? `fed by ${own.source}.${own.output}` : "";
     const rest = port.flows || source || (port.optional ? "optional" : into ? "not fed yet" : "");
     event.currentTarget.dataset["tip"] = `${what}\n\n${rest}`;
@@ -50,7 +50,7 @@ export const Port = memo(function Port({ node, port, into, at, edge }: Props) {
   /** A fed port gives away the end of its edge. */
   const grab = (event: React.MouseEvent): void => {
     if (!fed || event.button !== 0) return;
-    const anchor = desk.root.querySelector(
+    const anchor = store.root.querySelector(
       `[data-edge="${CSS.escape(id)}"] .react-flow__edgeupdater-target`,
     );
     const { clientX, clientY } = event;

@@ -1,20 +1,20 @@
 // What can be done with the inspected node, by the mouse.
 
 import { NodeToolbar, Panel, useStore } from "@xyflow/react";
-import { useDesk, useDeskState } from "./context";
-import { connect, duplicate, move, remove, unfold } from "./edits";
+import { useCanvasStore, useCanvasState } from "./context";
+import { connect, duplicate, move, remove, unfold } from "./actions";
 import { Icon } from "./icons";
-import { freeSide } from "./toolside";
-import type { Places } from "./places";
+import { freeSide } from "./toolbarPlacement";
+import type { LayoutCache } from "./layoutCache";
 
 /** Pixels of a button's side. */
 const BUTTON = 25;
 
-export function Toolbar({ places }: { places: Places }) {
-  const desk = useDesk();
-  const id = useDeskState((state) => (state.selected.length === 1 ? state.selected[0]! : ""));
-  const node = useDeskState((state) => state.nodes.find((entry) => entry.id === id));
-  const busy = useDeskState((state) => state.dragging || !!state.linking || !!state.renaming);
+export function Toolbar({ places }: { places: LayoutCache }) {
+  const store = useCanvasStore();
+  const id = useCanvasState((state) => (state.selected.length === 1 ? state.selected[0]! : ""));
+  const node = useCanvasState((state) => state.nodes.find((entry) => entry.id === id));
+  const busy = useCanvasState((state) => state.dragging || !!state.linking || !!state.renaming);
   const view = useStore((state) => state.transform);
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
@@ -33,7 +33,7 @@ export function Toolbar({ places }: { places: Places }) {
         // Where the focus stays on a button that goes away with the node, keys lead nowhere.
         event.currentTarget.blur();
         run();
-        desk.focus(id);
+        store.focus(id);
       }}
     >
       {shape}
@@ -42,17 +42,17 @@ export function Toolbar({ places }: { places: Places }) {
   const actions = (
     <>
       {movable &&
-        action("Move left", "move-left", <Icon name="left" size={13} />, () => move(desk, -1))}
+        action("Move left", "move-left", <Icon name="left" size={13} />, () => move(store, -1))}
       {movable &&
-        action("Move right", "move-right", <Icon name="right" size={13} />, () => move(desk, 1))}
-      {node.generator && action("Fold", "fold", <Icon name="down" size={13} />, () => unfold(desk))}
+        action("Move right", "move-right", <Icon name="right" size={13} />, () => move(store, 1))}
+      {node.generator && action("Fold", "fold", <Icon name="down" size={13} />, () => unfold(store))}
       {node.outputs.length > 0 &&
-        action("Connect", "connect", <Icon name="connect" size={13} />, () => connect(desk))}
+        action("Connect", "connect", <Icon name="connect" size={13} />, () => connect(store))}
       {action("Rename", "rename-button", <Icon name="pencil" size={13} />, () =>
-        desk.set({ renaming: id }),
+        store.set({ renaming: id }),
       )}
-      {action("Duplicate", "duplicate", <Icon name="copy" size={13} />, () => duplicate(desk))}
-      {action("Remove", "remove", <Icon name="close" size={13} />, () => remove(desk))}
+      {action("Duplicate", "duplicate", <Icon name="copy" size={13} />, () => duplicate(store))}
+      {action("Remove", "remove", <Icon name="close" size={13} />, () => remove(store))}
     </>
   );
   if (!side) {

@@ -1,18 +1,18 @@
-// One file with numbered and coloured lines, some of them lit.
+// One file with numbered and coloured lines, some of them highlighted.
 
 import { attr, h } from "../lib/dom";
 import { tokenise, type Token } from "./python";
 
 export class Listing {
   readonly el = h("pre", { tabindex: 0, role: "region", "data-wb": "source" });
-  private lit = new Set<number>();
+  private highlighted = new Set<number>();
   private open = false;
   private observer: ResizeObserver;
 
   constructor() {
-    // While its panel is closed nothing has a place: the lit lines are looked for when it opens.
+    // While its panel is closed nothing has a place: the highlighted lines are looked for when it opens.
     this.observer = new ResizeObserver(() => {
-      if (this.el.clientHeight > 0 && !this.open) this.light([...this.lit]);
+      if (this.el.clientHeight > 0 && !this.open) this.highlight([...this.highlighted]);
       this.open = this.el.clientHeight > 0;
     });
     this.observer.observe(this.el);
@@ -36,12 +36,12 @@ export class Listing {
     if (other) this.el.scrollTop = 0;
   }
 
-  light(numbers: readonly number[]): void {
-    this.lit = new Set(numbers);
+  highlight(numbers: readonly number[]): void {
+    this.highlighted = new Set(numbers);
     let first: HTMLElement | null = null;
     [...this.el.children].forEach((line, index) => {
-      attr(line, "data-lit", this.lit.has(index + 1) ? "true" : null);
-      if (this.lit.has(index + 1)) first ??= line as HTMLElement;
+      attr(line, "data-highlighted", this.highlighted.has(index + 1) ? "true" : null);
+      if (this.highlighted.has(index + 1)) first ??= line as HTMLElement;
     });
     if (first) this.reveal(first);
   }

@@ -5,7 +5,7 @@ import { h } from "./dom";
 import { keepKeys } from "./keys";
 import { Link, type Host } from "./model";
 import { followTheme } from "./theme";
-import { tips } from "./tip";
+import { tips } from "./tooltip";
 
 interface Widget {
   render(context: { model: Host; el: HTMLElement }): () => void;

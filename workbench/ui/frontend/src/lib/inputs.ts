@@ -3,7 +3,7 @@
 import type { Json } from "../views";
 import { attr, h } from "./dom";
 import { tidy } from "./number";
-import { paced } from "./pace";
+import { throttle } from "./throttle";
 
 /** A frame of a 60 Hz screen: no picture can be seen that is asked for more often. */
 const FRAME = 16;
@@ -124,7 +124,7 @@ export function slider(
     max: high,
     step: stepOf(limits),
   });
-  const pace = paced<number>(FRAME, (value) => send(value, el));
+  const pace = throttle<number>(FRAME, (value) => send(value, el));
   el.addEventListener("input", () => pace.push(tidy(el.valueAsNumber)));
   el.addEventListener("change", pace.flush);
   el.addEventListener("keydown", (event) => {

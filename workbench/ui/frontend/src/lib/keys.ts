@@ -1,6 +1,6 @@
 // Keys, and keeping JupyterLab's hands off them.
 
-import { isPage } from "./page";
+import { isPage } from "./fullPage";
 
 const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
 

@@ -1,7 +1,7 @@
 // A contact sheet and its header, decoded off the event's path.
 
 import type { Bytes } from "../views";
-import { unpacked } from "./packed";
+import { parsePayload } from "./binaryPayload";
 
 interface Header {
   mime: string;
@@ -18,7 +18,7 @@ export interface Sheet<H> {
 }
 
 async function decode<H extends Header>(bytes: Bytes): Promise<Sheet<H> | null> {
-  const read = unpacked<H>(bytes);
+  const read = parsePayload<H>(bytes);
   if (!read) return null;
   const { header, payload } = read;
   const [wide = 0, tall = 0] = header.sheet;

@@ -5,15 +5,15 @@ import { iconButton, wordButton } from "../lib/button";
 import { attr, h, show, text } from "../lib/dom";
 import { dice, icon } from "../lib/icons";
 import type { Link } from "../lib/model";
-import { unpacked } from "../lib/packed";
+import { parsePayload } from "../lib/binaryPayload";
 import { segmented } from "../lib/segmented";
 import type { CloseupHeader, SheetHeader, TileEntry } from "../views";
-import { Stage, type View } from "./stage";
-import { Values, valueText } from "./pixels";
+import { ZoomableImage, type View } from "./zoomableImage";
+import { Values, valueText } from "./pixelValues";
 
 export class Closeup {
   readonly el: HTMLElement;
-  private stage = new Stage(
+  private image = new ZoomableImage(
     (byKey) => this.probe(byKey),
     (scale) => text(this.scale, `${Math.round(scale * 100)} %`),
   );
@@ -71,7 +71,7 @@ export class Closeup {
         repeat,
         keep,
       ),
-      this.stage.el,
+      this.image.el,
       h(
         "div",
         { class: "wb-closeup-foot" },
@@ -81,10 +81,10 @@ export class Closeup {
         h(
           "span",
           { class: "wb-control" },
-          iconButton("Smaller (-)", "zoom-out", icon("minus", 13), () => this.stage.zoom(0.8)),
+          iconButton("Smaller (-)", "zoom-out", icon("minus", 13), () => this.image.zoom(0.8)),
           this.scale,
-          iconButton("Larger (+)", "zoom-in", icon("plus", 13), () => this.stage.zoom(1.25)),
-          iconButton("Fit (0)", "zoom-fit", icon("fit", 13), () => this.stage.fit()),
+          iconButton("Larger (+)", "zoom-in", icon("plus", 13), () => this.image.zoom(1.25)),
+          iconButton("Fit (0)", "zoom-fit", icon("fit", 13), () => this.image.fit()),
         ),
       ),
       this.draws,
@@ -108,14 +108,14 @@ export class Closeup {
 
   /** Draws what Python holds; returns whether there is a close-up at all. */
   draw(): boolean {
-    const read = unpacked<CloseupHeader>(this.link.get("closeup", new ArrayBuffer(0)));
+    const read = parsePayload<CloseupHeader>(this.link.get("closeup", new ArrayBuffer(0)));
     const opened = read !== null && this.header === null;
     this.header = read?.header ?? null;
     show(this.el, read !== null);
     if (!read) {
       this.index = -1;
       this.held = this.again = null;
-      this.stage.pixel = null;
+      this.image.pixel = null;
       return false;
     }
     const { header, payload } = read;
@@ -128,19 +128,19 @@ export class Closeup {
     );
     text(this.fault, header.error);
     show(this.fault, header.error !== "");
-    show(this.stage.el, header.error === "");
+    show(this.image.el, header.error === "");
     if (!header.error) void this.paint(payload);
     this.describe();
-    if (opened) this.stage.el.focus({ preventScroll: true });
+    if (opened) this.image.el.focus({ preventScroll: true });
     return true;
   }
 
   /** Shows the original while it is held, and then what was there before. */
-  peek(on: boolean): void {
+  showOriginal(on: boolean): void {
     const { header, held } = this;
     if (on && held === null && header && header.of !== "original") {
       if (!header.choices.includes("original")) return;
-      this.held = { of: header.of, view: this.stage.view() };
+      this.held = { of: header.of, view: this.image.view() };
       this.look(this.index, "original");
     } else if (!on && held !== null) {
       this.held = null;
@@ -160,9 +160,9 @@ export class Closeup {
     const of = this.header;
     const picture = await createImageBitmap(new Blob([png], { type: "image/png" }));
     if (of !== this.header) return picture.close();
-    this.stage.show(picture);
+    this.image.show(picture);
     if (this.again?.of === this.header?.of) {
-      if (this.again) this.stage.restore(this.again.view);
+      if (this.again) this.image.restore(this.again.view);
       this.again = null;
     }
     this.el.dataset["painted"] = String(Number(this.el.dataset["painted"] ?? 0) + 1);
@@ -183,7 +183,7 @@ export class Closeup {
     text(this.facts, [label, `${wide}×${tall} px`, header.note].filter(Boolean).join(" · "));
     this.draws.replaceChildren(...tile.draws.map((draw) => h("span", {}, draw)));
     attr(
-      this.stage.el,
+      this.image.el,
       "aria-label",
       `${tile.file}, ${header.of}. Arrow keys move the marked pixel, plus and minus zoom, 0 fits.`,
     );
@@ -207,7 +207,7 @@ export class Closeup {
 
   /** The marked pixel in pixels of the sample: the picture of a very large one is smaller. */
   private pixel(): { x: number; y: number } | null {
-    const { pixel } = this.stage;
+    const { pixel } = this.image;
     if (!pixel || !this.header) return null;
     const [wide = 1, tall = 1] = this.header.size;
     const [fullWide = 1, fullTall = 1] = this.header.full;

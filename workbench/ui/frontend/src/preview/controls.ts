@@ -7,9 +7,9 @@ import { numberField, UNBOUNDED } from "../lib/inputs";
 import type { Link } from "../lib/model";
 import { segmented } from "../lib/segmented";
 import type { PreviewFields, SheetHeader } from "../views";
-import { kept } from "./kept";
-import { verify } from "./verify";
-import { view } from "./view";
+import { savedDraws } from "./savedDraws";
+import { verify } from "./verification";
+import { view } from "./displayOptions";
 
 const MODES = [
   { id: "original", label: "Original" },
@@ -25,12 +25,12 @@ export interface Controls {
   say(header: SheetHeader): void;
   /** Shows the originals for as long as it is on. */
   hold(on: boolean): void;
-  peeking(): boolean;
+  showingOriginal(): boolean;
   /** Tells whether one tile is looked at closely. */
   near(on: boolean): void;
 }
 
-export function controls(link: Link<"preview">, peek: (on: boolean) => void): Controls {
+export function controls(link: Link<"preview">, showOriginal: (on: boolean) => void): Controls {
   const modes = segmented("What is shown", (id) => link.set("mode", id as PreviewFields["mode"]));
   let closely = false;
   const drawModes = (): void => {
@@ -43,7 +43,7 @@ export function controls(link: Link<"preview">, peek: (on: boolean) => void): Co
     closely = on;
     drawModes();
   };
-  const eye = holdButton(peek);
+  const eye = holdButton(showOriginal);
 
   const refused = h("p", { class: "wb-refused", role: "alert", "data-wb": "refused" });
   const reasons = new Map<Element, string>();
@@ -55,7 +55,7 @@ export function controls(link: Link<"preview">, peek: (on: boolean) => void): Co
   };
   /** A field of whole numbers. What it refuses stays in it, with the reason under the controls. */
   const field = (name: "batch" | "seed", label: string): HTMLInputElement => {
-    const most = (): number => link.get("most", {})[name] ?? Number.MAX_SAFE_INTEGER;
+    const most = (): number => link.get("limits", {})[name] ?? Number.MAX_SAFE_INTEGER;
     const take = (value: number | string | null, el: Element): void => {
       const fits = Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most();
       const words = `${value ?? "Nothing"} is no ${name}. Give a whole number from 0 to ${most()}.`;
@@ -125,28 +125,28 @@ export function controls(link: Link<"preview">, peek: (on: boolean) => void): Co
       eye.el,
       h("span", { class: "wb-control" }, "batch", back, batch, next),
       h("span", { class: "wb-control" }, "seed", seed, reseed),
-      h("span", { class: "wb-control" }, pin, kept(link)),
+      h("span", { class: "wb-control" }, pin, savedDraws(link)),
       h("span", { class: "wb-said" }, checked, seen.el),
     ),
     refused,
   );
-  return { el, say: seen.say, hold: eye.hold, peeking: eye.peeking, near };
+  return { el, say: seen.say, hold: eye.hold, showingOriginal: eye.showingOriginal, near };
 }
 
 /** A button that does something for as long as it is pressed; a key may press it too. */
-function holdButton(peek: (on: boolean) => void): {
+function holdButton(showOriginal: (on: boolean) => void): {
   el: HTMLElement;
   hold(on: boolean): void;
-  peeking(): boolean;
+  showingOriginal(): boolean;
 } {
-  let peeking = false;
+  let showingOriginal = false;
   const hold = (on: boolean): void => {
-    if (on === peeking) return;
-    peeking = on;
+    if (on === showingOriginal) return;
+    showingOriginal = on;
     attr(el, "aria-pressed", String(on));
-    peek(on);
+    showOriginal(on);
   };
-  const el = iconButton("Hold to see the originals (key o)", "peek", icon("eye", 15), () => {});
+  const el = iconButton("Hold to see the originals (key o)", "show-original", icon("eye", 15), () => {});
   attr(el, "aria-pressed", "false");
   attr(el, "aria-keyshortcuts", "o");
   el.addEventListener("pointerdown", (event) => {
@@ -164,5 +164,5 @@ function holdButton(peek: (on: boolean) => void): {
   el.addEventListener("keyup", (event) => {
     if (event.key === " " || event.key === "Enter") hold(false);
   });
-  return { el, hold, peeking: () => peeking };
+  return { el, hold, showingOriginal: () => showingOriginal };
 }

@@ -4,7 +4,7 @@ import { attr, h, show, svg } from "../lib/dom";
 import { icon } from "../lib/icons";
 import type { Link } from "../lib/model";
 import type { ChannelEntry, StatisticsEntry } from "../views";
-import { valueText } from "./pixels";
+import { valueText } from "./pixelValues";
 
 const MOST_CHANNELS = 16;
 const WIDE = 256;
@@ -14,16 +14,16 @@ const NAMES = ["R", "G", "B"];
 
 export function statistics(link: Link<"preview">): { el: HTMLElement } {
   const tables = h("div", { class: "wb-figures" });
-  const said = h("p", { class: "wb-counting", "data-wb": "counting" });
+  const said = h("p", { class: "wb-statistics-pending", "data-wb": "statistics-pending" });
   const el = h("div", { "data-wb": "statistics", hidden: true }, tables, said);
-  link.watch(["statistics", "measured"], () => {
-    show(el, link.get("measured", false));
+  link.watch(["statistics", "show_statistics"], () => {
+    show(el, link.get("show_statistics", false));
     tables.replaceChildren(...link.get("statistics", []).map(output));
   });
-  link.watch(["statistics", "measured", "counting", "uncounted"], () => {
+  link.watch(["statistics", "show_statistics", "statistics_pending", "statistics_error"], () => {
     const none = !link.get("statistics", []).length;
-    const counting = link.get("counting", false);
-    const reason = link.get("uncounted", "");
+    const counting = link.get("statistics_pending", false);
+    const reason = link.get("statistics_error", "");
     attr(el, "data-late", counting && !none ? "true" : null);
     const retry = h(
       "button",

@@ -24,7 +24,7 @@ export class Tiles {
   private keyed: Keyed<TileEntry>;
   private sheet: Sheet<SheetHeader> | null = null;
   private mode: Mode = "both";
-  private peeking = false;
+  private showingOriginal = false;
   private at = 0;
 
   constructor(private acts: Acts) {
@@ -42,22 +42,22 @@ export class Tiles {
     });
   }
 
-  draw(sheet: Sheet<SheetHeader>, mode: Mode, peeking: boolean): void {
+  draw(sheet: Sheet<SheetHeader>, mode: Mode, showingOriginal: boolean): void {
     this.sheet = sheet;
     this.mode = mode;
-    this.peeking = peeking;
+    this.showingOriginal = showingOriginal;
     const { tiles, tile } = sheet.header;
     this.at = Math.min(this.at, Math.max(0, tiles.length - 1));
     this.el.style.setProperty("--cells", String(this.cells()));
     this.el.style.setProperty("--tile", `${tile}px`);
-    attr(this.el, "data-peeked", this.peeked() ? "true" : null);
+    attr(this.el, "data-shows-original", this.showsOriginal() ? "true" : null);
     this.keyed.draw(tiles);
   }
 
   /** Whether originals stand in place of what the mode shows. */
-  peeked(): boolean {
+  showsOriginal(): boolean {
     const good = this.sheet?.header.tiles.find((tile) => !tile.error);
-    return this.mode !== "original" && good !== undefined && peeked(good, this.peeking);
+    return this.mode !== "original" && good !== undefined && showsOriginal(good, this.showingOriginal);
   }
 
   focus(index: number): void {
@@ -126,7 +126,7 @@ export class Tiles {
     const { outputs } = this.sheet!.header;
     const original = tile.original.length === 4 ? [tile.original] : [];
     if (this.mode === "original" && original.length) return original;
-    const changed = peeked(tile, this.peeking) ? outputs.map(() => tile.original) : tile.augmented;
+    const changed = showsOriginal(tile, this.showingOriginal) ? outputs.map(() => tile.original) : tile.augmented;
     return this.mode === "both" ? [...original, ...changed] : changed;
   }
 
@@ -166,8 +166,8 @@ export class Tiles {
 }
 
 /** Whether the original stands in for the rest: also until a sheet comes that has the rest. */
-function peeked(tile: TileEntry, peeking: boolean): boolean {
-  return tile.original.length === 4 && (peeking || !tile.augmented.length);
+function showsOriginal(tile: TileEntry, showingOriginal: boolean): boolean {
+  return tile.original.length === 4 && (showingOriginal || !tile.augmented.length);
 }
 
 function captions(tile: TileEntry, changed: boolean): HTMLElement[] {

@@ -36,10 +36,10 @@ export function comparePart(link: Speed): HTMLElement {
 
 /** Another record whose bars stand among those of this one. */
 function besideField(link: Speed): HTMLElement {
-  const select = h("select", { class: "wb-val", "aria-label": "Record beside it", "data-wb": "beside" });
-  select.addEventListener("change", () => link.set("beside", select.value));
+  const select = h("select", { class: "wb-val", "aria-label": "Record beside it", "data-wb": "overlay" });
+  select.addEventListener("change", () => link.set("overlay", select.value));
   const el = h("label", { class: "wb-control wb-speed-beside" }, "beside it", select);
-  link.watch(["records", "beside", "compare"], () => {
+  link.watch(["records", "overlay", "compare"], () => {
     const shown = link.get("compare", {}).on?.[0]?.id;
     const others = link.get("records", []).filter(({ part, id }) => part === "compare" && id !== shown);
     show(el, !!shown && others.length > 0);
@@ -47,7 +47,7 @@ function besideField(link: Speed): HTMLElement {
       h("option", { value: "" }, "no other"),
       ...others.map(({ id, name, machine }) => h("option", { value: id }, `${name} · ${machine}`)),
     );
-    select.value = link.get("beside", "");
+    select.value = link.get("overlay", "");
   });
   return el;
 }

@@ -47,12 +47,12 @@ export function recordsPart(link: Speed): HTMLElement {
   );
   const hint = h("span", { class: "wb-muted" });
   const csv = wordButton("Export CSV", "export-csv", icon("download", 13), () =>
-    link.ask("export", { kind: "csv", ids: link.get("chosen", []) }),
+    link.ask("export", { kind: "csv", ids: link.get("selected_records", []) }),
   );
   const region = wide("Records", list);
-  link.watch(["records", "chosen"], () => {
+  link.watch(["records", "selected_records"], () => {
     const records = link.get("records", []);
-    const chosen = link.get("chosen", []);
+    const chosen = link.get("selected_records", []);
     rows.draw(records);
     show(region, records.length > 0);
     show(empty, records.length === 0);
@@ -73,8 +73,8 @@ export function recordsPart(link: Speed): HTMLElement {
 function makeRow(id: string, link: Speed): HTMLElement {
   const tick = h("input", { type: "checkbox", "data-wb": "choose" });
   tick.addEventListener("change", () => {
-    const others = link.get("chosen", []).filter((key) => key !== id);
-    link.set("chosen", tick.checked ? [...others, id].slice(-2) : others);
+    const others = link.get("selected_records", []).filter((key) => key !== id);
+    link.set("selected_records", tick.checked ? [...others, id].slice(-2) : others);
   });
   const name = h("input", { class: "wb-val wb-record-name", type: "text", "data-wb": "record-name", spellcheck: "false" });
   name.addEventListener("change", () => link.ask("rename", { record: id, to: name.value.trim() }));
@@ -112,7 +112,7 @@ function updateRow(el: HTMLElement, entry: RecordEntry, link: Speed): void {
   const [tickCell, nameCell, what, machine, best] = [...el.children] as HTMLElement[];
   const tick = tickCell!.querySelector("input")!;
   const name = nameCell!.querySelector("input")!;
-  tick.checked = link.get("chosen", []).includes(entry.id);
+  tick.checked = link.get("selected_records", []).includes(entry.id);
   attr(tick, "aria-label", `Set ${entry.name} beside another`);
   attr(name, "aria-label", `Name of ${entry.name}`);
   if (!name.matches(":focus")) name.value = entry.name;

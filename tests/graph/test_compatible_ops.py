@@ -1,0 +1,84 @@
+"""Which operators fit a place, and why the others do not: what it says is what then happens."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers import GRAPHS
+from workbench.catalog import load_catalog
+from workbench.errors import GraphEditError
+from workbench.graph import Graph, Port, load_recipe
+from workbench.graph.compatible_ops import incompatible_ops
+from workbench.graph.compose import edge_id, insert_on_edge, place_node
+from workbench.graph.connect import connect, connect_targets
+from workbench.graph.edit import set_setting
+
+CATALOG = load_catalog()
+JITTER = load_recipe("rotate-jitter")
+
+
+def test_reasons_name_what_does_not_agree() -> None:
+    kind, reasons = incompatible_ops(JITTER, CATALOG, Port("resize", "output"))
+    assert kind == "image"
+    assert reasons["decoders.image"] == "it takes encoded, not image"
+    assert reasons["readers.file"] == "it has no input: add it on its own"
+    assert "flip" not in reasons
+    assert all(reasons[op.name] == op.unusable for op in CATALOG.values() if op.unusable)
+
+
+def test_an_operator_of_the_cpu_does_not_fit_on_the_gpu() -> None:
+    only_cpu = "roi_random_crop"
+    assert CATALOG[only_cpu].devices == ("cpu",)
+    mixed = set_setting(JITTER, device="mixed")
+    assert only_cpu not in incompatible_ops(JITTER, CATALOG, Port("resize", "output"))[1]
+    assert "CPU only" in incompatible_ops(mixed, CATALOG, Port("resize", "output"))[1][only_cpu]
+
+
+def test_everything_usable_can_stand_on_its_own() -> None:
+    kind, reasons = incompatible_ops(Graph(), CATALOG, None)
+    assert kind == ""
+    for op in CATALOG.values():
+        assert (op.name in reasons) == bool(op.unusable or op.devices == ("gpu",))
+
+
+@pytest.mark.parametrize("place", [Port("nowhere", "output"), "nowhere:data", "rotate:angel"])
+def test_a_place_that_is_not_there_is_named(place: Port | str) -> None:
+    with pytest.raises(GraphEditError, match="There is no"):
+        incompatible_ops(JITTER, CATALOG, place)
+
+
+@given(GRAPHS, st.data())
+@settings(max_examples=40)
+def test_what_fits_can_be_added_and_what_does_not_cannot(graph: Graph, data: st.DataObject) -> None:
+    edges = [edge_id(edge.target, edge.input) for edge in graph.edges]
+    place = data.draw(st.sampled_from([*edges, *(f":{name}" for name in graph.outputs)]))
+    reasons = incompatible_ops(graph, CATALOG, place)[1]
+    for op in data.draw(st.lists(st.sampled_from(sorted(CATALOG)), min_size=5, max_size=15)):
+        if op not in reasons:
+            insert_on_edge(graph, CATALOG, op, place)
+        elif CATALOG[op].unusable:
+            with pytest.raises(GraphEditError):
+                place_node(graph, CATALOG, op)
+
+
+@given(GRAPHS, st.data())
+@settings(max_examples=40)
+def test_what_is_offered_can_be_connected(graph: Graph, data: st.DataObject) -> None:
+    node = data.draw(st.sampled_from([n for n in graph.nodes if CATALOG[n.op].outputs]))
+    source = Port(node.id, CATALOG[node.op].outputs[0].name)
+    for (target, into), reason in connect_targets(graph, CATALOG, source).items():
+        if not reason:
+            joined = connect(graph, CATALOG, source, target, into)
+            assert joined.node(target).inputs[into] == source
+        elif "taken" not in reason and "already" not in reason:
+            with pytest.raises(GraphEditError):
+                connect(graph, CATALOG, source, target, into)
+
+
+def test_a_taken_port_says_by_what() -> None:
+    found = connect_targets(JITTER, CATALOG, Port("resize", "output"))
+    assert found["rotate", "data"] == "resize.output feeds it already"
+    assert "taken by rotate.output" in found["color", "data"]
+    assert "wait for each other" in found["decode", "data"]

@@ -1,0 +1,242 @@
+"""What the canvas may ask for: every action, and random ones by the hundred."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.helpers import HOSTILE, VALUES
+from workbench.catalog import load_catalog
+from workbench.emit import emit_script
+from workbench.errors import GraphEditError, WorkbenchError
+from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph.compose import edge_id
+from workbench.graph.fragment import copy_fragment
+from workbench.graph.layout import Document, Layout
+from workbench.ui.canvas_actions import CANVAS_ACTIONS, MOST_NODES, folded_generators
+from workbench.ui.components import COMPONENTS
+from workbench.ui.history import History
+from workbench.ui.inspector_actions import INSPECTOR_ACTIONS
+
+CATALOG = load_catalog()
+JITTER = Document(load_recipe("rotate-jitter"))
+
+
+def done(document: Document, do: str, **message: Any) -> tuple[Document, list[str] | None]:
+    return CANVAS_ACTIONS[do](document, CATALOG, {"do": do, **message})
+
+
+def test_every_action_of_the_table_is_there() -> None:
+    (canvas,) = (component for component in COMPONENTS if component.name == "canvas")
+    elsewhere = {"connect_targets", "compatible_ops", "undo", "redo"}  # these change no document
+    assert set(canvas.actions) == CANVAS_ACTIONS.keys() | elsewhere
+
+
+def test_an_added_node_is_selected() -> None:
+    document, selected = done(JITTER, "add", op="gaussian_blur", after="resize")
+    assert selected == ["gaussian_blur"]
+    assert document.graph.node("rotate").inputs["data"].node == "gaussian_blur"
+
+
+def test_a_reader_is_added_on_its_own_wherever_one_stands() -> None:
+    document, selected = done(JITTER, "add", op="readers.file", after="flip")
+    assert selected == ["reader_2"]
+    assert document.graph.nodes[:-1] == JITTER.graph.nodes
+
+
+def test_a_taken_port_is_refused_and_a_dragged_end_moves() -> None:
+    where = {"source": "resize", "output": "output", "target": "color", "input": "data"}
+    with pytest.raises(GraphEditError, match=r"data is taken by rotate\.output"):
+        done(JITTER, "connect", **where, edge="")
+    document, _ = done(JITTER, "connect", **where, edge="color:data")
+    assert document.graph.node("color").inputs["data"] == Port("resize", "output")
+
+
+def test_an_output_is_given_out_and_cut() -> None:
+    where = {"source": "resize", "output": "output", "target": ""}
+    document, _ = done(JITTER, "connect", **where, input="", edge="")
+    assert document.graph.outputs["images_2"] == Port("resize", "output")
+    document, _ = done(document, "rename", node=":images_2", to="small")
+    document, _ = done(document, "remove", nodes=[":small"], edges=[])
+    assert document.graph == JITTER.graph
+    document, _ = done(document, "disconnect", edges=[":labels", "rotate:angle"])
+    assert list(document.graph.outputs) == ["images"]
+    assert "angle" not in document.graph.node("rotate").inputs
+
+
+def test_labels_do_not_become_images_unnoticed() -> None:
+    images = {"source": "resize", "output": "output", "target": "", "edge": ""}
+    with pytest.raises(
+        GraphEditError, match=r"'labels' gives label, and resize\.output gives image"
+    ):
+        done(JITTER, "connect", **images, input="labels")
+    document, _ = done(JITTER, "connect", **images, input="images")
+    assert document.graph.outputs["images"] == Port("resize", "output")
+
+
+def test_a_draw_of_its_own_gives_way_to_a_shared_one() -> None:
+    document, _ = done(JITTER, "duplicate", nodes=["rotate"])
+    shared = {"source": "angle", "output": "output", "target": "rotate_2", "input": "angle"}
+    document, _ = done(document, "connect", **shared, edge="")
+    assert document.graph.node("rotate_2").inputs["angle"] == Port("angle", "output")
+    assert not document.graph.has("angle_2")
+
+
+def test_after_removal_the_node_before_is_selected() -> None:
+    _, selected = done(JITTER, "remove", nodes=["rotate", "color"], edges=[])
+    assert selected == ["resize"]
+    everything = [node.id for node in JITTER.graph.nodes]
+    document, selected = done(JITTER, "remove", nodes=everything, edges=["rotate:data"])
+    assert (document.graph.nodes, selected) == ((), [])
+
+
+def test_positions_are_kept_and_follow_names() -> None:
+    document, _ = done(JITTER, "place", positions={"rotate": [1, 2], ":images": [3, 4], "x": [0]})
+    assert document.layout.positions == {"rotate": (1, 2), ":images": (3, 4)}
+    document, selected = done(document, "rename", node="rotate", to="turn")
+    assert selected == ["turn"]
+    assert document.layout.positions["turn"] == (1, 2)
+    document, _ = done(document, "remove", nodes=["turn"], edges=[])
+    assert document.layout.positions == {":images": (3, 4)}
+    document, _ = done(document, "arrange")
+    assert document.layout == Layout()
+
+
+def test_a_pasted_part_lands_where_the_view_has_room() -> None:
+    text = copy_fragment(JITTER.graph, ["rotate", "color"])
+    placed, _ = done(JITTER, "place", positions={"rotate": [1, 2]})
+    document, nodes = done(placed, "paste", text=text, x=300, y=-40)
+    assert nodes == ["rotate_2", "color_2"]
+    assert document.layout.positions == {"rotate": (1, 2), "rotate_2": (300, -40)}
+    for odd in ({}, {"x": "left", "y": 3}, {"x": float("nan"), "y": 0}):
+        document, _ = done(placed, "paste", text=text, **odd)
+        assert document.layout == placed.layout
+    document, _ = done(JITTER, "paste", text=text, x=300, y=-40)
+    assert document.layout == Layout()  # all is laid out automatically
+
+
+def test_a_generator_unfolds_and_folds() -> None:
+    assert "angle" in folded_generators(JITTER.graph, CATALOG, JITTER.layout)
+    document, selected = done(JITTER, "unfold", node="rotate", arg="angle")
+    assert selected == ["angle"]
+    assert "angle" not in folded_generators(document.graph, CATALOG, document.layout)
+    assert done(document, "fold", node="angle") == (JITTER, ["rotate"])
+    with pytest.raises(GraphEditError, match=r"Nothing feeds rotate\.fill_value"):
+        done(JITTER, "unfold", node="rotate", arg="fill_value")
+
+
+def test_a_shared_generator_stays_a_node() -> None:
+    document, _ = done(JITTER, "disconnect", edges=["color:hue"])
+    shared = {"source": "angle", "output": "output", "target": "color", "input": "hue"}
+    document, _ = done(document, "connect", **shared, edge="")
+    assert "angle" not in folded_generators(document.graph, CATALOG, document.layout)
+    with pytest.raises(GraphEditError, match="stays a node"):
+        done(document, "fold", node="angle")
+
+
+def test_a_copy_into_an_empty_canvas_is_the_graph() -> None:
+    text = copy_fragment(JITTER.graph, [node.id for node in JITTER.graph.nodes])
+    document, selected = done(Document(Graph()), "paste", text=text)
+    assert document.graph.nodes == JITTER.graph.nodes
+    assert document.graph.outputs == JITTER.graph.outputs
+    assert selected == ["reader", "decode", "resize", "rotate", "color", "flip"]
+
+
+def test_a_copy_beside_the_original_is_fed_by_what_feeds_it() -> None:
+    document, selected = done(JITTER, "duplicate", nodes=["rotate"])
+    assert selected == ["rotate_2"]
+    copy = document.graph.node("rotate_2")
+    assert copy.inputs == {"data": Port("resize", "output"), "angle": Port("angle_2", "output")}
+    assert check_graph(document.graph, CATALOG) == ()
+
+
+def test_a_canvas_has_an_end() -> None:
+    document = JITTER
+    while 2 * len(document.graph.nodes) <= MOST_NODES:
+        ids = [node.id for node in document.graph.nodes]
+        document, _ = done(document, "duplicate", nodes=ids)
+    ids = [node.id for node in document.graph.nodes]
+    with pytest.raises(GraphEditError, match=f"the canvas holds {MOST_NODES}"):
+        done(document, "duplicate", nodes=ids)
+
+
+JUNK: st.SearchStrategy[Any] = st.one_of(
+    st.none(), VALUES, st.sampled_from(HOSTILE), st.dictionaries(st.text(max_size=3), VALUES)
+)
+
+
+def messages(document: Document) -> st.SearchStrategy[tuple[str, str, dict[str, Any]]]:
+    """Messages that mostly name what is there, and sometimes anything."""
+    graph = document.graph
+    ids = [node.id for node in graph.nodes] + ["nowhere", ""]
+    edges = [edge_id(edge.target, edge.input) for edge in graph.edges]
+    edges += [f":{name}" for name in graph.outputs] + ["rotate:nothing"]
+    ops = st.sampled_from(sorted(CATALOG))
+    node = st.sampled_from(ids)
+    arg = st.sampled_from(["angle", "data", "brightness", "input_1", "images", "size", ""])
+    known = {
+        "op": ops,
+        "after": node,
+        "node": st.one_of(node, st.sampled_from([e for e in edges if e.startswith(":")] or [""])),
+        "output": st.sampled_from(["output", "jpegs", "labels", ""]),
+        "source": node,
+        "target": node,
+        "input": arg,
+        "arg": arg,
+        "edge": st.sampled_from([*edges, ""]),
+        "edges": st.lists(st.sampled_from(edges), max_size=2),
+        "nodes": st.lists(node, max_size=3),
+        "by": st.sampled_from([-1, 1]),
+        "to": st.sampled_from(["turn", "images", "for", *HOSTILE]),
+        "positions": st.dictionaries(node, st.lists(st.floats(-9, 9), min_size=2, max_size=2)),
+        "text": st.sampled_from(["{}", *HOSTILE]),
+        "value": VALUES,
+        "key": st.sampled_from(["range", "values", "probability"]),
+        "device": st.sampled_from(["cpu", "gpu", "mixed", "", "tpu"]),
+    }
+    exact = st.fixed_dictionaries(known)
+    spoilt = st.tuples(exact, st.sampled_from(sorted(known)), JUNK).map(
+        lambda made: made[0] | {made[1]: made[2]}
+    )
+    actions = [("canvas", do) for do in CANVAS_ACTIONS] + sorted(INSPECTOR_ACTIONS)
+    return st.tuples(st.sampled_from(actions), st.one_of(exact, exact, spoilt)).map(
+        lambda made: (*made[0], made[1])
+    )
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_edits_leave_a_graph_that_runs_or_says_why_and_can_be_undone(
+    data: st.DataObject,
+) -> None:
+    history = History(JITTER.graph)
+    states = [history.document]
+    for _ in range(data.draw(st.integers(1, 12))):
+        component, do, message = data.draw(messages(history.document))
+        try:
+            if component == "canvas":
+                document, _ = CANVAS_ACTIONS[do](history.document, CATALOG, {"do": do, **message})
+                history.push_document(document)
+            else:
+                graph, _ = INSPECTOR_ACTIONS[component, do](
+                    history.now, CATALOG, {"do": do, **message}
+                )
+                history.push(graph)
+        except WorkbenchError:
+            assert history.document == states[-1]  # a refused edit changes nothing
+        if history.document != states[-1]:
+            states.append(history.document)
+        if not check_graph(history.now, CATALOG):
+            compile(emit_script(history.now, CATALOG).text, "script", "exec")
+    redone = []
+    for state in reversed(states):
+        assert history.document == state
+        redone.append(history.document)
+        history.undo()
+    assert not history.can_undo
+    for state in reversed(redone[:-1]):
+        assert history.redo()
+        assert history.document == state

@@ -1,0 +1,287 @@
+"""New, open, rename, share, restore: what the bar asks for, and what comes of bad input."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.helpers import HOSTILE, WRITABLE
+from tests.ui.screen import Screen
+from workbench.errors import GraphFaultsError
+from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
+from workbench.graph.edit import set_setting
+from workbench.preview.share import draw_sheet, read_picture, read_shared, write_shared
+from workbench.ui.autosave import KEPT
+from workbench.ui.model import ViewModel
+from workbench.ui.open_actions import LONGEST_NAME
+
+Make = Callable[..., tuple[ViewModel, Screen]]
+SMALL = set_setting(load_recipe("rotate-jitter"), batch_size=4, num_threads=2)
+
+
+@pytest.fixture
+def make(photos: Path) -> Iterator[Make]:
+    made: list[ViewModel] = []
+
+    def make(data: Path | str = photos, graph: Any = SMALL, **options: Any) -> Any:
+        screen = Screen()
+        model = ViewModel(data, graph, screen.publish, **options)
+        made.append(model)
+        return model, screen
+
+    yield make
+    for model in made:
+        model.close()
+
+
+def bar(model: ViewModel, do: str, **parameters: Any) -> None:
+    model.act("bar", {"do": do, **parameters})
+
+
+def picture(text: str) -> str:
+    return base64.b64encode(write_shared(Image.new("RGB", (4, 4)), text)).decode()
+
+
+def test_a_new_graph_is_empty_and_undo_leads_back(make: Make) -> None:
+    model, screen = make()
+    bar(model, "new")
+    assert model.graph == Graph()
+    assert screen["canvas", "nodes"] == []
+    assert screen["bar", "title"] == "untitled"
+    assert screen["bar", "status"]["state"] == "fault"
+    bar(model, "undo")
+    assert model.graph == SMALL
+
+
+@pytest.mark.parametrize(("recipe", "op"), [("aerial", "random"), ("rotate-jitter", "resize")])
+def test_whole_numbers_that_no_float_holds_are_faults(make: Make, recipe: str, op: str) -> None:
+    model, screen = make()
+    data = json.loads(dump_graph(load_recipe(recipe)))
+    node = next(node for node in data["nodes"] if node["op"].startswith(op))
+    name, value = next(iter(node["args"].items()))
+    node["args"][name] = [10**400, *value[1:]] if isinstance(value, list) else -(10**400)
+    bar(model, "open", text=json.dumps(data))
+    assert "does not fit into 64 bits" in str(screen["bar", "faults"])
+    bar(model, "undo")
+    assert model.graph == SMALL
+
+
+def test_a_recipe_is_offered_with_its_line_and_picture(make: Make) -> None:
+    _, screen = make()
+    entries = screen["bar", "recipes"]
+    assert [entry["name"] for entry in entries] == list(load_recipes())
+    for entry in entries:
+        assert entry["line"]
+        assert entry["picture"].startswith("data:image/webp;base64,")
+    assert len(json.dumps(entries)) < 200_000
+
+
+@pytest.mark.parametrize("name", ["mine", *HOSTILE[:6], "x" * LONGEST_NAME])
+def test_a_graph_is_renamed_and_undo_leads_back(make: Make, name: str) -> None:
+    model, screen = make()
+    bar(model, "title", name=f"  {name} ")
+    assert screen["bar", "title"] == " ".join(name.split())
+    assert load_graph(screen["bar", "saved"]).name == screen["bar", "title"]
+    compile(screen["code", "source"], "pipe.py", "exec")
+    assert replace(model.graph, name=SMALL.name) == SMALL
+    bar(model, "undo")
+    assert model.graph == SMALL
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * (LONGEST_NAME + 1), "\ud800", None, 3])
+def test_no_name_is_none(make: Make, name: Any) -> None:
+    model, screen = make()
+    bar(model, "title", name=name)
+    assert screen["bar", "message"]
+    assert model.graph == SMALL
+
+
+@pytest.mark.parametrize("name", [*WRITABLE, "y" * 10_000])
+def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name: str) -> None:
+    node = Node("odd", 'os.system("x")', {"value": name})
+    graph = replace(SMALL, name=name, about=name, nodes=(*SMALL.nodes, node))
+    for message in (
+        {"do": "open", "text": dump_graph(graph)},
+        {"do": "open_picture", "data": picture(dump_graph(graph))},
+    ):
+        model, screen = make(restore=False)
+        model.act("bar", message)
+        assert model.graph == graph  # the odd operator is kept as it is, and marked
+        assert [fault["node"] for fault in screen["bar", "faults"]] == ["odd"]
+        assert load_graph(screen["bar", "saved"]) == graph
+        bar(model, "undo")
+        assert model.graph == SMALL
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"do": "open", "text": ""}, "not JSON"),
+        ({"do": "open", "text": "import os; os.remove('x')"}, "not JSON"),
+        ({"do": "open", "text": "[" * 100_000}, "not JSON"),
+        ({"do": "open", "text": '{"some": "json"}'}, "not a graph file"),
+        ({"do": "open", "text": '{"format": "dali-workbench-graph", "version": 2}'}, "newer"),
+        ({"do": "open", "text": None}, "not a text"),
+        ({"do": "open_picture", "data": "***"}, "damaged"),
+        ({"do": "open_picture", "data": ""}, "no PNG"),
+        ({"do": "open_picture", "data": base64.b64encode(b"GIF89a").decode()}, "no PNG"),
+        ({"do": "open_picture", "data": "A" * 9_000_000}, "more than any graph"),
+        ({"do": "open_picture", "data": picture("no graph")}, "not JSON"),
+        ({"do": "resume", "session": "../../x"}, ""),
+        ({"do": "recipe", "name": "simclrr"}, "Did you mean simclr"),
+    ],
+)
+def test_bad_input_is_told_and_changes_nothing(
+    make: Make, message: dict[str, Any], words: str
+) -> None:
+    model, screen = make(restore=False)
+    model.act("bar", message)
+    assert words in screen["bar", "message"]
+    assert model.graph == SMALL
+    assert not screen["bar", "can_undo"]
+
+
+def test_a_picture_without_a_graph_is_told(make: Make) -> None:
+    model, screen = make()
+    buffer = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(buffer, "PNG")
+    bar(model, "open_picture", data=base64.b64encode(buffer.getvalue()).decode())
+    assert "carries no graph" in screen["bar", "message"]
+
+
+def test_a_shared_picture_opens_again(make: Make) -> None:
+    model, screen = make()
+    screen.wait_ready()
+    assert screen["bar", "shared"] == b""
+    bar(model, "share")
+    screen.wait(lambda s: s["bar", "shared"], "the picture")
+    shared = screen["bar", "shared"]
+    assert load_graph(read_shared(shared)) == SMALL
+    with Image.open(io.BytesIO(shared)) as sheet:
+        assert sheet.width == 1200
+    bar(model, "title", name="other")
+    assert screen["bar", "shared"] == b""  # it was of another graph
+    bar(model, "open_picture", data=base64.b64encode(shared).decode())
+    assert model.graph == SMALL
+
+
+def test_a_graph_with_faults_is_shared_with_the_reason(make: Make, tmp_path: Path) -> None:
+    model, screen = make()
+    bar(model, "new")
+    bar(model, "share")
+    screen.wait(lambda s: s["bar", "shared"], "the picture")
+    assert load_graph(read_shared(screen["bar", "shared"])) == Graph()
+    with pytest.raises(GraphFaultsError):
+        model.share(tmp_path / "sheet.png")
+
+
+def test_code_shares_into_a_file(make: Make, tmp_path: Path) -> None:
+    model, _ = make()
+    written = model.share(tmp_path / "sheet")
+    assert written == tmp_path / "sheet.png"
+    assert read_picture(written) == SMALL
+    other, _ = make(graph=str(written))
+    assert other.graph == SMALL
+
+
+def test_edits_come_back_and_undo_leads_to_the_given_graph(make: Make) -> None:
+    first, screen = make()
+    assert screen["bar", "session"]
+    first.act("canvas", {"do": "place", "positions": {"rotate": [40.0, 80.0]}})
+    bar(first, "title", name="kept")
+    first.close()
+    second, screen = make()
+    assert screen["bar", "title"] == "kept"
+    assert screen["canvas", "positions"] == {"rotate": [40.0, 80.0]}
+    assert "Restored your edits of" in screen["bar", "message"]
+    assert screen["bar", "can_undo"]
+    bar(second, "undo")
+    assert second.graph == SMALL
+    assert not screen["bar", "can_undo"]
+
+
+def test_a_killed_session_loses_nothing_that_it_had_time_to_write(make: Make) -> None:
+    first, _ = make()
+    bar(first, "title", name="kept")
+    assert first.autosave is not None
+    while (timer := first.autosave._timer) is not None:
+        timer.join(10)
+    _, screen = make()  # the first is never closed
+    assert screen["bar", "title"] == "kept"
+
+
+def test_a_page_gets_its_own_edits_back_not_those_of_another_tab(make: Make) -> None:
+    mine, screen = make()
+    session = screen["bar", "session"]
+    bar(mine, "title", name="mine")
+    mine.close()
+    other, screen = make()
+    bar(other, "title", name="other")
+    other.close()
+    again, screen = make()
+    assert screen["bar", "title"] == "other"
+    bar(again, "resume", session=session)
+    assert screen["bar", "title"] == "mine"
+    assert "Restored" in screen["bar", "message"]
+    bar(again, "undo")
+    assert screen["bar", "title"] == SMALL.name  # not what another tab is at work on
+
+
+def test_a_page_that_is_reloaded_often_pushes_out_no_other(make: Make) -> None:
+    idle, screen = make()
+    session = screen["bar", "session"]
+    bar(idle, "title", name="idle")
+    idle.close()
+    busy, screen = make()
+    for number in range(KEPT + 2):
+        bar(busy, "title", name=f"busy {number}")
+        busy.close()
+        before = screen["bar", "session"]
+        busy, screen = make()
+        bar(busy, "resume", session=before)
+        assert screen["bar", "title"] == f"busy {number}"
+    back, screen = make()
+    bar(back, "resume", session=session)
+    assert screen["bar", "title"] == "idle"
+
+
+def test_nothing_is_restored_or_kept_where_that_is_not_wanted(make: Make, own_state: Path) -> None:
+    first, screen = make(restore=False)
+    assert screen["bar", "session"] == ""
+    bar(first, "title", name="mine")
+    first.close()
+    assert list(own_state.iterdir()) == []
+    second, _ = make()
+    bar(second, "title", name="mine")
+    second.close()
+    _, screen = make(restore=False)
+    assert screen["bar", "title"] == SMALL.name
+
+
+def test_a_good_folder_stays_when_another_cannot_be_opened(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    model, screen = make()
+    screen.wait_ready()
+    model.act("data", {"do": "open", "path": str(tmp_path / "mistyped")})
+    assert "mistyped" in screen["bar", "message"]
+    assert "stays open" in screen["bar", "message"]
+    assert screen["data", "summary"]["root"] == str(photos)
+    assert screen["data", "summary"]["error"] == ""
+    assert "mistyped" in screen["data", "summary"]["refused"]
+    assert screen["preview", "stale"] == ""
+    model.act("data", {"do": "open", "path": str(photos / "cat")})
+    screen.wait(lambda s: s["data", "summary"]["count"] == 10, "the cats")
+    assert screen["data", "summary"]["refused"] == ""
+
+
+def test_a_sheet_of_a_nameless_graph_has_a_title() -> None:
+    assert draw_sheet("", "").size == draw_sheet("named", "").size

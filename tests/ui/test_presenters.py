@@ -1,0 +1,80 @@
+"""What graphs and results look like on the screen."""
+
+import dataclasses
+import json
+
+import pytest
+
+from workbench.catalog import load_catalog
+from workbench.engine.machine import describe_machine
+from workbench.engine.memory import MemoryUse
+from workbench.engine.samples import Sample
+from workbench.graph import Node, Port, check_graph, load_recipe, load_recipes
+from workbench.graph.devices import infer_devices
+from workbench.graph.layout import Layout
+from workbench.preview import Preview, PreviewRequest, Tile
+from workbench.ui import presenters
+from workbench.ui.argument_rows import inspector_view
+from workbench.ui.nodes import node_entries
+
+MACHINE = dataclasses.replace(
+    describe_machine(), cpu="A CPU", cores=2, gpu="NVIDIA H200", no_gpu=""
+)
+
+
+@pytest.mark.parametrize("recipe", load_recipes())
+def test_every_recipe_has_nodes_and_rows_that_are_json(recipe: str) -> None:
+    graph, catalog = load_recipe(recipe), load_catalog()
+    nodes = node_entries(graph, catalog, Layout(), infer_devices(graph, catalog), {}, {}, ())
+    assert [node["id"] for node in nodes if not node["movable"]] == ["reader", "decode"]
+    for node in nodes:
+        view = inspector_view(graph, catalog, node["id"], node["device"], ())
+        json.dumps(view, allow_nan=False)
+        names = [row["name"] for row in view["rows"]]
+        assert len(names) == len(set(names))
+        assert not {"file_root", "preserve", "seed"} & set(names)
+
+
+def test_an_operator_that_dali_lacks_can_still_be_looked_at() -> None:
+    graph, catalog = load_recipe("rotate-jitter"), load_catalog()
+    odd = Node("odd", "sharpen_2099", {"x": 1}, {"data": Port("flip", "output")})
+    graph = dataclasses.replace(graph, nodes=(*graph.nodes, odd))
+    faults = check_graph(graph, catalog)
+    nodes = node_entries(graph, catalog, Layout(), infer_devices(graph, catalog), {}, {}, faults)
+    assert "sharpen_2099" in nodes[-1]["fault"]
+
+
+def test_the_picture_carries_its_header() -> None:
+    tiles = (
+        Tile(
+            0, Sample("a/ä.jpg"), "3", "224×224×3 u8", ("angle 1",), (0, 0, 9, 9), ((9, 0, 9, 9),)
+        ),
+        Tile(1, Sample("a/b.jpg", "not an image"), "3", "", (), None, ()),
+    )
+    memory = MemoryUse(3, 100, 0, 0, 5000, 20)
+    preview = Preview(
+        b"JPEG", "image/jpeg", (18, 18), tiles, ("images",), "", 2, {}, ("flip",), 1.234,
+        ("resize.output",), memory,
+    )  # fmt: skip
+    request = PreviewRequest(load_recipe("simclr"), "data", tiles=2, tile_size=9)
+    picture = presenters.picture_bytes(preview, request)
+    length = int.from_bytes(picture[:4], "little")
+    header = json.loads(picture[4 : 4 + length])
+    assert picture[4 + length :] == b"JPEG"
+    assert header["sheet"] == [18, 18]
+    assert header["tiles"][0]["augmented"] == [[9, 0, 9, 9]]
+    assert header["tiles"][1]["error"] == "not an image"
+    assert header["tiles"][1]["original"] == []
+    assert (header["of"], header["tile"], header["repeat"]) == (64, 9, -1)
+    assert header["baseline"] == ["resize.output"]
+    assert header["reran"] == ["flip"]
+    assert header["memory"]["host_budget"] == 100
+
+
+def test_mixed_can_be_chosen_where_there_is_a_gpu() -> None:
+    mixed = presenters.device_choices(MACHINE)[1]
+    assert mixed == {"id": "mixed", "label": "Mixed · H200", "disabled": ""}
+    without = dataclasses.replace(MACHINE, gpu="", no_gpu="there is none")
+    assert presenters.device_choices(without)[1]["disabled"] == (
+        "Mixed decoding needs a GPU: there is none."
+    )

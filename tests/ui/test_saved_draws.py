@@ -1,0 +1,107 @@
+"""Keeping a draw and showing it again."""
+
+from dataclasses import replace
+
+import pytest
+
+from workbench.catalog import load_catalog
+from workbench.engine.machine import describe_machine
+from workbench.engine.samples import Sample
+from workbench.errors import GraphEditError
+from workbench.graph import load_recipe
+from workbench.graph.edit import set_setting
+from workbench.graph.layout import Document
+from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
+from workbench.preview import Preview, Tile
+from workbench.ui.closeup import Closeup
+from workbench.ui.saved_draws import delete_draw, replay_draw, save_draw, saved_draw_entries
+from workbench.ui.state import State, check
+
+
+@pytest.fixture
+def state() -> State:
+    return State(check(load_recipe("rotate-jitter"), load_catalog(), describe_machine()))
+
+
+def test_a_batch_is_kept_and_replayed(state: State) -> None:
+    document = Document(set_setting(load_recipe("rotate-jitter"), batch_size=8, seed=5))
+    state.batch = 3
+    kept = save_draw(document, state, None)
+    assert kept.draws == (SavedDraw(5, 3, 8),)
+    assert saved_draw_entries(kept, state) == [
+        {"text": "seed 5, batch 3 of 8", "note": "", "whole": True, "shown": True}
+    ]
+    with pytest.raises(GraphEditError, match="kept already"):
+        save_draw(kept, state, None)
+
+    state.batch = 0
+    elsewhere = kept.with_graph(set_setting(kept.graph, batch_size=16, seed=9))
+    assert elsewhere.draws == kept.draws
+    assert not saved_draw_entries(elsewhere, state)[0]["shown"]
+    back = replay_draw(elsewhere, state, 0)
+    assert (back.graph.settings.seed, back.graph.settings.batch_size) == (5, 8)
+    assert state.batch == 3
+    assert saved_draw_entries(back, state)[0]["shown"]
+    assert delete_draw(back, 0).draws == ()
+
+
+def test_one_sample_is_kept_and_looked_at_closely(state: State) -> None:
+    document = Document(load_recipe("rotate-jitter"))
+    state.repeat = 2
+    kept = save_draw(document, state, 20)
+    state.repeat = -1
+    state.tiles = 8
+    replay_draw(kept, state, 0)
+    assert (state.repeat, state.tiles, state.closeup) == (2, 21, Closeup(20, ""))
+    assert (
+        saved_draw_entries(kept, state)[0]["text"] == "seed 42, batch 0 of 64, sample 20, one photo"
+    )
+
+
+def test_the_note_names_the_photo_that_was_shown(state: State) -> None:
+    document = Document(load_recipe("rotate-jitter"))
+    tiles = [Tile(n, Sample(f"{n}.jpg"), "", "", (), None, ()) for n in range(4)]
+    state.preview = Preview(b"", "", (0, 0), tuple(tiles), (), "", 0, {}, (), 1.0)
+    (draw,) = save_draw(document, state, 3).draws
+    assert draw.note == "3.jpg"
+    assert not saved_draw_entries(replace(document, draws=(draw,)), state)[0]["whole"]
+    state.repeat = 40
+    (draw,) = save_draw(document, state, None).draws
+    assert (draw.repeat, draw.note) == (40, "0.jpg")
+    # A batch that has no such place is shown as it is.
+    few = document.with_graph(set_setting(document.graph, batch_size=16))
+    (draw,) = save_draw(few, state, None).draws
+    assert (draw.repeat, draw.note) == (None, "")
+
+
+def test_a_photo_at_a_place_that_no_batch_has_is_not_replayed(state: State) -> None:
+    document = Document(load_recipe("rotate-jitter"), draws=(SavedDraw(5, 0, 4, repeat=4),))
+    with pytest.raises(GraphEditError, match="place 4, and its batches have 4"):
+        replay_draw(document, state, 0)
+    assert (state.repeat, state.closeup) == (-1, None)
+
+
+def test_there_is_an_end_to_it(state: State) -> None:
+    document = Document(load_recipe("simclr"))
+    with pytest.raises(GraphEditError, match="There is no draw 0; 0 are kept"):
+        delete_draw(document, 0)
+    full = Document(document.graph, draws=tuple(SavedDraw(n, 0, 4) for n in range(MOST_SAVED)))
+    with pytest.raises(GraphEditError, match="100 draws are kept"):
+        save_draw(full, state, None)
+
+
+def test_a_batch_too_far_is_refused_with_the_remedy(state: State) -> None:
+    document = Document(state.checked.graph, draws=(SavedDraw(1, 2**31 - 1, 64),))
+    with pytest.raises(GraphEditError, match="0 to 999 can be shown"):
+        replay_draw(document, state, 0)
+    assert state.batch == 0
+
+
+def test_pinned_draws_are_not_replaced(state: State) -> None:
+    state.pinned = True
+    document = Document(state.checked.graph, draws=(SavedDraw(42, 3, 64), SavedDraw(42, 0, 64, 5)))
+    with pytest.raises(GraphEditError, match="pinned: unpin them to see this one"):
+        replay_draw(document, state, 0)
+    assert state.batch == 0
+    replay_draw(document, state, 1)  # of the draws that are there
+    assert state.closeup == Closeup(5, "")

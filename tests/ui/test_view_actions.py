@@ -1,0 +1,104 @@
+"""What the preview and the steps may set."""
+
+from typing import Any
+
+import pytest
+
+from workbench.catalog import load_catalog
+from workbench.engine.machine import describe_machine
+from workbench.errors import GraphEditError
+from workbench.graph import load_recipe
+from workbench.graph.layout import Document
+from workbench.ui.closeup import Closeup
+from workbench.ui.state import State, baselines_of, check, request_of
+from workbench.ui.view_actions import VIEW_ACTIONS, set_view
+
+
+@pytest.fixture
+def state() -> State:
+    return State(check(load_recipe("rotate-jitter"), load_catalog(), describe_machine()))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "held"),
+    [
+        ("mode", "difference", "difference"),
+        ("tiles", 1000, 64),
+        ("tiles", 1, 4),
+        ("tile_size", 10_000, 512),
+        ("tile_size", 0, 0),
+        ("repeat", -7, -1),
+        ("sample", -7, 0),
+        ("lossless", True, True),
+        ("baseline", "resize", "resize"),
+    ],
+)
+def test_values_are_taken_within_their_limits(
+    state: State, field: str, value: Any, held: Any
+) -> None:
+    assert set_view(state, field, value)
+    assert getattr(state, field) == held
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("mode", "sideways"), ("tiles", True), ("lossless", 1), ("tiles", "4"), ("device", "cpu")],
+)
+def test_other_values_are_not(state: State, field: str, value: Any) -> None:
+    before = request_of(state, "data")
+    assert not set_view(state, field, value)
+    assert request_of(state, "data") == before
+
+
+def test_a_photo_that_the_batch_lacks_is_refused(state: State) -> None:
+    with pytest.raises(GraphEditError, match="repeat 999: give a place of 0 to 63, or -1"):
+        set_view(state, "repeat", 999)
+    assert set_view(state, "repeat", 63)
+    assert (state.repeated(64), state.repeated(63)) == (63, None)
+
+
+def test_pinned_draws_stay(state: State) -> None:
+    state.batch = 2
+    assert set_view(state, "pinned", True)
+    for field in ("seed", "batch"):
+        with pytest.raises(GraphEditError, match="pinned: unpin them"):
+            set_view(state, field, 3)
+    assert state.batch == 2
+    assert set_view(state, "pinned", False)
+    assert set_view(state, "batch", 3)
+    assert not set_view(state, "seed", 3)  # an edit of the graph, and not of what is seen
+
+
+def test_a_request_asks_only_for_what_there_is(state: State) -> None:
+    state.repeat, state.baseline, state.mode = 64, "resize", "difference"
+    request = request_of(state, "data")
+    assert (request.repeat, request.baseline) == (None, "")
+    state.baselines = baselines_of(state.checked.graph, load_catalog())
+    assert state.baselines == ["decode", "resize", "rotate", "color"]
+    assert request_of(state, "data").baseline == "resize"
+    state.show_original, state.tile_size = True, 96
+    request = request_of(state, "data")
+    assert (request.shown, request.tile_size) == ("original", 96)
+
+
+def test_actions(state: State) -> None:
+    document = Document(state.checked.graph)
+
+    def act(component: str, do: str, **message: Any) -> Document:
+        return VIEW_ACTIONS[component, do](state, document, {"do": do, **message})
+
+    act("preview", "look", index=3, of="images")
+    act("preview", "probe", x=7, y=9)
+    assert (state.closeup, state.probe) == (Closeup(3, "images"), (7, 9))
+    act("preview", "look", index=-1, of="")
+    assert (state.closeup, state.probe) == (None, None)
+    act("preview", "steps", index=2)
+    assert (state.tab, state.sample) == ("steps", 2)
+    act("steps", "select", node="flip")
+    assert state.selected == ["flip"]
+    with pytest.raises(GraphEditError, match="no node 'nowhere'"):
+        act("steps", "select", node="nowhere")
+    with pytest.raises(GraphEditError, match="index is '2', not a whole number"):
+        act("preview", "steps", index="2")
+    kept = act("preview", "keep", sample=-1)
+    assert len(kept.draws) == 1

@@ -1,0 +1,148 @@
+"""State -> the value of every field of every component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.engine.machine import Machine
+from workbench.graph.bounds import SETTINGS
+from workbench.graph.check import Fault
+from workbench.graph.devices import infer_devices
+from workbench.graph.fragment import copy_fragment
+from workbench.graph.layout import dump_document
+from workbench.ui import presenters
+from workbench.ui.argument_rows import inspector_view
+from workbench.ui.canvas_actions import folded_generators
+from workbench.ui.exports import target_entries
+from workbench.ui.folder import Folder
+from workbench.ui.history import History
+from workbench.ui.nodes import edge_entries, node_entries, on_drawn_nodes, operator_entries
+from workbench.ui.saved_draws import saved_draw_entries
+from workbench.ui.state import MOST_BATCH, State, faults_of, shuffles
+from workbench.ui.views import Status
+
+Fields = dict[str, dict[str, Any]]
+"""Component -> field -> value."""
+
+
+def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
+    """The fields that never change."""
+    return {
+        "bar": {
+            "devices": presenters.device_choices(machine),
+            "recipes": presenters.recipe_entries(),
+        },
+        "canvas": {"operators": operator_entries(catalog)},
+        "code": {"targets": target_entries()},
+        "preview": {"limits": {"batch": MOST_BATCH, "seed": SETTINGS["seed"][1]}},
+    }
+
+
+def graph_fields(state: State, history: History, catalog: Catalog, folder: Folder) -> Fields:
+    """All other fields, but for those that measurements, comparisons and looks set."""
+    graph, settings = state.checked.graph, state.checked.graph.settings
+    document = history.document
+    layout = document.layout
+    found = faults_of(state)
+    faults = tuple(on_drawn_nodes(graph, catalog, layout, found))
+    fixes = state.checked.fixes if found is state.checked.faults else ((),) * len(found)
+    labels = [[fix.label for fix in each] for each in fixes]
+    devices = infer_devices(graph, catalog)
+    facts = state.preview.facts if state.preview else {}
+    repeated = state.repeated(settings.batch_size)
+    again = bool(folder.error or (state.failure and not state.checked.faults))
+    return {
+        "bar": {
+            "title": graph.name,
+            "folder": folder.chip,
+            "device": settings.device,
+            "can_undo": history.can_undo,
+            "can_redo": history.can_redo,
+            "status": _status(state, folder, faults),
+            "faults": presenters.fault_entries(faults, labels),
+            "message": state.message,
+            "saved": dump_document(document),
+            "shared": state.shared,
+        },
+        "canvas": {
+            "nodes": node_entries(
+                graph, catalog, layout, devices, facts, state.checked.flows, faults
+            ),
+            "edges": edge_entries(graph, catalog, layout, devices),
+            "positions": {key: list(place) for key, place in layout.positions.items()},
+            "selected": state.selected,
+            "fragment": copy_fragment(graph, state.selected) if state.selected else "",
+            "connect_targets": state.connect_targets,
+            "compatible_ops": state.compatible_ops,
+        },
+        "inspector": {
+            "node": inspector_view(
+                graph,
+                catalog,
+                state.inspected,
+                devices.get(state.inspected, ""),
+                faults,
+                len(state.selected),
+            )
+        },
+        "tabs": {"tab": state.tab},
+        "preview": {
+            "picture": state.picture,
+            "mode": state.mode,
+            "show_original": state.show_original,
+            "baseline": state.baseline,
+            "baselines": state.baselines,
+            "batch": state.batch,
+            "seed": settings.seed,
+            "pinned": state.pinned,
+            "repeat": -1 if repeated is None else repeated,
+            "tiles": state.tiles,
+            "tile_size": state.tile_size,
+            "lossless": state.lossless,
+            "stale": folder.error or _first(faults),
+            "retryable": again,
+            "shuffles": shuffles(graph),
+            "saved_draws": saved_draw_entries(document, state),
+            "show_statistics": state.show_statistics,
+        },
+        "steps": {
+            "sample": state.sample,
+            "in_view": state.steps_in_view,
+            "retryable": again,
+            "selected": state.selected,
+            "folded": sorted(folded_generators(graph, catalog, layout)),
+        },
+        "speed": {"batch_size": settings.batch_size, "threads": settings.num_threads},
+        "code": {
+            "source": state.source.text,
+            "target": state.target,
+            "in_view": state.code_in_view,
+            "message": state.code_message,
+        },
+        "data": {"summary": folder.view},
+    }
+
+
+def _first(faults: tuple[Fault, ...]) -> str:
+    if not faults:
+        return ""
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return f"{str(faults[0]).strip()}{more}"
+
+
+def _status(state: State, folder: Folder, faults: tuple[Fault, ...]) -> Status:
+    if folder.error:
+        return {"state": "fault", "text": "no images"}
+    if state.failure and state.failure.dead and not state.checked.faults:
+        return {"state": "dead", "text": "worker ended"}
+    if faults:
+        return {"state": "fault", "text": f"{len(faults)} fault{'s' * (len(faults) > 1)}"}
+    if state.preview is None or state.slow:
+        return {"state": "busy", "text": "computing" if state.preview else "starting"}
+    return {"state": "ready", "text": f"ready · {_duration(state.preview.milliseconds)}"}
+
+
+def _duration(milliseconds: float) -> str:
+    digits = 1 if milliseconds < 10 else 0
+    return f"{milliseconds:.{digits}f} ms"

@@ -1,0 +1,40 @@
+// An edge's path.
+
+import type { EdgeProps } from "@xyflow/react";
+import { memo } from "react";
+import { useCanvasState } from "./context";
+import type { LineFlow } from "./flowElements";
+import { loose, type End } from "./edgeRouting";
+
+const near = (a: End, x: number, y: number): boolean =>
+  Math.abs(a.x - x) < 1 && Math.abs(a.y - y) < 1;
+
+export const Line = memo(function Line(props: EdgeProps<LineFlow>) {
+  const { id, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, data } = props;
+  const highlighted = useCanvasState((state) => state.hovered === id || state.picked.has(id));
+  if (!data) return null;
+  const { entry, route } = data;
+  const settled = near(route.from, sourceX, sourceY) && near(route.to, targetX, targetY);
+  const path = settled
+    ? route.path
+    : loose(
+        { x: sourceX, y: sourceY, side: sourcePosition },
+        { x: targetX, y: targetY, side: targetPosition },
+      );
+  return (
+    <>
+      <path
+        className={`react-flow__edge-path${entry.argument ? " wb-line-argument" : ""}`}
+        data-on={highlighted || undefined}
+        d={path}
+      />
+      <path
+        className="react-flow__edge-interaction"
+        d={path}
+        fill="none"
+        strokeOpacity={0}
+        strokeWidth={16}
+      />
+    </>
+  );
+});

@@ -1,0 +1,44 @@
+// An empty canvas: what to begin with.
+
+import { useCanvasStore, useCanvasState } from "./context";
+import { search } from "./actions";
+import { Icon } from "./icons";
+
+const FIRST = "readers.file";
+
+export function Empty() {
+  const store = useCanvasStore();
+  const known = useCanvasState((state) =>
+    state.operators.some((op) => op.name === FIRST && !op.unusable),
+  );
+  return (
+    <div className="wb-canvas-empty" data-wb="empty">
+      <h3>Start with something that reads</h3>
+      <p>
+        A pipeline begins with a reader. Then add a decoder and what is to happen to the images.
+      </p>
+      <div>
+        {known && (
+          <button
+            type="button"
+            className="wb-btn"
+            data-wb="first"
+            data-op={FIRST}
+            onClick={() => store.link.ask("add", { op: FIRST, after: "" })}
+          >
+            <Icon name="folder" /> {FIRST}
+          </button>
+        )}
+        <button
+          type="button"
+          className="wb-quiet"
+          data-wb="first-search"
+          onClick={() => search(store)}
+        >
+          <kbd>/</kbd> find an operator
+        </button>
+      </div>
+      <p>Or open a recipe, above.</p>
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+// What the user's hand is on. While it is, nothing that Python says may move that control.
+
+import type { Link } from "../lib/model";
+
+/** Longer than Python needs to send a view and its acknowledgement in either order. */
+const SETTLE = 150;
+/** Key presses closer together than this are one step of undo. */
+const BURST = 1000;
+
+export class InteractionGuard {
+  private dragged: Element | null = null;
+  private typed: Element | null = null;
+  private touched: Element | null = null;
+  private groups = 0;
+  private groupOf: Element | null = null;
+  private lastStep = 0;
+  private timer = 0;
+  private release = (): void => {
+    this.dragged = null;
+    this.settle();
+  };
+
+  constructor(
+    root: HTMLElement,
+    private link: Link<"inspector">,
+    private redraw: () => void,
+  ) {
+    root.addEventListener("pointerdown", (event) => {
+      const el = event.target as Element;
+      if (!el.matches("input[type=range]")) return;
+      this.dragged = el;
+      this.begin(el);
+    });
+    root.addEventListener("input", (event) => {
+      const el = event.target as HTMLElement;
+      this.touched = el;
+      if (el.matches("input:not([type=range], [type=checkbox])")) this.typed = el;
+    });
+    const stop = (event: Event): void => {
+      if (event.target === this.typed) this.typed = null;
+      this.settle();
+    };
+    root.addEventListener("change", stop);
+    root.addEventListener("focusout", stop);
+    window.addEventListener("pointerup", this.release);
+    window.addEventListener("pointercancel", this.release);
+    link.on("ack", () => this.settle());
+  }
+
+  /** The id that the steps of one drag, or of one burst of keys, share. */
+  group(el: Element): string {
+    const idle = performance.now() - this.lastStep > BURST && this.dragged !== el;
+    if (this.groupOf !== el || idle) this.begin(el);
+    this.lastStep = performance.now();
+    return `${this.link.view}-${this.groups}`;
+  }
+
+  /** Whether a control is being dragged, typed in, or waits for Python's answer. */
+  holds(control: Element): boolean {
+    const inside = (el: Element | null): boolean => el !== null && control.contains(el);
+    if (inside(this.dragged) || inside(this.typed)) return true;
+    return this.link.waiting && inside(this.touched);
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    window.removeEventListener("pointerup", this.release);
+    window.removeEventListener("pointercancel", this.release);
+  }
+
+  private begin(el: Element): void {
+    this.groups += 1;
+    this.groupOf = el;
+    this.lastStep = performance.now();
+  }
+
+  private settle(): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(this.redraw, SETTLE);
+  }
+}

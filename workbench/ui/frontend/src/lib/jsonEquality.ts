@@ -1,0 +1,24 @@
+// Equality of JSON values, and lists that keep the items that did not change.
+
+export function jsonEqual(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const names = Object.keys(a);
+  if (names.length !== Object.keys(b).length) return false;
+  return names.every((name) => jsonEqual((a as never)[name], (b as never)[name]));
+}
+
+/** `next`, with the very objects of `old` where they are equal; `old` itself where all are. */
+export function reuseUnchanged<T extends { id: string }>(
+  old: readonly T[],
+  next: readonly T[],
+): readonly T[] {
+  const before = new Map(old.map((item) => [item.id, item]));
+  const items = next.map((item) => {
+    const known = before.get(item.id);
+    return known && jsonEqual(known, item) ? known : item;
+  });
+  const unchanged = items.length === old.length && items.every((item, at) => item === old[at]);
+  return unchanged ? old : items;
+}

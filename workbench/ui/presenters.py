@@ -1,0 +1,94 @@
+"""Graph and results -> what the components show. Pure functions, no toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.engine.machine import Machine
+from workbench.graph.check import Fault
+from workbench.graph.recipes import load_recipes
+from workbench.preview import Preview, PreviewRequest, Tile
+from workbench.ui.binary_payload import pack_payload
+from workbench.ui.preview_views import SheetHeader, TileEntry
+from workbench.ui.thumbnails import picture_url
+from workbench.ui.views import DeviceChoice, FaultEntry, RecipeEntry
+
+
+def device_choices(machine: Machine) -> list[DeviceChoice]:
+    """CPU and mixed; mixed with the GPU's name, or why it cannot be chosen."""
+    gpu = machine.gpu.replace("NVIDIA ", "")
+    return [
+        {"id": "cpu", "label": "CPU", "disabled": ""},
+        {
+            "id": "mixed",
+            "label": f"Mixed · {gpu}" if gpu else "Mixed",
+            "disabled": f"Mixed decoding needs a GPU: {machine.no_gpu}." if machine.no_gpu else "",
+        },
+    ]
+
+
+def recipe_entries() -> list[RecipeEntry]:
+    """Every recipe with its line and its picture."""
+    return [
+        {"name": name, "line": graph.about, "picture": picture_url(name)}
+        for name, graph in load_recipes().items()
+    ]
+
+
+def fault_entries(faults: Sequence[Fault], fixes: Sequence[Sequence[str]]) -> list[FaultEntry]:
+    """The faults with their places in the message, and what can be done about each."""
+    return [
+        {
+            "node": fault.node,
+            "arg": fault.arg,
+            "message": ": ".join(
+                filter(None, [".".join(filter(None, [fault.node, fault.arg])), fault.message])
+            ),
+            "remedy": fault.remedy,
+            "fixes": list(labels),
+        }
+        for fault, labels in zip(faults, fixes, strict=True)
+    ]
+
+
+def picture_bytes(preview: Preview, request: PreviewRequest) -> bytes:
+    """A ``SheetHeader`` and the contact sheet."""
+    header: SheetHeader = {
+        "mime": preview.mime,
+        "sheet": list(preview.size),
+        "tiles": [_tile(tile) for tile in preview.tiles],
+        "outputs": list(preview.outputs),
+        "note": preview.note,
+        "batch": preview.batch,
+        "milliseconds": round(preview.milliseconds, 2),
+        "of": request.graph.settings.batch_size,
+        "repeat": -1 if request.repeat is None else request.repeat,
+        "baseline": list(preview.baseline),
+        "reran": list(preview.reran),
+        "tile": request.tile_size,
+    }
+    if preview.memory is not None:
+        memory = preview.memory
+        header["memory"] = {
+            "host": memory.host,
+            "host_budget": memory.host_budget,
+            "gpu": memory.gpu,
+            "gpu_budget": memory.gpu_budget,
+            "resident": memory.resident,
+        }
+    return pack_payload(header, preview.image)
+
+
+def _tile(tile: Tile) -> TileEntry:
+    return {
+        "index": tile.index,
+        "file": tile.sample.file,
+        "label": tile.label,
+        "shape": tile.shape,
+        "draws": list(tile.draws),
+        "notes": list(tile.notes),
+        "error": tile.sample.error,
+        "warning": tile.sample.warning,
+        "original": list(tile.original or ()),
+        "augmented": [list(box) for box in tile.augmented],
+    }

@@ -1,0 +1,98 @@
+"""Draws worth keeping: what the preview may ask to be done with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.errors import GraphEditError
+from workbench.graph.edit import set_setting
+from workbench.graph.layout import Document
+from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
+from workbench.ui.closeup import Closeup
+from workbench.ui.preview_views import SavedDrawEntry
+from workbench.ui.state import MOST_BATCH, State
+
+
+def save_draw(document: Document, state: State, sample: int | None) -> Document:
+    """Keep the batch that is shown, or one sample of it."""
+    draw = _shown(document, state, sample)
+    if any(replace(kept, note="") == draw for kept in document.draws):
+        raise GraphEditError("This draw is kept already.")
+    if len(document.draws) >= MOST_SAVED:
+        raise GraphEditError(f"{MOST_SAVED} draws are kept. Remove one first.")
+    return replace(document, draws=(*document.draws, replace(draw, note=_file(state, draw))))
+
+
+def delete_draw(document: Document, number: int) -> Document:
+    """Keep a draw no longer."""
+    gone = _kept(document, number)
+    return replace(document, draws=tuple(draw for draw in document.draws if draw is not gone))
+
+
+def replay_draw(document: Document, state: State, number: int) -> Document:
+    """Show a draw again: its seed, batch size and batch, and where one is meant, its sample."""
+    draw = _kept(document, number)
+    if draw.repeat is not None and draw.repeat >= draw.batch_size:
+        raise GraphEditError(
+            f"This draw is of the photo at place {draw.repeat}, and its batches have "
+            f"{draw.batch_size}. Forget it, or mend its repeat in the file."
+        )
+    if draw.batch > MOST_BATCH:
+        raise GraphEditError(
+            f"This draw is of batch {draw.batch}; 0 to {MOST_BATCH} can be shown. Forget it, or "
+            "mend its batch in the file."
+        )
+    held = document.graph.settings.seed, state.batch
+    if state.pinned and held != (draw.seed, draw.batch):
+        raise GraphEditError("The draws are pinned: unpin them to see this one again.")
+    state.batch = draw.batch
+    state.repeat = -1 if draw.repeat is None else draw.repeat
+    state.closeup = None
+    if draw.sample is not None:
+        state.show(draw.sample)
+        state.closeup = Closeup(draw.sample, "")
+    graph = set_setting(document.graph, seed=draw.seed, batch_size=draw.batch_size)
+    return document.with_graph(graph)
+
+
+def saved_draw_entries(document: Document, state: State) -> list[SavedDrawEntry]:
+    """The kept draws in words; ``shown`` where seed, batch and photo are those on the screen."""
+    return [
+        {
+            "text": _words(draw),
+            "note": draw.note,
+            "whole": draw.sample is None,
+            "shown": replace(draw, note="", sample=None) == _shown(document, state, None),
+        }
+        for draw in document.draws
+    ]
+
+
+def _shown(document: Document, state: State, sample: int | None) -> SavedDraw:
+    settings = document.graph.settings
+    repeat = state.repeated(settings.batch_size)
+    return SavedDraw(settings.seed, state.batch, settings.batch_size, sample, repeat)
+
+
+def _file(state: State, draw: SavedDraw) -> str:
+    """The file of the sample that is kept, or of the photo that stands at every place."""
+    tiles = state.preview.tiles if state.preview else ()
+    everywhere = None if draw.repeat is None else 0
+    place = everywhere if draw.sample is None else draw.sample
+    found = [tile.sample.file for tile in tiles if tile.index == place]
+    return found[0] if found else ""
+
+
+def _words(draw: SavedDraw) -> str:
+    parts = [f"seed {draw.seed}", f"batch {draw.batch} of {draw.batch_size}"]
+    if draw.sample is not None:
+        parts.append(f"sample {draw.sample}")
+    if draw.repeat is not None:
+        parts.append("one photo")
+    return ", ".join(parts)
+
+
+def _kept(document: Document, number: int) -> SavedDraw:
+    if not 0 <= number < len(document.draws):
+        raise GraphEditError(f"There is no draw {number}; {len(document.draws)} are kept.")
+    return document.draws[number]

@@ -1,0 +1,217 @@
+"""A record -> what stands under every figure, and the rows of a measurement as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.bench import Measurement, Report
+from workbench.bench.doubts import doubts
+from workbench.bench.method import quick_words
+from workbench.bench.stats import ratio
+from workbench.ui.speed.formatting import (
+    GROUPS,
+    NOT_MEASURED,
+    ending_words,
+    figure,
+    kind_words,
+    machine_words,
+    name_of,
+    size_words,
+    times,
+    when,
+    with_peers,
+)
+from workbench.ui.speed_views import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
+
+DEVICES = {"cpu": "CPU", "mixed": "Mixed"}
+
+
+def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
+    """The line under a record's figures. ``earlier`` says what has changed since."""
+    rows = report.measurements
+    parts = [
+        machine_words(report.machine),
+        _data(report),
+        _settings(report),
+        f"pages {report.cache.state}" if report.cache else "page cache not recorded",
+        ending_words(rows),
+        "unstable" if any(row.unstable for row in rows) else "",
+    ]
+    return {
+        "id": key,
+        "name": name_of(report),
+        "line": " · ".join(part for part in parts if part),
+        "facts": [{"name": name, "value": value} for name, value in _facts(report).items()],
+        "doubts": doubts(rows),
+        "quick": quick_words(
+            report.method,
+            [row.interval for row in rows if row.interval and not row.probe],
+        ),
+        "earlier": earlier,
+    }
+
+
+def _data(report: Report) -> str:
+    if report.files is None:
+        return "files not counted"
+    mean = report.fingerprint.mean_size if report.fingerprint else None
+    return f"{report.files:,} files" + (f" of {size_words(mean)}" if mean else "")
+
+
+def _settings(report: Report) -> str:
+    """The settings that all rows have; a sweep has as many as it has rows."""
+    found = {row.config.settings for row in report.measurements}
+    if len(found) == 1:
+        return found.pop().replace(", ", " · ")
+    if report.kind == "threads" and report.measurements:
+        config = report.measurements[0].config
+        return f"batch {config.batch_size} · prefetch {config.prefetch}"
+    return ""
+
+
+def _facts(report: Report) -> dict[str, str]:
+    machine, found, method = report.machine, report.fingerprint, report.method
+    context: Mapping[str, Any] = report.context
+    git = context.get("git")
+    commit = NOT_MEASURED
+    if isinstance(git, Mapping):
+        commit = str(git.get("commit", ""))[:12] + " with changes" * bool(git.get("dirty"))
+    formats = ", ".join(f"{name} {count}" for name, count in found.formats) if found else ""
+    cache = "not recorded"
+    if report.cache is not None:
+        share = report.cache.resident
+        there = "" if share is None else f"; {share:.0%} of the pages in memory"
+        cache = f"{report.cache.state} ({report.cache.how}){there}"
+    driver = f", driver {machine.driver}" if machine.driver else ""
+    each = " each" if machine.gpus > 1 else ""
+    gpu = f"{machine.gpu_name}, {machine.gpu_memory_gib:g} GiB{each}{driver}" if machine.gpu else ""
+    load = context.get("load_average")
+    return {
+        "Run": f"{kind_words(report)}, {when(report) or 'date not recorded'}",
+        "Graph": f"{report.graph} {str(context.get('graph_sha256', ''))[:12]}".strip(),
+        "CPU": f"{machine.cpu}, {machine.cores} usable cores, {machine.memory_gib:g} GiB",
+        "GPU": gpu or f"none: {machine.no_gpu}",
+        "Versions": f"DALI {machine.dali}, Python {machine.python}, {machine.system}, "
+        f"workbench {context.get('workbench', 'not recorded')}",
+        "Checkout": commit,
+        "Data": f"{report.data}: {_data(report)}, {size_words(report.size)}",
+        "Formats": formats or NOT_MEASURED,
+        "Page cache": cache,
+        "Method": f"rounds of {method.round_seconds:g} s and {method.round_batches} batches at "
+        f"least, {method.rounds} rounds at least, until the 95 % interval is within "
+        f"{method.precision:.0%} or {method.budget:g} s have passed; each in a fresh process",
+        "Load before": figure(load) if isinstance(load, int | float) else NOT_MEASURED,
+    }
+
+
+def bars(report: Report, source: str = "") -> list[SpeedBar]:
+    """A bar for every row of a comparison; ``source`` names the record where two are shown."""
+    found = [bar(row, source) for row in report.measurements]
+    if with_peers(report):
+        for made, row in zip(found, report.measurements, strict=True):
+            if row.config.program == "DALI":
+                made["label"] = f"DALI, {made['label']}"
+    return found
+
+
+def bar(row: Measurement, source: str = "") -> SpeedBar:
+    """One row as a bar."""
+    config, found = row.config, row.interval
+    peer = config.program != "DALI"
+    flags = list(row.flags) or ["unstable"] * (bool(row.rounds) and row.unstable)
+    return {
+        "kind": "peer" if peer else config.device,
+        "label": config.program if peer else DEVICES[config.device],
+        "group": GROUPS[config.regime],
+        "source": source,
+        "median": found.median if found else None,
+        "low": found.low if found else None,
+        "high": found.high if found else None,
+        "rounds": list(row.imgs_per_s),
+        "settings": config.settings.replace(", ", " · "),
+        "reason": row.reason,
+        "flags": flags,
+        "notes": list(row.notes),
+        "facts": row_facts(row) if row.rounds else [],
+    }
+
+
+def row_facts(row: Measurement) -> list[SpeedFact]:
+    """All that is known of a row, in words; what was not measured says so."""
+    found, latency = row.interval, row.latency
+    level = f" at {found.level:.0%}" if found else ""
+    spread = f"{found.low:,.0f} to {found.high:,.0f}{level}" if found else NOT_MEASURED
+    share = [latency.p50, latency.p95, latency.p99] if latency else []
+    facts = {
+        "imgs/s": figure(row.median, 0),
+        "interval": spread,
+        "CV": f"{row.variation:.1%}",
+        "rounds": str(len(row.rounds)),
+        "batch ms p50 p95 p99": " ".join(f"{v:.3g}" for v in share) or NOT_MEASURED,
+        "first batch": figure(row.first_batch, 2, " s"),
+        "cores busy": figure(row.cpu_cores, 1),
+        "host memory": size_words(row.host_bytes),
+        "GPU memory": size_words(row.gpu_bytes),
+        "GPU busy": figure(row.gpu_busy, 0, " %"),
+        "JPEG engines": figure(row.jpeg_busy, 0, " %"),
+        "ended": {"precise": "precise enough", "budget": "time was up"}.get(
+            str(row.ending), "not recorded"
+        ),
+    }
+    return [{"name": name, "value": value} for name, value in facts.items()]
+
+
+def ratios(report: Report, source: str = "") -> list[RatioEntry]:
+    """Mixed over CPU, and DALI over each peer."""
+    rows = {row.name: row for row in report.measurements}
+    found: list[RatioEntry] = []
+    for one in report.ratios:
+        ours, theirs = rows[one.ours].config, rows[one.theirs].config
+        peer = theirs.program != "DALI"
+        names = ("DALI", theirs.program) if peer else ("Mixed", "CPU")
+        where = f" ({source})" if source else ""
+        found.append(
+            {
+                "group": GROUPS[ours.regime],
+                "text": f"{names[0]} is {times(one.interval.median)} × {names[1]}{where}",
+                "median": one.interval.median,
+                "low": one.interval.low,
+                "high": one.interval.high,
+                "level": one.interval.level,
+            }
+        )
+    return found
+
+
+def across(report: Report, other: Report, names: tuple[str, str]) -> list[RatioEntry]:
+    """Mixed decoding in one record over the CPU in the other, where only one has mixed figures.
+
+    The two were measured apart, so the interval is that of ``stats.ratio``.
+    """
+
+    def rows(of: Report, device: str) -> dict[str, Measurement]:
+        return {
+            row.regime: row
+            for row in of.measurements
+            if row.rounds and row.device == device and row.config.program == "DALI"
+        }
+
+    if rows(report, "mixed") or not rows(other, "mixed"):
+        return []
+    found: list[RatioEntry] = []
+    for regime, ours in rows(report, "cpu").items():
+        theirs = rows(other, "mixed").get(regime)
+        if theirs is not None:
+            gain = ratio(theirs.imgs_per_s, ours.imgs_per_s)
+            found.append(
+                {
+                    "group": GROUPS[regime],
+                    "text": f"Mixed ({names[1]}) is {times(gain.median)} × CPU ({names[0]})",
+                    "median": gain.median,
+                    "low": gain.low,
+                    "high": gain.high,
+                    "level": gain.level,
+                }
+            )
+    return found

@@ -1,0 +1,144 @@
+"""What the panel asks to be measured -> the run that does it, and what cannot be asked for here."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from workbench.bench import Bench
+from workbench.bench.config import REGIMES, config_of
+from workbench.bench.context import gpu_command
+from workbench.bench.grid import KNOBS, Grid, usual_grid
+from workbench.bench.lab import Lab
+from workbench.bench.method import GLANCE, QUICK, Method
+from workbench.bench.peers import PEERS
+from workbench.bench.scaling import GpuScaling, ThreadScaling, gpu_count
+from workbench.bench.stages import Stages
+from workbench.bench.tune import Sweep, Tune
+from workbench.engine.machine import Machine
+from workbench.errors import GraphEditError
+from workbench.graph.model import DecodeDevice, Graph
+from workbench.ui.argument_actions import Message, text_of
+from workbench.ui.speed_views import SpeedLimits
+
+METHODS = {"quick": QUICK, "usual": Method()}
+"""How carefully: short rounds for a first look, or those of METHOD.md."""
+STAGE_METHODS = {"quick": GLANCE, "usual": QUICK}
+"""Where the time goes takes a measurement for each stage."""
+MOST_VALUES = 32
+_FIELDS = {
+    "threads": "threads",
+    "batches": "batch_size",
+    "prefetch": "prefetch",
+    "loads": "hw_decoder_load",
+}
+"""A parameter of ``tune`` -> the knob."""
+WHATS = ("compare", "stages", "peers", "threads", "workers")
+
+
+def lab_of(what: str, graph: Graph, data: str, effort: str, machine: Machine) -> Lab:
+    """A run of the graph on its own settings. Raises GraphEditError for what cannot be."""
+    method = METHODS[effort]
+    match what:
+        case "compare":
+            return Bench(graph, data, regimes=REGIMES, method=method)
+        case "stages":
+            return Stages(graph, data, method=STAGE_METHODS[effort])
+        case "peers":
+            devices: tuple[DecodeDevice, ...] = ("cpu",) if machine.no_gpu else ("cpu", "mixed")
+            return Bench(graph, data, devices, method=method, peers=tuple(PEERS))
+        case "threads":
+            return ThreadScaling(graph, data, method=method)
+        case "workers":
+            if reason := no_workers(machine):
+                raise GraphEditError(reason)
+            return GpuScaling(graph, data, device="mixed", affinity="split", method=method)
+    raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
+
+
+def tuner_of(message: Message, graph: Graph, data: str, machine: Machine) -> Lab:
+    """The tuner, or a sweep of every setting, over the values in the message.
+
+    Raises GraphEditError, which names the field.
+    """
+    usual = usual_grid(machine, graph.settings.device)
+    values = {
+        knob: _values(text_of(message, field), knob) or usual.values(knob)
+        for field, knob in _FIELDS.items()
+    }
+    try:
+        grid = Grid(**{knob: tuple(values[knob]) for knob in KNOBS})  # type: ignore[arg-type]
+    except ValueError as error:
+        raise GraphEditError(f"{error} Give rising numbers such as 1, 2, 4.") from None
+    kind = Sweep if text_of(message, "search") == "all" else Tune
+    return kind(
+        graph, data, grid=grid, regime="pipeline", host_limit=_bytes(text_of(message, "memory"))
+    )
+
+
+def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:
+    """The numbers in a text such as ``1, 2, 4``; none where it is empty."""
+    share = knob == "hw_decoder_load"
+    found: list[Any] = []
+    for part in text.replace(",", " ").split():
+        with suppress(ValueError):
+            found.append(float(part) if share else int(part))
+            continue
+        raise GraphEditError(f"{knob}: {part[:40]!r} is no number. Give numbers such as 1, 2, 4.")
+    least, most = (0, 1) if share else (1, 65536)
+    if len(found) > MOST_VALUES or not all(least <= value <= most for value in found):
+        raise GraphEditError(f"{knob}: give at most {MOST_VALUES} numbers from {least} to {most}.")
+    return tuple(sorted(set(found)))
+
+
+def _bytes(text: str) -> int | None:
+    """Of GiB in a text; None where it is empty."""
+    if not text.strip():
+        return None
+    with suppress(ValueError):
+        if 0 < (value := float(text)) < 1e6:
+            return int(value * 2**30)
+    raise GraphEditError(f"memory: {text[:40]!r} is no number of GiB. Give for example 4.")
+
+
+def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
+    """What this machine cannot measure, and what may be tried."""
+    usual = usual_grid(machine, graph.settings.device)
+    command, hint = gpu_command(graph) if machine.no_gpu else ("", "")
+    return {
+        "mixed": machine.no_gpu,
+        "command": command,
+        "hint": hint,
+        "workers": no_workers(machine),
+        "peers": [{"name": name, "value": why} for name, why in peers_here(machine)],
+        "grid": {
+            field: ", ".join(f"{v:g}" for v in usual.values(knob) if v is not None)
+            for field, knob in _FIELDS.items()
+        },
+        "now": config_of(graph).settings.replace(", ", " · "),
+    }
+
+
+@cache
+def no_workers(machine: Machine) -> str:
+    """Why scaling over GPUs cannot be measured here; empty where it can."""
+    if machine.no_gpu:
+        return f"{machine.no_gpu}; scaling over GPUs needs two or more"
+    if (count := gpu_count()) < 2:
+        return f"this machine has {count} GPU; scaling over GPUs needs two or more"
+    return ""
+
+
+@cache
+def peers_here(machine: Machine) -> tuple[tuple[str, str], ...]:
+    """Each peer, and why it cannot be measured here (empty: it can)."""
+    found = []
+    for name, peer in PEERS.items():
+        package, module = peer.needs
+        reason = "" if find_spec(module) else f"not installed: pip install {package}"
+        if peer.device == "mixed" and machine.no_gpu:
+            reason = machine.no_gpu
+        found.append((name, reason))
+    return tuple(found)

@@ -1,0 +1,205 @@
+"""A record -> the view of the part of the panel that shows its kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.bench import Report
+from workbench.bench.compare import Comparison, compare_reports
+from workbench.bench.pixels import pixel_words
+from workbench.bench.record import WHOLE
+from workbench.bench.scaling import Over, curve
+from workbench.bench.stages import stages_of
+from workbench.engine.machine import describe_machine
+from workbench.errors import RecordFormatError
+from workbench.ui.speed.chart_views import across, bars, measured_on, ratios
+from workbench.ui.speed.formatting import (
+    kind_words,
+    machine_words,
+    name_of,
+    part_of,
+    when,
+)
+from workbench.ui.speed.heatmap_view import tune_view
+from workbench.ui.speed_views import (
+    CompareView,
+    ComparisonView,
+    MeasuredOn,
+    RecordEntry,
+    ScalingView,
+    StagesView,
+)
+
+_NAMED = 8
+"""Rows of one record alone that a comparison names."""
+
+
+def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = ()) -> Any:
+    """The view of one record, as its part shows it."""
+    on = measured_on(key, report, earlier)
+    match part_of(report):
+        case "stages":
+            return stages_view(on, report, nodes)
+        case "tune":
+            return tune_view(on, report, None)
+        case "scaling":
+            return scaling_view(on, report)
+    return compare_view(on, report)
+
+
+def compare_view(
+    on: MeasuredOn, report: Report, beside: tuple[MeasuredOn, Report] | None = None
+) -> CompareView:
+    """CPU against mixed decoding, or peers; with another record's bars among them.
+
+    Why a figure is to be distrusted stands at its bar, and not a second time below.
+    """
+    on = {**on, "doubts": []}
+    if beside is None:
+        return {
+            "on": [on],
+            "bars": bars(report),
+            "ratios": ratios(report),
+            "notes": pixel_words(report.extra),
+        }
+    there, other = beside
+    names = _source(on, report), _source(there, other)
+    if names[0] == names[1]:
+        names = on["name"], there["name"]
+    warnings = compare_reports(report, other).warnings
+    return {
+        "on": [on, {**there, "doubts": []}],
+        "bars": [*bars(report, names[0]), *bars(other, names[1])],
+        "ratios": [
+            *ratios(report, names[0]),
+            *ratios(other, names[1]),
+            *across(report, other, names),
+        ],
+        "notes": [
+            *(f"{words} ({names[0]})" for words in pixel_words(report.extra)),
+            *(f"{words} ({names[1]})" for words in pixel_words(other.extra)),
+            *(words[:1].upper() + words[1:] for words in warnings),
+        ],
+    }
+
+
+def _source(on: MeasuredOn, report: Report) -> str:
+    return "this machine" if report.machine == describe_machine() else on["name"]
+
+
+def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesView:
+    """Where the time goes; ``nodes`` are the ids that can be selected on the canvas."""
+    found = stages_of(report.extra)
+    whole = {row.name: row.interval for row in report.measurements}[WHOLE]
+    if found is None or whole is None:
+        raise ValueError("it has no stages")
+    return {
+        "on": [on],
+        "stages": [
+            {
+                "name": stage.stage,
+                "op": stage.op if stage.op != stage.stage else "",
+                "kind": stage.kind,
+                "device": stage.device,
+                "adds": stage.adds,
+                "low": stage.low,
+                "high": stage.high,
+                "alone": stage.alone,
+                "node": stage.stage if stage.stage in nodes else "",
+            }
+            for stage in found.stages
+        ],
+        "total": found.total,
+        "rate": whole.median,
+        "low": whole.low,
+        "high": whole.high,
+        "remainder": found.remainder,
+        "ceiling": found.ceiling,
+        "bottleneck": found.bottleneck,
+        "advice": found.advice,
+    }
+
+
+def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
+    """imgs/s by threads or processes."""
+    over: Over = "threads" if report.kind == "threads" else "workers"
+    known = {point.count: point for point in curve(report.measurements, over)}
+    rows = sorted(report.measurements, key=lambda row: int(getattr(row.config, over)))
+    return {
+        "on": [on],
+        "unit": "threads" if over == "threads" else "processes",
+        "kind": rows[0].device if rows else "cpu",
+        "points": [
+            {
+                "count": (count := getattr(row.config, over)),
+                "median": row.median,
+                "low": row.interval.low if row.interval else None,
+                "high": row.interval.high if row.interval else None,
+                "speedup": known[count].speedup if row.rounds else None,
+                "efficiency": known[count].efficiency if row.rounds else None,
+                "reason": row.reason,
+                "flags": [*row.flags, *row.notes],
+            }
+            for row in rows
+        ],
+    }
+
+
+def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) -> ComparisonView:
+    """Two records side by side."""
+    return {
+        "first": first,
+        "second": second,
+        "pairs": [
+            {
+                "name": pair.name,
+                "first": pair.first.median or 0.0,
+                "second": pair.second.median or 0.0,
+                "ratio": pair.ratio.median,
+                "low": pair.ratio.low,
+                "high": pair.ratio.high,
+                "verdict": pair.verdict,
+                "differs": list(pair.differs),
+            }
+            for pair in found.pairs
+        ],
+        "only": [*_only(found.only_first, first), *_only(found.only_second, second)],
+        "warnings": list(found.warnings),
+    }
+
+
+def _only(names: Sequence[str], on: MeasuredOn) -> list[str]:
+    """What only one record has; of a sweep that may be dozens of settings."""
+    told = [f"{name}: only in {on['name']}" for name in names[:_NAMED]]
+    more = len(names) - _NAMED
+    return [*told, f"and {more} more: only in {on['name']}"] if more > 0 else told
+
+
+def record_entry(key: str, report: Report, here: str) -> RecordEntry:
+    """A line of the list of records; ``here`` is this machine in words."""
+    machine = machine_words(report.machine)
+    return {
+        "id": key,
+        "name": name_of(report),
+        "kind": kind_words(report),
+        "part": part_of(report),
+        "graph": report.graph,
+        "when": when(report),
+        "machine": machine,
+        "best": report.best,
+        "shown": False,
+        "elsewhere": machine != here,
+    }
+
+
+def require_sound(report: Report) -> None:
+    """Raise RecordFormatError for a record of which a figure cannot be drawn."""
+    try:
+        json.dumps(view_of("", report), allow_nan=False)
+        json.dumps(report.to_json(), allow_nan=False)
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, LookupError) as error:
+        raise RecordFormatError(
+            f"The record is damaged: {type(error).__name__}: {error}. Make it anew."
+        ) from None
