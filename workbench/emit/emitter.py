@@ -117,7 +117,7 @@ class Emitter:
         return arg.constant is not None or len(text) >= LINE // 2
 
     def node_lines(self, node: Node) -> Lines:
-        """The lines of one node: its call, assigned to its variables, or the region's statements."""
+        """The lines of one node: its call, assigned to variables, or a region's statements."""
         if node.bodies:
             return load_region(node.op)(self, node)
         return Lines.of(node.id, self.call_lines(node))
@@ -266,6 +266,6 @@ class Emitter:
             return []
         seed = f"base_seed + {node.seed}" if node.seed else "base_seed"
         if self.positioned and spec.random_state:
-            at = f'positions["{self.scope}"]' if self.scope and node.inputs else "position"
+            at = f'positions.get("{self.scope}", 0)' if self.scope and node.inputs else "position"
             return [f"seed={seed}", f"_random_state=random_state({seed}, {at})"]
         return [f"seed={seed}"]

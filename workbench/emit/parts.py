@@ -17,7 +17,7 @@ from textwrap import wrap
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
-from workbench.emit.python import INDENT, LINE, constant
+from workbench.emit.python import INDENT, LINE, constant, signature
 from workbench.graph.check import require_sound
 from workbench.graph.model import Graph, Node, ancestors, topological
 from workbench.graph.sources import parameters
@@ -198,17 +198,6 @@ def title(graph: Graph) -> str:
     text = "".join(c if c.isprintable() else " " for c in text[:2000]).replace('"', "'")
     lines = [line.replace("\\", "\\\\") for line in wrap(" ".join(text.split()), LINE - 3)]
     return "\n".join(lines) or "A pipeline."
-
-
-def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:
-    """``def function(parameters) -> returns:`` on as few lines as fit."""
-    line = f"def {function}({parameters}) -> {returns}:"
-    if len(line) <= LINE:
-        return [line]
-    if len(INDENT + parameters) <= LINE:
-        return [f"def {function}(", INDENT + parameters, f") -> {returns}:"]
-    each = (f"{INDENT}{parameter}," for parameter in parameters.split(", "))
-    return [f"def {function}(", *each, f") -> {returns}:"]
 
 
 def returned(names: Sequence[str]) -> list[str]:

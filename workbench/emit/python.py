@@ -75,3 +75,14 @@ def constant(name: str, value: str) -> list[str]:
         return [f"{name} = {value}"]
     items = wrap(value[1:-1] + ",", LINE - len(INDENT), break_long_words=False)
     return [f"{name} = [", *(INDENT + line for line in items), "]  # fmt: skip"]
+
+
+def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:
+    """``def function(parameters) -> returns:`` on as few lines as fit."""
+    line = f"def {function}({parameters}) -> {returns}:"
+    if len(line) <= LINE:
+        return [line]
+    if len(INDENT + parameters) <= LINE:
+        return [f"def {function}(", INDENT + parameters, f") -> {returns}:"]
+    each = (f"{INDENT}{parameter}," for parameter in parameters.split(", "))
+    return [f"def {function}(", *each, f") -> {returns}:"]

@@ -1,6 +1,7 @@
-"""How regions are written in Python. Adding a kind is a row in ``catalog.regions`` and a module here.
+"""How regions are written in Python.
 
-Each module has ``OP``, the region's name in the catalogue, and ``write``.
+Adding a kind is a row in ``catalog.regions`` and a module here, with ``OP``, the region's name in
+the catalogue, and ``write``.
 """
 
 from __future__ import annotations

@@ -11,16 +11,8 @@ from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.emit.expressions import constant_type, number_of, plain_constant
 from workbench.emit.outputs import first_reader, require_no_regions
-from workbench.emit.parts import (
-    body_of,
-    fill,
-    make_parts,
-    needs,
-    reached_nodes,
-    returned,
-    signature,
-)
-from workbench.emit.python import call, identifier
+from workbench.emit.parts import body_of, fill, make_parts, needs, reached_nodes, returned
+from workbench.emit.python import call, identifier, signature
 from workbench.emit.targets import Target
 from workbench.errors import GraphExportError
 from workbench.graph.arithmetic import whole_range

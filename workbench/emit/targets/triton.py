@@ -22,9 +22,8 @@ from workbench.emit.parts import (
     needs,
     reached_nodes,
     returned,
-    signature,
 )
-from workbench.emit.python import call, constant
+from workbench.emit.python import call, constant, signature
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
 from workbench.errors import GraphExportError
