@@ -19,6 +19,7 @@ from workbench.engine.process import Engine
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Datasets
 
 IMAGES = 64
 LIMIT = 300.0
@@ -78,7 +79,7 @@ def _pixel_words(name: str, found: Mapping[str, Any]) -> str:
     )
 
 
-def compare_decoders(graph: Graph, data: str, stop: threading.Event) -> dict[str, Any]:
+def compare_decoders(graph: Graph, data: Datasets, stop: threading.Event) -> dict[str, Any]:
     """CPU and mixed decoding of the same files: a Difference as JSON values, or the reason."""
     catalog = load_catalog()
     sources: dict[DecodeDevice, Code] = {}
@@ -96,12 +97,12 @@ def compare_decoders(graph: Graph, data: str, stop: threading.Event) -> dict[str
     return asdict(found) if found else {"reason": "the two decoders gave different shapes"}
 
 
-def differ(worker: Worker, cpu: Code, mixed: Code, data: str) -> Difference | None:
+def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> Difference | None:
     """Task: the first batch of two sources, decoded on the CPU and mixed, compared."""
     return difference(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
 
 
-def first_batch(source: Code, data: str, device: str) -> list[NDArray[Any]]:
+def first_batch(source: Code, data: Datasets, device: str) -> list[NDArray[Any]]:
     """Every sample of the first output of the first batch, on the host. In the worker only."""
     compiled = Compiled(source)
     try:

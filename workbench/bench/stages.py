@@ -23,7 +23,6 @@ from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
-from workbench.engine.plan import is_reader
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.devices import infer_devices, is_decoder, is_generator
@@ -159,7 +158,7 @@ def behind_decoder(graph: Graph, catalog: Catalog) -> set[str]:
     before = ancestors(
         graph, [Port(n.id, catalog[n.op].outputs[0].name) for n in decoders(graph, catalog)]
     )
-    return {node for node in needed - before if not is_reader(graph.node(node))}
+    return {node for node in needed - before if not isinstance(graph.node(node), Source)}
 
 
 def _kind(node: Node, catalog: Catalog) -> str:

@@ -27,7 +27,7 @@ from workbench.engine.watch import DatasetWatcher
 from workbench.errors import PipelineError
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.graph.sources import parameter_of, reading
-from workbench.sources import Dataset, Datasets
+from workbench.sources import Data, Dataset, Datasets, open_datasets
 
 _KEPT_BUILT = 4
 _KEPT_READERS = 2
@@ -110,7 +110,7 @@ class Runner:
     def run(
         self,
         graph: Graph,
-        data: Datasets,
+        data: Data,
         batch: int,
         count: int,
         taps: Sequence[Port],
@@ -126,7 +126,8 @@ class Runner:
         The graph must be sound. Raises PipelineError with the node, or DataError.
         """
         use_little_memory()
-        plan = self._plan(reading(graph, data), data, batch, count, taps, repeat)
+        datasets = open_datasets(data)
+        plan = self._plan(reading(graph, datasets), datasets, batch, count, taps, repeat)
         job = _Job(plan)
         missing = self._missing(job, taps)
         for part in plan.parts:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.engine.folder import list_files, unreadable
 from workbench.engine.samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import PipelineError
 from workbench.graph.devices import is_decoder
 from workbench.graph.model import Graph, Port, Source, ancestors
-from workbench.graph.sources import reads_data
+from workbench.graph.sources import parameters
+from workbench.sources import Datasets, every_file, unreadable
 
 _NAMED = 5
 
 
-def skipped_files(worker: Worker, graph: Graph, data: str, batch: int) -> list[Sample]:
+def skipped_files(worker: Worker, graph: Graph, data: Datasets, batch: int) -> list[Sample]:
     """Task: the bad files that may have ended a script in batch ``batch`` (from 0).
 
     Those of that batch and of the ones that DALI prefetches. Where there is none, those of the
@@ -37,10 +37,10 @@ def skipped_files(worker: Worker, graph: Graph, data: str, batch: int) -> list[S
         except PipelineError:  # it fails here too, for a reason that the script gave already
             break
         found |= {sample.file: sample for sample in result.samples if sample.error}
-    if not found and reads_data(graph.nodes):
-        for entry, path, _ in list_files(data):
-            if reason := unreadable(entry):
-                found[path] = Sample(path, reason)
+    if not found and parameters(graph.nodes):
+        for file in every_file(data):
+            if reason := unreadable(file.path):
+                found[file.name] = Sample(file.name, reason)
     return list(found.values())
 
 

@@ -153,7 +153,7 @@ def _step(worker: Worker, run: Run, node: Node, index: int, pictures: list[Tiles
         device=run.result.plan.devices[node.id],
         outputs=tuple(outputs),
         draws=tuple(_draws(run, node, index)),
-        drawn=spec.seeded and not is_generator(spec) and not spec.name.startswith("readers."),
+        drawn=spec.seeded and not is_generator(spec) and not spec.reads,
         time=None,
     )
 

@@ -156,11 +156,13 @@ def kind_of_reader(op: str) -> str:
     return next((kind for kind in source_kinds() if load_source(kind).op == op), "")
 
 
-Data = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]]
+Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]]
 """What a person may give for one dataset: a path, or in Python files or (file, label) pairs."""
+Data = Location | Mapping[str, Location]
+"""What a person may give for a graph: one dataset, or one for each of its parameters."""
 
 
-def open_dataset(data: Data) -> Dataset:
+def open_dataset(data: Location) -> Dataset:
     """The dataset that a person means. Raises DataError for what is none.
 
     A path that does not exist is taken for a folder: what runs on it says that it is missing.
@@ -193,10 +195,23 @@ def _item(item: Any) -> tuple[str, int | str]:
     )
 
 
-def open_datasets(data: Data | Mapping[str, Data]) -> Datasets:
+def open_datasets(data: Data) -> Datasets:
     """What each parameter is given; data without a name are those of the parameter ``data``."""
     named = data if isinstance(data, Mapping) else {PARAMETER: data}
     return {name: open_dataset(each) for name, each in named.items()}
+
+
+def describe_datasets(data: Datasets) -> str:
+    """The data in words: where they lie, with the parameter where there are several."""
+    if len(data) == 1:
+        return str(next(iter(data.values())))
+    return ", ".join(f"{name}={dataset}" for name, dataset in data.items())
+
+
+def every_file(data: Datasets) -> Iterator[File]:
+    """Every file of all datasets, one dataset after the other. Raises DataError."""
+    for dataset in dict.fromkeys(data.values()):
+        yield from list_files(dataset)
 
 
 def list_files(dataset: Dataset) -> Iterator[File]:

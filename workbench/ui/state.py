@@ -18,6 +18,7 @@ from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port, ancestors, topological
 from workbench.graph.shapes import infer_types, type_text
 from workbench.preview import Preview, PreviewRequest
+from workbench.sources import Datasets
 from workbench.ui.argument_rows import random_view
 from workbench.ui.closeup import Closeup
 from workbench.ui.views import CompatibleOps, ConnectTargets
@@ -155,11 +156,11 @@ def first_choice(graph: Graph, catalog: Catalog) -> list[str]:
 def shuffles(graph: Graph) -> bool:
     """Whether a reader draws the order of its files, which follows the seed."""
     names = ("random_shuffle", "shuffle_after_epoch")
-    readers = [node for node in graph.nodes if node.op.startswith("readers.")]
-    return any(node.args.get(name) or name in node.inputs for node in readers for name in names)
+    sources = graph.sources
+    return any(node.args.get(name) or name in node.inputs for node in sources for name in names)
 
 
-def request_of(state: State, data: str) -> PreviewRequest:
+def request_of(state: State, data: Datasets) -> PreviewRequest:
     """What to render for a state."""
     graph = state.checked.graph
     return PreviewRequest(

@@ -25,12 +25,12 @@ from workbench.bench.workload import Workload
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.engine.folder import list_files
 from workbench.engine.machine import Machine
 from workbench.engine.process import Engine
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice
+from workbench.sources import Datasets, every_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class PeerJob:
 
     peer: Peer
     program: Program
-    data: str
+    data: Datasets
     batch_size: int
     workers: int
 
     def start(self) -> Workload:
-        files = [entry.path for entry, _, _ in list_files(self.data)]
+        files = [file.path for file in every_file(self.data)]
         parts = self.program, files, self.batch_size, self.workers
         if self.peer.decoder == "OpenCV":
             from workbench.bench.peers.opencv import PoolWorkload
@@ -149,14 +149,14 @@ def _pixels(experiment: Experiment, catalog: Catalog, peer: Peer) -> Difference:
 
 
 def differ(
-    worker: Worker, source: Code, program: Program, peer: Peer, data: str
+    worker: Worker, source: Code, program: Program, peer: Peer, data: Datasets
 ) -> Difference | None:
     """Task: the first files through DALI and through a peer, without chance, compared.
 
     For an output of normalised floats, in its unit.
     """
     ours = first_batch(source, data, "cpu")
-    paths = [entry.path for entry, _, _ in list_files(data)]
+    paths = [file.path for file in every_file(data)]
     files = [paths[index % len(paths)] for index in range(len(ours))]
     theirs = images(program, peer, files)
     return difference(ours, theirs)
@@ -171,14 +171,14 @@ def images(program: Program, peer: Peer, files: list[str]) -> list[NDArray[Any]]
         table = opencv.operators(chance)
         made = [program.run(opencv.decode(f, program.gray), table, chance)[0] for f in files]
         return [np.atleast_3d(image) for image in made]
-    from workbench.bench.peers import vision
+    from workbench.bench.peers import torchvision
 
     if peer.decoder == "CUDA":
-        table, chance = vision.operators(), random.Random(0)
-        decoded = vision.decode_cuda(files, program.gray)
+        table, chance = torchvision.operators(), random.Random(0)
+        decoded = torchvision.decode_cuda(files, program.gray)
         tensors = [program.run(image, table, chance)[0].cpu() for image in decoded]
     else:
-        samples = vision.Samples(program, files, peer.decoder)
+        samples = torchvision.Samples(program, files, peer.decoder)
         tensors = [samples[index][0] for index in range(len(files))]
     normal = program.steps and program.steps[-1].op == "crop_mirror_normalize"
     return [np.asarray(t if normal else t.permute(1, 2, 0)) for t in tensors]
