@@ -17,7 +17,9 @@ from workbench.bench.method import Method
 from workbench.bench.turns import Entry, Progress
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
-from workbench.ui.speed import Speed
+from workbench.ui.actions import parse_action
+from workbench.ui.components import ACTIONS
+from workbench.ui.speed import RunAction, Speed
 
 NO_GPU = replace(MACHINE, gpu="", gpu_memory_gib=0.0, driver="", no_gpu="there is no GPU", cores=2)
 PATIENCE = 30.0
@@ -42,7 +44,9 @@ class Bed:
 
     def do(self, action: str, **parameters: Any) -> None:
         with self._condition:
-            self.speed.do(action, parameters, self.graph, self.data)
+            parsed = parse_action("speed", ACTIONS["speed"], {"do": action, **parameters})
+            assert isinstance(parsed, RunAction)
+            self.speed.do(parsed, self.graph, self.data)
 
     def wait(self, holds: Callable[[Bed], object], what: str) -> None:
         with self._condition:

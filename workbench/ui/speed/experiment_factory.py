@@ -20,7 +20,7 @@ from workbench.bench.tune import Sweep, Tune
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError
 from workbench.graph.model import DecodeDevice, Graph
-from workbench.ui.argument_actions import Message, text_of
+from workbench.ui.actions import speed
 from workbench.ui.speed_views import SpeedLimits
 
 METHODS = {"quick": QUICK, "usual": Method()}
@@ -58,24 +58,22 @@ def lab_of(what: str, graph: Graph, data: str, effort: str, machine: Machine) ->
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
 
 
-def tuner_of(message: Message, graph: Graph, data: str, machine: Machine) -> Lab:
-    """The tuner, or a sweep of every setting, over the values in the message.
+def tuner_of(action: speed.Tune, graph: Graph, data: str, machine: Machine) -> Lab:
+    """The tuner, or a sweep of every setting, over the values in the action.
 
     Raises GraphEditError, which names the field.
     """
     usual = usual_grid(machine, graph.settings.device)
     values = {
-        knob: _values(text_of(message, field), knob) or usual.values(knob)
+        knob: _values(getattr(action, field), knob) or usual.values(knob)
         for field, knob in _FIELDS.items()
     }
     try:
         grid = Grid(**{knob: tuple(values[knob]) for knob in KNOBS})  # type: ignore[arg-type]
     except ValueError as error:
         raise GraphEditError(f"{error} Give rising numbers such as 1, 2, 4.") from None
-    kind = Sweep if text_of(message, "search") == "all" else Tune
-    return kind(
-        graph, data, grid=grid, regime="pipeline", host_limit=_bytes(text_of(message, "memory"))
-    )
+    kind = Sweep if action.search == "all" else Tune
+    return kind(graph, data, grid=grid, regime="pipeline", host_limit=_bytes(action.memory))
 
 
 def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:

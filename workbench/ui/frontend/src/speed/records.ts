@@ -95,7 +95,7 @@ function makeRow(id: string, link: Speed): HTMLElement {
       kind.toUpperCase(),
     ),
   );
-  const drop = iconButton("Remove", "drop", icon("close", 13), () => link.ask("drop", { record: id }));
+  const drop = iconButton("Remove", "drop", icon("close", 13), () => link.ask("delete", { record: id }));
   return h(
     "tr",
     { "data-wb": "record", "data-id": id },
