@@ -16,8 +16,8 @@ from workbench.ui.actions import inspector, parse_action
 from workbench.ui.argument_actions import to_value
 from workbench.ui.argument_rows import inspector_view
 from workbench.ui.components import ACTIONS
-from workbench.ui.draws import distributions_for, plain
 from workbench.ui.inspector_actions import apply_inspector_edit
+from workbench.ui.random_views import distributions_for, plain
 
 
 @pytest.fixture

@@ -21,5 +21,6 @@ def test_the_same_objects_give_the_same_value() -> None:
 
 
 def test_each_function_has_a_value_of_its_own() -> None:
-    memo, item = IdentityMemo(), "a"
-    assert (memo(str.upper, item), memo(str.title, item), memo(str.upper, item)) == ("A", "A", "A")
+    memo, items = IdentityMemo(), [2, 1]
+    assert (memo(sorted, items), memo(len, items)) == ([1, 2], 2)
+    assert memo(sorted, items) is memo(sorted, items)

@@ -14,7 +14,7 @@ from workbench.graph import edit
 from workbench.graph.connect import connect
 from workbench.graph.model import Graph, Node, Port
 from workbench.ui.actions import inspector
-from workbench.ui.draws import CHOICE
+from workbench.ui.random_views import CHOICE
 
 _LONGEST = 10_000
 """Items in one value: more than any argument has, less than what would choke the page."""

@@ -17,8 +17,8 @@ from workbench.graph.model import Graph
 from workbench.ui import presenters, views
 from workbench.ui.argument_rows import inspector_view
 from workbench.ui.canvas_actions import folded_generators
+from workbench.ui.data_folder import DataFolder
 from workbench.ui.exports import target_entries
-from workbench.ui.folder import Folder
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
 from workbench.ui.nodes import edge_entries, node_entries, on_drawn_nodes, operator_entries
@@ -45,7 +45,7 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
 
 
 def graph_fields(
-    state: State, history: History, catalog: Catalog, folder: Folder, memo: IdentityMemo
+    state: State, history: History, catalog: Catalog, folder: DataFolder, memo: IdentityMemo
 ) -> Fields:
     """All other fields, but for those that measurements, comparisons and auxiliary views set.
 
@@ -156,7 +156,7 @@ def _first(faults: Sequence[Fault]) -> str:
     return f"{str(faults[0]).strip()}{more}"
 
 
-def _status(state: State, folder: Folder, faults: Sequence[Fault]) -> Status:
+def _status(state: State, folder: DataFolder, faults: Sequence[Fault]) -> Status:
     if folder.error:
         return {"state": "fault", "text": "no images"}
     if state.failure and state.failure.dead and not state.checked.faults:

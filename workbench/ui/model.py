@@ -39,9 +39,9 @@ from workbench.ui.autosave import Autosave, Restored, state_folder
 from workbench.ui.auxiliary_views import AuxiliaryViews
 from workbench.ui.canvas_actions import apply_canvas_edit
 from workbench.ui.components import ACTIONS, TABS
+from workbench.ui.data_folder import DataFolder
 from workbench.ui.exports import Exports, save_code
 from workbench.ui.field_values import constant_fields, graph_fields
-from workbench.ui.folder import Folder
 from workbench.ui.graph_loading import GraphLike, to_graph
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
@@ -51,7 +51,7 @@ from workbench.ui.output_paths import writable_path
 from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
 from workbench.ui.share_job import ShareJob
-from workbench.ui.speed import RunAction, Speed
+from workbench.ui.speed import RunAction, SpeedPanel
 from workbench.ui.state import (
     State,
     baselines_of,
@@ -109,10 +109,10 @@ class ViewModel:
         self._publishing = self._stale = False
         self.state = State(check(self.graph, self.catalog, self.machine))
         self.state.selected = first_choice(self.graph, self.catalog)
-        self.folder = Folder(str(data), self.lock, self._on_folder)
+        self.folder = DataFolder(str(data), self.lock, self._on_folder)
         records = state_folder() / "records" if restore else None
         with self.lock:  # what threads find meanwhile waits until all is here
-            self.speed = Speed(self.lock, self._refresh, self.machine, records)
+            self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records)
             self.previewer = Previewer(self.engine, self._on_done, self._on_slow)
             self.auxiliary_views = AuxiliaryViews(
                 self.previewer, self.catalog, self.lock, self._refresh
@@ -157,7 +157,7 @@ class ViewModel:
         One that cannot be used does not take the place of one that can.
         """
         with self.lock:
-            folder = Folder(str(data), self.lock, self._on_folder)
+            folder = DataFolder(str(data), self.lock, self._on_folder)
             if folder.error and not self.folder.error:
                 folder.close()
                 reason = f"{folder.error} {self.folder.chip} stays open."

@@ -20,11 +20,11 @@ from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.ui.actions import speed
 from workbench.ui.binary_payload import pack_payload
-from workbench.ui.speed.background_run import Run
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.experiment_factory import METHODS, lab_of, limits_of, tuner_of
 from workbench.ui.speed.formatting import machine_words, name_of, part_of
 from workbench.ui.speed.heatmap_view import running_view, tune_view
+from workbench.ui.speed.measurement_job import MeasurementJob
 from workbench.ui.speed.record_export import file_of
 from workbench.ui.speed.record_store import RecordStore
 from workbench.ui.speed.record_views import (
@@ -45,7 +45,7 @@ LARGEST = 16_000_000
 """Characters of a record that is opened."""
 
 
-class Speed:
+class SpeedPanel:
     """Runs, records and what is shown of them. ``changed`` is called after every change.
 
     Every method but ``fields`` is called under the view-model's lock; nothing raises but
@@ -66,7 +66,7 @@ class Speed:
         self.selected_records: list[str] = []
         self.store = RecordStore(folder)
         self.machine = machine
-        self.run: Run | None = None
+        self.run: MeasurementJob | None = None
         self._lock = lock
         self._changed = changed
         self._graph: Graph | None = None
@@ -170,7 +170,7 @@ class Speed:
             return None
         lab = make()
         self._what = self.part = part
-        self.run = Run(lab, part, self._lock, self._changed, self._on_end)
+        self.run = MeasurementJob(lab, part, self._lock, self._changed, self._on_end)
         self.run.start()
         return ""
 

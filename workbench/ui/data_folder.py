@@ -13,7 +13,7 @@ from workbench.health.scan import SAMPLE
 from workbench.ui.views import DataView
 
 
-class Folder:
+class DataFolder:
     """One data folder. ``changed`` is called, with the lock held, after every change."""
 
     def __init__(
