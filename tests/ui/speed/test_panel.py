@@ -118,7 +118,7 @@ def test_the_best_setting_is_adopted(bed: Bed) -> None:
         (128, "not measured: Out of memory")
     }
     assert "all 9 settings tried" in view["tried"]
-    bed.graph = bed.speed.adopt({"record": view["on"][0]["id"]}, set_setting(bed.graph, seed=7))
+    bed.graph = bed.speed.adopt(view["on"][0]["id"], set_setting(bed.graph, seed=7))
     assert config_of(bed.graph).settings == "batch 64, 4 threads, prefetch 2"
     assert bed.graph.settings.seed == 7
     assert bed["tune"]["adopted"]
