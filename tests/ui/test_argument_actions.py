@@ -12,10 +12,12 @@ from workbench.errors import GraphEditError
 from workbench.graph import Fault, Graph, Port, check_graph, load_recipe
 from workbench.graph.draw import draw_refusal, generators_for
 from workbench.graph.edit import new_node, start_graph
+from workbench.ui.actions import inspector, parse_action
 from workbench.ui.argument_actions import to_value
 from workbench.ui.argument_rows import inspector_view
-from workbench.ui.draws import distributions_for, plain
-from workbench.ui.inspector_actions import INSPECTOR_ACTIONS
+from workbench.ui.components import ACTIONS
+from workbench.ui.inspector_actions import apply_inspector_edit
+from workbench.ui.random_views import distributions_for, plain
 
 
 @pytest.fixture
@@ -24,7 +26,9 @@ def catalog() -> Catalog:
 
 
 def edited(graph: Graph, do: str, **message: Any) -> Graph:
-    return INSPECTOR_ACTIONS["inspector", do](graph, load_catalog(), {"do": do, **message})[0]
+    action = parse_action("inspector", ACTIONS["inspector"], {"do": do, **message})
+    assert isinstance(action, inspector.InspectorEdit)
+    return apply_inspector_edit(graph, load_catalog(), action)
 
 
 @pytest.mark.parametrize(

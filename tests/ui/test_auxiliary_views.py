@@ -51,7 +51,7 @@ def test_nothing_is_computed_that_nobody_looks_at(ready: tuple[ViewModel, Screen
 
 def test_steps_are_there_at_once_and_their_times_soon(ready: tuple[ViewModel, Screen]) -> None:
     model, screen = ready
-    model.act("preview", {"do": "steps", "index": 2})
+    model.act("preview", {"do": "show_steps", "index": 2})
     model.receive("steps", "in_view", True)
     assert screen["tabs", "tab"] == "steps"
     header, image = until(screen, ("steps", "sheet"), lambda h: h["timing"])
@@ -83,8 +83,8 @@ def test_steps_are_there_at_once_and_their_times_soon(ready: tuple[ViewModel, Sc
 
 def test_a_close_up_follows_the_edits(ready: tuple[ViewModel, Screen]) -> None:
     model, screen = ready
-    model.act("preview", {"do": "look", "index": 1, "of": ""})
-    model.act("preview", {"do": "probe", "x": 100, "y": 50})
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
+    model.act("preview", {"do": "probe_pixel", "x": 100, "y": 50})
     header, png = until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
     assert (header["of"], header["choices"]) == ("images", ["images", "original"])
     assert (header["full"], png[:4]) == ([224, 224], b"\x89PNG")
@@ -94,10 +94,10 @@ def test_a_close_up_follows_the_edits(ready: tuple[ViewModel, Screen]) -> None:
     message = {"do": "set", "node": "color", "arg": "brightness", "value": 0.0, "group": ""}
     model.act("inspector", message)
     screen.wait(lambda s: not any(read(s["preview", "values"])[1]), "black values")
-    model.act("preview", {"do": "look", "index": 1, "of": "original"})
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": "original"})
     header, _ = until(screen, ("preview", "closeup"), lambda h: h["of"] == "original")
     assert header["full"] != [224, 224]
-    model.act("preview", {"do": "look", "index": -1, "of": ""})
+    model.act("preview", {"do": "open_closeup", "index": -1, "of": ""})
     assert screen["preview", "closeup"] == screen["preview", "values"] == b""
 
 
@@ -127,7 +127,7 @@ def test_what_a_fault_keeps_from_opening_does_not_open_later(
     model, screen = ready
     model.act("canvas", {"do": "disconnect", "edges": ["flip:data"]})
     assert screen["bar", "status"]["state"] == "fault"
-    model.act("preview", {"do": "look", "index": 1, "of": ""})
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
     assert "Sample 1 was not opened" in screen["bar", "message"]
     assert model.state.closeup is None
     before = screen.picture
@@ -136,16 +136,16 @@ def test_what_a_fault_keeps_from_opening_does_not_open_later(
     assert screen["preview", "closeup"] == b""
 
     # One that was open stays, with its values; another does not take its place.
-    model.act("preview", {"do": "look", "index": 1, "of": ""})
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
     until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
     model.act("canvas", {"do": "disconnect", "edges": ["flip:data"]})
-    model.act("preview", {"do": "look", "index": 2, "of": ""})
+    model.act("preview", {"do": "open_closeup", "index": 2, "of": ""})
     assert "Sample 2 was not opened" in screen["bar", "message"]
     assert model.state.closeup == Closeup(1, "images")
-    model.act("preview", {"do": "probe", "x": 3, "y": 4})
+    model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})
     header, _ = read(screen["preview", "values"])
     assert "earlier graph" in header["error"]
-    model.act("preview", {"do": "look", "index": -1, "of": ""})
+    model.act("preview", {"do": "open_closeup", "index": -1, "of": ""})
     assert screen["preview", "closeup"] == screen["preview", "values"] == b""
 
 
@@ -153,7 +153,7 @@ def test_values_that_could_not_be_had_say_why(
     ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, screen = ready
-    model.act("preview", {"do": "look", "index": 1, "of": ""})
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
     until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
 
     def ended(*arguments: Any) -> Any:
@@ -161,10 +161,10 @@ def test_values_that_could_not_be_had_say_why(
 
     with monkeypatch.context() as patch:
         patch.setattr("workbench.ui.auxiliary_views.preview_pixels", ended)
-        model.act("preview", {"do": "probe", "x": 3, "y": 4})
+        model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})
         header, _ = until(screen, ("preview", "values"), lambda h: h["index"] == 1)
         assert header["error"] == "The worker was ended by SIGKILL."
-    model.act("preview", {"do": "probe", "x": 3, "y": 4})  # asked for again
+    model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})  # asked for again
     header, data = until(screen, ("preview", "values"), lambda h: not h["error"])
     assert len(data) == 224 * 224 * 3
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -16,23 +16,21 @@ from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.compose import edge_id
 from workbench.graph.fragment import copy_fragment
 from workbench.graph.layout import Document, Layout
-from workbench.ui.canvas_actions import CANVAS_ACTIONS, MOST_NODES, folded_generators
-from workbench.ui.components import COMPONENTS
+from workbench.ui.actions import canvas, inspector, parse_action
+from workbench.ui.actions.base import tag_of
+from workbench.ui.canvas_actions import MOST_NODES, apply_canvas_edit, folded_generators
+from workbench.ui.components import ACTIONS
 from workbench.ui.history import History
-from workbench.ui.inspector_actions import INSPECTOR_ACTIONS
+from workbench.ui.inspector_actions import apply_inspector_edit
 
 CATALOG = load_catalog()
 JITTER = Document(load_recipe("rotate-jitter"))
 
 
 def done(document: Document, do: str, **message: Any) -> tuple[Document, list[str] | None]:
-    return CANVAS_ACTIONS[do](document, CATALOG, {"do": do, **message})
-
-
-def test_every_action_of_the_table_is_there() -> None:
-    (canvas,) = (component for component in COMPONENTS if component.name == "canvas")
-    elsewhere = {"connect_targets", "compatible_ops", "undo", "redo"}  # these change no document
-    assert set(canvas.actions) == CANVAS_ACTIONS.keys() | elsewhere
+    action = parse_action("canvas", ACTIONS["canvas"], {"do": do, **message})
+    assert isinstance(action, canvas.CanvasEdit)
+    return apply_canvas_edit(document, CATALOG, action)
 
 
 def test_an_added_node_is_selected() -> None:
@@ -111,9 +109,11 @@ def test_a_pasted_part_lands_where_the_view_has_room() -> None:
     document, nodes = done(placed, "paste", text=text, x=300, y=-40)
     assert nodes == ["rotate_2", "color_2"]
     assert document.layout.positions == {"rotate": (1, 2), "rotate_2": (300, -40)}
-    for odd in ({}, {"x": "left", "y": 3}, {"x": float("nan"), "y": 0}):
-        document, _ = done(placed, "paste", text=text, **odd)
-        assert document.layout == placed.layout
+    for odd in ({}, {"x": "left", "y": 3}):
+        with pytest.raises(GraphEditError, match="canvas cannot paste"):
+            done(placed, "paste", text=text, **odd)
+    document, _ = done(placed, "paste", text=text, x=float("nan"), y=0)
+    assert document.layout == placed.layout
     document, _ = done(JITTER, "paste", text=text, x=300, y=-40)
     assert document.layout == Layout()  # all is laid out automatically
 
@@ -139,7 +139,7 @@ def test_a_shared_generator_stays_a_node() -> None:
 
 def test_a_copy_into_an_empty_canvas_is_the_graph() -> None:
     text = copy_fragment(JITTER.graph, [node.id for node in JITTER.graph.nodes])
-    document, selected = done(Document(Graph()), "paste", text=text)
+    document, selected = done(Document(Graph()), "paste", text=text, x=0, y=0)
     assert document.graph.nodes == JITTER.graph.nodes
     assert document.graph.outputs == JITTER.graph.outputs
     assert selected == ["reader", "decode", "resize", "rotate", "color", "flip"]
@@ -196,12 +196,16 @@ def messages(document: Document) -> st.SearchStrategy[tuple[str, str, dict[str, 
         "value": VALUES,
         "key": st.sampled_from(["range", "values", "probability"]),
         "device": st.sampled_from(["cpu", "gpu", "mixed", "", "tpu"]),
+        "group": st.just(""),
+        "x": st.floats(-9, 9),
+        "y": st.floats(-9, 9),
     }
     exact = st.fixed_dictionaries(known)
     spoilt = st.tuples(exact, st.sampled_from(sorted(known)), JUNK).map(
         lambda made: made[0] | {made[1]: made[2]}
     )
-    actions = [("canvas", do) for do in CANVAS_ACTIONS] + sorted(INSPECTOR_ACTIONS)
+    actions = [("canvas", tag_of(kind)) for kind in get_args(canvas.CanvasEdit)]
+    actions += [("inspector", tag_of(kind)) for kind in get_args(inspector.InspectorEdit)]
     return st.tuples(st.sampled_from(actions), st.one_of(exact, exact, spoilt)).map(
         lambda made: (*made[0], made[1])
     )
@@ -217,14 +221,13 @@ def test_any_edits_leave_a_graph_that_runs_or_says_why_and_can_be_undone(
     for _ in range(data.draw(st.integers(1, 12))):
         component, do, message = data.draw(messages(history.document))
         try:
-            if component == "canvas":
-                document, _ = CANVAS_ACTIONS[do](history.document, CATALOG, {"do": do, **message})
+            action = parse_action(component, ACTIONS[component], {"do": do, **message})
+            if isinstance(action, canvas.CanvasEdit):
+                document, _ = apply_canvas_edit(history.document, CATALOG, action)
                 history.push_document(document)
             else:
-                graph, _ = INSPECTOR_ACTIONS[component, do](
-                    history.now, CATALOG, {"do": do, **message}
-                )
-                history.push(graph)
+                assert isinstance(action, inspector.InspectorEdit)
+                history.push(apply_inspector_edit(history.now, CATALOG, action))
         except WorkbenchError:
             assert history.document == states[-1]  # a refused edit changes nothing
         if history.document != states[-1]:

@@ -125,11 +125,11 @@ def test_undo_takes_a_replayed_draw_back_as_a_whole(ready: tuple[ViewModel, Scre
         return tuple(screen["preview", name] for name in ("seed", "batch", "repeat"))
 
     model.receive("preview", "repeat", 2)
-    model.act("preview", {"do": "keep", "sample": -1})
+    model.act("preview", {"do": "save_draw", "sample": -1})
     model.receive("preview", "repeat", -1)
     model.receive("preview", "seed", 7)
     model.receive("preview", "batch", 3)
-    model.act("preview", {"do": "replay", "draw": 0})
+    model.act("preview", {"do": "replay_draw", "draw": 0})
     assert seen() == (42, 0, 2)
     model.receive("preview", "batch", 5)
     model.act("preview", {"do": "undo"})
@@ -185,14 +185,14 @@ def test_a_bad_value_is_named_and_the_picture_stays(ready: tuple[ViewModel, Scre
         ("canvas", {"do": "add", "op": 5, "after": ""}, "op is 5"),
         ("canvas", {"do": "add", "op": "rotate", "after": "reader"}, "reader"),
         ("canvas", {"do": "remove", "nodes": ["nowhere"]}, "nowhere"),
-        ("canvas", {"do": "remove", "nodes": "decode"}, "not a list"),
+        ("canvas", {"do": "remove", "nodes": "decode"}, "nodes is 'decode'. Expected `array`"),
         ("canvas", {"do": "move", "node": "resize", "by": "x"}, "'x'"),
         ("canvas", {"do": "fly"}, "'fly'"),
         ("inspector", {"do": "set", "node": "nobody", "arg": "angle", "value": 1}, "nobody"),
         ("inspector", {"do": "set", "node": "rotate", "arg": "x", "value": 1}, "'x'"),
         ("inspector", {"do": "set", "node": "rotate", "arg": "size", "value": {}}, "size"),
         ("inspector", {"do": "randomise", "node": "rotate", "arg": "angle", "op": "os"}, "os"),
-        ("inspector", {"do": "randomise", "node": "rotate", "arg": "keep_size"}, "op is None"),
+        ("inspector", {"do": "randomise", "node": "rotate", "arg": "keep_size"}, "`op`"),
         ("inspector", {"do": "fix", "node": "rotate", "arg": "fill_value"}, "not random"),
         ("bar", {"do": "open", "text": "{"}, "not JSON"),
         ("bar", {"do": "recipe", "name": "simclrr"}, "simclr"),

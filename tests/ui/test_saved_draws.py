@@ -14,6 +14,7 @@ from workbench.graph.layout import Document
 from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
 from workbench.preview import Preview, Tile
 from workbench.ui.closeup import Closeup
+from workbench.ui.preview_views import SavedDrawEntry
 from workbench.ui.saved_draws import delete_draw, replay_draw, save_draw, saved_draw_entries
 from workbench.ui.state import State, check
 
@@ -23,12 +24,17 @@ def state() -> State:
     return State(check(load_recipe("rotate-jitter"), load_catalog(), describe_machine()))
 
 
+def entries(document: Document, state: State) -> list[SavedDrawEntry]:
+    repeated = state.repeated(document.graph.settings.batch_size)
+    return saved_draw_entries(document, state.batch, repeated)
+
+
 def test_a_batch_is_kept_and_replayed(state: State) -> None:
     document = Document(set_setting(load_recipe("rotate-jitter"), batch_size=8, seed=5))
     state.batch = 3
     kept = save_draw(document, state, None)
     assert kept.draws == (SavedDraw(5, 3, 8),)
-    assert saved_draw_entries(kept, state) == [
+    assert entries(kept, state) == [
         {"text": "seed 5, batch 3 of 8", "note": "", "whole": True, "shown": True}
     ]
     with pytest.raises(GraphEditError, match="kept already"):
@@ -37,11 +43,11 @@ def test_a_batch_is_kept_and_replayed(state: State) -> None:
     state.batch = 0
     elsewhere = kept.with_graph(set_setting(kept.graph, batch_size=16, seed=9))
     assert elsewhere.draws == kept.draws
-    assert not saved_draw_entries(elsewhere, state)[0]["shown"]
+    assert not entries(elsewhere, state)[0]["shown"]
     back = replay_draw(elsewhere, state, 0)
     assert (back.graph.settings.seed, back.graph.settings.batch_size) == (5, 8)
     assert state.batch == 3
-    assert saved_draw_entries(back, state)[0]["shown"]
+    assert entries(back, state)[0]["shown"]
     assert delete_draw(back, 0).draws == ()
 
 
@@ -53,9 +59,7 @@ def test_one_sample_is_kept_and_looked_at_closely(state: State) -> None:
     state.tiles = 8
     replay_draw(kept, state, 0)
     assert (state.repeat, state.tiles, state.closeup) == (2, 21, Closeup(20, ""))
-    assert (
-        saved_draw_entries(kept, state)[0]["text"] == "seed 42, batch 0 of 64, sample 20, one photo"
-    )
+    assert entries(kept, state)[0]["text"] == "seed 42, batch 0 of 64, sample 20, one photo"
 
 
 def test_the_note_names_the_photo_that_was_shown(state: State) -> None:
@@ -64,7 +68,7 @@ def test_the_note_names_the_photo_that_was_shown(state: State) -> None:
     state.preview = Preview(b"", "", (0, 0), tuple(tiles), (), "", 0, {}, (), 1.0)
     (draw,) = save_draw(document, state, 3).draws
     assert draw.note == "3.jpg"
-    assert not saved_draw_entries(replace(document, draws=(draw,)), state)[0]["whole"]
+    assert not entries(replace(document, draws=(draw,)), state)[0]["whole"]
     state.repeat = 40
     (draw,) = save_draw(document, state, None).draws
     assert (draw.repeat, draw.note) == (40, "0.jpg")

@@ -12,7 +12,7 @@ from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_setting
 from workbench.preview.verify import Deviation, Verification
-from workbench.ui import verifier
+from workbench.ui import verification_job
 from workbench.ui.model import ViewModel
 from workbench.ui.verification_job import VerificationJob
 
@@ -43,7 +43,7 @@ class Fake:
 def run(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> Any:
     """The entry after a comparison with this outcome."""
     monkeypatch.setattr(Fake, "outcome", outcome)
-    monkeypatch.setattr(verifier, "Verifier", Fake)
+    monkeypatch.setattr(verification_job, "Verifier", Fake)
     changed = threading.Semaphore(0)
     verifying = VerificationJob(threading.RLock(), changed.release)
     graph = load_recipe("simclr")
@@ -90,7 +90,7 @@ def test_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verifier, "Verifier", Fake)
+    monkeypatch.setattr(verification_job, "Verifier", Fake)
     changed = threading.Semaphore(0)
     verifying = VerificationJob(threading.RLock(), changed.release)
     graph = load_recipe("simclr")
@@ -106,7 +106,7 @@ def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stop_and_another_folder_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verifier, "Verifier", Fake)
+    monkeypatch.setattr(verification_job, "Verifier", Fake)
     changed = threading.Semaphore(0)
     verifying = VerificationJob(threading.RLock(), changed.release)
     graph = load_recipe("simclr")

@@ -9,9 +9,15 @@ from workbench.engine.machine import describe_machine
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.layout import Document
+from workbench.ui.actions import panels, parse_action
 from workbench.ui.closeup import Closeup
+from workbench.ui.components import ACTIONS
 from workbench.ui.state import State, baselines_of, check, request_of
-from workbench.ui.view_actions import VIEW_ACTIONS, set_view
+from workbench.ui.view_actions import apply_view_action, set_view
+
+
+def component_of(field: str) -> str:
+    return "steps" if field == "sample" else "preview"
 
 
 @pytest.fixture
@@ -36,7 +42,7 @@ def state() -> State:
 def test_values_are_taken_within_their_limits(
     state: State, field: str, value: Any, held: Any
 ) -> None:
-    assert set_view(state, field, value)
+    assert set_view(state, component_of(field), field, value)
     assert getattr(state, field) == held
 
 
@@ -46,27 +52,29 @@ def test_values_are_taken_within_their_limits(
 )
 def test_other_values_are_not(state: State, field: str, value: Any) -> None:
     before = request_of(state, "data")
-    assert not set_view(state, field, value)
+    assert not set_view(state, component_of(field), field, value)
     assert request_of(state, "data") == before
 
 
 def test_a_photo_that_the_batch_lacks_is_refused(state: State) -> None:
     with pytest.raises(GraphEditError, match="repeat 999: give a place of 0 to 63, or -1"):
-        set_view(state, "repeat", 999)
-    assert set_view(state, "repeat", 63)
+        set_view(state, "preview", "repeat", 999)
+    assert set_view(state, "preview", "repeat", 63)
     assert (state.repeated(64), state.repeated(63)) == (63, None)
 
 
 def test_pinned_draws_stay(state: State) -> None:
     state.batch = 2
-    assert set_view(state, "pinned", True)
+    assert set_view(state, "preview", "pinned", True)
     for field in ("seed", "batch"):
         with pytest.raises(GraphEditError, match="pinned: unpin them"):
-            set_view(state, field, 3)
+            set_view(state, component_of(field), field, 3)
     assert state.batch == 2
-    assert set_view(state, "pinned", False)
-    assert set_view(state, "batch", 3)
-    assert not set_view(state, "seed", 3)  # an edit of the graph, and not of what is seen
+    assert set_view(state, "preview", "pinned", False)
+    assert set_view(state, "preview", "batch", 3)
+    assert not set_view(
+        state, "preview", "seed", 3
+    )  # an edit of the graph, and not of what is seen
 
 
 def test_a_request_asks_only_for_what_there_is(state: State) -> None:
@@ -84,21 +92,17 @@ def test_a_request_asks_only_for_what_there_is(state: State) -> None:
 def test_actions(state: State) -> None:
     document = Document(state.checked.graph)
 
-    def act(component: str, do: str, **message: Any) -> Document:
-        return VIEW_ACTIONS[component, do](state, document, {"do": do, **message})
+    def act(do: str, **message: Any) -> Document:
+        action = parse_action("preview", ACTIONS["preview"], {"do": do, **message})
+        assert isinstance(action, panels.ViewAction)
+        return apply_view_action(state, document, action)
 
-    act("preview", "look", index=3, of="images")
-    act("preview", "probe", x=7, y=9)
+    act("open_closeup", index=3, of="images")
+    act("probe_pixel", x=7, y=9)
     assert (state.closeup, state.probe) == (Closeup(3, "images"), (7, 9))
-    act("preview", "look", index=-1, of="")
+    act("open_closeup", index=-1, of="")
     assert (state.closeup, state.probe) == (None, None)
-    act("preview", "steps", index=2)
+    act("show_steps", index=2)
     assert (state.tab, state.sample) == ("steps", 2)
-    act("steps", "select", node="flip")
-    assert state.selected == ["flip"]
-    with pytest.raises(GraphEditError, match="no node 'nowhere'"):
-        act("steps", "select", node="nowhere")
-    with pytest.raises(GraphEditError, match="index is '2', not a whole number"):
-        act("preview", "steps", index="2")
-    kept = act("preview", "keep", sample=-1)
+    kept = act("save_draw", sample=-1)
     assert len(kept.draws) == 1

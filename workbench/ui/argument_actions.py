@@ -1,13 +1,11 @@
 """What the inspector may ask to be done to an argument: one function for each action.
 
-Each takes the graph, the catalogue and the message of the outbox (untrusted JSON), and gives the
-new graph and the node to select, or None to leave the selection. A wrong message raises
-GraphEditError, as the edits themselves do.
+Each gives the new graph. An action that does not suit the graph raises GraphEditError, as the edits
+themselves do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from workbench.catalog.spec import ArgSpec, Catalog, Value
@@ -15,51 +13,42 @@ from workbench.errors import GraphEditError
 from workbench.graph import edit
 from workbench.graph.connect import connect
 from workbench.graph.model import Graph, Node, Port
-from workbench.ui.draws import CHOICE
+from workbench.ui.actions import inspector
+from workbench.ui.random_views import CHOICE
 
-Message = Mapping[str, Any]
-Edited = tuple[Graph, str | None]
 _LONGEST = 10_000
 """Items in one value: more than any argument has, less than what would choke the page."""
 
 
-def text_of(message: Message, key: str) -> str:
-    """A text parameter of a message, or GraphEditError."""
-    value = message.get(key)
-    if not isinstance(value, str):
-        raise GraphEditError(f"{message.get('do')}: {key} is {value!r}, not a text.")
-    return value
-
-
-def set_argument(graph: Graph, catalog: Catalog, message: Message) -> Edited:
+def set_argument(graph: Graph, catalog: Catalog, action: inspector.SetArgument) -> Graph:
     """Give an argument a fixed value; null resets it."""
-    node, arg = _place(message)
+    node, arg = action.node, action.arg
     spec = _arg(graph, catalog, node, arg)
-    value = message.get("value")
+    value = action.value
     if value is None:
-        return edit.reset_arg(graph, catalog, node, arg), None
-    return edit.set_arg(graph, catalog, node, arg, to_value(value, spec)), None
+        return edit.reset_arg(graph, catalog, node, arg)
+    return edit.set_arg(graph, catalog, node, arg, to_value(value, spec))
 
 
-def reset_argument(graph: Graph, catalog: Catalog, message: Message) -> Edited:
+def reset_argument(graph: Graph, catalog: Catalog, action: inspector.ResetArgument) -> Graph:
     """Back to the usual value."""
-    node, arg = _place(message)
-    return edit.reset_arg(graph, catalog, node, arg), None
+    node, arg = action.node, action.arg
+    return edit.reset_arg(graph, catalog, node, arg)
 
 
-def randomise_argument(graph: Graph, catalog: Catalog, message: Message) -> Edited:
+def randomise_argument(
+    graph: Graph, catalog: Catalog, action: inspector.RandomiseArgument
+) -> Graph:
     """Draw an argument from a distribution, with what ``args`` says of it."""
-    (node, arg), op = _place(message), text_of(message, "op")
+    node, arg, op = action.node, action.arg, action.op
     _arg(graph, catalog, node, arg)
-    given = message.get("args") or {}
-    if not isinstance(given, dict):
-        raise GraphEditError(f"{node}.{arg}: args is {given!r}, not a table of arguments.")
+    given = action.args or {}
     real = "random.uniform" if op == CHOICE else op
     known = catalog[real].args if real in catalog else {}
     args = {key: to_value(value, known[key]) for key, value in given.items() if key in known}
     if op == CHOICE and "values" not in args:
         args["values"] = _choices(graph, catalog, node, arg)
-    return edit.randomise_arg(graph, catalog, node, arg, real, args), None
+    return edit.randomise_arg(graph, catalog, node, arg, real, args)
 
 
 def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
@@ -77,16 +66,16 @@ def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
     return (0, 1)
 
 
-def fix_argument(graph: Graph, catalog: Catalog, message: Message) -> Edited:
+def fix_argument(graph: Graph, catalog: Catalog, action: inspector.FixArgument) -> Graph:
     """Make a random argument fixed at the middle of its draws, a linked one at its usual value."""
-    node, arg = _place(message)
+    node, arg = action.node, action.arg
     spec = _arg(graph, catalog, node, arg)
     if arg not in graph.node(node).inputs:
         raise GraphEditError(f"{node}.{arg} is not random or linked.")
     generator = edit.generator_of(graph, catalog, node, arg)
     middle = None if generator is None else _middle(generator)
     if generator is None or middle is None:
-        return edit.reset_arg(graph, catalog, node, arg), None
+        return edit.reset_arg(graph, catalog, node, arg)
     one: Value = round(middle, 6)
     if spec.kind.startswith("bool"):
         one = middle >= 0.5
@@ -95,36 +84,32 @@ def fix_argument(graph: Graph, catalog: Catalog, message: Message) -> Edited:
     shape = generator.args.get("shape")
     if spec.kind.endswith("_list") and isinstance(shape, tuple) and len(shape) == 1:
         count = shape[0] if isinstance(shape[0], int) else 1
-        return edit.set_arg(graph, catalog, node, arg, (one,) * min(count, _LONGEST)), None
-    return edit.set_arg(graph, catalog, node, arg, one), None
+        return edit.set_arg(graph, catalog, node, arg, (one,) * min(count, _LONGEST))
+    return edit.set_arg(graph, catalog, node, arg, one)
 
 
-def set_random_argument(graph: Graph, catalog: Catalog, message: Message) -> Edited:
+def set_generator(graph: Graph, catalog: Catalog, action: inspector.SetGenerator) -> Graph:
     """Change an argument of the generator that feeds an argument, and of what else it feeds."""
-    (node, arg), key = _place(message), text_of(message, "key")
+    node, arg, key = action.node, action.arg, action.key
     generator = edit.generator_of(graph, catalog, node, arg)
     if generator is None:
         raise GraphEditError(f"{node}.{arg} is not random.")
-    value = to_value(message.get("value"), _arg(graph, catalog, generator.id, key))
-    return edit.set_arg(graph, catalog, generator.id, key, value), None
+    value = to_value(action.value, _arg(graph, catalog, generator.id, key))
+    return edit.set_arg(graph, catalog, generator.id, key, value)
 
 
-def link_argument(graph: Graph, catalog: Catalog, message: Message) -> Edited:
+def link_argument(graph: Graph, catalog: Catalog, action: inspector.LinkArgument) -> Graph:
     """Feed an argument from another node; a generator that fed only it goes."""
-    node, arg = _place(message)
-    source = Port(text_of(message, "source"), text_of(message, "output"))
+    node, arg = action.node, action.arg
+    source = Port(action.source, action.output)
     before = graph.node(node)
     linked = connect(graph, catalog, source, node, arg)
-    return edit.without_idle_generators(linked, catalog, before), None
+    return edit.without_idle_generators(linked, catalog, before)
 
 
-def own_argument(graph: Graph, catalog: Catalog, message: Message) -> Edited:
+def own_generator(graph: Graph, catalog: Catalog, action: inspector.OwnGenerator) -> Graph:
     """Give an argument that shares a generator one of its own."""
-    return edit.own_generator(graph, catalog, *_place(message)), None
-
-
-def _place(message: Message) -> tuple[str, str]:
-    return text_of(message, "node"), text_of(message, "arg")
+    return edit.own_generator(graph, catalog, action.node, action.arg)
 
 
 def _arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> ArgSpec:

@@ -11,8 +11,8 @@ from workbench.graph.connect import feeders
 from workbench.graph.devices import is_decoder, is_generator
 from workbench.graph.draw import element_for
 from workbench.graph.model import Graph, Node, Port
-from workbench.ui.draws import CHOICE as CHOICE
-from workbench.ui.draws import (
+from workbench.ui.random_views import CHOICE as CHOICE
+from workbench.ui.random_views import (
     distributions_for,
     draw_limits,
     fed_by,
@@ -20,7 +20,7 @@ from workbench.ui.draws import (
     plain,
     port_words,
 )
-from workbench.ui.draws import random_view as random_view
+from workbench.ui.random_views import random_view as random_view
 from workbench.ui.views import ArgRow, InspectorView, RandomView
 
 Editor = Literal[

@@ -1,14 +1,13 @@
 """What the canvas may ask to be done: one function for each action.
 
-Each takes the document, the catalogue and the message of the outbox (untrusted JSON), and gives
-the new document and the nodes to select, or None to leave the selection. A wrong message raises
-GraphEditError, as the edits themselves do.
+Each gives the new document and the nodes to select, or None to leave the selection. An action
+that does not suit the graph raises GraphEditError, as the edits themselves do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from typing import assert_never
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
@@ -21,25 +20,13 @@ from workbench.graph.layout import Document, Layout, positions_from_json
 from workbench.graph.model import Graph, Port
 from workbench.graph.remove import remove_nodes
 from workbench.graph.rename import rename_node, rename_output
-from workbench.ui.argument_actions import Message, text_of
+from workbench.ui.actions import canvas
 
 Edited = tuple[Document, list[str] | None]
 _APART = 96
 """Pixels between nodes that are put one under the other."""
 MOST_NODES = 1000
 """Nodes that the page still draws at a speed that one can work with."""
-
-
-def _names(message: Message, key: str) -> list[str]:
-    value = message.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise GraphEditError(f"{message.get('do')}: {key} is {value!r}, not a list of texts.")
-    return value
-
-
-def _port(message: Message, node: str, output: str) -> Port | None:
-    source = text_of(message, node)
-    return Port(source, text_of(message, output)) if source else None
 
 
 def _added(document: Document, placed: tuple[Graph, str]) -> Edited:
@@ -56,8 +43,8 @@ def _limited(document: Document, graph: Graph) -> Document:
     return document.with_graph(graph)
 
 
-def _add(document: Document, catalog: Catalog, message: Message) -> Edited:
-    op, after = text_of(message, "op"), text_of(message, "after")
+def _add(document: Document, catalog: Catalog, action: canvas.Add) -> Edited:
+    op, after = action.op, action.after
     graph = document.graph
     if not after or not compose.usable_spec(catalog, op).inputs:
         return _added(document, compose.append_node(graph, catalog, op))
@@ -65,24 +52,24 @@ def _add(document: Document, catalog: Catalog, message: Message) -> Edited:
     return _added(document, (compose.with_outputs(placed, catalog, node), node))
 
 
-def _add_on(document: Document, catalog: Catalog, message: Message) -> Edited:
-    op, edge = text_of(message, "op"), text_of(message, "edge")
+def _add_on(document: Document, catalog: Catalog, action: canvas.AddOnEdge) -> Edited:
+    op, edge = action.op, action.edge
     return _added(document, compose.insert_on_edge(document.graph, catalog, op, edge))
 
 
-def _branch(document: Document, catalog: Catalog, message: Message) -> Edited:
-    source = _port(message, "node", "output")
-    op = text_of(message, "op")
+def _branch(document: Document, catalog: Catalog, action: canvas.Branch) -> Edited:
+    source = Port(action.node, action.output) if action.node else None
+    op = action.op
     return _added(document, compose.place_node(document.graph, catalog, op, source))
 
 
-def _connect(document: Document, catalog: Catalog, message: Message) -> Edited:
+def _connect(document: Document, catalog: Catalog, action: canvas.Connect) -> Edited:
     graph = document.graph
-    source = _port(message, "source", "output")
-    target, into = text_of(message, "target"), text_of(message, "input")
-    if source is None:
+    source = Port(action.source, action.output)
+    target, into = action.target, action.input
+    if not action.source:
         raise GraphEditError("connect: no source is named.")
-    dragged = text_of(message, "edge")
+    dragged = action.edge
     if dragged:
         graph = cut_edge(graph, dragged)
     if not target:
@@ -107,9 +94,9 @@ def _require_kind(graph: Graph, catalog: Catalog, source: Port, output: str) -> 
         )
 
 
-def _disconnect(document: Document, catalog: Catalog, message: Message) -> Edited:
+def _disconnect(document: Document, catalog: Catalog, action: canvas.Disconnect) -> Edited:
     graph = document.graph
-    for edge in _names(message, "edges"):
+    for edge in action.edges:
         graph = cut_edge(graph, edge)
     return document.with_graph(graph), None
 
@@ -120,23 +107,21 @@ def cut_edge(graph: Graph, edge: str) -> Graph:
     return disconnect(graph, target, into) if target else set_output(graph, into, None)
 
 
-def _splice(document: Document, catalog: Catalog, message: Message) -> Edited:
-    node, edge = text_of(message, "node"), text_of(message, "edge")
+def _splice(document: Document, catalog: Catalog, action: canvas.Splice) -> Edited:
+    node, edge = action.node, action.edge
     return document.with_graph(compose.splice_node(document.graph, catalog, node, edge)), [node]
 
 
-def _move(document: Document, catalog: Catalog, message: Message) -> Edited:
-    node, by = text_of(message, "node"), message.get("by")
-    if not isinstance(by, int):
-        raise GraphEditError(f"A node moves by -1 or 1, not {by!r}.")
-    return document.with_graph(move_node(document.graph, catalog, node, by)), [node]
+def _move(document: Document, catalog: Catalog, action: canvas.Move) -> Edited:
+    graph = move_node(document.graph, catalog, action.node, action.by)
+    return document.with_graph(graph), [action.node]
 
 
-def _remove(document: Document, catalog: Catalog, message: Message) -> Edited:
-    graph, nodes = document.graph, _names(message, "nodes")
+def _remove(document: Document, catalog: Catalog, action: canvas.Remove) -> Edited:
+    graph, nodes = document.graph, action.nodes
     ids = [node.id for node in chain(graph, catalog)]
     first = min((ids.index(node) for node in nodes if node in ids), default=0)
-    for edge in _names(message, "edges"):
+    for edge in action.edges:
         target = edge.partition(":")[0]
         if target not in nodes:
             graph = cut_edge(graph, edge)
@@ -150,19 +135,19 @@ def _remove(document: Document, catalog: Catalog, message: Message) -> Edited:
     return document.with_graph(graph), selected
 
 
-def _duplicate(document: Document, catalog: Catalog, message: Message) -> Edited:
-    graph, added = duplicate(document.graph, _names(message, "nodes"))
+def _duplicate(document: Document, catalog: Catalog, action: canvas.Duplicate) -> Edited:
+    graph, added = duplicate(document.graph, action.nodes)
     return _limited(document, graph), _drawn(graph, catalog, added)
 
 
-def _paste(document: Document, catalog: Catalog, message: Message) -> Edited:
-    graph, added = paste_fragment(document.graph, text_of(message, "text"))
+def _paste(document: Document, catalog: Catalog, action: canvas.Paste) -> Edited:
+    graph, added = paste_fragment(document.graph, action.text)
     pasted, drawn = _limited(document, graph), _drawn(graph, catalog, added)
-    return _placed(pasted, drawn, message), drawn
+    return _placed(pasted, drawn, action), drawn
 
 
-def _placed(document: Document, drawn: list[str], message: Message) -> Document:
-    """With what is fed by nothing drawn at the place that the message names.
+def _placed(document: Document, drawn: list[str], action: canvas.Paste) -> Document:
+    """With what is fed by nothing drawn at the place that the action names.
 
     Not where all is laid out automatically: there it finds its place by itself.
     """
@@ -170,7 +155,7 @@ def _placed(document: Document, drawn: list[str], message: Message) -> Document:
         return document
     fed = {edge.target for edge in document.graph.edges if edge.source.node in drawn}
     free = [node for node in drawn if node not in fed]
-    x, y = message.get("x"), message.get("y")
+    x, y = action.x, action.y
     first = positions_from_json({node: [x, y] for node in free})
     spread = {node: (at[0], at[1] + row * _APART) for row, (node, at) in enumerate(first.items())}
     positions = {**document.layout.positions, **spread}
@@ -183,8 +168,8 @@ def _drawn(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
     return [node_id for node_id in ids if node_id not in folded]
 
 
-def _rename(document: Document, catalog: Catalog, message: Message) -> Edited:
-    old, new = text_of(message, "node"), text_of(message, "to").strip()
+def _rename(document: Document, catalog: Catalog, action: canvas.Rename) -> Edited:
+    old, new = action.node, action.to.strip()
     if old.startswith(":"):
         graph = rename_output(document.graph, old[1:], new)
         return replace(document, graph=graph, layout=document.layout.renamed(old, f":{new}")), None
@@ -192,18 +177,18 @@ def _rename(document: Document, catalog: Catalog, message: Message) -> Edited:
     return document.renamed(graph, old, new), [new]
 
 
-def _place(document: Document, catalog: Catalog, message: Message) -> Edited:
-    positions = positions_from_json(message.get("positions"))
+def _place(document: Document, catalog: Catalog, action: canvas.Place) -> Edited:
+    positions = positions_from_json(action.positions)
     layout = replace(document.layout, positions=positions)
     return replace(document, layout=layout.within(document.graph)), None
 
 
-def _arrange(document: Document, catalog: Catalog, message: Message) -> Edited:
+def _arrange(document: Document, catalog: Catalog, action: canvas.Arrange) -> Edited:
     return replace(document, layout=replace(document.layout, positions={})), None
 
 
-def _unfold(document: Document, catalog: Catalog, message: Message) -> Edited:
-    node, arg = text_of(message, "node"), text_of(message, "arg")
+def _unfold(document: Document, catalog: Catalog, action: canvas.Unfold) -> Edited:
+    node, arg = action.node, action.arg
     port = document.graph.node(node).inputs.get(arg)
     if port is None:
         raise GraphEditError(f"Nothing feeds {node}.{arg}.")
@@ -211,8 +196,8 @@ def _unfold(document: Document, catalog: Catalog, message: Message) -> Edited:
     return replace(document, layout=replace(document.layout, unfolded=unfolded)), [port.node]
 
 
-def _fold(document: Document, catalog: Catalog, message: Message) -> Edited:
-    node = text_of(message, "node")
+def _fold(document: Document, catalog: Catalog, action: canvas.Fold) -> Edited:
+    node = action.node
     layout = replace(document.layout, unfolded=document.layout.unfolded - {node})
     if node not in folded_generators(document.graph, catalog, layout):
         raise GraphEditError(f"{node} does not feed just one argument: it stays a node.")
@@ -220,23 +205,40 @@ def _fold(document: Document, catalog: Catalog, message: Message) -> Edited:
     return replace(document, layout=layout), [fed]
 
 
-CANVAS_ACTIONS: dict[str, Callable[[Document, Catalog, Message], Edited]] = {
-    "add": _add,
-    "add_on": _add_on,
-    "branch": _branch,
-    "connect": _connect,
-    "disconnect": _disconnect,
-    "splice": _splice,
-    "move": _move,
-    "remove": _remove,
-    "duplicate": _duplicate,
-    "paste": _paste,
-    "rename": _rename,
-    "place": _place,
-    "arrange": _arrange,
-    "unfold": _unfold,
-    "fold": _fold,
-}
+def apply_canvas_edit(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> Edited:
+    """Carry out an action that changes the document."""
+    match action:
+        case canvas.Add():
+            return _add(document, catalog, action)
+        case canvas.AddOnEdge():
+            return _add_on(document, catalog, action)
+        case canvas.Branch():
+            return _branch(document, catalog, action)
+        case canvas.Connect():
+            return _connect(document, catalog, action)
+        case canvas.Disconnect():
+            return _disconnect(document, catalog, action)
+        case canvas.Splice():
+            return _splice(document, catalog, action)
+        case canvas.Move():
+            return _move(document, catalog, action)
+        case canvas.Remove():
+            return _remove(document, catalog, action)
+        case canvas.Duplicate():
+            return _duplicate(document, catalog, action)
+        case canvas.Paste():
+            return _paste(document, catalog, action)
+        case canvas.Rename():
+            return _rename(document, catalog, action)
+        case canvas.Place():
+            return _place(document, catalog, action)
+        case canvas.Arrange():
+            return _arrange(document, catalog, action)
+        case canvas.Unfold():
+            return _unfold(document, catalog, action)
+        case canvas.Fold():
+            return _fold(document, catalog, action)
+    assert_never(action)
 
 
 def folded_generators(graph: Graph, catalog: Catalog, layout: Layout) -> dict[str, tuple[str, str]]:

@@ -25,10 +25,11 @@ reloaded page is not mistaken for an old one (``n`` at or below the last seen of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from workbench.ui import preview_views, speed_views, views
+from workbench.ui.actions import Action, bar, canvas, inspector, panels, speed
 from workbench.ui.speed import EFFORTS, PARTS
 
 Direction = Literal["show", "both", "picture", "python"]
@@ -54,8 +55,8 @@ class Component:
     name: str
     doc: str
     fields: tuple[Field, ...]
-    actions: dict[str, str] = field(default_factory=dict)
-    """What the browser may ask for: action -> its parameters, for the reader."""
+    actions: tuple[type[Action], ...] = ()
+    """What the browser may ask for."""
 
 
 TABS = ("preview", "steps", "speed", "code", "data")
@@ -92,21 +93,7 @@ COMPONENTS: tuple[Component, ...] = (
                 "last one by ``resume``. Empty: nothing is kept.",
             ),
         ),
-        {
-            "undo": "",
-            "redo": "",
-            "new": "",
-            "title": "name",
-            "recipe": "name",
-            "open": "text (a graph file's content)",
-            "open_picture": "data (base64 of a shared PNG, at least up to its pixels)",
-            "resume": "session (that a page before this one had)",
-            "share": "",
-            "save": "path (of the graph's JSON, in the working folder)",
-            "select": "node",
-            "fix": "node, arg, fix (a label of the fault's fixes)",
-            "export": "path (of the script, in the working folder)",
-        },
+        get_args(bar.BarAction),
     ),
     Component(
         "canvas",
@@ -146,46 +133,13 @@ COMPONENTS: tuple[Component, ...] = (
                 holds=views.CompatibleOps,
             ),
         ),
-        {
-            "add": "op, after (node id; empty: at the end; what followed it follows the new node)",
-            "add_on": "op, edge (id; no other edge changes)",
-            "branch": "op, node, output (both empty: fed by nothing yet)",
-            "connect": "source, output, target, input, edge (target empty: a graph output of that "
-            "name, input empty: of a free name; edge: the one whose end was dragged, else empty)",
-            "disconnect": "edges (ids)",
-            "splice": "node, edge (id; a node that stands apart goes into it)",
-            "move": "node, by (-1 or 1)",
-            "remove": "nodes (ids), edges (ids)",
-            "duplicate": "nodes (ids)",
-            "paste": "text, x, y (where there is room, for what is fed by nothing)",
-            "rename": "node (``:name`` for a graph output), to",
-            "place": "positions (id -> [x, y], of all that is on the canvas)",
-            "arrange": "",
-            "unfold": "node, arg",
-            "fold": "node (a generator)",
-            "connect_targets": "node, output, edge (the one whose end is dragged, else empty)",
-            "compatible_ops": "node, output, edge (id, in place of the two others)",
-            "undo": "",
-            "redo": "",
-        },
+        get_args(canvas.CanvasAction),
     ),
     Component(
         "inspector",
         "The arguments of the selected node.",
         (Field("node", "show", {}, "InspectorView", holds=views.InspectorView),),
-        {
-            "set": "node, arg, value, group (an id shared by the steps of one drag)",
-            "reset": "node, arg",
-            "link": "node, arg, source, output (another node's output feeds it)",
-            "device": "node, device (cpu, gpu, or empty: it follows its inputs)",
-            "randomise": "node, arg, op (a random.* operator), args (of the generator, where they "
-            "are not to be the usual ones)",
-            "own": "node, arg (a generator of its own, a copy of the one it shares)",
-            "fix": "node, arg",
-            "set_random": "node, arg, key (an argument of the generator), value, group",
-            "undo": "",
-            "redo": "",
-        },
+        get_args(inspector.InspectorAction),
     ),
     Component(
         "tabs",
@@ -258,19 +212,7 @@ COMPONENTS: tuple[Component, ...] = (
             Field("closeup", "picture", b"", "One sample: ``CloseupHeader`` and PNG."),
             Field("values", "picture", b"", "``ValuesHeader`` and the values of a region."),
         ),
-        {
-            "retry": "",
-            "verify": "",
-            "stop": "",
-            "keep": "sample (-1: the whole batch)",
-            "replay": "draw (its place in the list)",
-            "drop": "draw",
-            "look": "index (-1: no more), of (``original`` or an output's name; empty: the first)",
-            "probe": "x, y (about there the values are wanted)",
-            "steps": "index (of the sample to be shown in all steps)",
-            "undo": "",
-            "redo": "",
-        },
+        get_args(panels.PreviewAction),
     ),
     Component(
         "steps",
@@ -286,7 +228,7 @@ COMPONENTS: tuple[Component, ...] = (
             Field("stale", "show", "", "As the preview's."),
             Field("retryable", "show", False, "As the preview's."),
         ),
-        {"select": "node", "retry": "", "undo": "", "redo": ""},
+        get_args(panels.StepsAction),
     ),
     Component(
         "speed",
@@ -315,21 +257,7 @@ COMPONENTS: tuple[Component, ...] = (
             Field("limits", "show", {}, "SpeedLimits", holds=speed_views.SpeedLimits),
             Field("file", "picture", b"", "``FileHeader`` and a file that ``export`` made."),
         ),
-        {
-            "measure": "what (compare, stages, peers, threads, workers)",
-            "tune": "search (tuner or all), threads, batches, prefetch, loads (numbers as text; "
-            "empty: the usual ones), memory (GiB; empty: 80 %)",
-            "cancel": "",
-            "select": "node",
-            "adopt": "record (whose best setting the graph is to have)",
-            "open": "text (of a record), name (of its file)",
-            "view": "record (in the part of its kind)",
-            "rename": "record, to",
-            "drop": "record",
-            "export": "kind (csv, json, png, svg), ids (of records; of CSV, none is all)",
-            "undo": "",
-            "redo": "",
-        },
+        get_args(speed.SpeedAction),
     ),
     Component(
         "code",
@@ -363,15 +291,15 @@ COMPONENTS: tuple[Component, ...] = (
             Field("archive", "show", b"", "A ZIP of the files where there are several."),
             Field("message", "show", "", "Where it was saved, or why not."),
         ),
-        {
-            "save": "path (in the working folder: a file, or a folder where there are several)",
-            "select": "node",
-        },
+        get_args(panels.CodeAction),
     ),
     Component(
         "data",
         "The folder: counts, sizes, formats, unreadable files.",
         (Field("summary", "show", {}, "DataView", holds=views.DataView),),
-        {"open": "path", "check": ""},
+        get_args(panels.DataAction),
     ),
 )
+
+ACTIONS = {component.name: component.actions for component in COMPONENTS}
+"""What the browser may ask for, by component."""

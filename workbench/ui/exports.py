@@ -35,6 +35,8 @@ class Exports:
         self._catalog = catalog
         self._good: dict[str, Export] = {}
         self._tried: dict[str, tuple[Graph, str]] = {}
+        self._of: tuple[Any, ...] = (None,) * 4
+        """What the fields are of."""
         self._fields: dict[str, Any] = {
             "files": [],
             "highlighted": {},
@@ -44,8 +46,9 @@ class Exports:
 
     def fields(self, state: State, layout: Layout) -> dict[str, Any]:
         """The panel's fields. While nobody looks they stay as they are: sources can be large."""
-        if state.code_in_view:
-            self._fields = self._look(state, layout)
+        of = state.target, state.checked, layout, state.inspected
+        if state.code_in_view and any(a is not b for a, b in zip(of, self._of, strict=True)):
+            self._of, self._fields = of, self._look(state, layout)
         return self._fields
 
     def _look(self, state: State, layout: Layout) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.catalog.spec import Catalog
@@ -9,14 +10,17 @@ from workbench.engine.machine import Machine
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import Fault
 from workbench.graph.devices import infer_devices
+from workbench.graph.fixes import Fix
 from workbench.graph.fragment import copy_fragment
-from workbench.graph.layout import dump_document
-from workbench.ui import presenters
+from workbench.graph.layout import Layout, dump_document
+from workbench.graph.model import Graph
+from workbench.ui import presenters, views
 from workbench.ui.argument_rows import inspector_view
 from workbench.ui.canvas_actions import folded_generators
+from workbench.ui.data_folder import DataFolder
 from workbench.ui.exports import target_entries
-from workbench.ui.folder import Folder
 from workbench.ui.history import History
+from workbench.ui.identity_memo import IdentityMemo
 from workbench.ui.nodes import edge_entries, node_entries, on_drawn_nodes, operator_entries
 from workbench.ui.saved_draws import saved_draw_entries
 from workbench.ui.state import MOST_BATCH, State, faults_of, shuffles
@@ -24,6 +28,7 @@ from workbench.ui.views import Status
 
 Fields = dict[str, dict[str, Any]]
 """Component -> field -> value."""
+_NO_FACTS: dict[str, str] = {}
 
 
 def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
@@ -39,17 +44,21 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
     }
 
 
-def graph_fields(state: State, history: History, catalog: Catalog, folder: Folder) -> Fields:
-    """All other fields, but for those that measurements, comparisons and looks set."""
+def graph_fields(
+    state: State, history: History, catalog: Catalog, folder: DataFolder, memo: IdentityMemo
+) -> Fields:
+    """All other fields, but for those that measurements, comparisons and auxiliary views set.
+
+    What takes time to compute goes through ``memo``, so that a tick of a progress bar costs none.
+    """
     graph, settings = state.checked.graph, state.checked.graph.settings
     document = history.document
     layout = document.layout
     found = faults_of(state)
-    faults = tuple(on_drawn_nodes(graph, catalog, layout, found))
-    fixes = state.checked.fixes if found is state.checked.faults else ((),) * len(found)
-    labels = [[fix.label for fix in each] for each in fixes]
-    devices = infer_devices(graph, catalog)
-    facts = state.preview.facts if state.preview else {}
+    faults = memo(on_drawn_nodes, graph, catalog, layout, found)
+    fixes = state.checked.fixes if found is state.checked.faults else ()
+    devices = memo(infer_devices, graph, catalog)
+    facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)
     again = bool(folder.error or (state.failure and not state.checked.faults))
     return {
@@ -60,24 +69,25 @@ def graph_fields(state: State, history: History, catalog: Catalog, folder: Folde
             "can_undo": history.can_undo,
             "can_redo": history.can_redo,
             "status": _status(state, folder, faults),
-            "faults": presenters.fault_entries(faults, labels),
+            "faults": memo(_fault_entries, faults, fixes),
             "message": state.message,
-            "saved": dump_document(document),
+            "saved": memo(dump_document, document),
             "shared": state.shared,
         },
         "canvas": {
-            "nodes": node_entries(
-                graph, catalog, layout, devices, facts, state.checked.flows, faults
+            "nodes": memo(
+                node_entries, graph, catalog, layout, devices, facts, state.checked.flows, faults
             ),
-            "edges": edge_entries(graph, catalog, layout, devices),
-            "positions": {key: list(place) for key, place in layout.positions.items()},
+            "edges": memo(edge_entries, graph, catalog, layout, devices),
+            "positions": memo(_positions, layout),
             "selected": state.selected,
-            "fragment": copy_fragment(graph, state.selected) if state.selected else "",
+            "fragment": memo(copy_fragment, graph, state.selected) if state.selected else "",
             "connect_targets": state.connect_targets,
             "compatible_ops": state.compatible_ops,
         },
         "inspector": {
-            "node": inspector_view(
+            "node": memo(
+                inspector_view,
                 graph,
                 catalog,
                 state.inspected,
@@ -102,8 +112,8 @@ def graph_fields(state: State, history: History, catalog: Catalog, folder: Folde
             "lossless": state.lossless,
             "stale": folder.error or _first(faults),
             "retryable": again,
-            "shuffles": shuffles(graph),
-            "saved_draws": saved_draw_entries(document, state),
+            "shuffles": memo(shuffles, graph),
+            "saved_draws": memo(saved_draw_entries, document, state.batch, repeated),
             "show_statistics": state.show_statistics,
         },
         "steps": {
@@ -111,7 +121,7 @@ def graph_fields(state: State, history: History, catalog: Catalog, folder: Folde
             "in_view": state.steps_in_view,
             "retryable": again,
             "selected": state.selected,
-            "folded": sorted(folded_generators(graph, catalog, layout)),
+            "folded": memo(_folded, graph, catalog, layout),
         },
         "speed": {"batch_size": settings.batch_size, "threads": settings.num_threads},
         "code": {
@@ -124,14 +134,29 @@ def graph_fields(state: State, history: History, catalog: Catalog, folder: Folde
     }
 
 
-def _first(faults: tuple[Fault, ...]) -> str:
+def _fault_entries(
+    faults: Sequence[Fault], fixes: Sequence[Sequence[Fix]]
+) -> list[views.FaultEntry]:
+    labels = [[fix.label for fix in each] for each in fixes] or [[] for _ in faults]
+    return presenters.fault_entries(faults, labels)
+
+
+def _positions(layout: Layout) -> dict[str, list[float]]:
+    return {key: list(place) for key, place in layout.positions.items()}
+
+
+def _folded(graph: Graph, catalog: Catalog, layout: Layout) -> list[str]:
+    return sorted(folded_generators(graph, catalog, layout))
+
+
+def _first(faults: Sequence[Fault]) -> str:
     if not faults:
         return ""
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     return f"{str(faults[0]).strip()}{more}"
 
 
-def _status(state: State, folder: Folder, faults: tuple[Fault, ...]) -> Status:
+def _status(state: State, folder: DataFolder, faults: Sequence[Fault]) -> Status:
     if folder.error:
         return {"state": "fault", "text": "no images"}
     if state.failure and state.failure.dead and not state.checked.faults:

@@ -7,7 +7,7 @@ whose value has changed, and calls ``take`` and ``receive`` with what the browse
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,23 +24,36 @@ from workbench.graph.sources import reading
 from workbench.preview import Preview, PreviewRequest
 from workbench.preview.share import share_sheet
 from workbench.sources import Data, describe_datasets
-from workbench.ui.argument_actions import Message, text_of
+from workbench.ui.actions import (
+    Action,
+    Redo,
+    Retry,
+    SelectNode,
+    Undo,
+    bar,
+    canvas,
+    inspector,
+    panels,
+    parse_action,
+    speed,
+)
 from workbench.ui.autosave import Autosave, Restored, state_folder
 from workbench.ui.auxiliary_views import AuxiliaryViews
-from workbench.ui.canvas_actions import CANVAS_ACTIONS
-from workbench.ui.components import TABS
+from workbench.ui.canvas_actions import apply_canvas_edit
+from workbench.ui.components import ACTIONS, TABS
+from workbench.ui.data_folder import DataFolder
 from workbench.ui.exports import Exports, save_code
 from workbench.ui.field_values import constant_fields, graph_fields
-from workbench.ui.folder import Folder
 from workbench.ui.graph_loading import GraphLike, to_graph
 from workbench.ui.history import History
-from workbench.ui.inspector_actions import INSPECTOR_ACTIONS
-from workbench.ui.open_actions import OPEN_ACTIONS, new_name
+from workbench.ui.identity_memo import IdentityMemo
+from workbench.ui.inspector_actions import apply_inspector_edit
+from workbench.ui.open_actions import checked_name, open_document
 from workbench.ui.output_paths import writable_path
 from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
 from workbench.ui.share_job import ShareJob
-from workbench.ui.speed import Speed
+from workbench.ui.speed import RunAction, SpeedPanel
 from workbench.ui.state import (
     State,
     baselines_of,
@@ -51,7 +64,7 @@ from workbench.ui.state import (
 )
 from workbench.ui.suggestions import apply_fix, find_compatible_ops, find_connect_targets
 from workbench.ui.verification_job import VerificationJob
-from workbench.ui.view_actions import VIEW_ACTIONS, set_view
+from workbench.ui.view_actions import apply_view_action, set_view
 
 Publish = Callable[[str, str, Any], None]
 """``publish(component, field, value)``: called from any thread, with the model's lock held."""
@@ -91,16 +104,17 @@ class ViewModel:
         self._confined = confined
         self._shown: dict[tuple[str, str], Any] = {}
         self._seen: dict[tuple[str, str], int] = {}
+        self._memo = IdentityMemo()
         self._asked: PreviewRequest | None = None
         self._done: PreviewRequest | None = None
         self._closed = False
         self._publishing = self._stale = False
         self.state = State(check(self.graph, self.catalog, self.machine))
         self.state.selected = first_choice(self.graph, self.catalog)
-        self.folder = Folder(data, self.lock, self._on_folder)
+        self.folder = DataFolder(data, self.lock, self._on_folder)
         records = state_folder() / "records" if restore else None
         with self.lock:  # what threads find meanwhile waits until all is here
-            self.speed = Speed(self.lock, self._refresh, self.machine, records)
+            self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records)
             self.previewer = Previewer(self.engine, self._on_done, self._on_slow)
             self.auxiliary_views = AuxiliaryViews(
                 self.previewer, self.catalog, self.lock, self._refresh
@@ -149,7 +163,7 @@ class ViewModel:
         One that cannot be used does not take the place of one that can.
         """
         with self.lock:
-            folder = Folder(data, self.lock, self._on_folder)
+            folder = DataFolder(data, self.lock, self._on_folder)
             if folder.error and not self.folder.error:
                 folder.close()
                 reason = f"{folder.error} {self.folder.chip} stays open."
@@ -206,7 +220,7 @@ class ViewModel:
             self._changed()
             self._show(component, "ack", last)
 
-    def act(self, component: str, message: Message) -> None:
+    def act(self, component: str, message: Mapping[str, Any]) -> None:
         """Carry out one action of the component's table."""
         with self.lock:
             self._do(component, message)
@@ -219,7 +233,7 @@ class ViewModel:
                 return ""
             self._shown[component, field] = value  # what the browser holds, right or wrong
             try:
-                self._set(field, value)
+                self._set(component, field, value)
                 refused = ""
             except WorkbenchError as error:
                 refused = str(error)
@@ -227,9 +241,10 @@ class ViewModel:
             self._changed()
             return refused
 
-    def _do(self, component: str, message: Message) -> None:
+    def _do(self, component: str, message: Mapping[str, Any]) -> None:
         try:
-            said = self._carry_out(component, str(message.get("do")), message)
+            action = parse_action(component, ACTIONS.get(component, ()), message)
+            said = self._carry_out(component, action)
         except WorkbenchError as error:
             said = str(error)
         if component == "code":
@@ -237,79 +252,74 @@ class ViewModel:
         else:
             self.state.message = said
 
-    def _carry_out(self, component: str, action: str, message: Message) -> str:
+    def _carry_out(self, component: str, action: Action) -> str:
         """Returns what to tell the user."""
-        state = self.state
-        group = str(message.get("group") or "")
-        if (edit := INSPECTOR_ACTIONS.get((component, action))) is not None:
-            graph, node = edit(self.graph, self.catalog, message)
-            self.history.push(graph, group)
-            state.selected = state.selected if node is None else [node]
-            return ""
-        if component == "canvas" and action in CANVAS_ACTIONS:
-            document, nodes = CANVAS_ACTIONS[action](self.history.document, self.catalog, message)
-            self.history.push_document(document, group)
-            state.selected = state.selected if nodes is None else nodes
-            return ""
-        if (view := VIEW_ACTIONS.get((component, action))) is not None:
-            before = state.batch, state.repeat
-            document = view(state, self.history.document, message)
-            after = state.batch, state.repeat
-            self.history.push_document(document, "", (before, after) if before != after else None)
-            return ""
-        if component == "bar" and action in OPEN_ACTIONS:
-            return self._replace(OPEN_ACTIONS[action](message))
-        match component, action:
-            case _, "undo" | "redo":
-                return self._step(back=action == "undo")
-            case "canvas", "connect_targets":
-                state.connect_targets = find_connect_targets(self.graph, self.catalog, message)
-            case "canvas", "compatible_ops":
-                state.compatible_ops = find_compatible_ops(self.graph, self.catalog, message)
-            case "bar", "fix":
-                graph, label = apply_fix(
-                    self.history.document, self.catalog, state.checked, message
-                )
+        state, document = self.state, self.history.document
+        match action:
+            case Undo() | Redo():
+                return self._step(back=isinstance(action, Undo))
+            case SelectNode(node=node):
+                self.graph.node(node)
+                state.selected = [node]
+            case Retry() if self.folder.error:
+                return self.open_data(self.folder.datasets)
+            case Retry():
+                self._asked = None
+            case _ if isinstance(action, inspector.InspectorEdit):
+                group = getattr(action, "group", "")
+                self.history.push(apply_inspector_edit(self.graph, self.catalog, action), group)
+            case _ if isinstance(action, canvas.CanvasEdit):
+                edited, nodes = apply_canvas_edit(document, self.catalog, action)
+                self.history.push_document(edited)
+                state.selected = state.selected if nodes is None else nodes
+            case _ if isinstance(action, panels.ViewAction):
+                before = state.batch, state.repeat
+                shown = apply_view_action(state, document, action)
+                after = state.batch, state.repeat
+                self.history.push_document(shown, "", (before, after) if before != after else None)
+            case _ if isinstance(action, bar.OpenAction):
+                return self._replace(open_document(action))
+            case canvas.FindConnectTargets():
+                state.connect_targets = find_connect_targets(self.graph, self.catalog, action)
+            case canvas.FindCompatibleOps():
+                state.compatible_ops = find_compatible_ops(self.graph, self.catalog, action)
+            case bar.ApplyFix():
+                graph, label = apply_fix(document, self.catalog, state.checked, action)
                 self.history.push(graph)
                 return f"{label}."
-            case "bar", "title":
-                self.history.push(replace(self.graph, name=new_name(message)))
-            case "bar", "share":
+            case bar.SetTitle():
+                self.history.push(replace(self.graph, name=checked_name(action.name)))
+            case bar.Share():
                 self._share()
-            case "bar", "resume":
-                return self._resume(text_of(message, "session"))
-            case "bar", "save":
-                file = writable_path(text_of(message, "path"), ".json", self._confined)
-                return f"Saved {write_text(file, dump_document(self.history.document))}"
-            case ("bar", "export") | ("code", "save"):
-                target = state.target if component == "code" else "script"
-                path = text_of(message, "path")
-                return save_code(state.checked, target, path, self.catalog, self._confined)
-            case "bar", "select":
-                state.selected = [text_of(message, "node")]
-            case _, "retry" if self.folder.error:
-                return self.open_data(self.folder.datasets)
-            case _, "retry":
-                self._asked = None
-            case "preview", "verify":
+            case bar.Resume():
+                return self._resume(action.session)
+            case bar.SaveGraph():
+                file = writable_path(action.path, ".json", self._confined)
+                return f"Saved {write_text(file, dump_document(document))}"
+            case bar.ExportScript():
+                return self._save_code("script", action.path)
+            case panels.SaveCode():
+                return self._save_code(state.target, action.path)
+            case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
                 self.verification.start(self.graph, self.folder.datasets)
-            case "preview", "stop":
+            case panels.StopVerification():
                 self.verification.cancel()
-            case "speed", "select":
-                state.selected = [text_of(message, "node")]
-            case "speed", "adopt":
-                self.history.push(self.speed.adopt(message, self.graph))
-            case "speed", _:
-                self.speed.do(action, message, self.graph, self.folder.datasets)
-            case "data", "open":
-                return self.open_data(text_of(message, "path"))
-            case "data", "check":
+            case panels.OpenFolder():
+                return self.open_data(action.path)
+            case panels.CheckFolder():
                 self.folder.check()
+            case speed.Adopt():
+                self.history.push(self.speed.adopt(action.record, self.graph))
+            case _ if isinstance(action, RunAction):
+                self.speed.do(action, self.graph, self.folder.datasets)
             case _:
-                raise GraphEditError(f"{component} has no action {action!r}.")
+                raise GraphEditError(f"{component} cannot do {type(action).__name__} yet.")
         return ""
+
+    def _save_code(self, target: str, path: str) -> str:
+        return save_code(self.state.checked, target, path, self.catalog, self._confined)
 
     def _step(self, back: bool) -> str:
         """Undo or redo, and with a replayed draw its batch and photo too."""
@@ -356,27 +366,29 @@ class ViewModel:
         self._kept = found.document
         return str(found)
 
-    def _set(self, field: str, value: Any) -> None:
+    def _set(self, component: str, field: str, value: Any) -> None:
         state = self.state
-        if set_view(state, field, value) or self.speed.set(field, value):
+        if set_view(state, component, field, value):
+            return
+        if component == "speed" and self.speed.set(field, value):
             return
         if isinstance(value, bool):
-            raise GraphEditError(f"{field} cannot be {value}.")
-        match field, value:
-            case "selected", list():
+            raise GraphEditError(f"{component}.{field} cannot be {value}.")
+        match component, field, value:
+            case "canvas", "selected", list():
                 state.selected = [item for item in value if isinstance(item, str)]
-            case "tab", str() if value in TABS:
+            case "tabs", "tab", str() if value in TABS:
                 state.tab = value
-            case "device", "mixed" if self.machine.no_gpu:
+            case "bar", "device", "mixed" if self.machine.no_gpu:
                 raise GraphEditError(f"Mixed decoding needs a GPU: {self.machine.no_gpu}.")
-            case "device", "cpu" | "mixed":
+            case "bar", "device", "cpu" | "mixed":
                 self.history.push(set_setting(self.graph, device=value))
-            case "seed" | "batch_size" | "threads", int():
+            case ("preview", "seed", int()) | ("speed", "batch_size" | "threads", int()):
                 name = "num_threads" if field == "threads" else field
                 graph = set_setting(self.graph, **{name: value})
                 self.history.push(graph, self.history.burst(name))
             case _:
-                raise GraphEditError(f"{field} cannot be {value!r}.")
+                raise GraphEditError(f"{component}.{field} cannot be {value!r}.")
 
     # What follows from it
 
@@ -479,7 +491,7 @@ class ViewModel:
                 self._publishing = False
 
     def _publish_changes(self) -> None:
-        shown = graph_fields(self.state, self.history, self.catalog, self.folder)
+        shown = graph_fields(self.state, self.history, self.catalog, self.folder, self._memo)
         shown["speed"] |= self.speed.fields(self.graph, self.folder.datasets)
         shown["code"] |= self.exports.fields(self.state, self.history.layout)
         auxiliary = self.auxiliary_views.fields(self.state, shown["preview"]["stale"])

@@ -1,40 +1,37 @@
-"""What the bar may ask to be opened: one function for each action.
-
-Each takes the message of the outbox (untrusted JSON) and gives a document, or raises
-GraphFormatError or GraphEditError. Nothing in a message is executed.
-"""
+"""What the bar may ask to be opened. Nothing in a file is executed."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from typing import assert_never
 
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.layout import Document, load_document
 from workbench.graph.model import Graph, is_text
 from workbench.graph.recipes import load_recipe
 from workbench.preview.share import read_shared
-from workbench.ui.argument_actions import Message, text_of
+from workbench.ui.actions import bar
 
 LONGEST_NAME = 200
 _LARGEST_PICTURE = 8_000_000
 """Characters of base64: of a shared picture, the browser sends the part before the pixels."""
 
 
-def _new(message: Message) -> Document:
-    return Document(Graph())
+def open_document(action: bar.OpenAction) -> Document:
+    """What the action opens. Raises GraphFormatError."""
+    match action:
+        case bar.NewGraph():
+            return Document(Graph())
+        case bar.OpenRecipe():
+            return Document(load_recipe(action.name))
+        case bar.OpenText():
+            return load_document(action.text)
+        case bar.OpenPicture():
+            return _picture(action.data)
+    assert_never(action)
 
 
-def _recipe(message: Message) -> Document:
-    return Document(load_recipe(text_of(message, "name")))
-
-
-def _text(message: Message) -> Document:
-    return load_document(text_of(message, "text"))
-
-
-def _picture(message: Message) -> Document:
-    data = text_of(message, "data")
+def _picture(data: str) -> Document:
     if len(data) > _LARGEST_PICTURE:
         raise GraphFormatError("This picture carries more than any graph would need.")
     try:
@@ -44,17 +41,9 @@ def _picture(message: Message) -> Document:
     return load_document(read_shared(picture))
 
 
-OPEN_ACTIONS: dict[str, Callable[[Message], Document]] = {
-    "new": _new,
-    "recipe": _recipe,
-    "open": _text,
-    "open_picture": _picture,
-}
-
-
-def new_name(message: Message) -> str:
+def checked_name(name: str) -> str:
     """The name that a graph is to have. Raises GraphEditError for what can be none."""
-    name = " ".join(text_of(message, "name").split())
+    name = " ".join(name.split())
     if not name:
         raise GraphEditError("A graph needs a name.")
     if not is_text(name):

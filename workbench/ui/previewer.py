@@ -75,7 +75,8 @@ class Previewer:
         """Render this next, in place of any request that waits; None only drops that one.
 
         A background job that is not interactive ends at its next stage, and so does a rendering
-        that has become slow. Of two in a row only one: else a long drag would show nothing until its end.
+        that has become slow. Of two in a row only one: else a long drag would show nothing until
+        its end.
         """
         with self._condition:
             self._waiting = request

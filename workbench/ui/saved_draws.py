@@ -25,13 +25,13 @@ def save_draw(document: Document, state: State, sample: int | None) -> Document:
 
 def delete_draw(document: Document, number: int) -> Document:
     """Keep a draw no longer."""
-    gone = _kept(document, number)
+    gone = _saved(document, number)
     return replace(document, draws=tuple(draw for draw in document.draws if draw is not gone))
 
 
 def replay_draw(document: Document, state: State, number: int) -> Document:
     """Show a draw again: its seed, batch size and batch, and where one is meant, its sample."""
-    draw = _kept(document, number)
+    draw = _saved(document, number)
     if draw.repeat is not None and draw.repeat >= draw.batch_size:
         raise GraphEditError(
             f"This draw is of the photo at place {draw.repeat}, and its batches have "
@@ -55,23 +55,30 @@ def replay_draw(document: Document, state: State, number: int) -> Document:
     return document.with_graph(graph)
 
 
-def saved_draw_entries(document: Document, state: State) -> list[SavedDrawEntry]:
-    """The kept draws in words; ``shown`` where seed, batch and photo are those on the screen."""
+def saved_draw_entries(
+    document: Document, batch: int, repeated: int | None
+) -> list[SavedDrawEntry]:
+    """The saved draws in words; ``shown`` where seed, batch and photo are those on the screen."""
+    shown = _draw(document, batch, repeated, None)
     return [
         {
             "text": _words(draw),
             "note": draw.note,
             "whole": draw.sample is None,
-            "shown": replace(draw, note="", sample=None) == _shown(document, state, None),
+            "shown": replace(draw, note="", sample=None) == shown,
         }
         for draw in document.draws
     ]
 
 
 def _shown(document: Document, state: State, sample: int | None) -> SavedDraw:
+    repeated = state.repeated(document.graph.settings.batch_size)
+    return _draw(document, state.batch, repeated, sample)
+
+
+def _draw(document: Document, batch: int, repeated: int | None, sample: int | None) -> SavedDraw:
     settings = document.graph.settings
-    repeat = state.repeated(settings.batch_size)
-    return SavedDraw(settings.seed, state.batch, settings.batch_size, sample, repeat)
+    return SavedDraw(settings.seed, batch, settings.batch_size, sample, repeated)
 
 
 def _file(state: State, draw: SavedDraw) -> str:
@@ -92,7 +99,7 @@ def _words(draw: SavedDraw) -> str:
     return ", ".join(parts)
 
 
-def _kept(document: Document, number: int) -> SavedDraw:
+def _saved(document: Document, number: int) -> SavedDraw:
     if not 0 <= number < len(document.draws):
         raise GraphEditError(f"There is no draw {number}; {len(document.draws)} are kept.")
     return document.draws[number]

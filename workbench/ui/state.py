@@ -53,7 +53,7 @@ class Checked:
 class Failure:
     """Why the last request gave no picture; ``dead`` where the worker process ended."""
 
-    fault: Fault
+    faults: tuple[Fault]
     dead: bool
 
 
@@ -205,13 +205,13 @@ def failure_of(error: WorkbenchError) -> Failure:
     if node and message.startswith(f"{node}: "):
         message = message.removeprefix(f"{node}: ")
     if not node or dead or "Out of memory" in message:  # says itself what to do
-        return Failure(Fault(node or "", "", message, ""), dead)
+        return Failure((Fault(node or "", "", message, ""),), dead)
     remedy = f"Change a value of {node} or what feeds it; undo leads back to the last picture."
-    return Failure(Fault(node, "", message.rstrip("."), remedy), dead)
+    return Failure((Fault(node, "", message.rstrip("."), remedy),), dead)
 
 
 def faults_of(state: State) -> tuple[Fault, ...]:
     """What is wrong now: what the check found, else what the last run met."""
     if state.checked.faults or state.failure is None:
         return state.checked.faults
-    return (state.failure.fault,)
+    return state.failure.faults

@@ -1,6 +1,6 @@
 """What is said before an edit, and the remedies of faults: what may be connected, added, fixed.
 
-Messages come from the browser: what is wrong raises GraphEditError.
+What does not suit the graph raises GraphEditError.
 """
 
 from __future__ import annotations
@@ -12,36 +12,40 @@ from workbench.graph.compose import edge_id
 from workbench.graph.connect import connect_targets
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port
-from workbench.ui.argument_actions import Message, text_of
+from workbench.ui.actions import bar, canvas
 from workbench.ui.canvas_actions import cut_edge
 from workbench.ui.nodes import on_drawn_nodes
 from workbench.ui.state import Checked
 from workbench.ui.views import CompatibleOps, ConnectTargets
 
 
-def find_connect_targets(graph: Graph, catalog: Catalog, message: Message) -> ConnectTargets:
+def find_connect_targets(
+    graph: Graph, catalog: Catalog, action: canvas.FindConnectTargets
+) -> ConnectTargets:
     """What an output may feed; an edge whose end is dragged counts as cut."""
-    source = Port(text_of(message, "node"), text_of(message, "output"))
+    source = Port(action.node, action.output)
     graph.node(source.node)
-    dragged = text_of(message, "edge")
+    dragged = action.edge
     found = connect_targets(cut_edge(graph, dragged) if dragged else graph, catalog, source)
     reasons = {edge_id(target, into): reason for (target, into), reason in found.items()}
     return {"source": str(source), "reasons": reasons}
 
 
-def find_compatible_ops(graph: Graph, catalog: Catalog, message: Message) -> CompatibleOps:
+def find_compatible_ops(
+    graph: Graph, catalog: Catalog, action: canvas.FindCompatibleOps
+) -> CompatibleOps:
     """Which operators may be added on an edge or behind an output."""
-    edge, node = text_of(message, "edge"), text_of(message, "node")
-    port = Port(node, text_of(message, "output")) if node else None
+    edge, node = action.edge, action.node
+    port = Port(node, action.output) if node else None
     kind, reasons = incompatible_ops(graph, catalog, edge or port)
     return {"place": edge or str(port or ""), "kind": kind, "reasons": reasons}
 
 
 def apply_fix(
-    document: Document, catalog: Catalog, checked: Checked, message: Message
+    document: Document, catalog: Catalog, checked: Checked, action: bar.ApplyFix
 ) -> tuple[Graph, str]:
     """The graph after a remedy that a fault offers, and the remedy's label."""
-    node, arg, label = (text_of(message, key) for key in ("node", "arg", "fix"))
+    node, arg, label = action.node, action.arg, action.fix
     shown = on_drawn_nodes(document.graph, catalog, document.layout, checked.faults)
     for fault, remedies in zip(shown, checked.fixes, strict=True):
         for remedy in remedies:

@@ -1,12 +1,12 @@
 """Writes ``frontend/src/views.ts``, so that Python and the browser cannot drift apart.
 
 ``python -m workbench.ui.typescript`` writes the file; a test fails when it is not what the types
-in ``views.py``, ``preview_views.py`` and ``speed_views.py`` and the table in ``components.py`` say.
+in ``views.py``, ``preview_views.py``, ``speed_views.py`` and ``actions`` and the table in
+``components.py`` say.
 """
 
 from __future__ import annotations
 
-import re
 import types
 from inspect import getdoc
 from pathlib import Path
@@ -21,7 +21,11 @@ from typing import (
     is_typeddict,
 )
 
+from msgspec import structs
+
 from workbench.ui import preview_views, speed_views, views
+from workbench.ui.actions import Action
+from workbench.ui.actions.base import tag_of
 from workbench.ui.components import COMPONENTS, Component, Field
 
 PATH = Path(__file__).parent / "frontend" / "src" / "views.ts"
@@ -44,22 +48,6 @@ _SCALARS: dict[Any, str] = {
     type(None): "null",
     Any: "Json",
 }
-
-_PARAMS = {
-    "value": "Json",
-    "args": "Record<string, Json>",
-    "by": "number",
-    "index": "number",
-    "sample": "number",
-    "draw": "number",
-    "x": "number",
-    "y": "number",
-    "nodes": "string[]",
-    "edges": "string[]",
-    "ids": "string[]",
-    "positions": "Record<string, number[]>",
-}
-"""Types of the parameters of actions that are not strings."""
 
 
 def views_source() -> str:
@@ -118,17 +106,22 @@ def _component(component: Component) -> str:
     title = component.name.capitalize()
     sent = [item for item in component.fields if item.direction != "python"]
     fields = [f"  {item.name}: {_field_type(item)};" for item in sent]
-    actions = []
-    for action, prose in component.actions.items():
-        names = [part.split()[0] for part in re.sub(r"\([^)]*\)", "", prose).split(",") if part]
-        params = "; ".join(f"{name}: {_PARAMS.get(name, 'string')}" for name in names)
-        actions.append(f"  {action}: {{ {params} }};" if params else f"  {action}: {{}};")
+    actions = [f"  {tag_of(kind)}: {_params(kind)};" for kind in component.actions]
     return "\n".join(
         (
             _block(f"interface {title}Fields", fields, component.doc),
             _block(f"interface {title}Actions", actions),
         )
     )
+
+
+def _params(action: type[Action]) -> str:
+    hints = get_type_hints(action)
+    fields = zip(action.__struct_fields__, structs.fields(action), strict=True)
+    params = [
+        f"{name}{'' if field.required else '?'}: {ts_type(hints[name])}" for name, field in fields
+    ]
+    return f"{{ {'; '.join(params)} }}" if params else "{}"
 
 
 def _table() -> str:

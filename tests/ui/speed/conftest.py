@@ -17,7 +17,9 @@ from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
-from workbench.ui.speed import Speed
+from workbench.ui.actions import parse_action
+from workbench.ui.components import ACTIONS
+from workbench.ui.speed import RunAction, SpeedPanel
 
 NO_GPU = replace(MACHINE, gpu="", gpu_memory_gib=0.0, driver="", no_gpu="there is no GPU", cores=2)
 PATIENCE = 30.0
@@ -30,7 +32,7 @@ class Bed:
         self.graph: Graph = load_recipe("rotate-jitter")
         self.data = data
         self._condition = threading.Condition(threading.RLock())
-        self.speed = Speed(self._condition, self._changed, NO_GPU, folder)  # type: ignore[arg-type]
+        self.speed = SpeedPanel(self._condition, self._changed, NO_GPU, folder)  # type: ignore[arg-type]
 
     def _changed(self) -> None:
         with self._condition:
@@ -42,7 +44,9 @@ class Bed:
 
     def do(self, action: str, **parameters: Any) -> None:
         with self._condition:
-            self.speed.do(action, parameters, self.graph, self.data)
+            parsed = parse_action("speed", ACTIONS["speed"], {"do": action, **parameters})
+            assert isinstance(parsed, RunAction)
+            self.speed.do(parsed, self.graph, self.data)
 
     def wait(self, holds: Callable[[Bed], object], what: str) -> None:
         with self._condition:

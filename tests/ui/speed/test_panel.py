@@ -118,7 +118,7 @@ def test_the_best_setting_is_adopted(bed: Bed) -> None:
         (128, "not measured: Out of memory")
     }
     assert "all 9 settings tried" in view["tried"]
-    bed.graph = bed.speed.adopt({"record": view["on"][0]["id"]}, set_setting(bed.graph, seed=7))
+    bed.graph = bed.speed.adopt(view["on"][0]["id"], set_setting(bed.graph, seed=7))
     assert config_of(bed.graph).settings == "batch 64, 4 threads, prefetch 2"
     assert bed.graph.settings.seed == 7
     assert bed["tune"]["adopted"]
@@ -285,10 +285,10 @@ def test_records_are_listed_named_compared_and_dropped(bed: Bed) -> None:
     assert bed["records"][0]["name"] == "mine"
     bed.do("rename", record=newest["id"], to="x" * 81)
     assert "at most 80" in bed["message"]
-    bed.do("drop", record=oldest["id"])
+    bed.do("delete", record=oldest["id"])
     assert [entry["name"] for entry in bed["records"]] == ["mine"]
     assert (bed["overlay"], bed["comparison"]) == ("", {})
-    bed.do("drop", record=oldest["id"])
+    bed.do("delete", record=oldest["id"])
     assert "There is no record" in bed["message"]
 
 
@@ -345,11 +345,11 @@ def payload(bed: Bed) -> bytes:
 
 def test_adopting_from_a_gpu_keeps_the_cpu_where_there_is_none(bed: Bed) -> None:
     bed.do("open", text=gpu_record(), name="h200.json")
-    adopted = bed.speed.adopt({"record": bed["records"][0]["id"]}, bed.graph)
+    adopted = bed.speed.adopt(bed["records"][0]["id"], bed.graph)
     assert adopted.settings.device == "cpu"
     assert "still decoded on the CPU: there is no GPU" in bed["message"]
     with pytest.raises(GraphEditError, match="no record"):
-        bed.speed.adopt({"record": "x"}, bed.graph)
+        bed.speed.adopt("x", bed.graph)
 
 
 def test_fields_that_either_side_sets(bed: Bed) -> None:

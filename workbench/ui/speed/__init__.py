@@ -1,5 +1,5 @@
-"""The speed panel's view-model: runs in the background, records, and what is shown of them."""
+"""The speed lab's panel: runs, records, and how both are shown."""
 
-from workbench.ui.speed.panel import EFFORTS, PARTS, Speed
+from workbench.ui.speed.panel import EFFORTS, PARTS, RunAction, SpeedPanel
 
-__all__ = ["EFFORTS", "PARTS", "Speed"]
+__all__ = ["EFFORTS", "PARTS", "RunAction", "SpeedPanel"]

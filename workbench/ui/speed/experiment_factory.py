@@ -21,7 +21,7 @@ from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Datasets
-from workbench.ui.argument_actions import Message, text_of
+from workbench.ui.actions import speed
 from workbench.ui.speed_views import SpeedLimits
 
 MEASUREMENT_CONFIGS = {"quick": QUICK_CONFIG, "usual": MeasurementConfig()}
@@ -65,24 +65,22 @@ def experiment_for(
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
 
 
-def tuner_for(message: Message, graph: Graph, data: Datasets, machine: Machine) -> Experiment:
-    """The tuner, or a sweep of every setting, over the values in the message.
+def tuner_for(action: speed.Tune, graph: Graph, data: Datasets, machine: Machine) -> Experiment:
+    """The tuner, or a sweep of every setting, over the values in the action.
 
     Raises GraphEditError, which names the field.
     """
     usual = default_grid(machine, graph.settings.device)
     values = {
-        knob: _values(text_of(message, field), knob) or usual.values(knob)
+        knob: _values(getattr(action, field), knob) or usual.values(knob)
         for field, knob in _FIELDS.items()
     }
     try:
         grid = Grid(**{knob: tuple(values[knob]) for knob in KNOBS})  # type: ignore[arg-type]
     except ValueError as error:
         raise GraphEditError(f"{error} Give rising numbers such as 1, 2, 4.") from None
-    kind = Sweep if text_of(message, "search") == "all" else Tune
-    return kind(
-        graph, data, grid=grid, regime="pipeline", host_limit=_bytes(text_of(message, "memory"))
-    )
+    kind = Sweep if action.search == "all" else Tune
+    return kind(graph, data, grid=grid, regime="pipeline", host_limit=_bytes(action.memory))
 
 
 def _values(text: str, knob: str) -> tuple[float, ...] | tuple[int, ...]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 from workbench.bench import Report
 from workbench.bench.compare import compare_reports
@@ -19,9 +19,8 @@ from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.sources import Datasets, describe_datasets
-from workbench.ui.argument_actions import Message, text_of
+from workbench.ui.actions import speed
 from workbench.ui.binary_payload import pack_payload
-from workbench.ui.speed.background_run import Run
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.experiment_factory import (
     MEASUREMENT_CONFIGS,
@@ -31,6 +30,7 @@ from workbench.ui.speed.experiment_factory import (
 )
 from workbench.ui.speed.formatting import machine_words, name_of, part_of
 from workbench.ui.speed.heatmap_view import running_view, tune_view
+from workbench.ui.speed.measurement_job import MeasurementJob
 from workbench.ui.speed.record_export import file_of
 from workbench.ui.speed.record_store import RecordStore
 from workbench.ui.speed.record_views import (
@@ -46,11 +46,12 @@ PARTS = ("compare", "stages", "tune", "scaling", "peers", "records")
 FIGURES = ("compare", "stages", "tune", "scaling", "peers")
 """The parts that show a record."""
 EFFORTS = tuple(MEASUREMENT_CONFIGS)
+RunAction = speed.Measure | speed.Tune | speed.Cancel | speed.RecordAction
 LARGEST = 16_000_000
 """Characters of a record that is opened."""
 
 
-class Speed:
+class SpeedPanel:
     """Runs, records and what is shown of them. ``changed`` is called after every change.
 
     Every method but ``fields`` is called under the view-model's lock; nothing raises but
@@ -71,7 +72,7 @@ class Speed:
         self.selected_records: list[str] = []
         self.store = RecordStore(folder)
         self.machine = machine
-        self.run: Run | None = None
+        self.run: MeasurementJob | None = None
         self._lock = lock
         self._changed = changed
         self._graph: Graph | None = None
@@ -91,11 +92,11 @@ class Speed:
 
     # What the browser asks for
 
-    def do(self, action: str, message: Message, graph: Graph, data: Datasets) -> None:
-        """Carry out an action of the component's table."""
+    def do(self, action: RunAction, graph: Graph, data: Datasets) -> None:
+        """Carry out an action of the panel alone."""
         self._version += 1
         try:
-            said = self._carry_out(action, message, graph, data)
+            said = self._carry_out(action, graph, data)
             if said is not None:
                 self._message, self._failed = said, False
         except WorkbenchError as error:
@@ -120,9 +121,9 @@ class Speed:
         self._version += 1
         return True
 
-    def adopt(self, message: Message, graph: Graph) -> Graph:
+    def adopt(self, key: str, graph: Graph) -> Graph:
         """The graph with the best setting of a record. Raises GraphEditError and EngineError."""
-        config = best_of(self.store.require(text_of(message, "record"))).config
+        config = best_of(self.store.require(key)).config
         kept = ""
         if config.device == "mixed" and self.machine.no_gpu:
             kept = f" Images are still decoded on the CPU: {self.machine.no_gpu}."
@@ -140,33 +141,32 @@ class Speed:
         if self.run is not None:
             self.run.cancel()
 
-    def _carry_out(self, action: str, message: Message, graph: Graph, data: Datasets) -> str | None:
+    def _carry_out(self, action: RunAction, graph: Graph, data: Datasets) -> str | None:
         """Returns what to say, or None to leave what is said."""
         match action:
-            case "measure":
-                what = text_of(message, "what")
+            case speed.Measure(what=what):
                 part = "scaling" if what in ("threads", "workers") else what
                 return self._start(part, lambda: self._experiment(what, graph, data))
-            case "tune":
-                return self._start("tune", lambda: tuner_for(message, graph, data, self.machine))
-            case "cancel":
+            case speed.Tune():
+                return self._start("tune", lambda: tuner_for(action, graph, data, self.machine))
+            case speed.Cancel():
                 self.cancel()
-            case "open":
-                return self._open(text_of(message, "text"), text_of(message, "name"))
-            case "view":
-                self._view(text_of(message, "record"))
+                return None
+            case speed.OpenRecord():
+                return self._open(action.text, action.name)
+            case speed.ViewRecord():
+                self._view(action.record)
                 return ""
-            case "rename":
-                self.store.rename(text_of(message, "record"), text_of(message, "to"))
+            case speed.RenameRecord():
+                self.store.rename(action.record, action.to)
                 return ""
-            case "drop":
-                self.store.drop(text_of(message, "record"))
+            case speed.DeleteRecord():
+                self.store.drop(action.record)
                 return ""
-            case "export":
-                self._export(message)
-            case _:
-                raise GraphEditError(f"speed has no action {action[:40]!r}.")
-        return None
+            case speed.ExportRecords():
+                self._export(action)
+                return None
+        assert_never(action)
 
     def _experiment(self, what: str, graph: Graph, data: Datasets) -> Experiment:
         return experiment_for(what, graph, data, self.effort, self.machine)
@@ -176,7 +176,7 @@ class Speed:
             return None
         experiment = make()
         self._what = self.part = part
-        self.run = Run(experiment, part, self._lock, self._changed, self._on_end)
+        self.run = MeasurementJob(experiment, part, self._lock, self._changed, self._on_end)
         self.run.start()
         return ""
 
@@ -221,13 +221,10 @@ class Speed:
             self.overlay = "" if self.overlay == key else self.overlay
         self.part = part
 
-    def _export(self, message: Message) -> None:
+    def _export(self, action: speed.ExportRecords) -> None:
         """Make a file; a picture takes seconds the first time, so not on this thread."""
-        ids = message.get("ids")
-        if not isinstance(ids, list):
-            raise GraphEditError(f"export: ids is {ids!r:.60}, not a list of records.")
-        found = {str(key): self.store.require(str(key)) for key in ids} or self.store.records
-        kind, view = text_of(message, "kind"), str(message.get("view"))[:40]
+        found = {key: self.store.require(key) for key in action.ids} or self.store.records
+        kind, view = action.kind, action.view[:40]
 
         def make() -> None:
             try:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from workbench.bench import Report
+from workbench.bench.plots import plot, render
 from workbench.bench.record import dump_report, to_csv
 from workbench.errors import GraphEditError
 from workbench.ui.speed.formatting import name_of
@@ -33,8 +34,6 @@ def file_of(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
         return name, KINDS[kind], to_csv(records).encode()
     if kind == "json":
         return name, KINDS[kind], dump_report(first).encode()
-    from workbench.bench.plots import plot, render
-
     return name, KINDS[kind], render(plot(first), "png" if kind == "png" else "svg")
 
 

@@ -1,11 +1,11 @@
 // Title, data, device switch, undo and redo, state of the worker, files.
 
 import { faultsButton } from "./bar/faults";
-import { pathButton } from "./bar/files";
+import { pathButton } from "./bar/saveFiles";
 import { gallery } from "./bar/gallery";
-import { takeDrops, type Incoming } from "./bar/incoming";
-import { openButton } from "./bar/open";
-import { followAddress, followSession } from "./bar/page";
+import { takeDrops, type Incoming } from "./bar/importGraph";
+import { openButton } from "./bar/openGraph";
+import { followAddress, followSession } from "./bar/resumeSession";
 import { shareButton } from "./bar/share";
 import { editableTitle } from "./bar/title";
 import { component } from "./lib/component";

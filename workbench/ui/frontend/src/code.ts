@@ -1,7 +1,7 @@
 // The graph as code for a target, live, with the lines of the selected node highlighted.
 
 import { Listing } from "./code/listing";
-import { readable } from "./code/readable";
+import { readable } from "./code/readableText";
 import { targets } from "./code/targets";
 import { wordButton } from "./lib/button";
 import { component } from "./lib/component";

@@ -19,9 +19,9 @@ export default component("preview", css, (root, link) => {
   const tiles = new Tiles({
     look: (tile) => {
       const of = link.get("mode", "both") === "original" ? "original" : "";
-      link.ask("look", { index: tile.index, of });
+      link.ask("open_closeup", { index: tile.index, of });
     },
-    steps: (tile) => link.ask("steps", { index: tile.index }),
+    steps: (tile) => link.ask("show_steps", { index: tile.index }),
     repeat: (tile) => link.set("repeat", link.get("repeat", -1) < 0 ? tile.index : -1),
   });
   const closeup = new Closeup(link);

@@ -7,7 +7,7 @@ import { peersPart } from "./speed/peers";
 import { recordsPart } from "./speed/records";
 import { scalingPart } from "./speed/scaling";
 import { stagesPart } from "./speed/stages";
-import { takeRecords } from "./speed/open";
+import { takeRecords } from "./speed/openRecord";
 import { tunePart } from "./speed/tune";
 import { component } from "./lib/component";
 import { attr, h, show } from "./lib/dom";

@@ -551,19 +551,19 @@ export interface BarFields {
 }
 
 export interface BarActions {
-  undo: {};
-  redo: {};
   new: {};
-  title: { name: string };
   recipe: { name: string };
   open: { text: string };
   open_picture: { data: string };
+  title: { name: string };
   resume: { session: string };
   share: {};
   save: { path: string };
-  select: { node: string };
   fix: { node: string; arg: string; fix: string };
   export: { path: string };
+  select: { node: string };
+  undo: {};
+  redo: {};
 }
 
 /** The nodes and what joins them. */
@@ -586,7 +586,7 @@ export interface CanvasActions {
   disconnect: { edges: string[] };
   splice: { node: string; edge: string };
   move: { node: string; by: number };
-  remove: { nodes: string[]; edges: string[] };
+  remove: { nodes?: string[]; edges?: string[] };
   duplicate: { nodes: string[] };
   paste: { text: string; x: number; y: number };
   rename: { node: string; to: string };
@@ -606,14 +606,14 @@ export interface InspectorFields {
 }
 
 export interface InspectorActions {
-  set: { node: string; arg: string; value: Json; group: string };
+  set: { node: string; arg: string; value: Json; group?: string };
   reset: { node: string; arg: string };
   link: { node: string; arg: string; source: string; output: string };
   device: { node: string; device: string };
-  randomise: { node: string; arg: string; op: string; args: Record<string, Json> };
+  randomise: { node: string; arg: string; op: string; args?: Record<string, Json> | null };
   own: { node: string; arg: string };
   fix: { node: string; arg: string };
-  set_random: { node: string; arg: string; key: string; value: Json; group: string };
+  set_random: { node: string; arg: string; key: string; value: Json; group?: string };
   undo: {};
   redo: {};
 }
@@ -654,15 +654,15 @@ export interface PreviewFields {
 }
 
 export interface PreviewActions {
-  retry: {};
+  save_draw: { sample: number };
+  replay_draw: { draw: number };
+  delete_draw: { draw: number };
+  open_closeup: { index: number; of: string };
+  probe_pixel: { x: number; y: number };
+  show_steps: { index: number };
   verify: {};
-  stop: {};
-  keep: { sample: number };
-  replay: { draw: number };
-  drop: { draw: number };
-  look: { index: number; of: string };
-  probe: { x: number; y: number };
-  steps: { index: number };
+  stop_verification: {};
+  retry: {};
   undo: {};
   redo: {};
 }
@@ -713,13 +713,13 @@ export interface SpeedActions {
   measure: { what: string };
   tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; memory: string };
   cancel: {};
-  select: { node: string };
-  adopt: { record: string };
   open: { text: string; name: string };
   view: { record: string };
   rename: { record: string; to: string };
-  drop: { record: string };
-  export: { kind: string; ids: string[] };
+  delete: { record: string };
+  export: { kind: string; ids: string[]; view?: string };
+  adopt: { record: string };
+  select: { node: string };
   undo: {};
   redo: {};
 }

@@ -1,7 +1,7 @@
 // The graph to take along: a picture that carries it, and in the web app an address.
 
 import type { Bytes } from "../views";
-import { pack } from "../lib/compact";
+import { pack } from "../lib/urlCompression";
 import { attr, h, show, text } from "../lib/dom";
 import { copyText, download } from "../lib/files";
 import { icon } from "../lib/icons";

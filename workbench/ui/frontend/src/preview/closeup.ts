@@ -45,14 +45,14 @@ export class Closeup {
     this.back = iconButton("Previous sample", "closeup-back", icon("left", 13), () => this.go(-1));
     this.next = iconButton("Next sample", "closeup-next", icon("right", 13), () => this.go(1));
     const steps = wordButton("All steps", "closeup-steps", icon("steps", 14), () =>
-      link.ask("steps", { index: this.index }),
+      link.ask("show_steps", { index: this.index }),
     );
     const repeat = wordButton("Many draws", "closeup-repeat", dice(13), () => {
       link.set("repeat", this.index);
       this.leave();
     });
     const keep = wordButton("Keep", "closeup-keep", icon("bookmark", 12), () =>
-      link.ask("keep", { sample: this.index }),
+      link.ask("save_draw", { sample: this.index }),
     );
     attr(repeat, "data-tip", "Many draws of this photo");
     attr(keep, "data-tip", "Keep this draw with the graph");
@@ -193,7 +193,7 @@ export class Closeup {
 
   private look(index: number, of: string): void {
     this.asked = "";
-    this.link.ask("look", { index, of });
+    this.link.ask("open_closeup", { index, of });
   }
 
   private go(by: number): void {
@@ -247,7 +247,7 @@ export class Closeup {
     const key = `${header.index} ${header.of} ${at.x >> 6} ${at.y >> 6}`;
     if (key === this.asked) return;
     this.asked = key;
-    this.link.ask("probe", at);
+    this.link.ask("probe_pixel", at);
   }
 
   private key(event: KeyboardEvent): void {

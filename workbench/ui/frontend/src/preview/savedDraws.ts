@@ -21,7 +21,7 @@ export function savedDraws(link: Link<"preview">): HTMLElement {
       class: "wb-quiet",
       type: "button",
       "data-wb": "keep",
-      onclick: () => link.ask("keep", { sample: -1 }),
+      onclick: () => link.ask("save_draw", { sample: -1 }),
     },
     "Keep this draw",
   );
@@ -40,14 +40,14 @@ export function savedDraws(link: Link<"preview">): HTMLElement {
           "aria-current": entry.shown ? "true" : null,
           onclick: () => {
             pop.hidePopover();
-            link.ask("replay", { draw: index });
+            link.ask("replay_draw", { draw: index });
           },
         },
         h("span", {}, entry.text),
         entry.note && h("small", {}, entry.note),
       );
       const drop = iconButton(`Forget ${entry.text}`, "drop", icon("close", 11), () =>
-        link.ask("drop", { draw: index }),
+        link.ask("delete_draw", { draw: index }),
       );
       el.replaceChildren(replay, drop);
     },

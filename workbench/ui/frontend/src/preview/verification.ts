@@ -26,7 +26,7 @@ export function verify(link: Link<"preview">): HTMLElement {
   );
   const stop = h(
     "button",
-    { class: "wb-link", type: "button", "data-wb": "stop", onclick: () => link.ask("stop", {}) },
+    { class: "wb-link", type: "button", "data-wb": "stop", onclick: () => link.ask("stop_verification", {}) },
     "Stop",
   );
   const meter = h("span", { class: "wb-meter", role: "progressbar", "aria-label": "Comparison" });

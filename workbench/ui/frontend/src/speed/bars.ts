@@ -4,7 +4,7 @@ import type { CompareView, RatioEntry, SpeedBar } from "../views";
 import { attr, h, show } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { thousands } from "../lib/number";
-import { drawOn } from "./on";
+import { drawOn } from "./provenance";
 import { Folded, table, wide } from "./table";
 
 export class Bars {

@@ -5,7 +5,7 @@ import { copyText } from "../lib/files";
 import { icon } from "../lib/icons";
 import { Bars } from "./bars";
 import { effort, head, startButton, type Speed } from "./controls";
-import { openButton } from "./open";
+import { openButton } from "./openRecord";
 
 export function comparePart(link: Speed): HTMLElement {
   const bars = new Bars();

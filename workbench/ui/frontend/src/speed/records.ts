@@ -6,8 +6,8 @@ import { iconButton, wordButton } from "../lib/button";
 import { icon } from "../lib/icons";
 import { thousands } from "../lib/number";
 import { head, type Speed } from "./controls";
-import { drawOn } from "./on";
-import { openButton } from "./open";
+import { drawOn } from "./provenance";
+import { openButton } from "./openRecord";
 import { table, wide } from "./table";
 
 const HEADS = ["", "record", "what", "machine", "imgs/s at best", ""];
@@ -95,7 +95,7 @@ function makeRow(id: string, link: Speed): HTMLElement {
       kind.toUpperCase(),
     ),
   );
-  const drop = iconButton("Remove", "drop", icon("close", 13), () => link.ask("drop", { record: id }));
+  const drop = iconButton("Remove", "drop", icon("close", 13), () => link.ask("delete", { record: id }));
   return h(
     "tr",
     { "data-wb": "record", "data-id": id },

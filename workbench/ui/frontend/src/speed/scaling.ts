@@ -5,7 +5,7 @@ import { attr, h, show, svg } from "../lib/dom";
 import { thousands } from "../lib/number";
 import { segmented } from "../lib/segmented";
 import { effort, head, startButton, type Speed } from "./controls";
-import { drawOn } from "./on";
+import { drawOn } from "./provenance";
 import { table, wide } from "./table";
 
 const WIDE = 560;

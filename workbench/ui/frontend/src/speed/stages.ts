@@ -5,7 +5,7 @@ import { attr, h, show } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { thousands } from "../lib/number";
 import { effort, head, startButton, type Speed } from "./controls";
-import { drawOn } from "./on";
+import { drawOn } from "./provenance";
 import { table, wide } from "./table";
 
 /** Of the whole width: below it a name does not fit. */

@@ -6,7 +6,7 @@ import { icon } from "../lib/icons";
 import { thousands } from "../lib/number";
 import { segmented } from "../lib/segmented";
 import { head, startButton, type Speed } from "./controls";
-import { drawOn } from "./on";
+import { drawOn } from "./provenance";
 
 type Asked = Components["speed"]["actions"]["tune"];
 type Field = Exclude<keyof Asked, "search">;

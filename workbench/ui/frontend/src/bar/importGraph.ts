@@ -1,6 +1,6 @@
 // Graphs that come in: chosen, dropped or pasted, as a file's text or inside a shared picture.
 
-import { base64 } from "../lib/compact";
+import { base64 } from "../lib/urlCompression";
 import { isTyping } from "../lib/keys";
 import { isPage } from "../lib/fullPage";
 

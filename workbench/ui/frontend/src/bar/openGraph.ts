@@ -3,7 +3,7 @@
 import { h } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { popover } from "../lib/popover";
-import { readFile, type Incoming } from "./incoming";
+import { readFile, type Incoming } from "./importGraph";
 
 export function openButton(into: Incoming): HTMLElement[] {
   const input = h("input", {

@@ -1,6 +1,6 @@
 // What only the web app does: a graph in the page's address, and the edits of the page before.
 
-import { unpack } from "../lib/compact";
+import { unpack } from "../lib/urlCompression";
 import { FRAGMENT } from "./share";
 
 const SESSION = "dali-workbench-session";

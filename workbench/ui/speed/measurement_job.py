@@ -18,7 +18,7 @@ TOO_EARLY = 0.1
 """Below this share the time that is left cannot be told."""
 
 
-class Run:
+class MeasurementJob:
     """A run and how far it is. ``changed`` is called, under the lock, after every change."""
 
     def __init__(

@@ -21,7 +21,7 @@ from workbench.sources import (
 from workbench.ui.views import DataView
 
 
-class Folder:
+class DataFolder:
     """What is read. ``changed`` is called, with the lock held, after every change."""
 
     def __init__(

@@ -1,0 +1,85 @@
+"""What the inspector may ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.ui.actions.base import Action, Redo, Undo
+
+
+class SetArgument(Action, tag="set", frozen=True):
+    """Give an argument a fixed value; null resets it."""
+
+    node: str
+    arg: str
+    value: Any
+    group: str = ""
+    """Shared by the steps of one drag, which are one step of undo."""
+
+
+class ResetArgument(Action, tag="reset", frozen=True):
+    """Give an argument its usual value back."""
+
+    node: str
+    arg: str
+
+
+class LinkArgument(Action, tag="link", frozen=True):
+    """Feed an argument from another node's output."""
+
+    node: str
+    arg: str
+    source: str
+    output: str
+
+
+class SetDevice(Action, tag="device", frozen=True):
+    """Say where a node runs."""
+
+    node: str
+    device: str
+    """Empty: it follows its inputs."""
+
+
+class RandomiseArgument(Action, tag="randomise", frozen=True):
+    """Draw an argument from a distribution."""
+
+    node: str
+    arg: str
+    op: str
+    """A ``random.*`` operator."""
+    args: dict[str, Any] | None = None
+    """Of the generator, where they are not to be the usual ones."""
+
+
+class OwnGenerator(Action, tag="own", frozen=True):
+    """Give an argument a generator of its own, a copy of the one that it shares."""
+
+    node: str
+    arg: str
+
+
+class FixArgument(Action, tag="fix", frozen=True):
+    """Give a random or linked argument a fixed value."""
+
+    node: str
+    arg: str
+
+
+class SetGenerator(Action, tag="set_random", frozen=True):
+    """Change an argument of the generator that feeds an argument."""
+
+    node: str
+    arg: str
+    key: str
+    """The generator's argument."""
+    value: Any
+    group: str = ""
+    """As of ``set``."""
+
+
+InspectorEdit = (
+    SetArgument | ResetArgument | LinkArgument | SetDevice | RandomiseArgument
+    | OwnGenerator | FixArgument | SetGenerator
+)  # fmt: skip
+InspectorAction = InspectorEdit | Undo | Redo

@@ -1,0 +1,77 @@
+"""What the speed panel may ask for."""
+
+from __future__ import annotations
+
+from workbench.ui.actions.base import Action, Redo, SelectNode, Undo
+
+
+class Measure(Action, tag="measure", frozen=True):
+    """Begin a run."""
+
+    what: str
+    """compare, stages, peers, threads or workers."""
+
+
+class Tune(Action, tag="tune", frozen=True):
+    """Look for the best settings. Numbers are text, and empty means the usual ones."""
+
+    search: str
+    """tuner or all."""
+    threads: str
+    batches: str
+    prefetch: str
+    loads: str
+    memory: str
+    """GiB; empty: 80 %."""
+
+
+class Cancel(Action, tag="cancel", frozen=True):
+    """Stop the run."""
+
+
+class Adopt(Action, tag="adopt", frozen=True):
+    """Give the graph the best setting of a record."""
+
+    record: str
+
+
+class OpenRecord(Action, tag="open", frozen=True):
+    """Add a record from a file."""
+
+    text: str
+    name: str
+    """Of its file."""
+
+
+class ViewRecord(Action, tag="view", frozen=True):
+    """Show a record in the part of its kind."""
+
+    record: str
+
+
+class RenameRecord(Action, tag="rename", frozen=True):
+    """Give a record a name."""
+
+    record: str
+    to: str
+
+
+class DeleteRecord(Action, tag="delete", frozen=True):
+    """Keep a record no longer."""
+
+    record: str
+
+
+class ExportRecords(Action, tag="export", frozen=True):
+    """Make a file of records."""
+
+    kind: str
+    """csv, json, png or svg."""
+    ids: list[str]
+    """Of CSV, none means all."""
+    view: str = ""
+    """The view that asks, as every entry of an outbox says."""
+
+
+RecordAction = OpenRecord | ViewRecord | RenameRecord | DeleteRecord | ExportRecords
+SpeedAction = Measure | Tune | Cancel | RecordAction | Adopt | SelectNode | Undo | Redo
