@@ -38,7 +38,7 @@ def taps_of(nodes: Iterable[Node]) -> list[Port]:
 def whole(graph: Graph) -> str:
     ids = [node.id for node in graph.nodes]
     taps = taps_of(graph.nodes)
-    return emit_stage(graph, CATALOG, ids, taps, {}).text
+    return emit_stage(graph, CATALOG, ids, taps, {}).code.text
 
 
 def test_a_stage_makes_the_calls_of_the_script() -> None:
@@ -53,7 +53,7 @@ def test_any_stage_parses_taps_all_and_knows_its_lines(graph: Graph) -> None:
     fed = {p: "cpu" for n in ordered for p in n.inputs.values() if n.id in half}
     feeds = {p: "cpu" for p in fed if p.node not in half}
     taps = taps_of(n for n in ordered if n.id in half)
-    source = emit_stage(graph, CATALOG, half, taps, feeds)  # type: ignore[arg-type]
+    source = emit_stage(graph, CATALOG, half, taps, feeds).code  # type: ignore[arg-type]
     tree = ast.parse(source.text)
     stage = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "stage")
     returned = stage.body[-1]
@@ -81,6 +81,8 @@ def test_random_operators_start_at_the_position(catalog: Catalog) -> None:
 def test_feeds_on_the_gpu_are_taken_in_there() -> None:
     graph = load_recipe("imagenet-eval")
     port = Port("decode", "output")
-    text = emit_stage(graph, CATALOG, ["resize"], [Port("resize", "output")], {port: "gpu"}).text
+    text = emit_stage(
+        graph, CATALOG, ["resize"], [Port("resize", "output")], {port: "gpu"}
+    ).code.text
     (call,) = re.findall(r"fn\.external_source\((.*?)\)", text, re.DOTALL)
     assert call.split() == ['name="decode.output",', "no_copy=True,", 'device="gpu"']

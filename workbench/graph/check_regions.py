@@ -8,7 +8,7 @@ from itertools import pairwise
 from workbench.catalog.spec import Catalog, OpSpec
 from workbench.graph.check_nodes import port_problem
 from workbench.graph.faults import Fault
-from workbench.graph.model import Graph, Node, Port, Source, is_name, running_order
+from workbench.graph.model import Graph, Node, Port, is_name, running_order
 from workbench.graph.tensor_type import TensorType
 
 MOST_NESTED = 16
@@ -62,7 +62,7 @@ def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -
                 node.id, taken, f"{taken!r} is not a Python name", "Rename it.", "output_name"
             )
     for inner in body.nodes:
-        if isinstance(inner, Source) or ((found := catalog.find(inner.op)) and found.reads):
+        if (found := catalog.find(inner.op)) and found.reads:
             yield Fault(
                 inner.id,
                 "",

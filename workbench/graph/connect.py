@@ -40,8 +40,7 @@ def _source(
 ) -> _Source:
     devices = devices or infer_devices(graph, catalog)
     flows = flows or infer_types(graph, catalog)
-    if not graph.gives(port):
-        raise GraphEditError(f"{port} is no output of a node that stands here.")
+    require_given(graph, port)
     node = graph.node(port.node) if graph.has(port.node) else None
     spec = catalog.find(node.op) if node else None
     kind, flow = port_kind(graph, catalog, port), flows.get(port, TensorType())
@@ -200,14 +199,21 @@ def disconnect(graph: Graph, target: str, into: str) -> Graph:
     return graph.replace_node(replace(node, inputs=inputs))
 
 
+def require_given(graph: Graph, port: Port) -> None:
+    """Raise GraphEditError where nothing that stands in this body gives a port."""
+    if graph.gives(port):
+        return
+    graph.whole.node(port.node)
+    raise GraphEditError(f"{port} stands in another body. Lead it through a region's inputs.")
+
+
 def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
     """Give an output of a node out under a name, or with None give it out no more."""
     outputs = {key: value for key, value in graph.outputs.items() if key != name}
     if port is not None:
         if not is_name(name):
             raise GraphEditError(f"{name!r} is not a Python name. Use letters, digits and '_'.")
-        if not graph.gives(port):
-            raise GraphEditError(f"{port} is no output of a node that stands here.")
+        require_given(graph, port)
         outputs = {**graph.outputs, name: port}
     return replace(graph, outputs=outputs)
 

@@ -18,7 +18,6 @@ from workbench.graph.draw import draw_args, draw_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, Source, is_name, topological
 from workbench.graph.scoped import scoped
 from workbench.graph.seeds import free_seed
-from workbench.graph.sources import as_source
 
 
 def free_id(graph: Graph, wanted: str) -> str:
@@ -36,13 +35,12 @@ def free_id(graph: Graph, wanted: str) -> str:
 def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = None) -> Node:
     """A node of the operator with its start values, not yet part of the graph."""
     spec = catalog[op]
-    node = Node(
+    return Node(
         id=free_id(graph, wanted_id or usual_id(op)),
         op=op,
         args={name: arg.start for name, arg in spec.args.items() if arg.start is not None},
         seed=free_seed(graph) if spec.seeded else None,
     )
-    return as_source(node)
 
 
 def usual_id(op: str) -> str:

@@ -40,7 +40,6 @@ from typing import Any
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name, is_text
-from workbench.graph.sources import as_source
 from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
@@ -138,14 +137,13 @@ def graph_from_json(data: Any) -> Graph:
             f"The graph has format version {version}, and this workbench reads up to {VERSION}. "
             "Open it with a newer workbench."
         )
-    return _Reader(version).graph(data)
+    return _Reader().graph(data)
 
 
 class _Reader:
     """Collects every fault with its path, so that all can be mended at once."""
 
-    def __init__(self, version: int) -> None:
-        self.version = version
+    def __init__(self) -> None:
         self.faults: list[str] = []
         self.count = 0
 
@@ -224,7 +222,7 @@ class _Reader:
                 kind=self.source_kind(data.get("kind", ""), f"{path}.kind"),
                 dataset=self.parameter(data.get("dataset", PARAMETER), f"{path}.dataset"),
             )
-        return as_source(node) if self.version == 1 else node
+        return node
 
     def source_kind(self, value: Any, path: str) -> str:
         kind: str = self.expect(value, str, path, "a text")

@@ -19,7 +19,7 @@ from __future__ import annotations
 import keyword
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
@@ -28,6 +28,7 @@ from workbench.catalog.spec import Device, Value
 from workbench.errors import GraphEditError
 from workbench.graph.frozen import FrozenDict, frozen
 from workbench.graph.identity_cache import identity_cached
+from workbench.sources import PARAMETER, kind_of_reader
 
 DecodeDevice = Literal["cpu", "mixed"]
 
@@ -145,7 +146,7 @@ class Source(Node):
     """
 
     kind: str = ""
-    dataset: str = "data"
+    dataset: str = PARAMETER
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,8 @@ class Settings:
 class Graph:
     """Nodes, what they give out by name, and how to run them.
 
+    A node of one of DALI's readers becomes a ``Source`` by itself.
+
     ``enclosing`` is set where this is one body of another graph, taken out to be edited
     (``at_scope``): that graph, and the scope.
     """
@@ -177,6 +180,8 @@ class Graph:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
+        if any(_reads(node) for node in self.nodes):
+            object.__setattr__(self, "nodes", tuple(map(_as_source, self.nodes)))
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[Node, str]]:
@@ -296,6 +301,18 @@ class Graph:
         outer, scope = self.enclosing
         body = replace(outer.body_at(scope), nodes=self.nodes, outputs=self.outputs)
         return replace(outer, settings=self.settings).replace_body(scope, body).whole
+
+
+def _reads(node: Node) -> bool:
+    """Whether a plain node is one of DALI's readers, which are sources."""
+    return node.op.startswith("readers.") and not isinstance(node, Source)
+
+
+def _as_source(node: Node) -> Node:
+    if not _reads(node):
+        return node
+    given = {each.name: getattr(node, each.name) for each in fields(node)}
+    return Source(**given, kind=kind_of_reader(node.op))
 
 
 def region_of(scope: str) -> str:

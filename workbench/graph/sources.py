@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from workbench.errors import DataError
 from workbench.graph.model import Graph, Node, Source
-from workbench.sources import Datasets, SourceKind, kind_of_reader, load_source
-
-
-def as_source(node: Node) -> Node:
-    """A node of one of DALI's readers as the source that it is; any other as it stands."""
-    if isinstance(node, Source) or not node.op.startswith("readers."):
-        return node
-    given = {each.name: getattr(node, each.name) for each in fields(node)}
-    return Source(**given, kind=kind_of_reader(node.op))
+from workbench.sources import Datasets, SourceKind, load_source
 
 
 def parameter_of(source: Source) -> str | None:

@@ -20,7 +20,7 @@ from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Node, Port, Settings, Source
-from workbench.graph.sources import as_source, parameter_of
+from workbench.graph.sources import parameter_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,14 +66,12 @@ def import_traced(traced: Traced, catalog: Catalog) -> Imported:
         name=traced.name,
         about=traced.about,
         nodes=tuple(
-            as_source(
-                Node(
-                    ids[op.name],
-                    call.op,
-                    call.args,
-                    {port: ports[edge.edge] for port, edge in call.inputs.items()},
-                    seed=seeds.own.get(op.name),
-                )
+            Node(
+                ids[op.name],
+                call.op,
+                call.args,
+                {port: ports[edge.edge] for port, edge in call.inputs.items()},
+                seed=seeds.own.get(op.name),
             )
             for op, call in made
         ),

@@ -18,6 +18,7 @@ from workbench.emit.parts import (
     body_of,
     fill,
     function_name,
+    has_regions,
     make_parts,
     needs,
     reached_nodes,
@@ -180,7 +181,12 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     client = Template(_CLIENT).substitute(
         name=name, input=_INPUT, outputs="\n".join(constant("OUTPUTS", quoted_list(outputs)))
     )
-    model = fill(_MODEL, parts, decorated_device=parts.device_id.replace("device ", "DEVICE "))
+    model = fill(
+        _MODEL,
+        parts,
+        decorated_device=parts.device_id.replace("device ", "DEVICE "),
+        conditionals="\n    enable_conditionals=True," if has_regions(nodes) else "",
+    )
     return {
         f"model_repository/{name}/1/dali.py": model,
         f"model_repository/{name}/config.pbtxt": Code(config, {}),

@@ -18,7 +18,7 @@ def test_a_node_set_to_the_gpu_takes_its_inputs_there() -> None:
     graph = load_recipe("rotate-jitter")
     graph = graph.replace_node(replace(graph.node("rotate"), device="gpu"))
     emitter = Emitter(graph, CATALOG, topological(graph)[0])
-    lines = " ".join(emitter.node_lines(graph.node("rotate")))
+    lines = " ".join(emitter.node_lines(graph.node("rotate")).text)
     assert "fn.rotate(images.gpu(), " in lines
     assert "angle=angle" in lines
     assert "device=" not in lines
@@ -28,12 +28,12 @@ def test_a_node_without_inputs_names_its_device() -> None:
     graph = load_recipe("rotate-jitter")
     graph = graph.replace_node(replace(graph.node("angle"), device="gpu"))
     emitter = Emitter(graph, CATALOG, topological(graph)[0])
-    assert 'device="gpu"' in " ".join(emitter.node_lines(graph.node("angle")))
+    assert 'device="gpu"' in " ".join(emitter.node_lines(graph.node("angle")).text)
 
 
 def lines_of(graph: Graph, node: str) -> str:
     emitter = Emitter(graph, CATALOG, topological(graph)[0])
-    return " ".join(line.strip() for line in emitter.node_lines(graph.node(node)))
+    return " ".join(line.strip() for line in emitter.node_lines(graph.node(node)).text)
 
 
 def test_data_from_the_gpu_are_brought_to_a_node_set_to_the_cpu() -> None:
