@@ -171,14 +171,14 @@ def images(program: Program, peer: Peer, files: list[str]) -> list[NDArray[Any]]
         table = opencv.operators(chance)
         made = [program.run(opencv.decode(f, program.gray), table, chance)[0] for f in files]
         return [np.atleast_3d(image) for image in made]
-    from workbench.bench.peers import vision
+    from workbench.bench.peers import torchvision
 
     if peer.decoder == "CUDA":
-        table, chance = vision.operators(), random.Random(0)
-        decoded = vision.decode_cuda(files, program.gray)
+        table, chance = torchvision.operators(), random.Random(0)
+        decoded = torchvision.decode_cuda(files, program.gray)
         tensors = [program.run(image, table, chance)[0].cpu() for image in decoded]
     else:
-        samples = vision.Samples(program, files, peer.decoder)
+        samples = torchvision.Samples(program, files, peer.decoder)
         tensors = [samples[index][0] for index in range(len(files))]
     normal = program.steps and program.steps[-1].op == "crop_mirror_normalize"
     return [np.asarray(t if normal else t.permute(1, 2, 0)) for t in tensors]
