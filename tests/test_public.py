@@ -3,7 +3,7 @@
 import workbench as wb
 
 PUBLIC = {
-    *("__version__", "Workbench", "Engine", "Bench", "Measurement", "Report"),
+    *("__version__", "Workbench", "Engine", "Benchmark", "Measurement", "Report"),
     *("Graph", "Node", "Edge", "Port", "Settings", "Fault", "Catalog"),
     *("load_recipe", "load_recipes", "load_graph", "read_graph", "dump_graph", "check_graph"),
     *("load_catalog", "emit_script", "export", "Export", "check_folder", "write_samples"),

@@ -9,7 +9,7 @@
 
 The parts under it can be used without an interface: ``load_recipe`` and ``read_graph`` give a
 ``Graph``, ``check_graph`` says why it cannot run, ``preview_batch`` renders a batch in an
-``Engine``, ``Bench`` measures, ``emit_script`` gives the code to ship and ``export`` that for
+``Engine``, ``Benchmark`` measures, ``emit_script`` gives the code to ship and ``export`` that for
 PyTorch and other frameworks. ``from_pipeline`` and ``from_file`` bring DALI pipelines back.
 
 Names are loaded when they are first used: importing this package takes a few milliseconds.
@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.bench import Bench, Measurement, Report
+    from workbench.bench import Benchmark, Measurement, Report
     from workbench.catalog import Catalog, load_catalog
     from workbench.emit import emit_script
     from workbench.emit.imports.graph import Imported
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Bench",
+    "Benchmark",
     "CancelledError",
     "Catalog",
     "CatalogError",
@@ -120,7 +120,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "bench": "Bench Measurement Report",
+    "bench": "Benchmark Measurement Report",
     "catalog": "Catalog load_catalog",
     "emit": "emit_script",
     "emit.imports.graph": "Imported",

@@ -15,7 +15,6 @@ import click
 
 from workbench import __version__
 from workbench.commands.imports import import_command
-from workbench.commands.lab import COMMANDS
 from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import FOLDER as _FOLDER
 from workbench.commands.options import SOURCE as _SOURCE
@@ -25,6 +24,7 @@ from workbench.commands.options import graph_of as _graph
 from workbench.commands.options import place as _place
 from workbench.commands.options import reports as _reports
 from workbench.commands.options import spare as _spare
+from workbench.commands.speed import COMMANDS
 from workbench.emit.targets import target_names
 from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph

@@ -1,4 +1,4 @@
-"""Measurements without a machine: fixed facts, rounds by formula, crews that follow a script."""
+"""Measurements without a machine: fixed facts, rounds by formula, groups that follow a script."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.bench.config import Config
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.record import Report
 from workbench.bench.usage import GpuUse
-from workbench.bench.work import Begun, Round
+from workbench.bench.workload import StartupStats, TimedRound
 from workbench.engine.machine import Machine
 from workbench.errors import EngineError
 
@@ -21,9 +21,9 @@ MACHINE = Machine(
 )  # fmt: skip
 
 
-def rounds(*rates: float, others: float | None = 0.0) -> tuple[Round, ...]:
+def rounds(*rates: float, others: float | None = 0.0) -> tuple[TimedRound, ...]:
     """Rounds of a second each with these imgs/s."""
-    return tuple(Round(1.0, 10, round(rate), 1.5, others) for rate in rates)
+    return tuple(TimedRound(1.0, 10, round(rate), 1.5, others) for rate in rates)
 
 
 def measured(rate: float, label: str = "", **config: Any) -> Measurement:
@@ -32,7 +32,7 @@ def measured(rate: float, label: str = "", **config: Any) -> Measurement:
         Config(**config),
         rounds(*(rate * (1 + step / 1000) for step in (-2, -1, 0, 0, 1, 2))),
         label=label,
-        ending="precise",
+        stop_reason="precise",
         warm_up=(rate, rate),
         latency=Latency(1.0, 2.0, 3.0),
         first_batch=0.5,
@@ -46,7 +46,7 @@ def report(*rows: Measurement, **fields: Any) -> Report:
 
 @dataclass
 class Script:
-    """What a fake crew does: rates in order (the last one for ever), and where it fails."""
+    """What a fake group does: rates in order (the last one for ever), and where it fails."""
 
     rates: Sequence[float]
     batches: int = 10
@@ -62,10 +62,10 @@ class Script:
         raise AssertionError("never sent to a worker")
 
 
-class FakeCrew:
-    """As ``bench.crew.Crew``; ``jobs`` holds one Script."""
+class FakeWorkerGroup:
+    """As ``bench.worker_group.WorkerGroup``; ``jobs`` holds one Script."""
 
-    made: list[FakeCrew] = []  # noqa: RUF012
+    made: list[FakeWorkerGroup] = []  # noqa: RUF012
 
     def __init__(
         self,
@@ -78,25 +78,29 @@ class FakeCrew:
         self.stop = stop
         self.closed = False
         self.number: Iterator[int] = count()
-        FakeCrew.made.append(self)
+        FakeWorkerGroup.made.append(self)
 
-    def begin(self, hear: Callable[[float], None]) -> Begun:
-        hear(0.0)
+    def start(self, on_report: Callable[[float], None]) -> StartupStats:
+        on_report(0.0)
         if self.script.fail_begin:
             raise EngineError(self.script.fail_begin)
         self.script.log.append(f"{self.script.name} begins")
-        return Begun(0.25, *self.script.memory)
+        return StartupStats(0.25, *self.script.memory)
 
-    def round(self, seconds: float, batches: int, hear: Callable[[float], None]) -> Round:
+    def run_round(
+        self, seconds: float, batches: int, on_report: Callable[[float], None]
+    ) -> TimedRound:
         number = next(self.number)
         self.script.on_round(number)
-        hear(0.5)
+        on_report(0.5)
         if number == self.script.fail_at:
             raise EngineError(f"batch {number}: no")
         self.script.log.append(self.script.name)
         rate = self.script.rates[min(number, len(self.script.rates) - 1)]
         spent = self.script.seconds
-        return Round(spent, self.script.batches, round(rate * spent), 1.5, 0.0, 0, (0.01, 0.02))
+        return TimedRound(
+            spent, self.script.batches, round(rate * spent), 1.5, 0.0, 0, (0.01, 0.02)
+        )
 
     def memory(self) -> tuple[int, int | None]:
         return self.script.memory

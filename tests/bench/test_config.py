@@ -13,9 +13,9 @@ from workbench.bench.config import (
     Config,
     config_of,
     configured,
-    idle_knobs,
-    refusal,
+    ineffective_settings,
     sharded,
+    unmeasurable_reason,
 )
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
@@ -57,20 +57,20 @@ def test_shards(catalog: Catalog) -> None:
 def test_refusals(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
     mixed = configured(graph, catalog, config_of(graph, "mixed"))
-    assert refusal(mixed, catalog, MACHINE) == ""
+    assert unmeasurable_reason(mixed, catalog, MACHINE) == ""
     there_is_none = replace(MACHINE, no_gpu="there is none")
-    assert refusal(mixed, catalog, there_is_none) == "not measured: there is none"
-    assert refusal(graph, catalog, there_is_none) == ""
+    assert unmeasurable_reason(mixed, catalog, there_is_none) == "not measured: there is none"
+    assert unmeasurable_reason(graph, catalog, there_is_none) == ""
     wrong = chain_graph("rotate", rotate={"angle": "ten"})
-    assert "'ten' is not a number" in refusal(wrong, catalog, MACHINE)
+    assert "'ten' is not a number" in unmeasurable_reason(wrong, catalog, MACHINE)
 
 
 def test_knobs_without_effect() -> None:
     jpeg = (("JPEG", 400),)
-    assert idle_knobs(Config(), jpeg) == ()
-    assert "took no effect" in idle_knobs(Config(hw_decoder_load=0.9), jpeg)[0]
-    assert idle_knobs(Config("mixed", hw_decoder_load=0.9), jpeg) == ()
-    (note,) = idle_knobs(Config("mixed"), (("JPEG", 300), ("PNG", 100)))
+    assert ineffective_settings(Config(), jpeg) == ()
+    assert "took no effect" in ineffective_settings(Config(hw_decoder_load=0.9), jpeg)[0]
+    assert ineffective_settings(Config("mixed", hw_decoder_load=0.9), jpeg) == ()
+    (note,) = ineffective_settings(Config("mixed"), (("JPEG", 300), ("PNG", 100)))
     assert "25% of the files (PNG)" in note
 
 

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from tests.helpers import with_settings
-from workbench.bench import Bench
-from workbench.bench.method import Method
+from workbench.bench import Benchmark
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.peers import OPERATORS, PEERS
-from workbench.bench.peers.program import UnlikeError, draw, program_of, still
+from workbench.bench.peers.program import UnlikeError, draw, program_of, without_randomness
 from workbench.bench.pixels import FLOATS, LEVELS, difference, pixel_words
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.graph import load_recipe
 
 ALIKE = ("imagenet-train", "imagenet-eval", "rotate-jitter", "simclr", "two-view")
-SHORT = Method(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
+SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
 
 
 @pytest.mark.parametrize("name", ALIKE)
@@ -29,7 +29,7 @@ def test_the_standard_recipes_have_counterparts(name: str, catalog: Catalog) -> 
     program = program_of(load_recipe(name), catalog, OPERATORS, "a peer")
     assert program.decoder == "decode"
     assert [step.op for step in program.steps if step.op not in OPERATORS] == []
-    assert emit_script(still(load_recipe(name), catalog), catalog).text
+    assert emit_script(without_randomness(load_recipe(name), catalog), catalog).text
 
 
 def test_what_has_no_counterpart_is_refused(catalog: Catalog) -> None:
@@ -86,7 +86,9 @@ def test_a_peer_that_is_not_installed_is_a_row_that_says_so(
 ) -> None:
     monkeypatch.setattr("workbench.bench.peers.find_spec", lambda name: None)
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
-    report = Bench(graph, str(photos), ("cpu",), method=SHORT, peers=tuple(PEERS)).run()
+    report = Benchmark(
+        graph, str(photos), ("cpu",), measurement_config=SHORT, peers=tuple(PEERS)
+    ).run()
     assert report.measurements[0].median
     assert {row.config.program: row.reason for row in report.measurements[1:]} == {
         "torchvision, PIL": "not measured: torchvision is not installed",
@@ -103,7 +105,7 @@ def test_a_peer_for_real(name: str, photos: Path) -> None:
     if find_spec(PEERS[name].needs[1]) is None:
         pytest.skip(f"{PEERS[name].needs[0]} is not installed")
     graph = with_settings(load_recipe("imagenet-train"), batch_size=8, num_threads=2)
-    report = Bench(graph, str(photos), ("cpu",), method=SHORT, peers=(name,)).run()
+    report = Benchmark(graph, str(photos), ("cpu",), measurement_config=SHORT, peers=(name,)).run()
     ours, theirs = report.measurements
     assert (ours.reason, theirs.reason) == ("", "")
     assert theirs.config.program == name
@@ -123,5 +125,7 @@ def test_a_peer_on_the_gpu(photos: Path) -> None:
     if find_spec("torchvision") is None:
         pytest.skip("torchvision is not installed")
     graph = with_settings(load_recipe("imagenet-train"), batch_size=8, num_threads=2)
-    report = Bench(graph, str(photos), ("mixed",), method=SHORT, peers=(name,)).run()
+    report = Benchmark(
+        graph, str(photos), ("mixed",), measurement_config=SHORT, peers=(name,)
+    ).run()
     assert [row.reason for row in report.measurements] == ["", ""]

@@ -11,10 +11,9 @@ import pytest
 from tests.bench.fakes import measured, rounds
 from tests.helpers import with_settings
 from workbench.bench.config import Config
-from workbench.bench.crew import together
 from workbench.bench.data import Fingerprint
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import Method
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.scaling import (
     GpuScaling,
     ThreadScaling,
@@ -23,13 +22,14 @@ from workbench.bench.scaling import (
     gpu_count,
     split_cores,
 )
-from workbench.bench.work import ScriptJob
+from workbench.bench.worker_group import merge_rounds
+from workbench.bench.workload import ScriptJob
 from workbench.catalog import load_catalog
 from workbench.engine import describe_machine
 from workbench.errors import EngineError
 from workbench.graph import Graph, load_recipe
 
-SHORT = Method(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
+SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
 
 
 @pytest.fixture
@@ -48,11 +48,11 @@ def test_efficiency_is_over_the_first_point() -> None:
 
 def test_rounds_at_the_same_time_add_up() -> None:
     (one,), (two,) = rounds(100, others=1.5), rounds(300, others=1.6)
-    found = together([one, replace(two, seconds=2.0, samples=600)], overlapping=True)
+    found = merge_rounds([one, replace(two, seconds=2.0, samples=600)], overlapping=True)
     assert found.imgs_per_s == pytest.approx(400, rel=0.01)
     assert found.others == pytest.approx(0.425, abs=0.01), "neighbours are no strangers"
-    assert together([one, two], overlapping=False).others == pytest.approx(3.1)
-    assert together(rounds(1, 2, others=None), overlapping=True).others is None
+    assert merge_rounds([one, two], overlapping=False).others == pytest.approx(3.1)
+    assert merge_rounds(rounds(1, 2, others=None), overlapping=True).others is None
 
 
 def test_cores_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_gpus_are_counted_as_cuda_sees_them(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("affinity", ["none", "split"])
 def test_two_processes_for_real(affinity: str, graph: Graph, photos: Path) -> None:
-    run = GpuScaling(graph, str(photos), (1, 2), "cpu", affinity=affinity, method=SHORT)  # type: ignore[arg-type]
+    run = GpuScaling(graph, str(photos), (1, 2), "cpu", affinity=affinity, measurement_config=SHORT)  # type: ignore[arg-type]
     report = run.run()
     assert [row.reason for row in report.measurements] == ["", ""]
     assert [row.name for row in report.measurements] == ["1 process", "2 processes"]
@@ -101,7 +101,7 @@ def test_two_processes_for_real(affinity: str, graph: Graph, photos: Path) -> No
 def test_too_few_gpus_are_a_reason(
     graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.lab.refusal", lambda *_: "")
+    monkeypatch.setattr("workbench.bench.experiment.unmeasurable_reason", lambda *_: "")
     monkeypatch.setattr("workbench.bench.scaling.gpu_count", lambda: 0)
     (row,) = GpuScaling(graph, str(photos), (2,), "mixed").run().measurements
     assert row.reason == "not measured: this machine has 0 GPUs"
@@ -109,18 +109,18 @@ def test_too_few_gpus_are_a_reason(
 
 def test_too_many_threads_are_refused_before_any_work(graph: Graph, photos: Path) -> None:
     with pytest.raises(EngineError, match="num_threads is 2000"):
-        ThreadScaling(graph, str(photos), (1, 2000), method=SHORT).run()
+        ThreadScaling(graph, str(photos), (1, 2000), measurement_config=SHORT).run()
 
 
 def test_threads_for_real(graph: Graph, photos: Path) -> None:
-    report = ThreadScaling(graph, str(photos), (1, 2), method=SHORT).run()
+    report = ThreadScaling(graph, str(photos), (1, 2), measurement_config=SHORT).run()
     assert [row.threads for row in report.measurements] == [1, 2]
     assert all(row.median for row in report.measurements)
 
 
 @pytest.mark.gpu
 def test_a_gpu_for_real(graph: Graph, photos: Path) -> None:
-    report = GpuScaling(graph, str(photos), (1,), "mixed", method=SHORT).run()
+    report = GpuScaling(graph, str(photos), (1,), "mixed", measurement_config=SHORT).run()
     assert report.measurements[0].median
 
 
@@ -135,7 +135,7 @@ def test_each_process_has_a_gpu_and_a_shard_of_its_own(
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(32)))
     run = GpuScaling(graph, "photos", (2,), "mixed", affinity="split")
-    entry = run._crew(replace(run.base, workers=2), load_catalog(), Fingerprint("photos"))
+    entry = run._sharded_entry(replace(run.base, workers=2), load_catalog(), Fingerprint("photos"))
     assert [one["CUDA_VISIBLE_DEVICES"] for one in entry.environments] == seen
     assert entry.cores == (tuple(range(16)), tuple(range(16, 32)))
     for shard, job in enumerate(entry.jobs):

@@ -14,7 +14,7 @@ import pytest
 
 from workbench.bench.compare import read_report
 from workbench.bench.config import Config
-from workbench.bench.grid import KNOBS, Grid, Place, usual_grid
+from workbench.bench.grid import KNOBS, Grid, Place, default_grid
 from workbench.bench.measurement import Measurement
 from workbench.bench.search import SHARE, Search
 from workbench.engine import describe_machine
@@ -168,6 +168,6 @@ def test_grids() -> None:
     assert Grid.from_json(grid.to_json()) == grid
     with pytest.raises(ValueError, match="rising order"):
         Grid((2, 1), (16,))
-    usual = usual_grid(describe_machine(), "mixed")
+    usual = default_grid(describe_machine(), "mixed")
     assert usual.hw_decoder_load[-1] == 1.0
     assert usual.threads[-1] == describe_machine().cores

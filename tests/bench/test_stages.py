@@ -12,7 +12,7 @@ from tests.helpers import chain_graph, with_settings
 from workbench.bench.cached import time_alone
 from workbench.bench.config import Config
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import GLANCE, Method
+from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.record import WHOLE
 from workbench.bench.stages import (
     CEILING,
@@ -195,8 +195,8 @@ def replace_device(step: tuple[Node, str, str], device: str) -> tuple[Node, str,
 
 def test_for_real(photos: Path) -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=2)
-    short = Method(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
-    report = Stages(graph, str(photos), method=short).run()
+    short = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
+    report = Stages(graph, str(photos), measurement_config=short).run()
     names = [row.name for row in report.measurements]
     assert names == [
         *("up to reader", "up to decode", "up to crop"),
@@ -224,7 +224,7 @@ def test_an_operator_without_inputs_is_timed_too(photos: Path) -> None:
 
 def test_a_glance_for_real(photos: Path) -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=2)
-    report = Stages(graph, str(photos), method=GLANCE).run()
+    report = Stages(graph, str(photos), measurement_config=COARSE_CONFIG).run()
     assert [len(row.rounds) for row in report.measurements] == [2] * 5
     assert all(row.settled for row in report.measurements)
     found = stages_of(report.extra)
@@ -236,8 +236,8 @@ def test_a_glance_for_real(photos: Path) -> None:
 def test_with_mixed_decoding_for_real(photos: Path) -> None:
     graph = load_recipe("imagenet-train")
     graph = replace(graph, settings=replace(graph.settings, device="mixed"))
-    short = Method(0.05, 3, 2, warm_up_rounds=2, budget=0.0)
-    report = Stages(graph, str(photos), method=short).run()
+    short = MeasurementConfig(0.05, 3, 2, warm_up_rounds=2, budget=0.0)
+    report = Stages(graph, str(photos), measurement_config=short).run()
     assert [row.reason for row in report.measurements] == [""] * 6
     found = stages_of(report.extra)
     assert found is not None

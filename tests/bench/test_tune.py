@@ -14,10 +14,10 @@ from tests.bench.fakes import MACHINE, measured
 from tests.helpers import with_settings
 from workbench.bench.config import Config
 from workbench.bench.grid import Grid
+from workbench.bench.interleaved import Entry
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import Method
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.tune import Sweep, Tune, adopt, best_of
-from workbench.bench.turns import Entry
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.errors import CancelledError, EngineError
@@ -35,7 +35,12 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[list[Config]]:
     """Replaces the measuring; gives what was measured together."""
     seen: list[list[Config]] = []
 
-    def fake(entries: Sequence[Entry], method: Method, stop: threading.Event, *_: Any) -> tuple:
+    def fake(
+        entries: Sequence[Entry],
+        measurement_config: MeasurementConfig,
+        stop: threading.Event,
+        *_: Any,
+    ) -> tuple:
         if stop.is_set():
             raise CancelledError("Cancelled.")
         seen.append([entry.config for entry in entries])
@@ -46,7 +51,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[list[Config]]:
             for e in entries
         )
 
-    monkeypatch.setattr("workbench.bench.lab.measure", fake)
+    monkeypatch.setattr("workbench.bench.experiment.measure", fake)
     return seen
 
 
@@ -91,15 +96,15 @@ def test_what_is_measured_can_be_seen_before_the_end(
     seen: list[tuple[int, Config | None]] = []
 
     def look(share: float, text: str) -> None:
-        assert run.so_far is not None
-        assert Grid.from_json(run.so_far.extra["grid"]) == GRID
-        seen.append((len(run.so_far.measurements), run.now))
+        assert run.partial_report is not None
+        assert Grid.from_json(run.partial_report.extra["grid"]) == GRID
+        seen.append((len(run.partial_report.measurements), run.current_config))
 
     report = run.run(look)
     single = [configs[0] for configs in made_up if len(configs) == 1]
     assert seen[: len(single)] == list(enumerate(single))
-    assert run.so_far is not None
-    assert run.so_far.measurements[0] in report.measurements
+    assert run.partial_report is not None
+    assert run.partial_report.measurements[0] in report.measurements
 
 
 def test_nothing_can_be_measured(made_up: list[list[Config]], photos: Path) -> None:
@@ -142,7 +147,7 @@ def test_cancelled(made_up: list[list[Config]], photos: Path) -> None:
 def test_the_memory_limit_goes_along(
     photos: Path, monkeypatch: pytest.MonkeyPatch, made_up: list[list[Config]]
 ) -> None:
-    monkeypatch.setattr("workbench.bench.lab.describe_machine", lambda: MACHINE)
+    monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: MACHINE)
     sweep = Sweep(load_recipe("imagenet-train"), str(photos), grid=GRID, gpu_limit=5)
     sweep.run()
     assert sweep.limit == (int(0.8 * MACHINE.memory_gib * 2**30), 5)
@@ -159,8 +164,10 @@ def test_what_is_adopted_is_in_graph_and_script(catalog: Catalog) -> None:
 
 def test_a_small_sweep_for_real(photos: Path) -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
-    short = Method(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
-    report = Sweep(graph, str(photos), grid=Grid((1, 2), (4,), (2,)), method=short).run()
+    short = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
+    report = Sweep(
+        graph, str(photos), grid=Grid((1, 2), (4,), (2,)), measurement_config=short
+    ).run()
     assert [row.threads for row in report.measurements] == [1, 2]
     assert all(row.median for row in report.measurements)
 

@@ -13,13 +13,13 @@ from click.testing import CliRunner, Result
 from tests.bench.fakes import measured, report, rounds
 from workbench.bench.config import Config
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import GLANCE, Method
+from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.record import dump_report, load_report
 from workbench.cli import main
 from workbench.engine.machine import describe_machine
 from workbench.graph import dump_graph, load_graph, load_recipe
 
-SHORT = Method(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
+SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
 
 
 def run(*arguments: object) -> Result:
@@ -29,11 +29,11 @@ def run(*arguments: object) -> Result:
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds of two batches: these tests are about what is said and written."""
-    monkeypatch.setattr("workbench.bench.lab.measure", _shortly)
+    monkeypatch.setattr("workbench.bench.experiment.measure", _shortly)
 
 
-def _shortly(entries, method, *rest):  # type: ignore[no-untyped-def]
-    from workbench.bench.turns import measure
+def _shortly(entries, _, *rest):  # type: ignore[no-untyped-def]
+    from workbench.bench.interleaved import measure
 
     return measure(entries, SHORT, *rest)
 
@@ -79,7 +79,7 @@ def test_without_a_gpu_the_command_for_one_is_shown(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = replace(describe_machine(), gpu="", no_gpu="the driver is asleep")
-    monkeypatch.setattr("workbench.bench.lab.describe_machine", lambda: machine)
+    monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: machine)
     result = run("bench", "imagenet-eval", "--data", photos, "--device", "mixed")
     assert result.exit_code == 1
     assert "the driver is asleep" in result.output
@@ -88,8 +88,8 @@ def test_without_a_gpu_the_command_for_one_is_shown(
 
 def test_unsteady_rounds_are_marked(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = Measurement(Config(), rounds(100.0, 100.0, 150.0))
-    row = replace(row, flags=row.doubts(2))
-    monkeypatch.setattr("workbench.bench.lab.measure", lambda *_: (row,))
+    row = replace(row, flags=row.quality_flags(2))
+    monkeypatch.setattr("workbench.bench.experiment.measure", lambda *_: (row,))
     result = run(
         "bench", "imagenet-eval", "--data", photos, "--device", "cpu", "--regime", "decode"
     )
@@ -116,7 +116,7 @@ def test_a_quick_look_at_the_stages(photos: Path, tmp_path: Path) -> None:
     assert "Quick figures: 2 rounds of 0.2 s at least" in result.output
     assert "at 50% confidence" in result.output
     kept = load_report(record.read_text())
-    assert (kept.method, kept.name) == (GLANCE, "first")
+    assert (kept.measurement_config, kept.name) == (COARSE_CONFIG, "first")
 
 
 def test_tune_writes_graph_script_and_record(photos: Path, tmp_path: Path) -> None:

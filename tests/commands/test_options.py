@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from workbench.bench.method import Method
-from workbench.bench.turns import measure
+from workbench.bench.interleaved import measure
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.cli import main
 from workbench.graph import dump_graph, load_recipe
@@ -41,8 +41,10 @@ def _where_the_files_are(photos: Path, tmp_path: Path, monkeypatch: pytest.Monke
     graph = set_setting(graph, batch_size=4, num_threads=2)
     (tmp_path / "own.json").write_text(dump_graph(graph))
     monkeypatch.chdir(tmp_path)
-    short = Method(0.02, 2, 2, warm_up_rounds=1, budget=0.0)
-    monkeypatch.setattr("workbench.bench.lab.measure", lambda e, _, *rest: measure(e, short, *rest))
+    short = MeasurementConfig(0.02, 2, 2, warm_up_rounds=1, budget=0.0)
+    monkeypatch.setattr(
+        "workbench.bench.experiment.measure", lambda e, _, *rest: measure(e, short, *rest)
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)

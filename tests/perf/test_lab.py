@@ -22,9 +22,9 @@ import pytest
 from tests.helpers import with_settings
 from tests.perf.conftest import Table
 from tests.perf.photos import make_photos
-from workbench.bench import Bench
-from workbench.bench.method import Method
-from workbench.bench.work import ScriptJob, run_round
+from workbench.bench import Benchmark
+from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.workload import ScriptJob, run_round
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.machine import usable_cores
@@ -32,7 +32,7 @@ from workbench.graph import load_recipe
 
 PAIRS = int(os.environ.get("PAIRS", "5"))
 """Fresh processes of both; fewer suffice where nobody else uses the machine."""
-METHOD = Method(budget=6.0)
+MEASUREMENT_CONFIG = MeasurementConfig(budget=6.0)
 PLAIN = str(Path(__file__).with_name("plain.py"))
 REGIMES = {"decode": "decode", "train": "pipeline"}
 
@@ -49,7 +49,7 @@ class Plain:
     def __init__(self, folder: Path, what: str, device: str, batch_size: int, threads: int) -> None:
         command = [sys.executable, PLAIN, "--rounds", "--data", str(folder), "--what", what]
         command += ["--device", device, "--batch-size", str(batch_size)]
-        command += ["--threads", str(threads), "--seconds", str(METHOD.round_seconds)]
+        command += ["--threads", str(threads), "--seconds", str(MEASUREMENT_CONFIG.round_seconds)]
         self._process = subprocess.Popen(
             command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -67,7 +67,7 @@ class Plain:
         self._process.communicate()
 
 
-class TurnsWithPlain(Bench):
+class BenchmarkWithPlain(Benchmark):
     """The lab, with a round of the plain script before each of its own."""
 
     plain: Plain
@@ -82,7 +82,9 @@ def measured(
     """imgs/s of the lab and of the plain script."""
     graph = with_settings(load_recipe("imagenet-train"), batch_size=batch_size, num_threads=threads)
     regime = cast(Any, REGIMES[what])
-    bench = TurnsWithPlain(graph, str(folder), (cast(Any, device),), (regime,), method=METHOD)
+    bench = BenchmarkWithPlain(
+        graph, str(folder), (cast(Any, device),), (regime,), measurement_config=MEASUREMENT_CONFIG
+    )
     bench.plain = Plain(folder, what, device, batch_size, threads)
     try:
         (row,) = bench.run().measurements

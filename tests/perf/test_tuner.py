@@ -15,7 +15,7 @@ from tests.perf.conftest import Table
 from tests.perf.test_lab import folder
 from workbench.bench.config import Config
 from workbench.bench.grid import Grid
-from workbench.bench.method import Method
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.tune import Sweep, Tune, best_of
 from workbench.engine.machine import usable_cores
 from workbench.graph import load_recipe
@@ -50,13 +50,13 @@ def test_the_tuner_against_the_whole_grid(folder: Path, table: Table) -> None:
     assert tuned.extra["tune"]["probes"] <= len(grid) // 4
 
 
-def anew(lab: Sweep, found: Config, best: Config) -> list[float]:
+def anew(sweep: Sweep, found: Config, best: Config) -> list[float]:
     """Ratios of the rounds of two settings, in turns."""
     if found == best:
         return [1.0]
-    catalog, _, data, _ = lab.prepare()
-    entries = [lab.entry(config, catalog, data, config.settings) for config in (found, best)]
-    ours, theirs = lab.measure(entries, lambda share, text: None, Method(budget=10.0))
+    catalog, _, data, _ = sweep.prepare()
+    entries = [sweep.entry(config, catalog, data, config.settings) for config in (found, best)]
+    ours, theirs = sweep.measure(entries, lambda share, text: None, MeasurementConfig(budget=10.0))
     assert not ours.reason + theirs.reason
     return [a / b for a, b in zip(ours.imgs_per_s, theirs.imgs_per_s, strict=True)]
 

@@ -15,14 +15,14 @@ from workbench.bench.record import dump_report, load_report
 pytestmark = pytest.mark.browser
 
 TINY = (
-    "(lambda lab, method: lab.METHODS.update(usual=method, quick=method))("
+    "(lambda module, config: module.MEASUREMENT_CONFIGS.update(usual=config, quick=config))("
     "__import__('workbench.ui.speed.experiment_factory', fromlist=['x']),"
-    "__import__('workbench.bench.method', fromlist=['x']).Method("
+    "__import__('workbench.bench.measurement_config', fromlist=['x']).MeasurementConfig("
     "round_seconds=0.05, round_batches=2, rounds=2, warm_up_rounds=2, budget=0.1))"
 )
 
 
-def lab(host: Host, photos: Path) -> Locator:
+def speed_panel(host: Host, photos: Path) -> Locator:
     """The panel of a small graph, with rounds as short as can be."""
     host.open(photos, small())
     await_picture(host.page)
@@ -43,7 +43,7 @@ def ended(speed: Locator) -> None:
     expect(speed).not_to_have_attribute("data-running", "true", timeout=PATIENCE)
 
 
-def workers_of_the_lab(host: Host) -> int:
+def measuring_workers(host: Host) -> int:
     """Threads that measure, each with its processes."""
     return int(
         host.python("sum(t.name == 'workbench-speed' for t in __import__('threading').enumerate())")
@@ -51,7 +51,7 @@ def workers_of_the_lab(host: Host) -> int:
 
 
 def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path) -> None:
-    speed = lab(host, photos)
+    speed = speed_panel(host, photos)
     compare = speed.locator("[data-part=compare]")
     compare.locator("[data-wb=measure]").click()
     figure = compare.locator("[data-wb=figure]")
@@ -117,25 +117,25 @@ def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path
 
 
 def test_cancel_leaves_nothing(host: Host, photos: Path) -> None:
-    speed = lab(host, photos)
+    speed = speed_panel(host, photos)
     scaling = turn_to(speed, "Scaling", "scaling")
     host.python(TINY.replace("budget=0.1", "budget=100").replace("rounds=2,", "rounds=5000,", 1))
     scaling.locator("[data-wb=measure]").click()
     expect(speed.locator("[data-wb=message]")).to_contain_text("round", timeout=PATIENCE)
     expect(speed.get_by_role("progressbar")).to_be_visible()
-    assert workers_of_the_lab(host) == 1
+    assert measuring_workers(host) == 1
     # The panel goes on answering.
     turn_to(speed, "Compare", "compare")
     expect(speed.locator("[data-part=compare] [data-wb=measure]")).to_be_disabled()
     speed.locator("[data-wb=cancel]").click()
     ended(speed)
     expect(speed.locator("[data-wb=message]")).to_have_text("Cancelled.")
-    assert workers_of_the_lab(host) == 0
+    assert measuring_workers(host) == 0
     assert host.python("model._shown['speed', 'scaling']") == {}
 
 
 def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None:
-    speed = lab(host, photos)
+    speed = speed_panel(host, photos)
     tune = turn_to(speed, "Tune", "tune")
     tune.locator("[data-wb=values]").click()
     for field, values in (("threads", "1"), ("batches", "2, 8"), ("prefetch", "1")):
@@ -171,7 +171,7 @@ def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None
 
 
 def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
-    speed = lab(host, photos)
+    speed = speed_panel(host, photos)
     stages = turn_to(speed, "Where the time goes", "stages")
     stages.get_by_role("radio", name="Quick look", exact=True).click()
     stages.locator("[data-wb=measure]").click()
@@ -184,11 +184,13 @@ def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     color = stages.get_by_role("row").filter(has=host.page.locator("[data-stage=color]"))
     expect(color).to_contain_text("color_twist")
     expect(color.locator("td").nth(2)).to_contain_text("…")
-    assert host.python("next(iter(model.speed.store.records.values())).method.rounds") == 2
+    assert (
+        host.python("next(iter(model.speed.store.records.values())).measurement_config.rounds") == 2
+    )
 
 
 def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:
-    speed = lab(host, photos)
+    speed = speed_panel(host, photos)
     stages = turn_to(speed, "Where the time goes", "stages")
     record = stage_record()
     speed.locator("[data-part=compare] input[type=file]").set_input_files(
@@ -203,7 +205,7 @@ def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:
 
 
 def test_a_record_is_dropped(host: Host, photos: Path) -> None:
-    speed = lab(host, photos)
+    speed = speed_panel(host, photos)
     text = dump_report(report(measured(1000.0), measured(9000.0, device="mixed")))
     drop(host.page, speed, text)
     figure = speed.locator("[data-part=compare] [data-wb=figure]")

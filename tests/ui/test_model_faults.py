@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.ui.screen import Make, Screen, edit, read_picture
-from workbench.bench.crew import Crew
+from workbench.bench.worker_group import WorkerGroup
 from workbench.engine.machine import describe_machine
 from workbench.graph.edit import set_setting
 from workbench.ui.model import ViewModel
@@ -102,17 +102,17 @@ def test_an_idle_worker_that_is_killed_is_not_missed(ready: tuple[ViewModel, Scr
 def test_a_worker_killed_in_a_measurement_is_a_row_with_the_reason(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crews: list[Crew] = []
-    begin = Crew.begin
+    groups: list[WorkerGroup] = []
+    start = WorkerGroup.start
     monkeypatch.setattr(
-        Crew, "begin", lambda crew, hear: (crews.append(crew), begin(crew, hear))[1]
+        WorkerGroup, "start", lambda group, report: (groups.append(group), start(group, report))[1]
     )
     model, screen = make()
     model.receive("speed", "batch_size", 4)
     model.receive("speed", "effort", "quick")
     model.act("speed", {"do": "measure", "what": "compare"})
     screen.wait(lambda s: "round" in s["speed", "message"], "the rounds")
-    (pid,) = crews[0].pids
+    (pid,) = groups[0].pids
     os.kill(pid, signal.SIGKILL)
     screen.wait(lambda s: not s["speed", "running"], "the end")
     bars = [bar for bar in screen["speed", "compare"]["bars"] if bar["kind"] == "cpu"]

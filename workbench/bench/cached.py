@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.bench.work import Work
+from workbench.bench.workload import Workload
 from workbench.catalog import load_catalog
 from workbench.emit.stage import emit_stage
 from workbench.engine.pipelines import Compiled
@@ -27,11 +27,11 @@ class CachedJob:
     graph: Graph
     data: str
 
-    def start(self) -> Work:
-        return _CachedWork(self)
+    def start(self) -> Workload:
+        return _CachedWorkload(self)
 
 
-class _CachedWork:
+class _CachedWorkload:
     def __init__(self, job: CachedJob) -> None:
         from workbench.bench.stages import behind_decoder
 

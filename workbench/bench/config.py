@@ -113,7 +113,7 @@ def sharded(graph: Graph, shard: int, shards: int) -> Graph:
     return replace(graph, nodes=nodes)
 
 
-def refusal(graph: Graph, catalog: Catalog, machine: Machine) -> str:
+def unmeasurable_reason(graph: Graph, catalog: Catalog, machine: Machine) -> str:
     """Why a graph, with its settings, cannot be measured on a machine; empty where it can."""
     devices = infer_devices(graph, catalog)
     if machine.no_gpu and (graph.settings.device == "mixed" or set(devices.values()) != {"cpu"}):
@@ -126,7 +126,7 @@ def refusal(graph: Graph, catalog: Catalog, machine: Machine) -> str:
     return ""
 
 
-def idle_knobs(config: Config, formats: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+def ineffective_settings(config: Config, formats: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     """Knobs that can have no effect, or only in part, in words.
 
     ``formats`` counts the files by format, as ``data.fingerprint`` names them.

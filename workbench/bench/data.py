@@ -69,21 +69,23 @@ def _nothing() -> None:
     pass
 
 
-def fingerprint(data: str, go_on: Callable[[], None] = _nothing) -> Fingerprint:
-    """Count the files that the script reads, in 5 s at most. ``go_on`` may raise."""
-    files, size = folder_size(data, go_on)
-    chosen = _spread(data, files or 0, _HEADERS, go_on)
+def fingerprint(data: str, check_cancelled: Callable[[], None] = _nothing) -> Fingerprint:
+    """Count the files that the script reads, in 5 s at most. ``check_cancelled`` may raise."""
+    files, size = folder_size(data, check_cancelled)
+    chosen = _spread(data, files or 0, _HEADERS, check_cancelled)
     formats = Counter(_format(path) for path in chosen)
     return Fingerprint(data, files, size, tuple(formats.most_common()))
 
 
-def folder_size(data: str, go_on: Callable[[], None] = _nothing) -> tuple[int | None, int | None]:
+def folder_size(
+    data: str, check_cancelled: Callable[[], None] = _nothing
+) -> tuple[int | None, int | None]:
     """Number and bytes of the files that the script reads; None where that takes over 5 s."""
     deadline = time.monotonic() + LOOK_SECONDS
     files = size = 0
     try:
         for entry, _, _ in list_files(data):
-            go_on()
+            check_cancelled()
             files, size = files + 1, size + entry.stat().st_size
             if time.monotonic() > deadline:
                 return None, None
@@ -102,14 +104,14 @@ def look(data: str) -> Iterator[tuple[os.DirEntry[str], str]]:
             yield entry, file
 
 
-def bad_files(data: str, go_on: Callable[[], None]) -> str:
+def bad_files(data: str, check_cancelled: Callable[[], None]) -> str:
     """Files that may be why a pipeline fails, for DALI names none; as a sentence, or empty.
 
-    ``go_on`` is called between files and may raise.
+    ``check_cancelled`` is called between files and may raise.
     """
     bad: list[str] = []
     for entry, file in look(data):
-        go_on()
+        check_cancelled()
         try:
             reason = unreadable(entry) or refusal(Path(entry.path).read_bytes())
         except OSError as error:
@@ -121,19 +123,21 @@ def bad_files(data: str, go_on: Callable[[], None]) -> str:
     return f"Some files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
 
 
-def make_cache(data: str, wanted: Cache, go_on: Callable[[], None]) -> CacheState:
-    """Bring the files into memory, or out of it, and say how. ``go_on`` may raise."""
+def make_cache(data: str, wanted: Cache, check_cancelled: Callable[[], None]) -> CacheState:
+    """Bring the files into memory, or out of it, and say how. ``check_cancelled`` may raise."""
     if wanted == "as found":
-        return CacheState(wanted, "nothing was done about it", resident_share(data, go_on))
+        return CacheState(
+            wanted, "nothing was done about it", resident_share(data, check_cancelled)
+        )
     if wanted == "cold":
-        return _evict(data, go_on)
+        return _evict(data, check_cancelled)
     deadline = time.monotonic() + _WARM_SECONDS
     room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") // 2
     read = files = 0
     stopped = ""
     with suppress(DataError):
         for entry, _, _ in list_files(data):
-            go_on()
+            check_cancelled()
             read += _read(entry.path)
             files += 1
             if time.monotonic() > deadline or read > room:
@@ -141,29 +145,29 @@ def make_cache(data: str, wanted: Cache, go_on: Callable[[], None]) -> CacheStat
                 stopped = f" (stopped after {what})"
                 break
     how = f"{files} files, {read / 1e6:,.0f} MB, were read before the first round{stopped}"
-    return CacheState("warm", how, resident_share(data, go_on))
+    return CacheState("warm", how, resident_share(data, check_cancelled))
 
 
-def _evict(data: str, go_on: Callable[[], None]) -> CacheState:
+def _evict(data: str, check_cancelled: Callable[[], None]) -> CacheState:
     files = 0
     with suppress(DataError):
         for entry, _, _ in list_files(data):
-            go_on()
+            check_cancelled()
             with suppress(OSError), open(entry.path, "rb") as file:
                 os.fsync(file.fileno())
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 files += 1
     how = f"{files} files were dropped from memory (POSIX_FADV_DONTNEED) before every round"
-    return CacheState("cold", how, resident_share(data, go_on))
+    return CacheState("cold", how, resident_share(data, check_cancelled))
 
 
-def resident_share(data: str, go_on: Callable[[], None] = _nothing) -> float | None:
+def resident_share(data: str, check_cancelled: Callable[[], None] = _nothing) -> float | None:
     """Share (0 to 1) of the pages of some files that are in memory; None where it cannot be told.
 
     Asks mincore(2), which reads nothing: a read with RWF_NOWAIT would make the kernel read ahead.
     """
     found = pages = 0
-    for path in _spread(data, folder_size(data, go_on)[0] or 0, _PROBED, go_on):
+    for path in _spread(data, folder_size(data, check_cancelled)[0] or 0, _PROBED, check_cancelled):
         counted = _resident_pages(path)
         if counted is None:
             return None
@@ -196,12 +200,12 @@ def _resident_pages(path: str) -> tuple[int, int] | None:
     return sum(page & 1 for page in told), pages
 
 
-def _spread(data: str, files: int, count: int, go_on: Callable[[], None]) -> list[str]:
+def _spread(data: str, files: int, count: int, check_cancelled: Callable[[], None]) -> list[str]:
     """Paths of up to ``count`` of the files, evenly chosen."""
     step = max(1, files // count)
     chosen = []
     for number, (entry, _) in enumerate(islice(look(data), step * count)):
-        go_on()
+        check_cancelled()
         if number % step == 0:
             chosen.append(entry.path)
     return chosen

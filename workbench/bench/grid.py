@@ -67,7 +67,7 @@ class Grid:
         return cls(**{knob: tuple(values[knob]) for knob in KNOBS})
 
 
-def usual_grid(machine: Machine, device: DecodeDevice) -> Grid:
+def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
     """What is worth trying on a machine: powers of two up to its cores, and usual batches."""
     threads = [2**power for power in range(10) if 2**power < machine.cores] + [machine.cores]
     if device == "mixed":

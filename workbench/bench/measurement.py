@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.bench.config import LOAD, Config, Regime
-from workbench.bench.method import Ending, is_unstable
+from workbench.bench.measurement_config import StopReason, is_unstable
 from workbench.bench.stats import Interval, median_interval, percentile, variation
-from workbench.bench.work import Round
+from workbench.bench.workload import TimedRound
 from workbench.graph.model import DecodeDevice
 
 LOADED = 0.1
@@ -24,7 +24,7 @@ class Latency:
     p99: float
 
 
-def latency_of(rounds: Sequence[Round]) -> Latency | None:
+def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
     """The percentiles of the batches of some rounds, or None where there are none."""
     values = [1000 * latency for one in rounds for latency in one.latencies]
     if not values:
@@ -43,10 +43,10 @@ class Measurement:
     """
 
     config: Config
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[TimedRound, ...] = ()
     reason: str = ""
     label: str = ""
-    ending: Ending | None = None
+    stop_reason: StopReason | None = None
     warm_up: tuple[float, ...] = ()
     settled: bool = True
     latency: Latency | None = None
@@ -126,7 +126,7 @@ class Measurement:
         known = [one.others for one in self.rounds if one.others is not None]
         return sum(known) / len(known) if known else None
 
-    def doubts(self, cores: int, decodes: bool = True) -> tuple[str, ...]:
+    def quality_flags(self, cores: int, decodes: bool = True) -> tuple[str, ...]:
         """Why the figure is to be distrusted on a machine of so many usable cores.
 
         ``decodes`` says whether DALI decoded, so that the load for JPEG engines was for it.

@@ -75,10 +75,10 @@ def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
     places = list(range(len(rows)))
     axes.barh(places, medians, xerr=[below, above], color=colours, capsize=3, height=0.65)
     for place, row in zip(places, rows, strict=True):
-        doubt = " (unstable)" * row.unstable
+        unstable = " (unstable)" * row.unstable
         end = row.interval.high if row.interval else 0.0
         axes.annotate(
-            f"{row.median:,.0f}{doubt}", (end, place), xytext=(4, 0),
+            f"{row.median:,.0f}{unstable}", (end, place), xytext=(4, 0),
             textcoords="offset points", va="center", fontsize=8,
         )  # fmt: skip
     peers = any(row.config.program != "DALI" for row in rows)

@@ -1,4 +1,4 @@
-"""A run's record: what was measured, on which machine and data, by which method; as JSON and CSV.
+"""A run's record: what was measured, on which machine and data, how; as JSON and CSV.
 
 One schema for every kind of run. Version 2; version 1 (medians and rounds alone) is still read.
 """
@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from workbench.bench.config import Config
 from workbench.bench.data import CacheState, Fingerprint
 from workbench.bench.measurement import Latency, Measurement
-from workbench.bench.method import Method
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.stats import Interval, paired_ratio
-from workbench.bench.work import Round
+from workbench.bench.workload import TimedRound
 from workbench.engine.machine import Machine
 from workbench.errors import RecordFormatError
 
@@ -52,7 +52,7 @@ class Report:
     measurements: tuple[Measurement, ...]
     fingerprint: Fingerprint | None = None
     cache: CacheState | None = None
-    method: Method = field(default_factory=Method)
+    measurement_config: MeasurementConfig = field(default_factory=MeasurementConfig)
     kind: str = "bench"
     name: str = ""
     created: str = ""
@@ -116,8 +116,8 @@ class Report:
                 {"of": one.ours, "to": one.theirs, **asdict(one.interval)} for one in self.ratios
             ],
             "machine": asdict(self.machine),
-            "data": _told(data),
-            "method": asdict(self.method),
+            "data": encode_missing(data),
+            "method": asdict(self.measurement_config),
             "context": dict(self.context),
             **({"extra": dict(self.extra)} if self.extra else {}),
         }
@@ -137,19 +137,21 @@ def result_to_json(row: Measurement) -> dict[str, Any]:
             "cv": row.variation,
             "rounds": list(row.imgs_per_s),
         },
-        **_told(
+        **encode_missing(
             {
                 "latency_ms": asdict(row.latency) if row.latency else None,
                 "first_batch_s": row.first_batch,
                 "cpu_cores": row.cpu_cores,
                 "other_cores": row.others,
-                "memory": _told({"host_bytes": row.host_bytes, "gpu_bytes": row.gpu_bytes}),
-                "gpu_percent": _told({"gpu": row.gpu_busy, "jpeg": row.jpeg_busy}),
+                "memory": encode_missing(
+                    {"host_bytes": row.host_bytes, "gpu_bytes": row.gpu_bytes}
+                ),
+                "gpu_percent": encode_missing({"gpu": row.gpu_busy, "jpeg": row.jpeg_busy}),
             }
         ),
         "warm_up": {"imgs_per_s": list(row.warm_up), "settled": row.settled},
         "rounds": [_round_to_json(one) for one in row.rounds],
-        "stopped": row.ending,
+        "stopped": row.stop_reason,
         "unstable": row.unstable,
         "flags": list(row.flags),
         "notes": list(row.notes),
@@ -157,17 +159,19 @@ def result_to_json(row: Measurement) -> dict[str, Any]:
     }
 
 
-def _round_to_json(one: Round) -> dict[str, Any]:
+def _round_to_json(one: TimedRound) -> dict[str, Any]:
     values = asdict(replace(one, latencies=()))
     del values["latencies"]
-    return _told(values)
+    return encode_missing(values)
 
 
-def _told(values: Mapping[str, Any]) -> dict[str, Any]:
+def encode_missing(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as a record has them: what is None says that it was not measured."""
     return {name: MISSING if value is None else value for name, value in values.items()}
 
 
-def _heard(value: Any) -> Any:
+def decode_missing(value: Any) -> Any:
+    """A value that a record has, None where it says that it was not measured."""
     return None if value == MISSING else value
 
 
@@ -194,12 +198,12 @@ def load_report(text: str) -> Report:
             f"The record is of version {version!r}; this workbench reads 1 to {VERSION}. "
             "Open it with the version that wrote it, or measure again."
         )
-    report = _told_apart(record, lambda: _report(record, version))
-    _told_apart(record, lambda: _check_extra(report))
+    report = parse_or_raise(record, lambda: _report(record, version))
+    parse_or_raise(record, lambda: _check_extra(report))
     return report
 
 
-def _told_apart(record: dict[str, Any], read: Callable[[], T]) -> T:
+def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
     """What ``read`` gives, or RecordFormatError for a record that lacks something."""
     try:
         return read()
@@ -229,12 +233,12 @@ def _report(record: dict[str, Any], version: int) -> Report:
         tuple(_result(row, version) for row in record["results"]),
         Fingerprint(
             str(data["root"]),
-            _heard(data["files"]),
-            _heard(data["bytes"]),
+            decode_missing(data["files"]),
+            decode_missing(data["bytes"]),
             tuple(data.get("formats", {}).items()),
         ),
         CacheState(**cache) if cache else None,
-        Method(**method) if method else Method(warm_up_rounds=0, budget=0.0),
+        MeasurementConfig(**method) if method else MeasurementConfig(warm_up_rounds=0, budget=0.0),
         str(record.get("kind", "bench")),
         str(record.get("name", "")),
         str(record.get("created", "")),
@@ -248,23 +252,27 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
     if version == 1:
         # It kept the rates alone: a round stands here as one batch of its rate.
         size = row["batch_size"]
-        rounds = tuple(Round(size / rate, 1, size, 0.0) for rate in row["imgs_per_s"]["rounds"])
+        rounds = tuple(
+            TimedRound(size / rate, 1, size, 0.0) for rate in row["imgs_per_s"]["rounds"]
+        )
         return Measurement(config, rounds, row["reason"], notes=("from a record of version 1",))
-    latency = _heard(row["latency_ms"])
+    latency = decode_missing(row["latency_ms"])
     return Measurement(
         config,
-        tuple(Round(**{k: _heard(v) for k, v in one.items()}) for one in row["rounds"]),
+        tuple(
+            TimedRound(**{k: decode_missing(v) for k, v in one.items()}) for one in row["rounds"]
+        ),
         str(row["reason"]),
         str(row["label"]),
         row["stopped"],
         tuple(row["warm_up"]["imgs_per_s"]),
         bool(row["warm_up"]["settled"]),
         Latency(**latency) if latency else None,
-        _heard(row["first_batch_s"]),
-        _heard(row["memory"]["host_bytes"]),
-        _heard(row["memory"]["gpu_bytes"]),
-        _heard(row["gpu_percent"]["gpu"]),
-        _heard(row["gpu_percent"]["jpeg"]),
+        decode_missing(row["first_batch_s"]),
+        decode_missing(row["memory"]["host_bytes"]),
+        decode_missing(row["memory"]["gpu_bytes"]),
+        decode_missing(row["gpu_percent"]["gpu"]),
+        decode_missing(row["gpu_percent"]["jpeg"]),
         tuple(row["notes"]),
         tuple(row["flags"]),
     )
@@ -311,7 +319,7 @@ def to_csv(reports: Mapping[str, Report]) -> str:
                     "cpu_cores": row.cpu_cores,
                     "host_bytes": row.host_bytes,
                     "gpu_bytes": row.gpu_bytes,
-                    "stopped": row.ending,
+                    "stopped": row.stop_reason,
                     "unstable": row.unstable,
                     "reason": row.reason,
                 }

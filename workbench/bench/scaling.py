@@ -10,12 +10,12 @@ from typing import Literal
 
 from workbench.bench.config import Config, config_of, configured, sharded
 from workbench.bench.data import Cache, Fingerprint
-from workbench.bench.lab import Lab
+from workbench.bench.experiment import Experiment
+from workbench.bench.interleaved import Entry, Progress
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import Method
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import Report
-from workbench.bench.turns import Entry, Progress
-from workbench.bench.work import ScriptJob
+from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.machine import describe_machine, usable_cores
@@ -52,7 +52,7 @@ def curve(rows: Sequence[Measurement], over: Over) -> tuple[Point, ...]:
     )
 
 
-class ThreadScaling(Lab):
+class ThreadScaling(Experiment):
     """One process with 1 to N threads."""
 
     kind = "threads"
@@ -64,12 +64,12 @@ class ThreadScaling(Lab):
         counts: Sequence[int] = (),
         device: DecodeDevice | None = None,
         *,
-        method: Method | None = None,
+        measurement_config: MeasurementConfig | None = None,
         cache: Cache = "warm",
         name: str = "",
     ) -> None:
         """Without ``counts``: powers of two up to the cores of the machine."""
-        super().__init__(graph, data, method=method, cache=cache, name=name)
+        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
         cores = usable_cores()
         powers = [2**power for power in range(12) if 2**power < cores]
         self.counts = tuple(counts) or (*powers, cores)
@@ -79,13 +79,13 @@ class ThreadScaling(Lab):
         """Measure every count in turns. Raises DataError, EngineError and CancelledError."""
         catalog, machine, found, cache = self.prepare()
         configs = [replace(self.base, threads=count) for count in self.counts]
-        self.require(configs, catalog, machine)
+        self.require_measurable(configs, catalog, machine)
         rows = self.measure([self.entry(c, catalog, found) for c in configs], on_progress)
         on_progress(1.0, "done")
         return self.report(rows, machine, found, cache)
 
 
-class GpuScaling(Lab):
+class GpuScaling(Experiment):
     """One process a GPU, each with a shard of the data, all at once.
 
     ``affinity`` "split" gives each process an equal share of the cores for itself. Without a GPU
@@ -102,12 +102,12 @@ class GpuScaling(Lab):
         device: DecodeDevice | None = None,
         *,
         affinity: Affinity = "none",
-        method: Method | None = None,
+        measurement_config: MeasurementConfig | None = None,
         cache: Cache = "warm",
         name: str = "",
     ) -> None:
         """Without ``counts``: 1, 2, 4, ... up to the number of GPUs."""
-        super().__init__(graph, data, method=method, cache=cache, name=name)
+        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
         gpus = gpu_count()
         self.counts = tuple(counts) or tuple(2**p for p in range(8) if 2**p <= max(1, gpus))
         self.base = config_of(graph, device)
@@ -119,20 +119,18 @@ class GpuScaling(Lab):
         Raises DataError, EngineError and CancelledError.
         """
         catalog, machine, found, cache = self.prepare()
-        self.require([self.base], catalog, machine)
+        self.require_measurable([self.base], catalog, machine)
         gpus = gpu_count()
         configs = [replace(self.base, workers=count) for count in self.counts]
         able = [c for c in configs if self.base.device != "mixed" or c.workers <= gpus]
-        rows = dict(
-            zip(able, self.measure([self._crew(c, catalog, found) for c in able], on_progress),
-                strict=True)
-        )  # fmt: skip
+        entries = [self._sharded_entry(config, catalog, found) for config in able]
+        rows = dict(zip(able, self.measure(entries, on_progress), strict=True))
         there = f"not measured: this machine has {gpus} GPU{'s' * (gpus != 1)}"
         on_progress(1.0, "done")
         every = [rows.get(config) or Measurement(config, reason=there) for config in configs]
         return self.report(every, machine, found, cache, affinity=self.affinity)
 
-    def _crew(self, config: Config, catalog: Catalog, found: Fingerprint) -> Entry:
+    def _sharded_entry(self, config: Config, catalog: Catalog, found: Fingerprint) -> Entry:
         graph = configured(self.graph, catalog, config)
         jobs = tuple(
             ScriptJob(

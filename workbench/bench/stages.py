@@ -14,12 +14,12 @@ from typing import Any
 
 from workbench.bench.cached import CachedJob, time_alone
 from workbench.bench.config import config_of, configured, decoders
-from workbench.bench.lab import Lab
+from workbench.bench.experiment import Experiment
+from workbench.bench.interleaved import Entry, Progress
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import WHOLE, Report
 from workbench.bench.stats import median_interval
-from workbench.bench.turns import Entry, Progress
-from workbench.bench.work import ScriptJob
+from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
@@ -98,7 +98,7 @@ def prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
     return cut
 
 
-class Stages(Lab):
+class Stages(Experiment):
     """Where the time of a graph goes, with its own settings."""
 
     kind = "stages"
@@ -108,7 +108,7 @@ class Stages(Lab):
         catalog, machine, found, cache = self.prepare()
         config = config_of(self.graph)
         graph = configured(self.graph, catalog, config)
-        self.require([config], catalog, machine)
+        self.require_measurable([config], catalog, machine)
         devices = infer_devices(graph, catalog)
         cut = prefixes(graph, catalog)
         entries = [
@@ -142,7 +142,7 @@ class Stages(Lab):
 
     def _alone(self, graph: Graph, nodes: Sequence[str]) -> dict[str, float]:
         try:
-            with Engine(stop=self._stop) as engine:
+            with Engine(stop=self.stop) as engine:
                 found: dict[str, float] = engine.call(
                     time_alone, graph, self.data, nodes, limit=ALONE_LIMIT
                 )

@@ -10,19 +10,19 @@ from typing import Any, cast
 
 from workbench.bench.config import Config, Regime, config_of, configured
 from workbench.bench.data import Cache, CacheState, Fingerprint
-from workbench.bench.grid import KNOBS, Grid, Place, usual_grid
-from workbench.bench.lab import Lab
+from workbench.bench.experiment import Experiment
+from workbench.bench.grid import KNOBS, Grid, Place, default_grid
+from workbench.bench.interleaved import Progress, format_duration
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import QUICK, Method
+from workbench.bench.measurement_config import QUICK_CONFIG, MeasurementConfig
 from workbench.bench.record import Report
 from workbench.bench.search import Search
-from workbench.bench.turns import Progress, duration
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.machine import Machine
 from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice, Graph
 
-PROBE = Method(
+PROBE_CONFIG = MeasurementConfig(
     round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05, budget=0.8
 )
 """Enough to tell which of two settings is faster; the best are then measured with care."""
@@ -31,7 +31,7 @@ _HOST_SHARE = 0.8
 """Of the host's memory that a configuration may take where no limit is given."""
 
 
-class Sweep(Lab):
+class Sweep(Experiment):
     """Every setting of a grid, each in a fresh worker, in random order."""
 
     kind = "sweep"
@@ -46,15 +46,21 @@ class Sweep(Lab):
         regime: Regime = "pipeline",
         host_limit: int | None = None,
         gpu_limit: int | None = None,
-        method: Method | None = None,
+        measurement_config: MeasurementConfig | None = None,
         cache: Cache = "warm",
         name: str = "",
     ) -> None:
-        """``grid`` is that of ``usual_grid`` where none is given; limits are in bytes.
+        """``grid`` is that of ``default_grid`` where none is given; limits are in bytes.
 
         Without a limit, a configuration may take 80 % of the host's memory.
         """
-        super().__init__(graph, data, method=method or QUICK, cache=cache, name=name)
+        super().__init__(
+            graph,
+            data,
+            measurement_config=measurement_config or QUICK_CONFIG,
+            cache=cache,
+            name=name,
+        )
         self.base = replace(config_of(graph, device), regime=regime)
         self.grid = grid
         self.limit = host_limit, gpu_limit
@@ -71,23 +77,23 @@ class Sweep(Lab):
         began = time.monotonic()
         for number, place in enumerate(random.sample(places, len(places))):
             config = grid.config(place, self.base)
-            self.tell(list(rows.values()), config, machine, found, cache)
+            self.publish(list(rows.values()), config, machine, found, cache)
             where = f"{number + 1} of {len(places)}: {config.settings}"
             left = (time.monotonic() - began) / max(number, 1) * (len(places) - number)
-            words = f"{where}, about {duration(left)} left" if number else where
+            words = f"{where}, about {format_duration(left)} left" if number else where
 
             def progress(share: float, _: str = "", at: int = number, text: str = words) -> None:
                 on_progress((at + share) / len(places), text)
 
             progress(0.0)
-            rows[place] = self.one(config, catalog, found, on_progress=progress)
+            rows[place] = self.measure_one(config, catalog, found, on_progress=progress)
         on_progress(1.0, "done")
         seconds = time.monotonic() - began
-        extra = {"seconds": seconds, "no_effect": idle(grid, rows)}
+        extra = {"seconds": seconds, "no_effect": ineffective_knobs(grid, rows)}
         measured = [rows[place] for place in places]
         return self.report(measured, machine, found, cache, grid=grid.to_json(), sweep=extra)
 
-    def tell(
+    def publish(
         self,
         rows: Sequence[Measurement],
         now: Config | None,
@@ -95,34 +101,41 @@ class Sweep(Lab):
         found: Fingerprint,
         cache: CacheState,
     ) -> None:
-        """Let ``so_far`` be these rows. ``now`` is measured next, None the best anew."""
+        """Let ``partial_report`` be these rows. ``now`` is measured next, None the best anew."""
         assert self.grid is not None
-        self.now = now
-        self.so_far = Report(
-            self.graph.name, found.root, machine, tuple(rows), found, cache, self.method, self.kind,
+        self.current_config = now
+        self.partial_report = Report(
+            self.graph.name,
+            found.root,
+            machine,
+            tuple(rows),
+            found,
+            cache,
+            self.measurement_config,
+            self.kind,
             extra={"grid": self.grid.to_json()},
-        )  # fmt: skip
+        )
 
     def _ready(self, catalog: Catalog, machine: Machine) -> Grid:
-        grid = self.grid = self.grid or usual_grid(machine, self.base.device)
+        grid = self.grid = self.grid or default_grid(machine, self.base.device)
         knobs = [(knob, value) for knob in KNOBS for value in grid.values(knob)]
         every = [replace(self.base, **cast(Any, {knob: value})) for knob, value in knobs]
-        self.require([self.base, *every], catalog, machine)
+        self.require_measurable([self.base, *every], catalog, machine)
         if self.limit[0] is None:
             self.limit = int(_HOST_SHARE * machine.memory_gib * 2**30), self.limit[1]
         return grid
 
-    def one(
+    def measure_one(
         self,
         config: Config,
         catalog: Catalog,
         found: Fingerprint,
-        method: Method | None = None,
+        measurement_config: MeasurementConfig | None = None,
         on_progress: Progress = lambda share, text: None,
     ) -> Measurement:
         """Measure one setting by itself."""
         entry = replace(self.entry(config, catalog, found), limit=self.limit)
-        return self.measure([entry], on_progress, method)[0]
+        return self.measure([entry], on_progress, measurement_config)[0]
 
 
 class Tune(Sweep):
@@ -146,14 +159,14 @@ class Tune(Sweep):
 
         def probe(place: Place) -> float | None:
             config = grid.config(place, self.base)
-            self.tell(probes, config, machine, found, cache)
+            self.publish(probes, config, machine, found, cache)
             words = f"probe {len(probes) + 1} of at most {most}: {config.settings}"
 
             def progress(share: float, _: str = "") -> None:
                 on_progress(0.7 * (len(probes) + share) / most, words)
 
             progress(0.0)
-            row = self.one(config, catalog, found, PROBE, progress)
+            row = self.measure_one(config, catalog, found, PROBE_CONFIG, progress)
             probes.append(replace(row, label=f"probe {len(probes) + 1}"))
             return row.median
 
@@ -161,7 +174,7 @@ class Tune(Sweep):
         most = search.allowance - search.confirmed
         best = search.run()
         searched = time.monotonic() - began
-        self.tell(probes, None, machine, found, cache)
+        self.publish(probes, None, machine, found, cache)
         finalists = self._finalists([grid.config(place, self.base) for place in best])
         entries = [
             replace(self.entry(config, catalog, found, label), limit=self.limit)
@@ -194,7 +207,7 @@ class Tune(Sweep):
         return labels
 
 
-def idle(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
+def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
     """Knobs of a grid whose every value can be as fast as any other, within 3 %."""
     found = []
     for index, knob in enumerate(KNOBS):
@@ -206,7 +219,7 @@ def idle(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str]:
     return found
 
 
-def idle_words(knob: str) -> str:
+def describe_ineffective(knob: str) -> str:
     """What it means that a knob is one of those."""
     return f"{knob} makes no difference to the best: each of its values has a setting as fast"
 

@@ -12,10 +12,10 @@ from workbench.commands.measuring import (
     NAME,
     PLOT,
     Amount,
-    keep_record,
+    print_rows,
     progress_bar,
     require_figures,
-    tell_rows,
+    write_record,
 )
 from workbench.commands.options import DATA, SOURCE, folder_of, graph_of, reports, spare
 from workbench.graph.model import DecodeDevice
@@ -79,9 +79,9 @@ def bench(
     """
     from dataclasses import replace
 
-    from workbench.bench import Bench
+    from workbench.bench import Benchmark
     from workbench.bench.config import REGIMES, config_of
-    from workbench.bench.method import Method
+    from workbench.bench.measurement_config import MeasurementConfig
     from workbench.bench.peers import PEERS
     from workbench.bench.pixels import pixel_words
     from workbench.bench.tune import adopt
@@ -94,19 +94,19 @@ def bench(
         edited = adopt(edited, replace(config_of(edited), hw_decoder_load=load))
     folder = folder_of(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
-    run = Bench(
+    run = Benchmark(
         edited,
         folder,
         devices,
         REGIMES if regime == "both" else tuple(r for r in REGIMES if r == regime),
-        method=Method(budget=budget, processes=processes),
+        measurement_config=MeasurementConfig(budget=budget, processes=processes),
         cache=cast(Any, cache),
         name=name,
         peers=tuple(PEERS) if peers else (),
     )
     with progress_bar() as progress:
         report = run.run(progress)
-    tell_rows(report)
+    print_rows(report)
     for ratio in report.ratios:
         found = ratio.interval
         click.echo(
@@ -119,5 +119,5 @@ def bench(
         click.echo(f"On a machine with a GPU: {report.extra['command']}")
         if "before" in report.extra:
             click.echo(report.extra["before"])
-    keep_record(report, record, picture)
+    write_record(report, record, picture)
     require_figures(report)

@@ -1,4 +1,4 @@
-"""What the speed lab's commands share: options, progress, how figures are told and kept."""
+"""What the commands that measure share: options, progress, how figures are told and kept."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ ONE_DEVICE = click.option(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MeasureOptions:
     """What the commands that measure one graph on one device have in common.
 
     ``device`` is None where the graph's own is meant.
@@ -93,11 +93,13 @@ class Asked:
 
     def keep(self, report: Report) -> None:
         """Write the record and its picture, where they were asked for. Raises SaveError."""
-        keep_record(report, self.record, self.picture)
+        write_record(report, self.record, self.picture)
 
 
-def asks(function: Callable[Concatenate[Asked, P], None]) -> Callable[..., None]:
-    """Give a command those options; it takes them as an ``Asked``, and after it its own."""
+def measure_options(
+    function: Callable[Concatenate[MeasureOptions, P], None],
+) -> Callable[..., None]:
+    """Give a command those options; it takes them first, its own after."""
 
     @SOURCE
     @DATA
@@ -120,8 +122,8 @@ def asks(function: Callable[Concatenate[Asked, P], None]) -> Callable[..., None]
         script = own.get("script")  # of tune, whose -o may be the graph itself: it adopts into it
         spare(graph, record, picture, script if isinstance(script, str) else None)
         edited = graph_of(graph)
-        asked = Asked(edited, folder_of(edited, data), device, name, record, picture)
-        function(asked, *args, **own)
+        options = MeasureOptions(edited, folder_of(edited, data), device, name, record, picture)
+        function(options, *args, **own)
 
     return wrapped
 
@@ -138,7 +140,7 @@ def progress_bar() -> Iterator[Progress]:
         yield progress
 
 
-def tell_machine(report: Report) -> None:
+def print_machine(report: Report) -> None:
     """Print the machine and the data."""
     machine = report.machine
     click.echo(
@@ -150,9 +152,9 @@ def tell_machine(report: Report) -> None:
         click.echo(f"{report.files} files, page cache {cache.state} ({cache.how}{there})")
 
 
-def tell_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
+def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
     """Print the machine, and a line for each row: all of the report, or those given."""
-    tell_machine(report)
+    print_machine(report)
     for row in report.measurements if rows is None else rows:
         found = row.interval
         if found is None:
@@ -161,22 +163,22 @@ def tell_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None
         click.echo(
             f"{row.name:34} {found.median:,.0f} imgs/s ({found.low:,.0f} to {found.high:,.0f} at "
             f"{found.level:.0%}; {row.config.settings}; {len(row.rounds)} rounds, "
-            f"{'precise enough' if row.ending == 'precise' else 'time was up'})"
+            f"{'precise enough' if row.stop_reason == 'precise' else 'time was up'})"
         )
         for words in row.notes:
             click.echo(f"{'':35}{words}")
-    tell_doubts(report.measurements if rows is None else rows)
+    print_quality_flags(report.measurements if rows is None else rows)
 
 
-def tell_doubts(rows: Sequence[Measurement]) -> None:
+def print_quality_flags(rows: Sequence[Measurement]) -> None:
     """Print why figures are to be distrusted, each cause once."""
-    from workbench.bench.doubts import doubts
+    from workbench.bench.quality_flags import quality_flags
 
-    for words in doubts(rows):
-        click.echo(f"doubt: {words}")
+    for words in quality_flags(rows):
+        click.echo(f"caution: {words}")
 
 
-def keep_record(report: Report, record: str | None, picture: str | None) -> None:
+def write_record(report: Report, record: str | None, picture: str | None) -> None:
     """Write the record and its picture, where they were asked for. Raises SaveError."""
     from workbench.bench.record import dump_report
     from workbench.files import write_text

@@ -7,17 +7,17 @@ from typing import Any, cast
 import click
 
 from workbench.commands.measuring import (
-    Asked,
-    asks,
+    MeasureOptions,
+    measure_options,
     numbers,
+    print_rows,
     progress_bar,
     require_figures,
-    tell_rows,
 )
 
 
 @click.command()
-@asks
+@measure_options
 @click.option("--threads", callback=numbers(int), help="Threads of one process, for example 1,2,4.")
 @click.option("--gpus", callback=numbers(int), help="GPUs, one process each: 1,2,4.")
 @click.option(
@@ -28,7 +28,10 @@ from workbench.commands.measuring import (
     help="Cores of each process: all, or a share of its own.",
 )
 def scale(
-    asked: Asked, threads: tuple[int, ...] | None, gpus: tuple[int, ...] | None, affinity: str
+    options: MeasureOptions,
+    threads: tuple[int, ...] | None,
+    gpus: tuple[int, ...] | None,
+    affinity: str,
 ) -> None:
     """Measure how speed grows with threads, or with GPUs that have a shard of the data each.
 
@@ -39,7 +42,7 @@ def scale(
     if threads and gpus:
         raise click.UsageError("Give --threads or --gpus, not both.")
     run: GpuScaling | ThreadScaling
-    graph, data, device, name = asked.graph, asked.data, asked.device, asked.name
+    graph, data, device, name = options.graph, options.data, options.device, options.name
     over: Over = "workers" if gpus else "threads"
     if gpus:
         run = GpuScaling(graph, data, gpus, device, affinity=cast(Any, affinity), name=name)
@@ -47,7 +50,7 @@ def scale(
         run = ThreadScaling(graph, data, threads or (), device, name=name)
     with progress_bar() as progress:
         report = run.run(progress)
-    tell_rows(report)
+    print_rows(report)
     what = "thread" if over == "threads" else "process"
     for point in curve(report.measurements, over):
         ending = ("es" if gpus else "s") * (point.count != 1)
@@ -55,5 +58,5 @@ def scale(
             f"{point.count:4} {what}{ending}: {point.imgs_per_s:,.0f} imgs/s, "
             f"{point.speedup:.2f} times, efficiency {point.efficiency:.0%}"
         )
-    asked.keep(report)
+    options.keep(report)
     require_figures(report)

@@ -6,13 +6,20 @@ from typing import Any, cast
 
 import click
 
-from workbench.commands.measuring import Amount, Asked, asks, numbers, progress_bar, tell_rows
+from workbench.commands.measuring import (
+    Amount,
+    MeasureOptions,
+    measure_options,
+    numbers,
+    print_rows,
+    progress_bar,
+)
 from workbench.commands.options import file
 from workbench.graph.model import DecodeDevice
 
 
 @click.command()
-@asks
+@measure_options
 @click.option("--threads", callback=numbers(int), help="Values to try, for example 2,4,8.")
 @click.option("--batch-sizes", callback=numbers(int), help="Values to try.")
 @click.option("--prefetch", callback=numbers(int), help="Values to try.")
@@ -30,7 +37,7 @@ from workbench.graph.model import DecodeDevice
 @click.option("-o", "--output", metavar="GRAPH.json", callback=file, help="The graph, so set.")
 @click.option("--script", metavar="pipe.py", callback=file, help="Its script.")
 def tune(
-    asked: Asked,
+    options: MeasureOptions,
     threads: tuple[int, ...] | None,
     batch_sizes: tuple[int, ...] | None,
     prefetch: tuple[int, ...] | None,
@@ -48,16 +55,16 @@ def tune(
     """
     from dataclasses import replace
 
-    from workbench.bench.grid import usual_grid
-    from workbench.bench.tune import Sweep, Tune, adopt, best_of, idle_words
+    from workbench.bench.grid import default_grid
+    from workbench.bench.tune import Sweep, Tune, adopt, best_of, describe_ineffective
     from workbench.catalog import load_catalog
     from workbench.emit import emit_script
     from workbench.engine.machine import describe_machine
     from workbench.files import write_text
     from workbench.graph import dump_graph
 
-    graph = asked.graph
-    wanted: DecodeDevice = asked.device or graph.settings.device
+    graph = options.graph
+    wanted: DecodeDevice = options.device or graph.settings.device
     values = {
         "threads": threads,
         "batch_size": batch_sizes,
@@ -65,25 +72,25 @@ def tune(
         "hw_decoder_load": loads,
     }
     grid = replace(
-        usual_grid(describe_machine(), wanted),
+        default_grid(describe_machine(), wanted),
         **cast(Any, {knob: value for knob, value in values.items() if value}),
     )
-    options = {
+    limits = {
         "regime": regime,
         "host_limit": None if memory is None else int(memory * 2**30),
         "gpu_limit": None if gpu_memory is None else int(gpu_memory * 2**30),
     }
     kind = Sweep if exhaustive else Tune
     with progress_bar() as progress:
-        run = kind(graph, asked.data, wanted, grid, name=asked.name, **cast(Any, options))
+        run = kind(graph, options.data, wanted, grid, name=options.name, **cast(Any, limits))
         report = run.run(progress)
-    tell_rows(report, [row for row in report.measurements if not row.probe])
+    print_rows(report, [row for row in report.measurements if not row.probe])
     if "tune" in report.extra:
         told = report.extra["tune"]
         click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
-        click.echo(idle_words(knob))
-    asked.keep(report)
+        click.echo(describe_ineffective(knob))
+    options.keep(report)
     best = best_of(report)
     own = " (as it is: nothing that was tried is faster)" if best.config == run.base else ""
     click.echo(f"best: {best.config.settings}: {best.median:,.0f} imgs/s{own}")

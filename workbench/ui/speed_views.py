@@ -21,7 +21,7 @@ class MeasuredOn(TypedDict):
     line: str
     """Machine, data, settings, page cache, how it ended."""
     facts: list[SpeedFact]
-    doubts: list[str]
+    quality_flags: list[str]
     """Why figures are to be distrusted, each with the name of its row."""
     quick: str
     """That it was a quick look, and how wide its intervals are; empty where it was none."""

@@ -12,8 +12,8 @@ import pytest
 
 from workbench.bench.config import config_of, configured
 from workbench.bench.peers import OPERATORS, PEERS, differ
-from workbench.bench.peers.opencv import PoolWork, crop_window, decode, operators
-from workbench.bench.peers.program import program_of, still
+from workbench.bench.peers.opencv import PoolWorkload, crop_window, decode, operators
+from workbench.bench.peers.program import program_of, without_randomness
 from workbench.bench.pixels import FLOATS, IMAGES, LEVELS, Difference
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
@@ -38,7 +38,7 @@ def engine() -> Iterator[Engine]:
 def test_its_pixels_are_near_dalis(
     name: str, photos: Path, catalog: Catalog, engine: Engine
 ) -> None:
-    graph = still(load_recipe(name), catalog)
+    graph = without_randomness(load_recipe(name), catalog)
     config = replace(config_of(graph, "cpu"), batch_size=IMAGES)
     source = emit_script(configured(graph, catalog, config), catalog)
     program = program_of(graph, catalog, OPERATORS, "OpenCV")
@@ -100,7 +100,7 @@ def test_batches_are_of_the_size_and_by_as_many_threads_as_asked_for(
 ) -> None:
     program = program_of(load_recipe("imagenet-train"), catalog, OPERATORS, "OpenCV")
     files = [str(path) for path in sorted(photos.rglob("*.jpg"))[:5]]
-    work = PoolWork(program, files, batch_size=8, workers=2)
+    work = PoolWorkload(program, files, batch_size=8, workers=2)
     assert [work.run() for _ in range(3)] == [8, 8, 8]
     assert work._pool._max_workers == 2
     work._pool.shutdown(cancel_futures=True)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import MACHINE, measured
+from workbench.bench.interleaved import Entry, Progress
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import Method
-from workbench.bench.turns import Entry, Progress
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
 from workbench.ui.actions import parse_action
@@ -62,7 +62,7 @@ class Bed:
 
 
 class Fake:
-    """In place of ``bench.turns.measure``: a rate by formula; it can be held until a cancel."""
+    """In place of ``interleaved.measure``: a rate by formula; it can be held until a cancel."""
 
     def __init__(self) -> None:
         self.hold = False
@@ -75,7 +75,7 @@ class Fake:
     def __call__(
         self,
         entries: Sequence[Entry],
-        method: Method,
+        measurement_config: MeasurementConfig,
         stop: threading.Event,
         on_progress: Progress,
         *_: Any,
@@ -100,8 +100,8 @@ class Fake:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     made = Fake()
-    monkeypatch.setattr("workbench.bench.lab.measure", made)
-    monkeypatch.setattr("workbench.bench.lab.describe_machine", lambda: NO_GPU)
+    monkeypatch.setattr("workbench.bench.experiment.measure", made)
+    monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: NO_GPU)
     monkeypatch.setattr("workbench.ui.speed.record_views.describe_machine", lambda: NO_GPU)
     return made
 

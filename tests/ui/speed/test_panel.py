@@ -1,4 +1,4 @@
-"""The speed panel around made-up measurements: what is shown for what is asked."""
+"""The speed panel around made-up measurements: what is shown for what is options."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_fault_of_the_lab_itself_is_told(bed: Bed, monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise ZeroDivisionError("no")
 
-    monkeypatch.setattr("workbench.bench.lab.measure", broken)
+    monkeypatch.setattr("workbench.bench.experiment.measure", broken)
     bed.run(what="compare")
     assert bed["message"] == "The measurement failed: ZeroDivisionError: no"
 

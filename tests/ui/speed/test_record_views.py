@@ -13,7 +13,7 @@ from workbench.bench import Measurement
 from workbench.bench.compare import compare_reports, read_report
 from workbench.bench.config import Config
 from workbench.bench.data import CacheState, Fingerprint
-from workbench.bench.method import GLANCE
+from workbench.bench.measurement_config import COARSE_CONFIG
 from workbench.bench.record import WHOLE
 from workbench.bench.stages import StageCost, StageReport
 from workbench.errors import RecordFormatError
@@ -52,7 +52,7 @@ def test_the_line_says_on_what() -> None:
     )
     record = report(
         loaded,
-        replace(measured(9, regime="decode"), ending="budget", settled=False),
+        replace(measured(9, regime="decode"), stop_reason="budget", settled=False),
         fingerprint=Fingerprint("photos", 120, 8_160_000, (("JPEG", 100), ("PNG", 20))),
         cache=CacheState("cold", "dropped before every round", 0.01),
         context={"git": {"commit": "0123456789abcdef", "dirty": True}, "graph_sha256": "f" * 64},
@@ -67,12 +67,15 @@ def test_the_line_says_on_what() -> None:
     assert facts["Formats"] == "JPEG 100, PNG 20"
     assert facts["Page cache"].endswith("; 1% of the pages in memory")
     assert facts["Load before"] == "not measured"
-    assert [words.partition(":")[0] for words in on["doubts"]] == ["cpu, pipeline", "cpu, decode"]
+    assert [words.partition(":")[0] for words in on["quality_flags"]] == [
+        "cpu, pipeline",
+        "cpu, decode",
+    ]
 
 
 def test_a_quick_look_is_marked() -> None:
     probe = replace(measured(100.0, "probe 1"), rounds=rounds(1.0, 100.0))
-    on = measured_on("k", report(measured(100.0), probe, method=GLANCE))
+    on = measured_on("k", report(measured(100.0), probe, measurement_config=COARSE_CONFIG))
     assert on["quick"].startswith("Quick figures: 2 rounds of 0.2 s at least for each.")
     assert "up to 0% from" in on["quick"], "probes are another matter"
     assert measured_on("k", report(measured(100.0)))["quick"] == ""

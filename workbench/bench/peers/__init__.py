@@ -6,21 +6,22 @@ A peer that is not installed, or lacks an operator of the graph, is a row that s
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.bench.config import Config, config_of, configured
+from workbench.bench.experiment import Experiment
+from workbench.bench.interleaved import Entry, Progress, without_traceback
 from workbench.bench.measurement import Measurement
-from workbench.bench.peers.program import Program, UnlikeError, program_of, still
+from workbench.bench.peers.program import Program, UnlikeError, program_of, without_randomness
 from workbench.bench.pixels import IMAGES, LIMIT, Difference, difference, first_batch
-from workbench.bench.turns import Entry, Progress, plain
-from workbench.bench.work import Work
+from workbench.bench.workload import Workload
 from workbench.catalog.spec import Catalog
 from workbench.emit.script import emit_script
 from workbench.emit.source import Source
@@ -30,9 +31,6 @@ from workbench.engine.process import Engine
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice
-
-if TYPE_CHECKING:
-    from workbench.bench.lab import Bench
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,34 +80,39 @@ class PeerJob:
     batch_size: int
     workers: int
 
-    def start(self) -> Work:
+    def start(self) -> Workload:
         files = [entry.path for entry, _, _ in list_files(self.data)]
         parts = self.program, files, self.batch_size, self.workers
         if self.peer.decoder == "OpenCV":
-            from workbench.bench.peers.opencv import PoolWork
+            from workbench.bench.peers.opencv import PoolWorkload
 
-            return PoolWork(*parts)
-        from workbench.bench.peers.vision import CudaWork, LoaderWork
+            return PoolWorkload(*parts)
+        from workbench.bench.peers.torchvision import CudaWorkload, LoaderWorkload
 
         if self.peer.decoder == "CUDA":
-            return CudaWork(*parts)
-        return LoaderWork(*parts, self.peer.decoder)
+            return CudaWorkload(*parts)
+        return LoaderWorkload(*parts, self.peer.decoder)
 
 
 def add_peers(
-    bench: Bench, catalog: Catalog, machine: Machine, on_progress: Progress
+    experiment: Experiment,
+    names: Sequence[str],
+    devices: Sequence[DecodeDevice],
+    catalog: Catalog,
+    machine: Machine,
+    on_progress: Progress,
 ) -> tuple[list[Entry], list[Measurement], dict[str, Any]]:
-    """The bench's peers: entries of those that can do its work, rows of those that cannot.
+    """Entries of the peers that can do an experiment's work, rows of those that cannot.
 
     The third is, for each that can, its version and how far its pixels lie from DALI's.
     """
     entries: list[Entry] = []
     refused: list[Measurement] = []
     facts: dict[str, Any] = {}
-    for name in bench.peers:
+    for name in names:
         peer = PEERS[name]
-        config = replace(config_of(bench.graph, peer.device), program=name)
-        reason = "" if peer.device in bench.devices else "its device was not asked for"
+        config = replace(config_of(experiment.graph, peer.device), program=name)
+        reason = "" if peer.device in devices else "its device was not asked for"
         if peer.device == "mixed" and machine.no_gpu:
             reason = machine.no_gpu
         elif find_spec(peer.needs[1]) is None:
@@ -117,28 +120,28 @@ def add_peers(
         try:
             if reason:
                 raise UnlikeError(reason)
-            program = program_of(bench.graph, catalog, OPERATORS, name)
+            program = program_of(experiment.graph, catalog, OPERATORS, name)
             on_progress(0.0, f"comparing pixels: {name}")
-            found = _pixels(bench, catalog, peer)
+            found = _pixels(experiment, catalog, peer)
         except CancelledError:
             raise
         except EngineError as error:
-            refused.append(Measurement(config, reason=f"not measured: {plain(error)}"))
+            refused.append(Measurement(config, reason=f"not measured: {without_traceback(error)}"))
             continue
         facts[name] = {"version": _version(peer), "difference": asdict(found)}
-        job = PeerJob(peer, program, bench.data, config.batch_size, config.threads)
+        job = PeerJob(peer, program, experiment.data, config.batch_size, config.threads)
         entries.append(Entry(config, (job,), decodes=False))
     return entries, refused, facts
 
 
-def _pixels(bench: Bench, catalog: Catalog, peer: Peer) -> Difference:
+def _pixels(experiment: Experiment, catalog: Catalog, peer: Peer) -> Difference:
     """Raises UnlikeError where the peer's images have other shapes: that is other work."""
-    graph = still(bench.graph, catalog)
+    graph = without_randomness(experiment.graph, catalog)
     program = program_of(graph, catalog, OPERATORS, peer.name)
     config: Config = replace(config_of(graph, "cpu"), batch_size=IMAGES)
     source = emit_script(configured(graph, catalog, config), catalog)
-    with Engine(stop=bench._stop) as engine:
-        found = engine.call(differ, source, program, peer, bench.data, limit=LIMIT)
+    with Engine(stop=experiment.stop) as engine:
+        found = engine.call(differ, source, program, peer, experiment.data, limit=LIMIT)
     if found is None:
         raise UnlikeError("its images have other shapes than DALI's")
     assert isinstance(found, Difference)
@@ -168,14 +171,14 @@ def images(program: Program, peer: Peer, files: list[str]) -> list[NDArray[Any]]
         table = opencv.operators(chance)
         made = [program.run(opencv.decode(f, program.gray), table, chance)[0] for f in files]
         return [np.atleast_3d(image) for image in made]
-    from workbench.bench.peers import vision
+    from workbench.bench.peers import torchvision
 
     if peer.decoder == "CUDA":
-        table, chance = vision.operators(), random.Random(0)
-        decoded = vision.decode_cuda(files, program.gray)
+        table, chance = torchvision.operators(), random.Random(0)
+        decoded = torchvision.decode_cuda(files, program.gray)
         tensors = [program.run(image, table, chance)[0].cpu() for image in decoded]
     else:
-        samples = vision.Samples(program, files, peer.decoder)
+        samples = torchvision.Samples(program, files, peer.decoder)
         tensors = [samples[index][0] for index in range(len(files))]
     normal = program.steps and program.steps[-1].op == "crop_mirror_normalize"
     return [np.asarray(t if normal else t.permute(1, 2, 0)) for t in tensors]

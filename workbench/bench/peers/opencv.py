@@ -166,13 +166,13 @@ def decode(path: str, gray: bool) -> Image:
     return image if gray else cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
 
-class PoolWork:
+class PoolWorkload:
     """Batches from a pool of threads, two of them ahead. OpenCV itself uses one thread a call."""
 
     def __init__(self, program: Program, files: list[str], batch_size: int, workers: int) -> None:
         import cv2
 
-        from workbench.bench.peers.vision import Endless
+        from workbench.bench.peers.torchvision import Endless
 
         cv2.setNumThreads(1)
         self._program, self._files, self._size = program, files, batch_size

@@ -132,7 +132,7 @@ def _require(node: Node, catalog: Catalog, known: frozenset[str] | set[str], pee
         raise UnlikeError(f"{peer} is given no counterpart of {names} of {node.op} ({node.id})")
 
 
-def still(graph: Graph, catalog: Catalog) -> Graph:
+def without_randomness(graph: Graph, catalog: Catalog) -> Graph:
     """The graph without chance, for a comparison of pixels.
 
     Every draw is the middle of its range, a coin always falls on 1, a random crop takes the whole
@@ -147,12 +147,12 @@ def still(graph: Graph, catalog: Catalog) -> Graph:
             assert isinstance(values, Sequence)
             numbers = [float(v) for v in values if isinstance(v, int | float)]
             middle[node.id] = numbers[0] if "values" in node.args else sum(numbers) / 2
-    nodes = tuple(_still(node, catalog, middle) for node in graph.nodes)
+    nodes = tuple(_without_draws(node, catalog, middle) for node in graph.nodes)
     outputs: dict[str, Port] = image_outputs(graph, catalog)
     return replace(graph, nodes=nodes, outputs=outputs)
 
 
-def _still(node: Node, catalog: Catalog, middle: Mapping[str, Value]) -> Node:
+def _without_draws(node: Node, catalog: Catalog, middle: Mapping[str, Value]) -> Node:
     drawn = {
         name: middle[port.node]
         for name, port in node.inputs.items()

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.bench import Measurement, Report
-from workbench.bench.doubts import doubts
-from workbench.bench.method import quick_words
+from workbench.bench.measurement_config import low_precision_notice
+from workbench.bench.quality_flags import quality_flags
 from workbench.bench.stats import ratio
 from workbench.ui.speed.formatting import (
     GROUPS,
@@ -43,9 +43,9 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
         "name": name_of(report),
         "line": " · ".join(part for part in parts if part),
         "facts": [{"name": name, "value": value} for name, value in _facts(report).items()],
-        "doubts": doubts(rows),
-        "quick": quick_words(
-            report.method,
+        "quality_flags": quality_flags(rows),
+        "quick": low_precision_notice(
+            report.measurement_config,
             [row.interval for row in rows if row.interval and not row.probe],
         ),
         "earlier": earlier,
@@ -71,7 +71,7 @@ def _settings(report: Report) -> str:
 
 
 def _facts(report: Report) -> dict[str, str]:
-    machine, found, method = report.machine, report.fingerprint, report.method
+    machine, found, config = report.machine, report.fingerprint, report.measurement_config
     context: Mapping[str, Any] = report.context
     git = context.get("git")
     commit = NOT_MEASURED
@@ -98,9 +98,9 @@ def _facts(report: Report) -> dict[str, str]:
         "Data": f"{report.data}: {_data(report)}, {size_words(report.size)}",
         "Formats": formats or NOT_MEASURED,
         "Page cache": cache,
-        "Method": f"rounds of {method.round_seconds:g} s and {method.round_batches} batches at "
-        f"least, {method.rounds} rounds at least, until the 95 % interval is within "
-        f"{method.precision:.0%} or {method.budget:g} s have passed; each in a fresh process",
+        "Method": f"rounds of {config.round_seconds:g} s and {config.round_batches} batches at "
+        f"least, {config.rounds} rounds at least, until the 95 % interval is within "
+        f"{config.precision:.0%} or {config.budget:g} s have passed; each in a fresh process",
         "Load before": figure(load) if isinstance(load, int | float) else NOT_MEASURED,
     }
 
@@ -156,7 +156,7 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
         "GPU busy": figure(row.gpu_busy, 0, " %"),
         "JPEG engines": figure(row.jpeg_busy, 0, " %"),
         "ended": {"precise": "precise enough", "budget": "time was up"}.get(
-            str(row.ending), "not recorded"
+            str(row.stop_reason), "not recorded"
         ),
     }
     return [{"name": name, "value": value} for name, value in facts.items()]

@@ -7,12 +7,12 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from workbench.bench import Bench
+from workbench.bench import Benchmark
 from workbench.bench.config import REGIMES, config_of
 from workbench.bench.context import gpu_command
-from workbench.bench.grid import KNOBS, Grid, usual_grid
-from workbench.bench.lab import Lab
-from workbench.bench.method import GLANCE, QUICK, Method
+from workbench.bench.experiment import Experiment
+from workbench.bench.grid import KNOBS, Grid, default_grid
+from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
 from workbench.bench.peers import PEERS
 from workbench.bench.scaling import GpuScaling, ThreadScaling, gpu_count
 from workbench.bench.stages import Stages
@@ -23,9 +23,9 @@ from workbench.graph.model import DecodeDevice, Graph
 from workbench.ui.actions import speed
 from workbench.ui.speed_views import SpeedLimits
 
-METHODS = {"quick": QUICK, "usual": Method()}
+MEASUREMENT_CONFIGS = {"quick": QUICK_CONFIG, "usual": MeasurementConfig()}
 """How carefully: short rounds for a first look, or those of METHOD.md."""
-STAGE_METHODS = {"quick": GLANCE, "usual": QUICK}
+STAGE_CONFIGS = {"quick": COARSE_CONFIG, "usual": QUICK_CONFIG}
 """Where the time goes takes a measurement for each stage."""
 MOST_VALUES = 32
 _FIELDS = {
@@ -38,32 +38,36 @@ _FIELDS = {
 WHATS = ("compare", "stages", "peers", "threads", "workers")
 
 
-def lab_of(what: str, graph: Graph, data: str, effort: str, machine: Machine) -> Lab:
+def experiment_for(what: str, graph: Graph, data: str, effort: str, machine: Machine) -> Experiment:
     """A run of the graph on its own settings. Raises GraphEditError for what cannot be."""
-    method = METHODS[effort]
+    measurement_config = MEASUREMENT_CONFIGS[effort]
     match what:
         case "compare":
-            return Bench(graph, data, regimes=REGIMES, method=method)
+            return Benchmark(graph, data, regimes=REGIMES, measurement_config=measurement_config)
         case "stages":
-            return Stages(graph, data, method=STAGE_METHODS[effort])
+            return Stages(graph, data, measurement_config=STAGE_CONFIGS[effort])
         case "peers":
             devices: tuple[DecodeDevice, ...] = ("cpu",) if machine.no_gpu else ("cpu", "mixed")
-            return Bench(graph, data, devices, method=method, peers=tuple(PEERS))
+            return Benchmark(
+                graph, data, devices, measurement_config=measurement_config, peers=tuple(PEERS)
+            )
         case "threads":
-            return ThreadScaling(graph, data, method=method)
+            return ThreadScaling(graph, data, measurement_config=measurement_config)
         case "workers":
             if reason := no_workers(machine):
                 raise GraphEditError(reason)
-            return GpuScaling(graph, data, device="mixed", affinity="split", method=method)
+            return GpuScaling(
+                graph, data, device="mixed", affinity="split", measurement_config=measurement_config
+            )
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
 
 
-def tuner_of(action: speed.Tune, graph: Graph, data: str, machine: Machine) -> Lab:
+def tuner_for(action: speed.Tune, graph: Graph, data: str, machine: Machine) -> Experiment:
     """The tuner, or a sweep of every setting, over the values in the action.
 
     Raises GraphEditError, which names the field.
     """
-    usual = usual_grid(machine, graph.settings.device)
+    usual = default_grid(machine, graph.settings.device)
     values = {
         knob: _values(getattr(action, field), knob) or usual.values(knob)
         for field, knob in _FIELDS.items()
@@ -103,7 +107,7 @@ def _bytes(text: str) -> int | None:
 
 def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
     """What this machine cannot measure, and what may be tried."""
-    usual = usual_grid(machine, graph.settings.device)
+    usual = default_grid(machine, graph.settings.device)
     command, hint = gpu_command(graph) if machine.no_gpu else ("", "")
     return {
         "mixed": machine.no_gpu,

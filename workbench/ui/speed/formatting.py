@@ -85,7 +85,7 @@ def times(value: float) -> str:
 
 def ending_words(rows: tuple[Measurement, ...]) -> str:
     """How the rows that were measured ended, together."""
-    endings = {row.ending for row in rows if row.rounds}
+    endings = {row.stop_reason for row in rows if row.rounds}
     if not endings or endings == {None}:
         return ""
     if endings == {"precise"}:

@@ -6,7 +6,7 @@ from workbench.bench import Measurement, Report
 from workbench.bench.config import Config
 from workbench.bench.grid import KNOBS, Grid
 from workbench.bench.stats import paired_ratio
-from workbench.bench.tune import best_of, idle_words
+from workbench.bench.tune import best_of, describe_ineffective
 from workbench.errors import EngineError
 from workbench.ui.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
 
@@ -59,7 +59,7 @@ def _view(
         "gain": _gain(report, best),
         "tried": _tried(report, grid),
         "notes": [
-            *map(idle_words, idle),
+            *map(describe_ineffective, idle),
             *failed[:5],
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
         ],

@@ -1,4 +1,4 @@
-"""One run of the speed lab in the background: at most one at a time."""
+"""One experiment in the background: at most one at a time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 
 from workbench.bench import Report
-from workbench.bench.lab import Lab
-from workbench.bench.turns import duration
+from workbench.bench.experiment import Experiment
+from workbench.bench.interleaved import format_duration
 from workbench.errors import CancelledError, WorkbenchError
 
 Ended = Callable[[Report | None, str], None]
@@ -23,7 +23,7 @@ class MeasurementJob:
 
     def __init__(
         self,
-        lab: Lab,
+        experiment: Experiment,
         part: str,
         lock: threading.RLock,
         changed: Callable[[], None],
@@ -33,7 +33,7 @@ class MeasurementJob:
         self.share = 0.0
         self.text = "starting"
         self.cancelling = False
-        self.lab = lab
+        self.experiment = experiment
         self._lock = lock
         self._changed = changed
         self._ended = ended
@@ -48,12 +48,12 @@ class MeasurementJob:
         """Stop; the processes are gone within 0.5 s."""
         self.cancelling = True
         self.text = "stopping"
-        self.lab.cancel()
+        self.experiment.cancel()
 
     def _run(self) -> None:
         report, wrong = None, ""
         try:
-            report = self.lab.run(self._note)
+            report = self.experiment.run(self._note)
         except CancelledError:
             pass
         except WorkbenchError as error:
@@ -72,6 +72,6 @@ class MeasurementJob:
             self.share = share
             spent = time.monotonic() - self._began
             if "left" not in text and TOO_EARLY < share < 1:
-                text += f", about {duration(spent * (1 / share - 1))} left"
+                text += f", about {format_duration(spent * (1 / share - 1))} left"
             self.text = text
             self._changed()

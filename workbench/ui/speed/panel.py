@@ -12,7 +12,7 @@ from workbench.bench import Report
 from workbench.bench.compare import compare_reports
 from workbench.bench.config import Config, config_of
 from workbench.bench.context import graph_hash
-from workbench.bench.lab import Lab
+from workbench.bench.experiment import Experiment
 from workbench.bench.record import load_report
 from workbench.bench.tune import adopt, best_of
 from workbench.engine.machine import Machine
@@ -21,7 +21,12 @@ from workbench.graph.model import Graph
 from workbench.ui.actions import speed
 from workbench.ui.binary_payload import pack_payload
 from workbench.ui.speed.chart_views import measured_on
-from workbench.ui.speed.experiment_factory import METHODS, lab_of, limits_of, tuner_of
+from workbench.ui.speed.experiment_factory import (
+    MEASUREMENT_CONFIGS,
+    experiment_for,
+    limits_of,
+    tuner_for,
+)
 from workbench.ui.speed.formatting import machine_words, name_of, part_of
 from workbench.ui.speed.heatmap_view import running_view, tune_view
 from workbench.ui.speed.measurement_job import MeasurementJob
@@ -39,7 +44,7 @@ from workbench.ui.speed_views import FileHeader, RecordEntry
 PARTS = ("compare", "stages", "tune", "scaling", "peers", "records")
 FIGURES = ("compare", "stages", "tune", "scaling", "peers")
 """The parts that show a record."""
-EFFORTS = tuple(METHODS)
+EFFORTS = tuple(MEASUREMENT_CONFIGS)
 RunAction = speed.Measure | speed.Tune | speed.Cancel | speed.RecordAction
 LARGEST = 16_000_000
 """Characters of a record that is opened."""
@@ -140,9 +145,9 @@ class SpeedPanel:
         match action:
             case speed.Measure(what=what):
                 part = "scaling" if what in ("threads", "workers") else what
-                return self._start(part, lambda: self._lab(what, graph, data))
+                return self._start(part, lambda: self._experiment(what, graph, data))
             case speed.Tune():
-                return self._start("tune", lambda: tuner_of(action, graph, data, self.machine))
+                return self._start("tune", lambda: tuner_for(action, graph, data, self.machine))
             case speed.Cancel():
                 self.cancel()
                 return None
@@ -162,15 +167,15 @@ class SpeedPanel:
                 return None
         assert_never(action)
 
-    def _lab(self, what: str, graph: Graph, data: str) -> Lab:
-        return lab_of(what, graph, data, self.effort, self.machine)
+    def _experiment(self, what: str, graph: Graph, data: str) -> Experiment:
+        return experiment_for(what, graph, data, self.effort, self.machine)
 
-    def _start(self, part: str, make: Callable[[], Lab]) -> str | None:
+    def _start(self, part: str, make: Callable[[], Experiment]) -> str | None:
         if self.run is not None:
             return None
-        lab = make()
+        experiment = make()
         self._what = self.part = part
-        self.run = MeasurementJob(lab, part, self._lock, self._changed, self._on_end)
+        self.run = MeasurementJob(experiment, part, self._lock, self._changed, self._on_end)
         self.run.start()
         return ""
 
@@ -258,8 +263,13 @@ class SpeedPanel:
         """Every field of the component but for the two that are the graph's settings."""
         run = self.run
         figures = self._figures(graph, data)
-        if run is not None and run.lab.so_far is not None:
-            figures = {**figures, "tune": self._so_far(run.lab.so_far, run.lab.now, graph)}
+        if run is not None and run.experiment.partial_report is not None:
+            figures = {
+                **figures,
+                "tune": self._partial_figures(
+                    run.experiment.partial_report, run.experiment.current_config, graph
+                ),
+            }
         return {
             "running": run is not None,
             "what": run.part if run else self._what,
@@ -324,7 +334,7 @@ class SpeedPanel:
             return compare_view(measured_on(key, report, earlier), report, (there, other))
         return view_of(key, report, earlier, [node.id for node in graph.nodes])
 
-    def _so_far(self, report: Report, now: Config | None, graph: Graph) -> Any:
+    def _partial_figures(self, report: Report, now: Config | None, graph: Graph) -> Any:
         """The heat map of a run that goes on, made anew only where something has changed."""
         of = report, now, graph
         if any(one is not other for one, other in zip(self._partial[0], of, strict=True)):

@@ -56,7 +56,7 @@ def compare_view(
 
     Why a figure is to be distrusted stands at its bar, and not a second time below.
     """
-    on = {**on, "doubts": []}
+    on = {**on, "quality_flags": []}
     if beside is None:
         return {
             "on": [on],
@@ -70,7 +70,7 @@ def compare_view(
         names = on["name"], there["name"]
     warnings = compare_reports(report, other).warnings
     return {
-        "on": [on, {**there, "doubts": []}],
+        "on": [on, {**there, "quality_flags": []}],
         "bars": [*bars(report, names[0]), *bars(other, names[1])],
         "ratios": [
             *ratios(report, names[0]),

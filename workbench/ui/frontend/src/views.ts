@@ -357,7 +357,7 @@ export interface MeasuredOn {
   name: string;
   line: string;
   facts: SpeedFact[];
-  doubts: string[];
+  quality_flags: string[];
   quick: string;
   earlier: string;
 }

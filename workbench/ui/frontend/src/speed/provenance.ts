@@ -35,8 +35,8 @@ function one(on: MeasuredOn, named: boolean, open: Set<string>): HTMLElement {
         icon("warn", 13),
         h("span", {}, named ? `${on.name}: ${on.earlier}` : sentence(on.earlier)),
       ),
-    ...on.doubts.map((words) =>
-      h("p", { class: "wb-speed-note", "data-wb": "doubt" }, icon("warn", 13), h("span", {}, words)),
+    ...on.quality_flags.map((words) =>
+      h("p", { class: "wb-speed-note", "data-wb": "quality-flag" }, icon("warn", 13), h("span", {}, words)),
     ),
     details,
   );

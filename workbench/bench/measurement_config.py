@@ -11,14 +11,14 @@ from typing import Literal
 
 from workbench.bench.stats import Interval, median_interval, variation
 
-Ending = Literal["precise", "budget"]
+StopReason = Literal["precise", "budget"]
 
 UNSTABLE = 0.1
 """Rounds whose coefficient of variation is above this were disturbed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class MeasurementConfig:
     """The lengths and limits of one measurement; seconds, batches and shares."""
 
     round_seconds: float = 1.0
@@ -55,7 +55,7 @@ class Method:
         found = median_interval(rates)
         return found.level >= 0.95 and found.spread <= self.precision
 
-    def ending(self, series: Sequence[Sequence[float]], seconds: float) -> Ending | None:
+    def stop_reason(self, series: Sequence[Sequence[float]], seconds: float) -> StopReason | None:
         """Why configurations measured in turns may stop, or None.
 
         ``series`` has the rates of each so far, ``seconds`` what their rounds took together. The
@@ -71,24 +71,24 @@ class Method:
         return max(self.rounds + 1.0, min(10.0, self.budget / max(seconds_a_round, 1e-9)))
 
 
-QUICK = Method(
+QUICK_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=3, rounds=3, warm_up_rounds=3, precision=0.05, budget=3.0
 )
 """For many configurations at once: stages, sweeps. Their intervals say what that costs."""
 
-GLANCE = Method(
+COARSE_CONFIG = MeasurementConfig(
     round_seconds=0.2, round_batches=2, rounds=2, warm_up_rounds=1, precision=0.15, budget=0.4
 )
 """A first look at many configurations: two rounds each, whose range is an interval of 50 %."""
 
 
-def quick_words(method: Method, found: Sequence[Interval]) -> str:
+def low_precision_notice(config: MeasurementConfig, found: Sequence[Interval]) -> str:
     """That figures are of fewer rounds than usual, and how wide that leaves them; else empty."""
-    if method.rounds >= Method().rounds or not found:
+    if config.rounds >= MeasurementConfig().rounds or not found:
         return ""
     widest = max(found, key=lambda one: one.spread)
     return (
-        f"Quick figures: {method.rounds} rounds of {method.round_seconds:g} s at least for each. "
+        f"Quick figures: {config.rounds} rounds of {config.round_seconds:g} s at least for each. "
         f"Intervals are wide: up to {widest.spread:.0%} from the median, at "
         f"{min(one.level for one in found):.0%} confidence"
     )

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tests.helpers import with_settings
-from workbench.bench import Bench
-from workbench.bench.method import Method
+from workbench.bench import Benchmark
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.peers import OPERATORS, PEERS
 from workbench.bench.peers.program import program_of
 from workbench.catalog import Catalog
 from workbench.graph import load_recipe
 
-SHORT = Method(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
+SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=2, budget=0.0)
 ON_CPU = [name for name, peer in PEERS.items() if peer.needs[1] == "torchvision"][:2]
 
 pytestmark = pytest.mark.skipif(
@@ -40,7 +40,7 @@ def _torchvision(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(("name", "recipe"), [(ON_CPU[0], "imagenet-train"), (ON_CPU[1], "simclr")])
 def test_it_runs_in_turns_with_dali_at_the_same_work(name: str, recipe: str, photos: Path) -> None:
     graph = with_settings(load_recipe(recipe), batch_size=8, num_threads=2)
-    report = Bench(graph, str(photos), ("cpu",), method=SHORT, peers=(name,)).run()
+    report = Benchmark(graph, str(photos), ("cpu",), measurement_config=SHORT, peers=(name,)).run()
     ours, theirs = report.measurements
     assert (ours.reason, theirs.reason) == ("", "")
     assert (theirs.batch_size, theirs.threads) == (ours.batch_size, ours.threads) == (8, 2)
@@ -51,14 +51,14 @@ def test_it_runs_in_turns_with_dali_at_the_same_work(name: str, recipe: str, pho
 
 
 def test_every_operator_that_is_offered_is_there() -> None:
-    from workbench.bench.peers.vision import operators
+    from workbench.bench.peers.torchvision import operators
 
     assert set(operators()) == set(OPERATORS)
 
 
 @pytest.mark.parametrize("kind", ["PIL", "decode_jpeg"])
 def test_every_operator_takes_what_a_graph_may_give_it(kind: str, photos: Path) -> None:
-    from workbench.bench.peers.vision import DECODERS, operators, tensor_of
+    from workbench.bench.peers.torchvision import DECODERS, operators, tensor_of
 
     image = DECODERS[kind](str(next(photos.rglob("*.jpg"))), False)
     high, wide = tensor_of(image).shape[-2:]
@@ -88,7 +88,7 @@ def test_every_operator_takes_what_a_graph_may_give_it(kind: str, photos: Path) 
 
 
 def test_the_shorter_side_is_resized_as_dali_does(photos: Path) -> None:
-    from workbench.bench.peers.vision import decode_pil, operators
+    from workbench.bench.peers.torchvision import decode_pil, operators
 
     image = decode_pil(str(next(photos.rglob("*.jpg"))), False)
     assert min(operators()["resize"](image, resize_shorter=50.0).size) == 50
@@ -101,7 +101,7 @@ def test_decoding_on_the_gpu_asks_for_whole_batches(
     import torch
     from torchvision import io
 
-    from workbench.bench.peers.vision import CudaWork, decode_cuda, decode_tensor
+    from workbench.bench.peers.torchvision import CudaWorkload, decode_cuda, decode_tensor
 
     asked: list[tuple[int, str]] = []
 
@@ -113,7 +113,7 @@ def test_decoding_on_the_gpu_asks_for_whole_batches(
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     files = [str(path) for path in sorted(photos.rglob("*.jpg"))[:3]]
     program = program_of(load_recipe("imagenet-train"), catalog, OPERATORS, "a peer")
-    work = CudaWork(program, files, batch_size=4, workers=2)
+    work = CudaWorkload(program, files, batch_size=4, workers=2)
     assert [work.run(), work.run()] == [4, 4]
     assert asked == [(4, "cuda")] * 2
     work._pool.shutdown(cancel_futures=True)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from workbench.bench.measurement import Measurement
 
 _CORES = re.compile(r"(?<=kept )[0-9.]+")
-"""The one figure in which doubts of the same cause differ."""
+"""The one figure in which flags of the same cause differ."""
 
 
-def doubts(rows: Sequence[Measurement]) -> list[str]:
+def quality_flags(rows: Sequence[Measurement]) -> list[str]:
     """Each cause once, with the row it is of, or of how many."""
     found: dict[str, list[tuple[str, str]]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""CPU against mixed decoding, decode alone and the whole pipeline: the lab's main question."""
+"""What every kind of run shares: the graph, the data, a way to stop, the record's context."""
 
 from __future__ import annotations
 
@@ -15,42 +15,39 @@ from typing import Any
 
 from workbench.bench.config import (
     Config,
-    Regime,
-    config_of,
     configured,
-    idle_knobs,
-    refusal,
+    ineffective_settings,
+    unmeasurable_reason,
 )
-from workbench.bench.context import gpu_command, graph_hash
+from workbench.bench.context import graph_hash
 from workbench.bench.data import Cache, CacheState, Fingerprint, bad_files, fingerprint, make_cache
+from workbench.bench.interleaved import Entry, Progress, measure
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import Method
-from workbench.bench.pixels import compare_decoders
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import MISSING, Report
-from workbench.bench.turns import Entry, Progress, measure
-from workbench.bench.work import ScriptJob
+from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.script import emit_script
 from workbench.emit.source import reads_data
 from workbench.engine.folder import require_folder
 from workbench.engine.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
-from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.model import Graph
 
 OWN_FILES = "files that the graph names"
 """What a record has in the place of the data folder where the graph's readers read none."""
 
 
-class Lab(ABC):
-    """What every kind of run shares: the graph, the data, a way to stop, the record's context.
+class Experiment(ABC):
+    """One run: it measures a graph on some data and gives a record.
 
     ``cancel`` may be called from any thread; a run then raises CancelledError within 0.5 s.
     """
 
     kind = "bench"
-    so_far: Report | None = None
+    partial_report: Report | None = None
     """What a run that goes on has measured, where its kind tells: another one after each."""
-    now: Config | None = None
+    current_config: Config | None = None
     """What it measures now, likewise."""
 
     def __init__(
@@ -58,21 +55,21 @@ class Lab(ABC):
         graph: Graph,
         data: str,
         *,
-        method: Method | None = None,
+        measurement_config: MeasurementConfig | None = None,
         cache: Cache = "warm",
         name: str = "",
     ) -> None:
         self.graph = graph
         self.data = data
-        self.method = method or Method()
+        self.measurement_config = measurement_config or MeasurementConfig()
         self.name = name
         self._reads_data = reads_data(graph.nodes)
         self._cache: Cache = cache if self._reads_data else "as found"
-        self._stop = threading.Event()
+        self.stop = threading.Event()
 
     def cancel(self) -> None:
         """End the run; it raises CancelledError and leaves no process behind."""
-        self._stop.set()
+        self.stop.set()
 
     def prepare(self) -> tuple[Catalog, Machine, Fingerprint, CacheState]:
         """Look at the machine and the data, and bring the files into memory or out of it.
@@ -84,29 +81,38 @@ class Lab(ABC):
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph names its files itself")
             return load_catalog(), machine, Fingerprint(OWN_FILES), unknown
-        found = fingerprint(self.data, self.go_on)
-        return load_catalog(), machine, found, make_cache(self.data, self._cache, self.go_on)
+        found = fingerprint(self.data, self.check_cancelled)
+        return (
+            load_catalog(),
+            machine,
+            found,
+            make_cache(self.data, self._cache, self.check_cancelled),
+        )
 
     @abstractmethod
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure, and give the record. Every kind of run has its own."""
 
-    def go_on(self) -> None:
+    def check_cancelled(self) -> None:
         """Raise CancelledError if the run was cancelled."""
-        if self._stop.is_set():
+        if self.stop.is_set():
             raise CancelledError("Cancelled.")
 
-    def require(self, configs: Sequence[Config], catalog: Catalog, machine: Machine) -> None:
+    def require_measurable(
+        self, configs: Sequence[Config], catalog: Catalog, machine: Machine
+    ) -> None:
         """Raise EngineError where one of them cannot be measured: before the first one is."""
         for config in configs:
-            if reason := refusal(configured(self.graph, catalog, config), catalog, machine):
+            if reason := unmeasurable_reason(
+                configured(self.graph, catalog, config), catalog, machine
+            ):
                 raise EngineError(reason)
 
     def entry(self, config: Config, catalog: Catalog, found: Fingerprint, label: str = "") -> Entry:
         """The exported source of the graph in a configuration, ready to be measured."""
         source = emit_script(configured(self.graph, catalog, config), catalog)
         job = ScriptJob(source, self.data, config.device, config.prefetch)
-        notes = idle_knobs(config, found.formats)
+        notes = ineffective_settings(config, found.formats)
         if found.files and found.files < config.batch_size:
             notes += (
                 f"{found.files} files, fewer than a batch of {config.batch_size}: files repeat "
@@ -118,22 +124,22 @@ class Lab(ABC):
         self,
         entries: Sequence[Entry],
         on_progress: Progress,
-        method: Method | None = None,
+        measurement_config: MeasurementConfig | None = None,
     ) -> tuple[Measurement, ...]:
-        """Take turns with the lab's method, or another."""
+        """Take turns with this experiment's measurement config, or another."""
         return measure(
             entries,
-            method or self.method,
-            self._stop,
+            measurement_config or self.measurement_config,
+            self.stop,
             on_progress,
             self._before_round(),
-            lambda: bad_files(self.data, self.go_on) if self._reads_data else "",
+            lambda: bad_files(self.data, self.check_cancelled) if self._reads_data else "",
         )
 
     def _before_round(self) -> Callable[[], None] | None:
         if self._cache != "cold":
             return None
-        return lambda: _ignore(make_cache(self.data, "cold", self.go_on))
+        return lambda: _ignore(make_cache(self.data, "cold", self.check_cancelled))
 
     def report(
         self,
@@ -153,7 +159,7 @@ class Lab(ABC):
             tuple(measurements),
             found,
             cache,
-            self.method,
+            self.measurement_config,
             self.kind,
             self.name,
             datetime.now(UTC).isoformat(timespec="seconds"),
@@ -165,61 +171,6 @@ class Lab(ABC):
             },
             {name: value for name, value in extra.items() if value},
         )
-
-
-class Bench(Lab):
-    """imgs/s of the exported script, with CPU and with mixed decoding."""
-
-    def __init__(
-        self,
-        graph: Graph,
-        data: str,
-        devices: Sequence[DecodeDevice] = ("cpu", "mixed"),
-        regimes: Sequence[Regime] = ("pipeline",),
-        *,
-        method: Method | None = None,
-        cache: Cache = "warm",
-        name: str = "",
-        peers: Sequence[str] = (),
-    ) -> None:
-        """``peers`` names libraries to be measured at the same work (see ``bench.peers``)."""
-        super().__init__(graph, data, method=method, cache=cache, name=name)
-        self.devices = tuple(devices)
-        self.regimes = tuple(regimes)
-        self.peers = tuple(peers)
-
-    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Measure every device and regime, in turns.
-
-        A configuration that cannot be measured gives a Measurement with the reason. Raises
-        DataError for the folder and CancelledError.
-        """
-        catalog, machine, found, cache = self.prepare()
-        rows: list[Measurement | None] = []
-        entries: list[Entry] = []
-        for regime in self.regimes:
-            for device in self.devices:
-                config = replace(config_of(self.graph, device), regime=regime)
-                reason = refusal(configured(self.graph, catalog, config), catalog, machine)
-                rows.append(Measurement(config, reason=reason) if reason else None)
-                if not reason:
-                    entries.append(self.entry(config, catalog, found))
-        extra: dict[str, Any] = {}
-        if self.peers and "pipeline" in self.regimes:
-            from workbench.bench.peers import add_peers
-
-            added, refused, extra["peers"] = add_peers(self, catalog, machine, on_progress)
-            entries += added
-            rows += [None] * len(added) + list(refused)
-        measured = iter(self.measure(entries, on_progress))
-        rows = [row or next(measured) for row in rows]
-        if {"cpu", "mixed"} <= {row.device for row in rows if row and row.rounds}:
-            on_progress(0.99, "comparing the pixels of both decoders")
-            extra["decoders"] = compare_decoders(self.graph, self.data, self._stop)
-        if "mixed" in self.devices and machine.no_gpu:
-            extra["command"], extra["before"] = gpu_command(self.graph, self.regimes)
-        on_progress(1.0, "done")
-        return self.report([row for row in rows if row], machine, found, cache, **extra)
 
 
 def _not_cold(row: Measurement, files: int) -> Measurement:

@@ -196,7 +196,7 @@ class Endless:
             yield list(itertools.islice(indices, self._batch_size))
 
 
-class LoaderWork:
+class LoaderWorkload:
     """Batches of a DataLoader with worker processes."""
 
     def __init__(
@@ -222,7 +222,7 @@ class LoaderWork:
         return self._size
 
 
-class CudaWork:
+class CudaWorkload:
     """JPEGs decoded on the GPU in batches (nvJPEG), the rest there too, image by image."""
 
     def __init__(self, program: Program, files: list[str], batch_size: int, workers: int) -> None:

@@ -1,4 +1,4 @@
-"""The speed lab from a shell: bench, stages, tune, scale, compare, records."""
+"""Measuring speed from a shell: bench, stages, tune, scale, compare, records."""
 
 from workbench.commands.bench import bench
 from workbench.commands.records import compare, records

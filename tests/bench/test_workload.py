@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from workbench.bench.work import real_samples
+from workbench.bench.workload import real_samples
 
 
 def meta(size: int, shards: int = 1, shard: int = 0, pad: bool = True, stick: bool = False):

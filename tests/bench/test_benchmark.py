@@ -16,17 +16,19 @@ import pytest
 
 from tests.damaged import REFUSED, make_folder
 from tests.helpers import chain_graph, with_settings
-from workbench.bench import Bench, Measurement, Report
-from workbench.bench.crew import Crew
-from workbench.bench.lab import git_state
-from workbench.bench.method import Method
+from workbench.bench import Benchmark, Measurement, Report
+from workbench.bench.experiment import git_state
+from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.worker_group import WorkerGroup
 from workbench.engine import describe_machine
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, Port, load_recipe
 
 PROMPTLY = 0.5
 """Seconds within which a cancelled measurement ends."""
-SHORT = Method(round_seconds=0.02, round_batches=2, rounds=5, warm_up_rounds=2, budget=0.0)
+SHORT = MeasurementConfig(
+    round_seconds=0.02, round_batches=2, rounds=5, warm_up_rounds=2, budget=0.0
+)
 
 
 @pytest.fixture
@@ -42,16 +44,16 @@ def pids(
     folder = tmp_path_factory.mktemp("workers")
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     seen: set[int] = set()
-    begin = Crew.begin
+    start = WorkerGroup.start
 
-    def watched(crew: Crew, hear: object) -> object:
+    def watched(group: WorkerGroup, on_report: object) -> object:
         def note(share: float) -> None:
-            seen.update(crew.pids)
-            hear(share)  # type: ignore[operator]
+            seen.update(group.pids)
+            on_report(share)  # type: ignore[operator]
 
-        return begin(crew, note)
+        return start(group, note)
 
-    monkeypatch.setattr(Crew, "begin", watched)
+    monkeypatch.setattr(WorkerGroup, "start", watched)
     yield seen
     assert list(folder.iterdir()) == []
     assert not any(Path(f"/proc/{pid}").exists() for pid in seen)
@@ -62,8 +64,8 @@ def only(report: Report) -> Measurement:
     return measurement
 
 
-def short(graph: Graph, data: Path, *devices: str, **options: object) -> Bench:
-    return Bench(graph, str(data), devices or ("cpu",), method=SHORT, **options)  # type: ignore[arg-type]
+def short(graph: Graph, data: Path, *devices: str, **options: object) -> Benchmark:
+    return Benchmark(graph, str(data), devices or ("cpu",), measurement_config=SHORT, **options)  # type: ignore[arg-type]
 
 
 def test_a_run_on_the_cpu(graph: Graph, photos: Path, pids: set[int]) -> None:
@@ -112,7 +114,7 @@ def test_mixed_has_a_reason_and_a_command_where_there_is_no_gpu(
 ) -> None:
     reason = "this machine has no NVIDIA GPU, or no driver for it"
     machine = replace(describe_machine(), gpu="", no_gpu=reason)
-    monkeypatch.setattr("workbench.bench.lab.describe_machine", lambda: machine)
+    monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: machine)
     report = short(graph, photos, "mixed").run()
     row = only(report)
     assert row.imgs_per_s == ()
@@ -199,7 +201,7 @@ def test_killed_in_mid_measurement(graph: Graph, photos: Path, pids: set[int]) -
 @pytest.mark.parametrize("when", ["building", "warming up", "round 2"])
 def test_cancelled_at_once(when: str, graph: Graph, photos: Path) -> None:
     bench = short(graph, photos, "cpu", regimes=("decode", "pipeline"))
-    bench.method = replace(SHORT, budget=600.0, precision=0.0)
+    bench.measurement_config = replace(SHORT, budget=600.0, precision=0.0)
     reached, raised = threading.Event(), []
 
     def listen(share: float, text: str) -> None:
@@ -223,7 +225,7 @@ def test_cancelled_at_once(when: str, graph: Graph, photos: Path) -> None:
 
 
 def test_cancelled_before_it_began(graph: Graph, photos: Path) -> None:
-    bench = Bench(graph, str(photos))
+    bench = Benchmark(graph, str(photos))
     bench.cancel()
     with pytest.raises(CancelledError):
         bench.run()

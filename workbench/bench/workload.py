@@ -36,7 +36,7 @@ _QUIET = 0.03
 _QUIET_LIMIT = 3.0
 
 
-class Work(Protocol):
+class Workload(Protocol):
     """Something that gives batches."""
 
     lead: int
@@ -50,13 +50,13 @@ class Work(Protocol):
 class Job(Protocol):
     """What a worker is told to measure; sent to it, so it must be picklable."""
 
-    def start(self) -> Work:
+    def start(self) -> Workload:
         """Build it, in the worker."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class StartupStats:
     """What is known after the first batch; memory in bytes, None where it cannot be told."""
 
     first_batch_seconds: float
@@ -65,7 +65,7 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class TimedRound:
     """One round.
 
     ``cpu_seconds`` is the CPU time of the worker and its children; ``others`` is how many cores
@@ -97,11 +97,11 @@ class ScriptJob:
     prefetch: int
     to_host: bool = False
 
-    def start(self) -> Work:
-        return _ScriptWork(self)
+    def start(self) -> Workload:
+        return _ScriptWorkload(self)
 
 
-class _ScriptWork:
+class _ScriptWorkload:
     def __init__(self, job: ScriptJob) -> None:
         self._job = job
         self._compiled = Compiled(job.source)
@@ -113,7 +113,7 @@ class _ScriptWork:
                 list(self._pipe.reader_meta().values()), self._pipe.max_batch_size
             )
         except Exception as error:
-            raise self._told(error) from None
+            raise self._explained(error) from None
 
     def run(self) -> int:
         try:
@@ -123,20 +123,20 @@ class _ScriptWork:
                     if hasattr(output, "as_cpu"):
                         output.as_cpu()
         except Exception as error:
-            raise self._told(error) from None
+            raise self._explained(error) from None
         self._batch += 1
         return min(len(outputs[0]), next(self._real))
 
-    def _told(self, error: Exception) -> WorkbenchError:
+    def _explained(self, error: Exception) -> WorkbenchError:
         if isinstance(error, WorkbenchError):
             return error
         by_folder = "**find_files(data)" in self._job.source.text
         if by_folder and any(words in str(error) for words in NO_FILES):
             return DataError(no_images(self._job.data))
-        told = self._compiled.error(error)
+        explained = self._compiled.error(error)
         if self._batch:
-            return PipelineError(f"batch {self._batch}: {told}", told.node)
-        return told
+            return PipelineError(f"batch {self._batch}: {explained}", explained.node)
+        return explained
 
 
 def real_samples(readers: list[dict[str, Any]], batch_size: int) -> Iterator[int]:
@@ -172,7 +172,7 @@ def _shard_size(meta: dict[str, Any], epoch: int) -> int:
     return int(size * (shard + 1) // shards - size * shard // shards)
 
 
-def begin(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Begun:
+def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> StartupStats:
     """Task: build it and run its first batch. ``cores`` is where it may run, empty for anywhere."""
     if cores:
         os.sched_setaffinity(0, cores)
@@ -180,19 +180,21 @@ def begin(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Begun:
     gpu = Gpu(visible_gpu())
     before = gpu.memory_used()
     start = time.perf_counter()
-    work = job.start()
-    work.run()
+    workload = job.start()
+    workload.run()
     spent = time.perf_counter() - start
-    worker.kept[_KEY] = work
+    worker.kept[_KEY] = workload
     after = gpu.memory_used()
     # That of the process is not told in every container: then the whole GPU's, before and after.
     taken = gpu.memory_of(os.getpid())
     if taken is None and before is not None and after is not None:
         taken = max(0, after - before)
-    return Begun(spent, peak_host_bytes(descendants(os.getpid())), taken)
+    return StartupStats(spent, peak_host_bytes(descendants(os.getpid())), taken)
 
 
-def run_round(worker: Worker, seconds: float, batches: int, start_at: float | None = None) -> Round:
+def run_round(
+    worker: Worker, seconds: float, batches: int, start_at: float | None = None
+) -> TimedRound:
     """Task: one round of at least so many seconds and batches.
 
     What lay ready from the pause before is run first and not counted, and a fifth of the round's
@@ -200,20 +202,20 @@ def run_round(worker: Worker, seconds: float, batches: int, start_at: float | No
     ``start_at`` (of ``time.perf_counter``, which all processes of a machine share) lets several
     workers begin together. Returns when the worker is quiet again.
     """
-    work: Work = worker.kept[_KEY]
+    workload: Workload = worker.kept[_KEY]
     lead, hot = 0, time.perf_counter() + _LEAD * seconds
-    while lead < work.lead or time.perf_counter() < hot:
-        work.run()
+    while lead < workload.lead or time.perf_counter() < hot:
+        workload.run()
         lead += 1
     while start_at is not None and time.perf_counter() < start_at:
-        work.run()  # not asleep: the queues would fill again
+        workload.run()  # not asleep: the queues would fill again
     children = descendants(os.getpid())
     cpu, busy = cpu_seconds(children), busy_seconds()
     latencies: list[float] = []
     samples = 0
     start = before = reported = time.perf_counter()
     while True:
-        samples += work.run()
+        samples += workload.run()
         now = time.perf_counter()
         latencies.append(now - before)
         before = now
@@ -227,11 +229,11 @@ def run_round(worker: Worker, seconds: float, batches: int, start_at: float | No
     others = None
     if busy is not None and busy_after is not None:
         others = max(0.0, (busy_after - busy - used) / spent)
-    _be_quiet(children)
-    return Round(spent, len(latencies), samples, used, others, latencies=tuple(latencies))
+    _wait_until_idle(children)
+    return TimedRound(spent, len(latencies), samples, used, others, latencies=tuple(latencies))
 
 
-def _be_quiet(children: list[int]) -> None:
+def _wait_until_idle(children: list[int]) -> None:
     """Wait until the queues are full, so that they do not fill in somebody else's round."""
     deadline = time.perf_counter() + _QUIET_LIMIT
     while time.perf_counter() < deadline:
@@ -241,7 +243,7 @@ def _be_quiet(children: list[int]) -> None:
             return
 
 
-def memory_now(worker: Worker) -> tuple[int, int | None]:
+def memory_usage(worker: Worker) -> tuple[int, int | None]:
     """Task: the most host memory so far, and the GPU memory of the process now, in bytes.
 
     DALI's pools on the GPU do not shrink, so that is their peak; None where it is not told.

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.bench.crew import Crew
-from workbench.bench.work import Work
+from workbench.bench.worker_group import WorkerGroup
+from workbench.bench.workload import Workload
 from workbench.errors import CancelledError
 
 WAIT = "import sys; sys.stdin.read()"
@@ -37,7 +37,7 @@ class ChildJob:
 
     note: str
 
-    def start(self) -> Work:
+    def start(self) -> Workload:
         child = subprocess.Popen([sys.executable, "-c", WAIT], stdin=subprocess.PIPE)
         Path(self.note).write_text(str(child.pid))
         return _Idle(child)
@@ -53,16 +53,16 @@ def running(pid: int) -> bool:
 
 def test_children_of_a_worker_end_with_it(tmp_path: Path) -> None:
     note = tmp_path / "pid"
-    crew = Crew((ChildJob(str(note)),), threading.Event())
-    begun = crew.begin(lambda share: None)
+    group = WorkerGroup((ChildJob(str(note)),), threading.Event())
+    startup = group.start(lambda share: None)
     pid = int(note.read_text())
     assert running(pid)
-    assert begun.first_batch_seconds > 0
-    one = crew.round(0.01, 5, lambda share: None)
+    assert startup.first_batch_seconds > 0
+    one = group.run_round(0.01, 5, lambda share: None)
     assert one.samples == 3 * one.batches
     assert one.batches >= 5
-    assert crew.memory()[0] >= begun.host_bytes
-    crew.close()
+    assert group.memory()[0] >= startup.host_bytes
+    group.close()
     deadline = time.monotonic() + 5
     while running(pid) and time.monotonic() < deadline:
         pass
@@ -72,28 +72,30 @@ def test_children_of_a_worker_end_with_it(tmp_path: Path) -> None:
 def test_a_crew_that_was_stopped_starts_nothing(tmp_path: Path) -> None:
     stop = threading.Event()
     stop.set()
-    crew = Crew((ChildJob(str(tmp_path / "pid")),), stop)
+    group = WorkerGroup((ChildJob(str(tmp_path / "pid")),), stop)
     with pytest.raises(CancelledError):
-        crew.begin(lambda share: None)
-    crew.close()
+        group.start(lambda share: None)
+    group.close()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_gpu_that_is_watched_is_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     watched: list[int] = []
-    monkeypatch.setattr("workbench.bench.crew.Gpu", watched.append)
+    monkeypatch.setattr("workbench.bench.worker_group.Gpu", watched.append)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
-    Crew((ChildJob("unused"),), threading.Event())
-    Crew((ChildJob("unused"),), threading.Event(), [{"CUDA_VISIBLE_DEVICES": "5"}])
-    Crew((ChildJob("unused"),) * 2, threading.Event(), [{"CUDA_VISIBLE_DEVICES": n} for n in "10"])
+    WorkerGroup((ChildJob("unused"),), threading.Event())
+    WorkerGroup((ChildJob("unused"),), threading.Event(), [{"CUDA_VISIBLE_DEVICES": "5"}])
+    WorkerGroup(
+        (ChildJob("unused"),) * 2, threading.Event(), [{"CUDA_VISIBLE_DEVICES": n} for n in "10"]
+    )
     assert watched == [2, 5, 0, 1], "each of them"
 
 
 def test_ctrl_c_ends_a_round_of_several_at_once(tmp_path: Path) -> None:
     jobs = [ChildJob(str(tmp_path / name)) for name in "ab"]
     stop = threading.Event()
-    crew = Crew(jobs, stop)
-    crew.begin(lambda share: None)
+    group = WorkerGroup(jobs, stop)
+    group.start(lambda share: None)
     sent: list[float] = []
 
     def interrupt(_: float) -> None:
@@ -102,16 +104,16 @@ def test_ctrl_c_ends_a_round_of_several_at_once(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        crew.round(10.0, 5, interrupt)
+        group.run_round(10.0, 5, interrupt)
     assert time.monotonic() - sent[0] < 2, "8 s of the round are left"
     assert stop.is_set()
-    crew.close()
+    group.close()
 
 
 def test_workers_begin_together_on_their_own_cores(tmp_path: Path) -> None:
     jobs = [ChildJob(str(tmp_path / name)) for name in "ab"]
-    crew = Crew(jobs, threading.Event(), [{"CUDA_VISIBLE_DEVICES": "0"}] * 2, [(0,), (0,)])
-    crew.begin(lambda share: None)
-    one = crew.round(0.01, 5, lambda share: None)
+    group = WorkerGroup(jobs, threading.Event(), [{"CUDA_VISIBLE_DEVICES": "0"}] * 2, [(0,), (0,)])
+    group.start(lambda share: None)
+    one = group.run_round(0.01, 5, lambda share: None)
     assert one.batches >= 10
-    crew.close()
+    group.close()

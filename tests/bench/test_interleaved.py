@@ -1,4 +1,4 @@
-"""Who runs when, when it stops and what becomes of failures: with crews that follow a script."""
+"""Who runs when, when it stops and what becomes of failures: with groups that follow a script."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.bench.fakes import FakeCrew, Script
+from tests.bench.fakes import FakeWorkerGroup, Script
 from workbench.bench.config import Config
+from workbench.bench.interleaved import Entry, measure
 from workbench.bench.measurement import Measurement
-from workbench.bench.method import Method
-from workbench.bench.turns import Entry, measure
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.errors import CancelledError, DataError, EngineError
 
 GIB = 2**30
@@ -19,21 +19,23 @@ GIB = 2**30
 
 @pytest.fixture(autouse=True)
 def _fake_crews(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("workbench.bench.turns.Crew", FakeCrew)
-    FakeCrew.made = []
+    monkeypatch.setattr("workbench.bench.interleaved.WorkerGroup", FakeWorkerGroup)
+    FakeWorkerGroup.made = []
     yield
-    assert all(crew.closed for crew in FakeCrew.made), "nothing is left behind"
+    assert all(group.closed for group in FakeWorkerGroup.made), "nothing is left behind"
 
 
-def run(*scripts: Script, method: Method | None = None, **options: object) -> list[Measurement]:
+def run(
+    *scripts: Script, measurement_config: MeasurementConfig | None = None, **options: object
+) -> list[Measurement]:
     entries = [Entry(Config(), (script,), f"s{i}") for i, script in enumerate(scripts)]
     stop = threading.Event()
-    return list(measure(entries, method or Method(), stop, **options))  # type: ignore[arg-type]
+    return list(measure(entries, measurement_config or MeasurementConfig(), stop, **options))  # type: ignore[arg-type]
 
 
 def test_a_steady_one_stops_when_it_is_precise() -> None:
     (row,) = run(Script([50, 100, 101, 100]))
-    assert row.ending == "precise"
+    assert row.stop_reason == "precise"
     assert len(row.rounds) == 6
     assert row.warm_up == (50, 100, 101)
     assert row.settled
@@ -47,8 +49,10 @@ def test_a_steady_one_stops_when_it_is_precise() -> None:
 
 
 def test_an_unsteady_one_stops_when_time_is_up_and_says_so() -> None:
-    (row,) = run(Script([100, 100, *[60, 140] * 20]), method=Method(budget=8.0))
-    assert (row.ending, len(row.rounds)) == ("budget", 8)
+    (row,) = run(
+        Script([100, 100, *[60, 140] * 20]), measurement_config=MeasurementConfig(budget=8.0)
+    )
+    assert (row.stop_reason, len(row.rounds)) == ("budget", 8)
     assert row.unstable
     assert "unstable: the rounds differ by more than 10 %" in row.flags
 
@@ -66,7 +70,7 @@ def test_configurations_take_turns_in_changing_order() -> None:
     scripts = [Script([100.0], log=log, name=name) for name in "AB"]
     for script, noise in zip(scripts, (20, 30), strict=True):
         script.rates = [100, 100, *[100 - noise, 100 + noise] * 30]
-    rows = run(*scripts, method=Method(budget=20.0))
+    rows = run(*scripts, measurement_config=MeasurementConfig(budget=20.0))
     timed = log[-sum(len(row.rounds) for row in rows) :]
     pairs = [tuple(timed[i : i + 2]) for i in range(0, len(timed), 2)]
     assert set(pairs) == {("A", "B"), ("B", "A")}, "each once in a turn, in both orders"
@@ -76,7 +80,7 @@ def test_configurations_take_turns_in_changing_order() -> None:
 
 def test_a_failure_is_a_reason_and_the_others_go_on() -> None:
     good, bad, refused = Script([100]), Script([100], fail_at=7), Script([1], fail_begin="no GPU.")
-    rows = run(good, bad, refused, why=lambda: "Some files are bad")
+    rows = run(good, bad, refused, explain_failure=lambda: "Some files are bad")
     assert rows[0].median == 100
     assert rows[1].reason == "not measured: batch 7: no. Some files are bad"
     assert rows[1].rounds == ()
@@ -101,7 +105,7 @@ def test_the_memory_limit(
     memory: tuple[int, int | None], limit: tuple[int | None, int | None], words: str
 ) -> None:
     entry = Entry(Config(), (Script([100], memory=memory),), limit=limit)  # type: ignore[arg-type]
-    (row,) = measure([entry], Method(), threading.Event())
+    (row,) = measure([entry], MeasurementConfig(), threading.Event())
     assert words in row.reason
     assert bool(row.reason) is bool(words)
 
@@ -110,7 +114,7 @@ def test_the_memory_limit(
 def test_idle_jpeg_engines_say_something_only_where_dali_decodes(decodes: bool) -> None:
     config = Config("mixed", hw_decoder_load=0.65)
     entry = Entry(config, (Script([100]),), decodes=decodes)  # type: ignore[arg-type]
-    (row,) = measure([entry], Method(), threading.Event())
+    (row,) = measure([entry], MeasurementConfig(), threading.Event())
     assert row.jpeg_busy == 0
     assert any("JPEG engines" in flag for flag in row.flags) is decodes
 
@@ -134,12 +138,12 @@ def test_cancel(at: int) -> None:
     stop = threading.Event()
     script = Script([100], on_round=lambda number: stop.set() if number == at else None)
     with pytest.raises(CancelledError):
-        measure([Entry(Config(), (script,))], Method(), stop)  # type: ignore[arg-type]
+        measure([Entry(Config(), (script,))], MeasurementConfig(), stop)  # type: ignore[arg-type]
 
 
 def test_several_processes_pool_their_rounds() -> None:
-    (row,) = run(Script([100]), method=Method(processes=3, rounds=2))
-    assert len(FakeCrew.made) == 3
+    (row,) = run(Script([100]), measurement_config=MeasurementConfig(processes=3, rounds=2))
+    assert len(FakeWorkerGroup.made) == 3
     assert sorted({one.process for one in row.rounds}) == [0, 1, 2]
     assert len(row.warm_up) == 6
 
@@ -155,7 +159,7 @@ def test_progress_never_falls_and_ends_below_one() -> None:
     run(
         *[Script([100, 100, 60, 140, 60, 140, 60, 140])] * 2,
         on_progress=lambda share, text: heard.append((share, text)),
-        method=Method(budget=12.0),
+        measurement_config=MeasurementConfig(budget=12.0),
     )
     shares = [share for share, _ in heard]
     assert shares == sorted(shares)

@@ -11,7 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from workbench.bench.usage import Gpu, GpuUse, visible_gpu
-from workbench.bench.work import Begun, Job, Round, begin, memory_now, run_round
+from workbench.bench.workload import (
+    Job,
+    StartupStats,
+    TimedRound,
+    memory_usage,
+    run_round,
+    start_workload,
+)
 from workbench.engine.process import Engine
 
 SILENCE_LIMIT = 300.0
@@ -20,7 +27,7 @@ _TOGETHER = 0.05
 """Seconds ahead that several workers are told to begin together: a message takes far less."""
 
 
-class Crew:
+class WorkerGroup:
     """Fresh workers, one for each job. Once ``stop`` is set its calls raise CancelledError."""
 
     def __init__(
@@ -39,32 +46,36 @@ class Crew:
         self._gpus = [Gpu(n) for n in sorted({visible_gpu({**os.environ, **e}) for e in found})]
         self._lead: float | None = None
 
-    def begin(self, hear: Callable[[float], None]) -> Begun:
+    def start(self, on_report: Callable[[float], None]) -> StartupStats:
         """Start the workers, one after the other, up to the first batch of each."""
-        begun: list[Begun] = [
-            engine.call(begin, job, cores, limit=SILENCE_LIMIT, on_report=hear)
+        startups: list[StartupStats] = [
+            engine.call(start_workload, job, cores, limit=SILENCE_LIMIT, on_report=on_report)
             for engine, job, cores in zip(self._engines, self._jobs, self._cores, strict=True)
         ]
-        gpus = [one.gpu_bytes for one in begun if one.gpu_bytes is not None]
-        return Begun(
-            max(one.first_batch_seconds for one in begun),
-            sum(one.host_bytes for one in begun),
+        gpus = [one.gpu_bytes for one in startups if one.gpu_bytes is not None]
+        return StartupStats(
+            max(one.first_batch_seconds for one in startups),
+            sum(one.host_bytes for one in startups),
             sum(gpus) if gpus else None,
         )
 
-    def round(self, seconds: float, batches: int, hear: Callable[[float], None]) -> Round:
+    def run_round(
+        self, seconds: float, batches: int, on_report: Callable[[float], None]
+    ) -> TimedRound:
         """One round; of several workers, at the same time."""
         if len(self._engines) == 1:
             engine = self._engines[0]
-            return _timed(engine, seconds, batches, None, hear)
+            return _run_round(engine, seconds, batches, None, on_report)
         # Workers that were paused take a while to get going; after the first round it is known.
         start_at = time.perf_counter() + (self._lead or _TOGETHER)
         with ThreadPoolExecutor(len(self._engines)) as pool:
             try:
                 waiting = [
-                    pool.submit(_timed, engine, seconds, batches, start_at, heard)
-                    for engine, heard in zip(
-                        self._engines, [hear, *[_deaf] * (len(self._engines) - 1)], strict=True
+                    pool.submit(_run_round, engine, seconds, batches, start_at, reporter)
+                    for engine, reporter in zip(
+                        self._engines,
+                        [on_report, *[_ignore_report] * (len(self._engines) - 1)],
+                        strict=True,
                     )
                 ]
                 rounds = [one.result() for one in waiting]
@@ -72,11 +83,11 @@ class Crew:
                 self._stop.set()
                 raise
         self._lead = _TOGETHER + 6 * max(one.seconds / len(one.latencies) for one in rounds)
-        return together(rounds, overlapping=not any(self._cores))
+        return merge_rounds(rounds, overlapping=not any(self._cores))
 
     def memory(self) -> tuple[int, int | None]:
         """Peak host memory and GPU memory of all workers together, in bytes."""
-        found = [engine.call(memory_now) for engine in self._engines]
+        found = [engine.call(memory_usage) for engine in self._engines]
         gpus = [gpu for _, gpu in found if gpu is not None]
         return sum(host for host, _ in found), sum(gpus) if gpus else None
 
@@ -95,25 +106,25 @@ class Crew:
             engine.close()
 
 
-def _timed(
+def _run_round(
     engine: Engine,
     seconds: float,
     batches: int,
     start_at: float | None,
-    hear: Callable[[float], None],
-) -> Round:
+    on_report: Callable[[float], None],
+) -> TimedRound:
     found: Any = engine.call(
-        run_round, seconds, batches, start_at, limit=SILENCE_LIMIT, on_report=hear
+        run_round, seconds, batches, start_at, limit=SILENCE_LIMIT, on_report=on_report
     )
-    assert isinstance(found, Round)
+    assert isinstance(found, TimedRound)
     return found
 
 
-def _deaf(_: float) -> None:
+def _ignore_report(_: float) -> None:
     pass
 
 
-def together(rounds: Sequence[Round], overlapping: bool) -> Round:
+def merge_rounds(rounds: Sequence[TimedRound], overlapping: bool) -> TimedRound:
     """Rounds that ran at the same time, as one whose rate is the sum of theirs.
 
     ``overlapping`` says that they shared their cores: then what each saw as the work of others is
@@ -126,7 +137,7 @@ def together(rounds: Sequence[Round], overlapping: bool) -> Round:
         cores = [one.cpu_seconds / one.seconds for one in rounds]
         busy = statistics.fmean(o + c for o, c in zip(known, cores, strict=True))
         others = max(0.0, busy - sum(cores))
-    return Round(
+    return TimedRound(
         seconds,
         sum(one.batches for one in rounds),
         round(sum(one.imgs_per_s for one in rounds) * seconds),

@@ -1,0 +1,76 @@
+"""CPU against mixed decoding, decoding alone and the whole pipeline, and other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from workbench.bench.config import Regime, config_of, configured, unmeasurable_reason
+from workbench.bench.context import gpu_command
+from workbench.bench.data import Cache
+from workbench.bench.experiment import Experiment
+from workbench.bench.interleaved import Entry, Progress
+from workbench.bench.measurement import Measurement
+from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.peers import add_peers
+from workbench.bench.pixels import compare_decoders
+from workbench.bench.record import Report
+from workbench.graph.model import DecodeDevice, Graph
+
+
+class Benchmark(Experiment):
+    """imgs/s of the exported script, with CPU and with mixed decoding."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: str,
+        devices: Sequence[DecodeDevice] = ("cpu", "mixed"),
+        regimes: Sequence[Regime] = ("pipeline",),
+        *,
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+        peers: Sequence[str] = (),
+    ) -> None:
+        """``peers`` names libraries to be measured at the same work (see ``bench.peers``)."""
+        super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        self.devices = tuple(devices)
+        self.regimes = tuple(regimes)
+        self.peers = tuple(peers)
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure every device and regime, in turns.
+
+        A configuration that cannot be measured gives a Measurement with the reason. Raises
+        DataError for the folder and CancelledError.
+        """
+        catalog, machine, found, cache = self.prepare()
+        rows: list[Measurement | None] = []
+        entries: list[Entry] = []
+        for regime in self.regimes:
+            for device in self.devices:
+                config = replace(config_of(self.graph, device), regime=regime)
+                reason = unmeasurable_reason(
+                    configured(self.graph, catalog, config), catalog, machine
+                )
+                rows.append(Measurement(config, reason=reason) if reason else None)
+                if not reason:
+                    entries.append(self.entry(config, catalog, found))
+        extra: dict[str, Any] = {}
+        if self.peers and "pipeline" in self.regimes:
+            added, refused, extra["peers"] = add_peers(
+                self, self.peers, self.devices, catalog, machine, on_progress
+            )
+            entries += added
+            rows += [None] * len(added) + list(refused)
+        measured = iter(self.measure(entries, on_progress))
+        rows = [row or next(measured) for row in rows]
+        if {"cpu", "mixed"} <= {row.device for row in rows if row and row.rounds}:
+            on_progress(0.99, "comparing the pixels of both decoders")
+            extra["decoders"] = compare_decoders(self.graph, self.data, self.stop)
+        if "mixed" in self.devices and machine.no_gpu:
+            extra["command"], extra["before"] = gpu_command(self.graph, self.regimes)
+        on_progress(1.0, "done")
+        return self.report([row for row in rows if row], machine, found, cache, **extra)

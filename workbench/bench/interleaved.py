@@ -1,0 +1,304 @@
+"""Configurations measured in turns: A B A B, in random order, each in fresh worker processes.
+
+Every speed that is measured goes through ``measure``.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.bench.config import Config
+from workbench.bench.measurement import Measurement, latency_of
+from workbench.bench.measurement_config import MeasurementConfig, StopReason
+from workbench.bench.worker_group import WorkerGroup
+from workbench.bench.workload import Job, StartupStats, TimedRound
+from workbench.engine.machine import usable_cores
+from workbench.errors import CancelledError, EngineError
+
+Progress = Callable[[float, str], None]
+"""Hears the share that is done, 0 to 1, and what is being done."""
+
+_START_SECONDS = 3.0
+"""What a worker takes to start, build and give its first batch, until one has done so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A configuration and how it is run: one job for each worker process.
+
+    ``environments`` and ``cores`` have an entry for each job, or are empty. ``limit`` is the most
+    memory that it may take, in bytes of the host's and the GPU's; None is no limit. ``decodes``
+    says whether DALI decodes in it: elsewhere JPEG engines that are idle say nothing.
+    """
+
+    config: Config
+    jobs: tuple[Job, ...]
+    label: str = ""
+    notes: tuple[str, ...] = ()
+    environments: tuple[Mapping[str, str], ...] = ()
+    cores: tuple[tuple[int, ...], ...] = ()
+    limit: tuple[int | None, int | None] = (None, None)
+    decodes: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.label or self.config.label
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A configuration that is measured beside others: its workers and its figures so far."""
+
+    entry: Entry
+    group: WorkerGroup | None = None
+    startup: StartupStats | None = None
+    warm_up: list[float] = field(default_factory=list)
+    settled: bool = True
+    rounds: list[TimedRound] = field(default_factory=list)
+    peak: tuple[int, int | None] = (0, None)
+    gpu_use: list[Any] = field(default_factory=list)
+    reason: str = ""
+    stop_reason: StopReason | None = None
+
+    @property
+    def rates(self) -> list[float]:
+        return [one.imgs_per_s for one in self.rounds]
+
+
+class InterleavedRun:
+    """One run of ``measure``: the candidates, the clock and the progress."""
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        measurement_config: MeasurementConfig,
+        stop: threading.Event,
+        on_progress: Progress,
+        before_round: Callable[[], None] | None = None,
+        explain_failure: Callable[[], str] = lambda: "",
+    ) -> None:
+        self.measurement_config = measurement_config
+        self._candidates = [Candidate(entry) for entry in entries]
+        self._stop = stop
+        self._on_progress = on_progress
+        self._before_round = before_round
+        self._explain_failure = explain_failure
+        self._order = random.Random()
+        self._began = time.monotonic()
+        self._done = 0.0
+        self._share = 0.0
+        self._seconds = 0.0
+        """What the timed rounds took."""
+        self._process = 0
+        self._text = ""
+
+    def run(self) -> tuple[Measurement, ...]:
+        """Measure them all. Raises CancelledError; whatever else goes wrong becomes a reason."""
+        try:
+            for process in range(self.measurement_config.processes):
+                self._process = process
+                for candidate in self._shuffled():
+                    self._guarded(candidate, self._start)
+                self._interleave()
+                for candidate in self._alive():
+                    self._guarded(candidate, self._end)
+                self._dismiss_all()
+        finally:
+            self._dismiss_all()
+        return tuple(_measurement(candidate) for candidate in self._candidates)
+
+    def _alive(self) -> list[Candidate]:
+        return [candidate for candidate in self._candidates if not candidate.reason]
+
+    def _shuffled(self) -> list[Candidate]:
+        alive = self._alive()
+        return self._order.sample(alive, len(alive))
+
+    def _start(self, candidate: Candidate) -> None:
+        """A fresh worker, its first batch and its warm-up; the others pause."""
+        entry, config = candidate.entry, self.measurement_config
+        self._report(f"{entry.name}: building")
+        group = candidate.group = WorkerGroup(
+            entry.jobs, self._stop, entry.environments, entry.cores
+        )
+        startup = group.start(lambda _: self._check_cancelled())
+        candidate.startup = candidate.startup or startup
+        _require_room(entry, startup.host_bytes, startup.gpu_bytes)
+        self._advance(_START_SECONDS)
+        rates: list[float] = []
+        batches = 0
+        while not config.is_warm(rates, batches) and len(rates) < config.warm_up_rounds:
+            self._report(f"{entry.name}: warming up, round {len(rates) + 1}")
+            one = self._round(candidate)
+            rates.append(one.imgs_per_s)
+            batches += one.batches
+        candidate.settled &= config.is_warm(rates, batches)
+        candidate.warm_up += rates
+        self._advance(2 * config.round_seconds)
+
+    def _interleave(self) -> None:
+        last = self._process == self.measurement_config.processes - 1
+        cycles = 0
+        while alive := self._shuffled():
+            for candidate in alive:
+                self._guarded(candidate, self._timed_round)
+            cycles += 1
+            alive = self._alive()
+            stop_reason = self.measurement_config.stop_reason(
+                [c.rates for c in alive], self._seconds
+            )
+            if not last and cycles >= self.measurement_config.rounds:
+                return
+            if last and stop_reason and cycles >= min(2, self.measurement_config.rounds):
+                for candidate in alive:
+                    candidate.stop_reason = stop_reason
+                return
+
+    def _timed_round(self, candidate: Candidate) -> None:
+        count = len(candidate.rounds) + 1
+        self._report(f"{candidate.entry.name}: round {count}")
+        one = self._round(candidate)
+        candidate.rounds.append(replace(one, process=self._process))
+        self._seconds += one.seconds
+        self._advance(one.seconds)
+
+    def _round(self, candidate: Candidate) -> TimedRound:
+        assert candidate.group is not None
+        if self._before_round is not None:
+            self._before_round()
+
+        def on_report(share: float) -> None:
+            self._check_cancelled()
+            candidate.gpu_use += candidate.group.gpu_use()  # type: ignore[union-attr]
+            self._report("", share * self.measurement_config.round_seconds)
+
+        one = candidate.group.run_round(
+            self.measurement_config.round_seconds, self.measurement_config.round_batches, on_report
+        )
+        candidate.gpu_use += candidate.group.gpu_use()
+        return one
+
+    def _end(self, candidate: Candidate) -> None:
+        assert candidate.group is not None
+        host, gpu = candidate.group.memory()
+        # Where the process's own share is not told, what the build took of the GPU must do.
+        began_with = candidate.startup.gpu_bytes if candidate.startup else None
+        candidate.peak = max(candidate.peak[0], host), gpu if gpu is not None else began_with
+        _require_room(candidate.entry, *candidate.peak)
+
+    def _dismiss_all(self) -> None:
+        """All at once: a worker takes up to 0.05 s to end, and a graph may have many stages."""
+        with ThreadPoolExecutor(max(1, len(self._candidates))) as pool:
+            list(pool.map(self._dismiss, self._candidates))
+
+    def _dismiss(self, candidate: Candidate) -> None:
+        if candidate.group is not None:
+            candidate.group.close()
+        candidate.group = None
+
+    def _guarded(self, candidate: Candidate, step: Callable[[Candidate], None]) -> None:
+        """One step; a failure ends this candidate and no other."""
+        if candidate.reason:
+            return
+        try:
+            self._check_cancelled()
+            step(candidate)
+        except CancelledError:
+            raise
+        except EngineError as error:
+            words = f"not measured: {without_traceback(error)}"
+            cause = self._explain_failure()
+            candidate.reason = f"{words.removesuffix('.')}. {cause}" if cause else words
+            self._dismiss(candidate)
+
+    def _check_cancelled(self) -> None:
+        if self._stop.is_set():
+            raise CancelledError("Cancelled.")
+
+    def _advance(self, seconds: float) -> None:
+        self._done += seconds
+
+    def _report(self, text: str, in_round: float = 0.0) -> None:
+        """Report the share of the expected work, which never falls, and the time that is left."""
+        config = self.measurement_config
+        rounds = config.expected_rounds(config.round_seconds)
+        each = _START_SECONDS + (2 + rounds) * config.round_seconds
+        whole = each * len(self._candidates) * config.processes
+        done = self._done + in_round
+        self._share = max(self._share, min(done / max(whole, done + config.round_seconds), 0.99))
+        spent = time.monotonic() - self._began
+        left = ""
+        if self._share > 0.1:
+            left = f", about {format_duration(spent * (1 / self._share - 1))} left"
+        self._text = text or self._text
+        self._on_progress(self._share, self._text + left)
+
+
+def measure(
+    entries: Sequence[Entry],
+    measurement_config: MeasurementConfig,
+    stop: threading.Event,
+    on_progress: Progress = lambda share, text: None,
+    before_round: Callable[[], None] | None = None,
+    explain_failure: Callable[[], str] = lambda: "",
+) -> tuple[Measurement, ...]:
+    """Measure configurations in turns; one Measurement for each, in the order given.
+
+    All of them are built and warm before the first is timed. One that fails has the reason, and
+    ``explain_failure`` may add a sentence to it. ``before_round`` runs untimed before each round.
+    Once ``stop`` is set CancelledError is raised within 0.1 s and every process is gone.
+    """
+    if not entries:
+        return ()
+    return InterleavedRun(
+        entries, measurement_config, stop, on_progress, before_round, explain_failure
+    ).run()
+
+
+def _require_room(entry: Entry, host: int, gpu: int | None) -> None:
+    for what, taken, most in zip(("host", "GPU"), (host, gpu), entry.limit, strict=True):
+        if most is not None and taken is not None and taken > most:
+            raise EngineError(
+                f"it takes {taken / 2**30:.2f} GiB of {what} memory, over the limit of "
+                f"{most / 2**30:.2f} GiB"
+            )
+
+
+def without_traceback(error: Exception) -> str:
+    """What went wrong without the traceback that an unforeseen error brings."""
+    return str(error).partition("\nTraceback ")[0]
+
+
+def format_duration(seconds: float) -> str:
+    """A time that is left, for reading."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _measurement(candidate: Candidate) -> Measurement:
+    entry, startup = candidate.entry, candidate.startup
+    if candidate.reason:
+        return Measurement(entry.config, reason=candidate.reason, label=entry.label)
+    busy = [use.gpu for use in candidate.gpu_use if use.gpu is not None]
+    jpeg = [use.jpeg for use in candidate.gpu_use if use.jpeg is not None]
+    made = Measurement(
+        entry.config,
+        tuple(replace(one, latencies=()) for one in candidate.rounds),
+        label=entry.label,
+        stop_reason=candidate.stop_reason,
+        warm_up=tuple(candidate.warm_up),
+        settled=candidate.settled,
+        latency=latency_of(candidate.rounds),
+        first_batch=startup.first_batch_seconds if startup else None,
+        host_bytes=candidate.peak[0] or None,
+        gpu_bytes=candidate.peak[1],
+        gpu_busy=sum(busy) / len(busy) if busy else None,
+        jpeg_busy=sum(jpeg) / len(jpeg) if jpeg else None,
+        notes=entry.notes,
+    )
+    return replace(made, flags=made.quality_flags(usable_cores(), entry.decodes))
