@@ -136,6 +136,7 @@ def preview(
     from workbench.files import write_bytes
     from workbench.graph.edit import set_setting
     from workbench.preview import PreviewRequest, preview_batch
+    from workbench.sources import open_datasets
 
     mime = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}.get(
         Path(output).suffix.lower()
@@ -147,7 +148,9 @@ def preview(
     edited = set_setting(_graph(graph), **{k: v for k, v in chosen.items() if v is not None})
     folder = _folder_of(edited, data)
     _require_gpu(edited)
-    request = PreviewRequest(edited, folder, batch, tiles, lossless=mime == "image/png")
+    request = PreviewRequest(
+        edited, open_datasets(folder), batch, tiles, lossless=mime == "image/png"
+    )
     with Engine() as engine:
         shown = preview_batch(engine, request)
     for tile in shown.tiles:
@@ -179,6 +182,7 @@ def share(graph: str, data: str | None, output: str) -> None:
     from workbench.graph.io import dump_graph
     from workbench.preview import PreviewRequest
     from workbench.preview.share import share_sheet
+    from workbench.sources import open_datasets
 
     if not output.endswith(".png"):
         raise click.BadParameter(f"{output} does not end in .png.", param_hint="-o")
@@ -186,7 +190,9 @@ def share(graph: str, data: str | None, output: str) -> None:
     folder = _folder_of(opened, data)
     _require_gpu(opened)
     with Engine() as engine:
-        picture = share_sheet(engine, PreviewRequest(opened, folder), dump_graph(opened))
+        picture = share_sheet(
+            engine, PreviewRequest(opened, open_datasets(folder)), dump_graph(opened)
+        )
     click.echo(write_bytes(output, picture))
 
 

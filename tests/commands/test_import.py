@@ -199,9 +199,9 @@ def test_processes_that_hide_end_with_it_too(end: str, code: int, spot: Path) ->
 
 def trace_with_little_memory(worker: Worker, path: str) -> Any:
     """Task: as an import does, with an eighth of the memory that it may take."""
-    from workbench.engine import guard
+    from workbench.engine import script_sandbox
 
-    guard.MEMORY = 2**30
+    script_sandbox.MEMORY = 2**30
     return trace_source(worker, path, None, {}, 60)
 
 

@@ -24,7 +24,7 @@ from tests.helpers import (
     with_settings,
 )
 from workbench.catalog import load_catalog
-from workbench.emit import Source, emit_script
+from workbench.emit import Code, emit_script
 from workbench.emit.parts import function_name
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
@@ -148,7 +148,7 @@ def test_every_random_operator_has_its_own_seed(graph: Graph) -> None:
     assert len(set(seeds)) == len(seeds)
 
 
-def check_lines(source: Source, graph: Graph) -> None:
+def check_lines(source: Code, graph: Graph) -> None:
     lines = source.text.splitlines()
     assert set(source.lines) == {node.id for node in graph.nodes}
     for node in graph.nodes:

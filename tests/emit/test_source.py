@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from tests.placed import placed
 from workbench.catalog import load_catalog
-from workbench.emit.source import Emitter, Source
+from workbench.emit.code import Code
+from workbench.emit.emitter import Emitter
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.edit import insert_node, new_node, set_setting
 from workbench.graph.feed import link
@@ -64,5 +65,5 @@ def test_a_second_input_follows_the_first_to_the_gpu() -> None:
 
 
 def test_a_line_leads_to_its_node() -> None:
-    source = Source("", {"a": range(3, 5), "b": range(5, 6)})
+    source = Code("", {"a": range(3, 5), "b": range(5, 6)})
     assert [source.node_at(line) for line in range(2, 7)] == [None, "a", "a", "b", None]

@@ -49,7 +49,7 @@ def hang(worker: Worker) -> None:
 
 
 def run_nodes_and_hang(worker: Worker) -> None:
-    worker.runner._announce(["rotate", "hue"])
+    worker.runner._report_running(["rotate", "hue"])
     hang(worker)
 
 
@@ -63,7 +63,7 @@ def refuse(_: Worker) -> NoReturn:
 
 def run_out_of_memory(worker: Worker) -> NoReturn:
     worker.kept["much"] = "of it"
-    worker.runner._announce(["rotate", "hue"])
+    worker.runner._report_running(["rotate", "hue"])
     raise MemoryError
 
 
@@ -98,7 +98,7 @@ def end_by(_: Worker, number: int) -> None:
 
 def read_while_it_is_cut_short(worker: Worker, path: str) -> int:
     """As DALI's reader does, which maps its files."""
-    worker.runner._announce(["reader"])
+    worker.runner._report_running(["reader"])
     with open(path, "rb+") as file, mmap.mmap(file.fileno(), 0) as mapped:
         file.truncate(2)
         return mapped[len(mapped) - 1]
@@ -122,7 +122,7 @@ def wait_for_a_newer_request(worker: Worker) -> None:
     """Come to one stage after the other, until given up."""
     worker.report("running")
     while True:
-        worker.announce(["rotate"])
+        worker.report_running(["rotate"])
         threading.Event().wait(0.001)
 
 

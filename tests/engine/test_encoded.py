@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.damaged import DAMAGED, REFUSED
-from workbench.engine.encoded import damage, refusal, stand_in
+from workbench.engine.encoded import corruption_reason, placeholder_jpeg, reject_reason
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def jpeg(photos: Path) -> bytes:
 @pytest.mark.parametrize("name", REFUSED)
 def test_every_kind_is_refused_with_its_reason(name: str, jpeg: bytes) -> None:
     make, words = REFUSED[name]
-    reason = refusal(make(jpeg))
+    reason = reject_reason(make(jpeg))
     assert reason is not None
     assert words in reason
 
@@ -30,8 +30,8 @@ def test_every_kind_is_refused_with_its_reason(name: str, jpeg: bytes) -> None:
 @pytest.mark.parametrize("name", DAMAGED)
 def test_what_dali_still_decodes_is_not_refused(name: str, jpeg: bytes) -> None:
     make, words = DAMAGED[name]
-    assert refusal(make(jpeg)) is None
-    assert words in (damage(make(jpeg)) or "")
+    assert reject_reason(make(jpeg)) is None
+    assert words in (corruption_reason(make(jpeg)) or "")
 
 
 def test_good_images_of_all_formats_pass(photos_with_formats: Path) -> None:
@@ -39,20 +39,20 @@ def test_good_images_of_all_formats_pass(photos_with_formats: Path) -> None:
     assert len(files) == 9
     for path in files:
         data = path.read_bytes()
-        assert refusal(data) is None, path.name
-        assert damage(data) is None, path.name
+        assert reject_reason(data) is None, path.name
+        assert corruption_reason(data) is None, path.name
 
 
 def test_gray_and_sixteen_bit_and_palette_images_pass() -> None:
     for mode in ("L", "P", "RGBA", "I;16", "1", "LA"):
         buffer = io.BytesIO()
         Image.new(mode, (5, 4)).save(buffer, "PNG")
-        assert refusal(buffer.getvalue()) is None, mode
+        assert reject_reason(buffer.getvalue()) is None, mode
 
 
 @pytest.mark.parametrize("count", [500, 3_000_000])
 def test_a_jpeg_with_a_video_behind_its_end_is_whole(count: int, jpeg: bytes) -> None:
-    assert damage(jpeg + b"\0\0\0\x18ftypmp42" + b"\0" * count) is None
+    assert corruption_reason(jpeg + b"\0\0\0\x18ftypmp42" + b"\0" * count) is None
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
@@ -65,18 +65,18 @@ def test_a_jpeg_that_is_cut_short_is_told(share: float, progressive: bool, jpeg:
         exif = b"Exif\0\0" + thumbnail.getvalue()  # has an end of its own in the header
         image.save(buffer, "JPEG", progressive=progressive, exif=exif)
     whole = buffer.getvalue()
-    assert damage(whole) is None
-    assert "ends early" in (damage(whole[: int(len(whole) * share)]) or "")
+    assert corruption_reason(whole) is None
+    assert "ends early" in (corruption_reason(whole[: int(len(whole) * share)]) or "")
 
 
 def test_a_photo_of_200_megapixels_passes_and_a_bomb_does_not(jpeg: bytes) -> None:
     limit = Image.MAX_IMAGE_PIXELS
     size = jpeg.index(b"\xff\xc0") + 5
     photo = jpeg[:size] + struct.pack(">HH", 12_240, 16_320) + jpeg[size + 4 :]
-    assert refusal(photo) is None
+    assert reject_reason(photo) is None
     bomb = REFUSED["bomb.png"][0](jpeg)
     expected = "decompression bomb: its header claims 60000 x 60000 pixels"
-    assert refusal(bomb) == expected
+    assert reject_reason(bomb) == expected
     assert limit == Image.MAX_IMAGE_PIXELS, "Pillow stays as the user has it"
 
 
@@ -86,15 +86,15 @@ def test_any_bytes_give_a_reason_or_none(data: bytes, prefix: str) -> None:
         "": b"",
         "jpeg": b"\xff\xd8\xff\xe0",
         "png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
-        "cut": stand_in().tobytes()[:400],
+        "cut": placeholder_jpeg().tobytes()[:400],
         "gif": b"GIF89a",
     }[prefix]
-    for answer in (refusal(start + data), damage(start + data)):
+    for answer in (reject_reason(start + data), corruption_reason(start + data)):
         assert answer is None or answer.strip()
 
 
 def test_the_stand_in_is_an_image() -> None:
-    data = stand_in()
+    data = placeholder_jpeg()
     assert (data.dtype, data.ndim) == (np.uint8, 1)
-    assert refusal(data.tobytes()) is damage(data.tobytes()) is None
+    assert reject_reason(data.tobytes()) is corruption_reason(data.tobytes()) is None
     assert Image.open(io.BytesIO(data.tobytes())).size == (640, 480)

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import chain_graph
-from workbench.emit import Source
+from workbench.emit import Code
 from workbench.engine import Engine
 from workbench.engine.pipelines import Compiled, plain_reason
 from workbench.errors import PipelineError
 from workbench.preview import PreviewRequest, preview_batch
 
-SOURCE = Source("def first():\n    raise ValueError('no')\n\ndef second():\n    first()\n", {})
+SOURCE = Code("def first():\n    raise ValueError('no')\n\ndef second():\n    first()\n", {})
 
 
 def compiled(**lines: range) -> Compiled:
-    return Compiled(Source(SOURCE.text, lines))
+    return Compiled(Code(SOURCE.text, lines))
 
 
 def test_the_names_of_a_source() -> None:

@@ -32,7 +32,7 @@ from workbench.errors import (
 )
 from workbench.graph import Graph, load_recipe
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.blame import call
+from workbench.preview.fault_isolation import call
 from workbench.preview.render import render
 
 PROMPTLY = 0.5

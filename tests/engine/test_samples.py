@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.engine.encoded import stand_in
+from workbench.engine.encoded import placeholder_jpeg
 from workbench.engine.samples import Sample, check_samples, replace_samples
 
-GOOD = stand_in()
+GOOD = placeholder_jpeg()
 BAD = np.frombuffer(b"no image", np.uint8)
 
 

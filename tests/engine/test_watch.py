@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workbench.engine import watch as module
-from workbench.engine.watch import Watch
+from workbench.engine.watch import FolderWatcher
 
 
 @pytest.fixture
@@ -19,26 +19,26 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def watch(folder: Path) -> Watch:
-    watch = Watch(str(folder))
-    assert not watch.look([])
-    assert not watch.remember({"a/1.jpg": 7, "b/3.jpg": 7})
-    return watch
+def watcher(folder: Path) -> FolderWatcher:
+    watcher = FolderWatcher(str(folder))
+    assert not watcher.look([])
+    assert not watcher.remember({"a/1.jpg": 7, "b/3.jpg": 7})
+    return watcher
 
 
 FILES = ["a/1.jpg", "a/2.jpg", "b/3.jpg"]
 
 
-def test_nothing_changed(watch: Watch) -> None:
-    version = watch.version
+def test_nothing_changed(watcher: FolderWatcher) -> None:
+    version = watcher.version
     for _ in range(3):
-        assert not watch.look(FILES)
-    assert watch.version == version
+        assert not watcher.look(FILES)
+    assert watcher.version == version
 
 
 @pytest.mark.parametrize("change", ["content", "size", "touch", "remove", "replace"])
-def test_a_file_that_was_read(change: str, watch: Watch, folder: Path) -> None:
-    path, version = folder / "b/3.jpg", watch.version
+def test_a_file_that_was_read(change: str, watcher: FolderWatcher, folder: Path) -> None:
+    path, version = folder / "b/3.jpg", watcher.version
     stat = path.stat()
     match change:
         case "content":
@@ -54,20 +54,20 @@ def test_a_file_that_was_read(change: str, watch: Watch, folder: Path) -> None:
         case "replace":
             (folder / "new").write_text("b/3.jpg")
             os.replace(folder / "new", path)
-    assert watch.look(FILES)
-    assert watch.version != version
-    assert not watch.look(FILES), "once"
+    assert watcher.look(FILES)
+    assert watcher.version != version
+    assert not watcher.look(FILES), "once"
 
 
-def test_a_file_of_another_batch_is_not_looked_at(watch: Watch, folder: Path) -> None:
+def test_a_file_of_another_batch_is_not_looked_at(watcher: FolderWatcher, folder: Path) -> None:
     path = folder / "b/3.jpg"
     path.write_text("changed in place")
-    assert not watch.look(["a/1.jpg"])
-    assert watch.look(["b/3.jpg"])
+    assert not watcher.look(["a/1.jpg"])
+    assert watcher.look(["b/3.jpg"])
 
 
 @pytest.mark.parametrize("change", ["new file", "file gone", "new class", "class gone", "all gone"])
-def test_the_folder(change: str, watch: Watch, folder: Path) -> None:
+def test_the_folder(change: str, watcher: FolderWatcher, folder: Path) -> None:
     match change:
         case "new file":
             (folder / "a/0.jpg").write_text("")
@@ -79,22 +79,22 @@ def test_the_folder(change: str, watch: Watch, folder: Path) -> None:
             (folder / "b").rename(folder.parent / "elsewhere")
         case "all gone":
             folder.rename(folder.parent / "gone")
-    assert watch.look(["a/1.jpg"])
-    assert not watch.look(["a/1.jpg"])
+    assert watcher.look(["a/1.jpg"])
+    assert not watcher.look(["a/1.jpg"])
 
 
-def test_a_file_that_changes_while_it_is_read(watch: Watch) -> None:
-    assert watch.remember({"a/2.jpg": 3})
-    assert not watch.remember({"a/2.jpg": 7})
-    assert not watch.remember({"a/gone.jpg": 3})
+def test_a_file_that_changes_while_it_is_read(watcher: FolderWatcher) -> None:
+    assert watcher.remember({"a/2.jpg": 3})
+    assert not watcher.remember({"a/2.jpg": 7})
+    assert not watcher.remember({"a/gone.jpg": 3})
 
 
 def test_two_watches_never_share_a_version(folder: Path) -> None:
-    assert Watch(str(folder)).version != Watch(str(folder)).version
+    assert FolderWatcher(str(folder)).version != FolderWatcher(str(folder)).version
 
 
 def test_a_slow_folder_is_looked_at_rarely(
-    watch: Watch, folder: Path, monkeypatch: pytest.MonkeyPatch
+    watcher: FolderWatcher, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
@@ -106,10 +106,10 @@ def test_a_slow_folder_is_looked_at_rarely(
 
     monkeypatch.setattr(module, "_stamp", slow)
     start = clock[0]
-    assert not watch.look(FILES)
+    assert not watcher.look(FILES)
     took = clock[0] - start
     (folder / "a/0.jpg").write_text("")
     clock[0] += 50 * took
-    assert not watch.look(FILES), "it rests"
+    assert not watcher.look(FILES), "it rests"
     clock[0] += 50 * took
-    assert watch.look(FILES)
+    assert watcher.look(FILES)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import Catalog, load_catalog
-from workbench.emit.source import Source
+from workbench.emit.code import Code
 from workbench.engine import Engine
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_arg
@@ -37,8 +37,8 @@ def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:
 def test_a_script_that_a_signal_ends(
     number: int, words: str, photos: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def emit(graph: Graph, catalog: Catalog) -> Source:
-        return Source(f"import os\nos.kill(os.getpid(), {int(number)})\n", {})
+    def emit(graph: Graph, catalog: Catalog) -> Code:
+        return Code(f"import os\nos.kill(os.getpid(), {int(number)})\n", {})
 
     monkeypatch.setattr(module, "emit_script", emit)
     graph = with_settings(chain_graph("resize"), batch_size=2)
@@ -52,7 +52,7 @@ def test_the_kernel_ends_the_script_before_the_notebook(photos: Path, tmp_path: 
     def score(pid: int | str) -> int:
         return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
 
-    script = ExportedScript(Source(text, {}), str(photos), "cpu", str(tmp_path), lambda: None)
+    script = ExportedScript(Code(text, {}), str(photos), "cpu", str(tmp_path), lambda: None)
     with script:
         assert score(script._process.pid) == min(1000, score("self") + 500)
 

@@ -17,6 +17,7 @@ from workbench.bench.peers import add_peers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Data
 
 
 class Benchmark(Experiment):
@@ -25,7 +26,7 @@ class Benchmark(Experiment):
     def __init__(
         self,
         graph: Graph,
-        data: str,
+        data: Data,
         devices: Sequence[DecodeDevice] = ("cpu", "mixed"),
         regimes: Sequence[Regime] = ("pipeline",),
         *,

@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from workbench.bench.workload import Workload
 from workbench.catalog import load_catalog
-from workbench.emit.stage import emit_stage
+from workbench.emit.parts import has_regions
+from workbench.emit.stage import SAMPLE, emit_stage
 from workbench.engine.pipelines import Compiled
 from workbench.engine.runner import Runner
 from workbench.engine.timing import floor, time_node
 from workbench.engine.worker import Worker
 from workbench.graph.devices import infer_devices
-from workbench.graph.model import Graph, Port, ancestors
+from workbench.graph.model import Graph, ancestors
+from workbench.graph.ports import output_ports
+from workbench.sources import Datasets
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,7 @@ class CachedJob:
     """What lies behind the decoders, fed with one decoded batch again and again."""
 
     graph: Graph
-    data: str
+    data: Datasets
 
     def start(self) -> Workload:
         return _CachedWorkload(self)
@@ -46,13 +51,15 @@ class _CachedWorkload:
             if port.node not in nodes
         )
         kept = Runner(catalog).run(graph, job.data, 0, settings.batch_size, list(feeds)).batches
-        source = emit_stage(graph, catalog, nodes, taps, {p: kept[p].device for p in feeds})
-        self._compiled = Compiled(source)
+        made = emit_stage(graph, catalog, nodes, taps, {p: kept[p].device for p in feeds})
+        self._compiled = Compiled(made.code)
         self._fed = {str(port): kept[port].data for port in feeds}
+        if has_regions([graph.node(node) for node in nodes]):
+            self._fed[str(SAMPLE)] = np.arange(settings.batch_size, dtype=np.int32)
         self._size = settings.batch_size
         uses_gpu = any(infer_devices(graph, catalog)[node] != "cpu" for node in nodes)
         self._pipe = self._compiled["stage"](
-            job.data, settings.device, settings.seed, 0,
+            settings.device, settings.seed, 0, {},
             batch_size=settings.batch_size, num_threads=settings.num_threads,
             device_id=0 if uses_gpu else None,
             prefetch_queue_depth=settings.prefetch_queue_depth,
@@ -75,7 +82,9 @@ class _CachedWorkload:
         return self._size
 
 
-def time_alone(worker: Worker, graph: Graph, data: str, nodes: Sequence[str]) -> dict[str, float]:
+def time_alone(
+    worker: Worker, graph: Graph, data: Datasets, nodes: Sequence[str]
+) -> dict[str, float]:
     """Task: milliseconds of each node by itself on the first batch, where it can be timed.
 
     Each has the threads of the graph's settings. Handing the batch in and out is taken off.
@@ -86,7 +95,7 @@ def time_alone(worker: Worker, graph: Graph, data: str, nodes: Sequence[str]) ->
         node = graph.node(node_id)
         needed = ancestors(graph, list(node.inputs.values()))
         ports = [p for n in graph.nodes if n.id in needed | {node_id} for p in n.inputs.values()]
-        taps = list(dict.fromkeys([*ports, Port(node_id, runner.catalog[node.op].outputs[0].name)]))
+        taps = list(dict.fromkeys([*ports, *output_ports(node, runner.catalog[node.op])[:1]]))
         result = runner.run(graph, data, 0, graph.settings.batch_size, taps)
         spent = time_node(runner, result, node, graph.settings.num_threads).milliseconds
         if spent is not None:

@@ -10,7 +10,7 @@ from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.graph.check import check_graph
 from workbench.graph.devices import infer_devices, is_decoder
-from workbench.graph.model import DecodeDevice, Graph, Node, Port, ancestors
+from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source, ancestors
 
 Regime = Literal["decode", "pipeline"]
 """``decode`` runs up to the decoder, ``pipeline`` all of the graph."""
@@ -107,7 +107,7 @@ def sharded(graph: Graph, shard: int, shards: int) -> Graph:
     """The graph with every reader on one of so many shards of the data."""
     share = {"shard_id": shard, "num_shards": shards}
     nodes = tuple(
-        replace(node, args={**node.args, **share}) if node.op.startswith("readers.") else node
+        replace(node, args={**node.args, **share}) if isinstance(node, Source) else node
         for node in graph.nodes
     )
     return replace(graph, nodes=nodes)

@@ -14,9 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from workbench.engine.encoded import refusal
-from workbench.engine.folder import list_files, unreadable
+from workbench.engine.encoded import reject_reason
 from workbench.errors import DataError
+from workbench.sources import Datasets, File, describe_datasets, every_file, unreadable
 
 LOOK_SECONDS = 5.0
 """Limit for a look at the data folder."""
@@ -69,24 +69,24 @@ def _nothing() -> None:
     pass
 
 
-def fingerprint(data: str, check_cancelled: Callable[[], None] = _nothing) -> Fingerprint:
+def fingerprint(data: Datasets, check_cancelled: Callable[[], None] = _nothing) -> Fingerprint:
     """Count the files that the script reads, in 5 s at most. ``check_cancelled`` may raise."""
     files, size = folder_size(data, check_cancelled)
     chosen = _spread(data, files or 0, _HEADERS, check_cancelled)
     formats = Counter(_format(path) for path in chosen)
-    return Fingerprint(data, files, size, tuple(formats.most_common()))
+    return Fingerprint(describe_datasets(data), files, size, tuple(formats.most_common()))
 
 
 def folder_size(
-    data: str, check_cancelled: Callable[[], None] = _nothing
+    data: Datasets, check_cancelled: Callable[[], None] = _nothing
 ) -> tuple[int | None, int | None]:
     """Number and bytes of the files that the script reads; None where that takes over 5 s."""
     deadline = time.monotonic() + LOOK_SECONDS
     files = size = 0
     try:
-        for entry, _, _ in list_files(data):
+        for file in every_file(data):
             check_cancelled()
-            files, size = files + 1, size + entry.stat().st_size
+            files, size = files + 1, size + os.stat(file.path).st_size
             if time.monotonic() > deadline:
                 return None, None
     except (OSError, DataError):  # a folder that changes, or a link to nowhere
@@ -94,36 +94,36 @@ def folder_size(
     return files, size
 
 
-def look(data: str) -> Iterator[tuple[os.DirEntry[str], str]]:
+def look(data: Datasets) -> Iterator[File]:
     """The files that the script reads, with their paths in the folder, as far as time allows."""
     deadline = time.monotonic() + LOOK_SECONDS
     with suppress(DataError):
-        for entry, file, _ in islice(list_files(data), LOOK_FILES):
+        for file in islice(every_file(data), LOOK_FILES):
             if time.monotonic() > deadline:
                 return
-            yield entry, file
+            yield file
 
 
-def bad_files(data: str, check_cancelled: Callable[[], None]) -> str:
+def bad_files(data: Datasets, check_cancelled: Callable[[], None]) -> str:
     """Files that may be why a pipeline fails, for DALI names none; as a sentence, or empty.
 
     ``check_cancelled`` is called between files and may raise.
     """
     bad: list[str] = []
-    for entry, file in look(data):
+    for file in look(data):
         check_cancelled()
         try:
-            reason = unreadable(entry) or refusal(Path(entry.path).read_bytes())
+            reason = unreadable(file.path) or reject_reason(Path(file.path).read_bytes())
         except OSError as error:
             reason = error.strerror or str(error)
         if reason:
-            bad.append(f"{file}: {reason}")
+            bad.append(f"{file.name}: {reason}")
         if len(bad) == NAMED_FILES:
             break
     return f"Some files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
 
 
-def make_cache(data: str, wanted: Cache, check_cancelled: Callable[[], None]) -> CacheState:
+def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None]) -> CacheState:
     """Bring the files into memory, or out of it, and say how. ``check_cancelled`` may raise."""
     if wanted == "as found":
         return CacheState(
@@ -136,9 +136,9 @@ def make_cache(data: str, wanted: Cache, check_cancelled: Callable[[], None]) ->
     read = files = 0
     stopped = ""
     with suppress(DataError):
-        for entry, _, _ in list_files(data):
+        for file in every_file(data):
             check_cancelled()
-            read += _read(entry.path)
+            read += _read(file.path)
             files += 1
             if time.monotonic() > deadline or read > room:
                 what = "a minute" if read <= room else "half of the free memory"
@@ -148,20 +148,20 @@ def make_cache(data: str, wanted: Cache, check_cancelled: Callable[[], None]) ->
     return CacheState("warm", how, resident_share(data, check_cancelled))
 
 
-def _evict(data: str, check_cancelled: Callable[[], None]) -> CacheState:
+def _evict(data: Datasets, check_cancelled: Callable[[], None]) -> CacheState:
     files = 0
     with suppress(DataError):
-        for entry, _, _ in list_files(data):
+        for file in every_file(data):
             check_cancelled()
-            with suppress(OSError), open(entry.path, "rb") as file:
-                os.fsync(file.fileno())
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            with suppress(OSError), open(file.path, "rb") as opened:
+                os.fsync(opened.fileno())
+                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 files += 1
     how = f"{files} files were dropped from memory (POSIX_FADV_DONTNEED) before every round"
     return CacheState("cold", how, resident_share(data, check_cancelled))
 
 
-def resident_share(data: str, check_cancelled: Callable[[], None] = _nothing) -> float | None:
+def resident_share(data: Datasets, check_cancelled: Callable[[], None] = _nothing) -> float | None:
     """Share (0 to 1) of the pages of some files that are in memory; None where it cannot be told.
 
     Asks mincore(2), which reads nothing: a read with RWF_NOWAIT would make the kernel read ahead.
@@ -200,14 +200,16 @@ def _resident_pages(path: str) -> tuple[int, int] | None:
     return sum(page & 1 for page in told), pages
 
 
-def _spread(data: str, files: int, count: int, check_cancelled: Callable[[], None]) -> list[str]:
+def _spread(
+    data: Datasets, files: int, count: int, check_cancelled: Callable[[], None]
+) -> list[str]:
     """Paths of up to ``count`` of the files, evenly chosen."""
     step = max(1, files // count)
     chosen = []
-    for number, (entry, _) in enumerate(islice(look(data), step * count)):
+    for number, file in enumerate(islice(look(data), step * count)):
         check_cancelled()
         if number % step == 0:
-            chosen.append(entry.path)
+            chosen.append(file.path)
     return chosen
 
 

@@ -28,11 +28,11 @@ from workbench.bench.record import MISSING, Report
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.script import emit_script
-from workbench.emit.source import reads_data
-from workbench.engine.folder import require_folder
 from workbench.engine.machine import Machine, describe_machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import Graph
+from workbench.graph.sources import parameters, reading, require_datasets
+from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 OWN_FILES = "files that the graph names"
 """What a record has in the place of the data folder where the graph's readers read none."""
@@ -53,17 +53,20 @@ class Experiment(ABC):
     def __init__(
         self,
         graph: Graph,
-        data: str,
+        data: Data,
         *,
         measurement_config: MeasurementConfig | None = None,
         cache: Cache = "warm",
         name: str = "",
     ) -> None:
-        self.graph = graph
-        self.data = data
+        given = open_datasets(data)
+        wanted = parameters(graph.nodes)
+        self.data: Datasets = {name: given[name] for name in wanted if name in given}
+        """What the graph's sources read; empty where it names its data itself."""
+        self.graph = graph if wanted.keys() - given.keys() else reading(graph, given)
         self.measurement_config = measurement_config or MeasurementConfig()
         self.name = name
-        self._reads_data = reads_data(graph.nodes)
+        self._reads_data = bool(wanted)
         self._cache: Cache = cache if self._reads_data else "as found"
         self.stop = threading.Event()
 
@@ -74,9 +77,11 @@ class Experiment(ABC):
     def prepare(self) -> tuple[Catalog, Machine, Fingerprint, CacheState]:
         """Look at the machine and the data, and bring the files into memory or out of it.
 
-        Raises DataError where the folder cannot be used.
+        Raises DataError where the data cannot be used.
         """
-        require_folder(self.data)
+        require_datasets(self.graph, self.data)
+        for dataset in self.data.values():
+            require_dataset(dataset)
         machine = describe_machine()
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph names its files itself")

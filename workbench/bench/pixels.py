@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from workbench.bench.config import config_of, configured
 from workbench.catalog import load_catalog
+from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.emit.source import Source
 from workbench.engine.pipelines import Compiled
 from workbench.engine.process import Engine
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Datasets
 
 IMAGES = 64
 LIMIT = 300.0
@@ -78,10 +79,10 @@ def _pixel_words(name: str, found: Mapping[str, Any]) -> str:
     )
 
 
-def compare_decoders(graph: Graph, data: str, stop: threading.Event) -> dict[str, Any]:
+def compare_decoders(graph: Graph, data: Datasets, stop: threading.Event) -> dict[str, Any]:
     """CPU and mixed decoding of the same files: a Difference as JSON values, or the reason."""
     catalog = load_catalog()
-    sources: dict[DecodeDevice, Source] = {}
+    sources: dict[DecodeDevice, Code] = {}
     devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
     for device in devices:
         config = replace(config_of(graph, device), regime="decode", batch_size=IMAGES)
@@ -96,12 +97,12 @@ def compare_decoders(graph: Graph, data: str, stop: threading.Event) -> dict[str
     return asdict(found) if found else {"reason": "the two decoders gave different shapes"}
 
 
-def differ(worker: Worker, cpu: Source, mixed: Source, data: str) -> Difference | None:
+def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> Difference | None:
     """Task: the first batch of two sources, decoded on the CPU and mixed, compared."""
     return difference(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
 
 
-def first_batch(source: Source, data: str, device: str) -> list[NDArray[Any]]:
+def first_batch(source: Code, data: Datasets, device: str) -> list[NDArray[Any]]:
     """Every sample of the first output of the first batch, on the host. In the worker only."""
     compiled = Compiled(source)
     try:

@@ -20,6 +20,7 @@ from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.machine import describe_machine, usable_cores
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Data
 
 Over = Literal["threads", "workers"]
 Affinity = Literal["none", "split"]
@@ -60,7 +61,7 @@ class ThreadScaling(Experiment):
     def __init__(
         self,
         graph: Graph,
-        data: str,
+        data: Data,
         counts: Sequence[int] = (),
         device: DecodeDevice | None = None,
         *,
@@ -97,7 +98,7 @@ class GpuScaling(Experiment):
     def __init__(
         self,
         graph: Graph,
-        data: str,
+        data: Data,
         counts: Sequence[int] = (),
         device: DecodeDevice | None = None,
         *,

@@ -23,11 +23,10 @@ from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
-from workbench.engine.plan import is_reader
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.devices import infer_devices, is_decoder, is_generator
-from workbench.graph.model import Graph, Node, Port, ancestors, topological
+from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
 
 READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
 CEILING = "ceiling: decoded batch cached"
@@ -131,7 +130,7 @@ class Stages(Experiment):
             entries.append(Entry(config, (CachedJob(graph, self.data),), CEILING, decodes=False))
         rows = self.measure(entries, lambda s, t: on_progress(0.95 * s, t))
         on_progress(0.95, "each operator alone")
-        nodes = [node.id for node, _ in cut if not is_reader(node)]
+        nodes = [node.id for node, _ in cut if not isinstance(node, Source)]
         alone = self._alone(graph, nodes)
         stages = reconcile(
             [(node, _kind(node, catalog), devices[node.id]) for node, _ in cut],
@@ -159,11 +158,11 @@ def behind_decoder(graph: Graph, catalog: Catalog) -> set[str]:
     before = ancestors(
         graph, [Port(n.id, catalog[n.op].outputs[0].name) for n in decoders(graph, catalog)]
     )
-    return {node for node in needed - before if not is_reader(graph.node(node))}
+    return {node for node in needed - before if not isinstance(graph.node(node), Source)}
 
 
 def _kind(node: Node, catalog: Catalog) -> str:
-    if is_reader(node):
+    if isinstance(node, Source):
         return READ
     return DECODE if is_decoder(catalog[node.op]) else OPERATOR
 

@@ -21,6 +21,7 @@ from workbench.catalog import Catalog, load_catalog
 from workbench.engine.machine import Machine
 from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Data
 
 PROBE_CONFIG = MeasurementConfig(
     round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05, budget=0.8
@@ -39,7 +40,7 @@ class Sweep(Experiment):
     def __init__(
         self,
         graph: Graph,
-        data: str,
+        data: Data,
         device: DecodeDevice | None = None,
         grid: Grid | None = None,
         *,

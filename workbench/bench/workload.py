@@ -20,12 +20,12 @@ from workbench.bench.usage import (
     peak_host_bytes,
     visible_gpu,
 )
-from workbench.emit.source import Source
-from workbench.engine.folder import no_images
+from workbench.emit.code import Code
 from workbench.engine.pipelines import Compiled
-from workbench.engine.reading import NO_FILES
+from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, PipelineError, WorkbenchError
+from workbench.sources import Datasets, nothing_found
 
 REPORT_EVERY = 0.5
 """Seconds between reports in a round. One takes 12 µs to send; the listener draws it, on the cores
@@ -91,8 +91,8 @@ class TimedRound:
 class ScriptJob:
     """The exported source, as the user runs it. ``to_host`` copies every output to the host."""
 
-    source: Source
-    data: str
+    source: Code
+    data: Datasets
     device: str
     prefetch: int
     to_host: bool = False
@@ -130,9 +130,8 @@ class _ScriptWorkload:
     def _explained(self, error: Exception) -> WorkbenchError:
         if isinstance(error, WorkbenchError):
             return error
-        by_folder = "**find_files(data)" in self._job.source.text
-        if by_folder and any(words in str(error) for words in NO_FILES):
-            return DataError(no_images(self._job.data))
+        if self._job.data and any(words in str(error) for words in NO_FILES):
+            return DataError(nothing_found(next(iter(self._job.data.values()))))
         explained = self._compiled.error(error)
         if self._batch:
             return PipelineError(f"batch {self._batch}: {explained}", explained.node)

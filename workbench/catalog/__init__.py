@@ -6,6 +6,7 @@ from functools import cache
 
 from workbench.catalog.arithmetic import arithmetic
 from workbench.catalog.overlay import apply_overlay, read_overlay
+from workbench.catalog.regions import REGIONS
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
 
@@ -28,4 +29,4 @@ def load_catalog() -> Catalog:
     """
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)
-    return Catalog({**described, **arithmetic()}, version)
+    return Catalog({**described, **arithmetic()}, version, REGIONS)

@@ -210,8 +210,15 @@ class OpSpec:
     ``{} + {}``, ``math.sqrt({})``."""
     operands: tuple[tuple[str, ...], ...] = ()
     """What can stand at each ``{}``: names of ports and arguments, the first that is given."""
+    bodies: tuple[str, ...] = ()
+    """Of a region (``catalog.regions``): the names of its bodies."""
     unusable: str | None = None
     """Why the workbench cannot use it yet, or None."""
+
+    @property
+    def reads(self) -> bool:
+        """Whether it is a reader: it begins a pipeline with data from outside."""
+        return self.name.startswith("readers.")
 
     def conflicts_with(self, arg: str) -> frozenset[str]:
         """The arguments and ports that cannot be given together with ``arg``."""
@@ -267,11 +274,17 @@ neither run nor placed."""
 class Catalog(Mapping[str, OpSpec]):
     """Operators by name. An unknown name raises CatalogError with the nearest known ones.
 
-    The stand-ins ``opaque.N`` are answered, but not among those that it lists.
+    The stand-ins ``opaque.N`` and the ``regions`` are answered, but not among those that it lists.
     """
 
-    def __init__(self, ops: Mapping[str, OpSpec], dali_version: str) -> None:
+    def __init__(
+        self,
+        ops: Mapping[str, OpSpec],
+        dali_version: str,
+        regions: Mapping[str, OpSpec] | None = None,
+    ) -> None:
         self._ops = dict(ops)
+        self._unlisted = {**OPAQUE, **(regions or {})}
         self.dali_version = dali_version
 
     def __getitem__(self, name: str) -> OpSpec:
@@ -284,7 +297,7 @@ class Catalog(Mapping[str, OpSpec]):
 
     def find(self, name: str) -> OpSpec | None:
         """The operator of that name, or None."""
-        return self._ops.get(name) or OPAQUE.get(name)
+        return self._ops.get(name) or self._unlisted.get(name)
 
     @cached_property
     def by_schema(self) -> Mapping[str, OpSpec]:
@@ -292,7 +305,7 @@ class Catalog(Mapping[str, OpSpec]):
         return {spec.schema: spec for spec in self._ops.values()}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._ops or name in OPAQUE
+        return name in self._ops or name in self._unlisted
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._ops)

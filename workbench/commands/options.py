@@ -9,10 +9,10 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from workbench.emit.source import reads_data
 from workbench.errors import DataError, GraphFormatError, SaveError, WorkbenchError
 from workbench.files import require_place
 from workbench.graph.model import Graph
+from workbench.graph.sources import parameters
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,12 +52,12 @@ def graph_of(source: str) -> Graph:
         raise click.BadParameter(str(error)) from None
 
 
-def _folder(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    from workbench.engine.folder import require_folder
+def _data(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from workbench.sources import open_dataset, require_dataset
 
     try:
         if value is not None:
-            require_folder(value)
+            require_dataset(open_dataset(value))
     except DataError as error:
         raise click.BadParameter(str(error)) from None
     return value
@@ -100,7 +100,7 @@ def folder_of(graph: Graph, data: str | None) -> str:
     A graph that names its files itself needs none and reads none: file names without a folder are
     looked for in the current one.
     """
-    if reads_data(graph.nodes):
+    if parameters(graph.nodes):
         if data is None:
             raise click.MissingParameter(param_hint="'--data'", param_type="option")
         return data
@@ -112,15 +112,16 @@ def folder_of(graph: Graph, data: str | None) -> str:
 FOLDER = click.option(
     "--data",
     required=True,
-    metavar="DIR",
-    callback=_folder,
-    help="Folder of images, or of class folders.",
+    metavar="DATA",
+    callback=_data,
+    help="Folder of images or of class folders, or a list of files (.txt, .csv).",
 )
 DATA = click.option(
     "--data",
-    metavar="DIR",
-    callback=_folder,
-    help="Folder of images, or of class folders; only a graph that names its files needs none.",
+    metavar="DATA",
+    callback=_data,
+    help="Folder of images or of class folders, or a list of files (.txt, .csv); only a graph that "
+    "names its files needs none.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 RECORD = click.Path(exists=True, dir_okay=False)

@@ -7,16 +7,18 @@ examples. Where a value is still needed later it keeps its name, and the next on
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from workbench.catalog.spec import Catalog
+from workbench.catalog.spec import Catalog, PortSpec
 from workbench.graph.devices import is_generator
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Body, Graph, Node, Port, running_order
+from workbench.graph.ports import body_inputs, outputs_of
 
 _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
 RESERVED = frozenset(dir(builtins)) | {
-    *("fn", "math", "types", "np", "os", "time", "argparse", "glob", "main", "IMAGES"),
-    *("data", "device", "base_seed", "position", "find_files", "random_state", "stage"),
+    *("fn", "math", "types", "np", "os", "csv", "time", "argparse", "glob", "main", "IMAGES"),
+    *("data", "device", "base_seed", "position", "positions", "find_files", "read_list"),
+    *("random_state", "stage", "taps"),
     *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),
     *("l", "O", "I"),
 }
@@ -27,46 +29,118 @@ that are read as numbers (E741 of pycodestyle)."""
 def name_outputs(
     graph: Graph, catalog: Catalog, ordered: Sequence[Node], taken: Collection[str] = ()
 ) -> dict[Port, str]:
-    """A variable for every output of the nodes, which stand in running order.
+    """A variable for every output of the nodes, which stand in running order, and of those inside.
 
-    ``taken`` are names that the source uses otherwise, besides ``RESERVED``.
+    What a body takes in has the name that it has outside. ``taken`` are names that the source uses
+    otherwise, besides ``RESERVED``.
     """
-    taken = RESERVED.union(taken)
-    last_use = _last_uses(graph, ordered)
-    reached = _reached_outputs(graph, catalog, ordered)
-    names: dict[Port, str] = {}
-    held: dict[str, Port] = {}  # variable -> the output that it stands for at this line
-    for line, node in enumerate(ordered):
-        spec = catalog[node.op]
-
-        def busy(name: str, line: int = line) -> bool:
-            return name in taken or (name in held and last_use.get(held[name], -1) > line)
-
-        for output in spec.outputs_with(node.inputs):
-            port = Port(node.id, output.name)
-            ends = reached.get(port, set())
-            if output.kind == "encoded":
-                name = output.name
-            elif is_generator(spec):
-                name = node.id
-            elif len(ends) == 1 and not ends <= taken:
-                name = next(iter(ends))
-            else:
-                own = node.id if len(spec.outputs) == 1 else f"{node.id}_{output.name}"
-                name = _KIND_NAMES.get(output.kind, own)
-            if port not in last_use:
-                name = f"_{name}"  # as linters like what is unpacked and not used
-            if busy(name) or name in (names.get(Port(node.id, o.name)) for o in spec.outputs):
-                name = node.id if len(spec.outputs) == 1 else f"{node.id}_{output.name}"
-            while busy(name):
-                name += "_"
-            names[port] = name
-            held[name] = port
-    return names
+    namer = _Namer(catalog, RESERVED.union(taken))
+    namer.name_body(ordered, graph.outputs, {name: name for name in graph.outputs}, {}, frozenset())
+    return namer.names
 
 
-def _last_uses(graph: Graph, ordered: Sequence[Node]) -> dict[Port, int]:
-    uses = {port: len(ordered) for port in graph.outputs.values()}
+class _Namer:
+    def __init__(self, catalog: Catalog, taken: frozenset[str]) -> None:
+        self.catalog = catalog
+        self.taken = taken
+        self.names: dict[Port, str] = {}
+
+    def name_body(
+        self,
+        ordered: Sequence[Node],
+        outputs: Mapping[str, Port],
+        wanted: Mapping[str, str],
+        held: dict[str, Port],
+        blocked: frozenset[str],
+    ) -> None:
+        """Name the nodes of one body.
+
+        ``wanted`` are the variables that its outputs are to end in, ``held`` the ports that
+        variables stand for at its beginning, ``blocked`` the variables that are needed behind it.
+        """
+        last_use = _last_uses(ordered, outputs)
+        reached = _reached_outputs(self.catalog, ordered, outputs)
+        for line, node in enumerate(ordered):
+            spec = self.catalog[node.op]
+            own: list[str] = []
+
+            def busy(name: str, line: int = line, own: list[str] = own) -> bool:
+                live = name in held and last_use.get(held[name], -1) > line
+                return live or name in self.taken or name in blocked or name in own
+
+            for drawn in _hoisted(node, self.catalog):
+                if drawn not in self.names:
+                    name = drawn.node
+                    while busy(name) or name in self.names.values():
+                        name += "_"
+                    self.names[drawn] = name
+                    held[name] = drawn
+                    last_use[drawn] = line + 1  # not to be overwritten in the bodies
+            given = outputs_of(node, spec)
+            for output in given:
+                port = Port(node.id, output.name)
+                if port in self.names:  # written before the region in which it stands
+                    continue
+                ends = {wanted[end] for end in reached.get(port, ())}
+                name = self._usual(node, output, len(given), ends, port in last_use)
+                if busy(name):
+                    name = node.id if len(given) == 1 else f"{node.id}_{output.name}"
+                while busy(name):
+                    name += "_"
+                self.names[port] = name
+                own.append(name)
+            if node.bodies:
+                live = {name for name, port in held.items() if last_use.get(port, -1) > line}
+                self._name_bodies(node, blocked | live)
+            for output in given:
+                held[self.names[Port(node.id, output.name)]] = Port(node.id, output.name)
+
+    def _usual(self, node: Node, output: PortSpec, count: int, ends: set[str], used: bool) -> str:
+        if output.kind == "encoded":
+            name = output.name
+        elif is_generator(self.catalog[node.op]):
+            name = node.id
+        elif len(ends) == 1 and not ends <= self.taken:
+            name = next(iter(ends))
+        else:
+            own = node.id if count == 1 else f"{node.id}_{output.name}"
+            name = _KIND_NAMES.get(output.kind, own)
+        return name if used else f"_{name}"  # as linters like what is unpacked and not used
+
+    def _name_bodies(self, node: Node, blocked: frozenset[str] | set[str]) -> None:
+        outer = body_inputs(node)
+        self.names |= {inner: self.names[fed] for inner, fed in outer}
+        for name, body in node.bodies.items():
+            wanted = {out: self.names[Port(node.id, out)] for out in body.outputs}
+            scope = node.scope(name)
+            held = {self.names[inner]: inner for inner, _ in outer if inner.node == scope}
+            ordered, _ = running_order(body.nodes)
+            self.name_body(ordered, body.outputs, wanted, held, frozenset(blocked))
+
+
+def hoisted(node: Node, catalog: Catalog) -> list[Node]:
+    """The generators inside a region that are written before it.
+
+    Those that nothing feeds: they draw for the whole batch wherever they stand, and before the
+    region they are plain to see.
+    """
+    return [
+        inner
+        for body in node.bodies.values()
+        for each in body.nodes
+        for inner in [each, *hoisted(each, catalog)]
+        if is_generator(catalog[inner.op]) and not inner.inputs
+    ]
+
+
+def _hoisted(node: Node, catalog: Catalog) -> Iterator[Port]:
+    for generator in hoisted(node, catalog):
+        for output in outputs_of(generator, catalog[generator.op]):
+            yield Port(generator.id, output.name)
+
+
+def _last_uses(ordered: Sequence[Node], outputs: Mapping[str, Port]) -> dict[Port, int]:
+    uses = {port: len(ordered) for port in outputs.values()}
     for line, node in enumerate(ordered):
         for port in node.inputs.values():
             uses[port] = max(uses.get(port, -1), line)
@@ -74,21 +148,34 @@ def _last_uses(graph: Graph, ordered: Sequence[Node]) -> dict[Port, int]:
 
 
 def _reached_outputs(
-    graph: Graph, catalog: Catalog, ordered: Sequence[Node]
+    catalog: Catalog, ordered: Sequence[Node], outputs: Mapping[str, Port]
 ) -> dict[Port, set[str]]:
-    """For each node output, the graph outputs that are made from it through positional inputs.
+    """For each port, the outputs that are made from it through positional inputs.
 
     Only through those of the output's kind: the anchor of a crop does not become images.
     """
     reached: dict[Port, set[str]] = {}
-    for name, port in graph.outputs.items():
+    for name, port in outputs.items():
         reached.setdefault(port, set()).add(name)
     for node in reversed(ordered):
+        for body_name, body in node.bodies.items():
+            for taken, ends in _through(catalog, node.scope(body_name), body):
+                if taken in node.inputs:
+                    own = (reached.get(Port(node.id, end), set()) for end in ends)
+                    reached.setdefault(node.inputs[taken], set()).update(*own)
         spec = catalog[node.op]
         kinds = {port.name: port.kind for port in spec.inputs}
         for name, source in node.inputs.items():
             for output in spec.outputs:
                 if kinds.get(name) == output.kind:
-                    ends = reached.get(Port(node.id, output.name), set())
-                    reached.setdefault(source, set()).update(ends)
+                    through = reached.get(Port(node.id, output.name), set())
+                    reached.setdefault(source, set()).update(through)
     return reached
+
+
+def _through(catalog: Catalog, scope: str, body: Body) -> Iterator[tuple[str, set[str]]]:
+    """For what a body takes in, the outputs of the body that are made from it."""
+    ordered, _ = running_order(body.nodes)
+    reached = _reached_outputs(catalog, ordered, body.outputs)
+    for taken in body.inputs:
+        yield taken, reached.get(Port(scope, taken), set())

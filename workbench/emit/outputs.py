@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.source import is_reader
 from workbench.errors import GraphExportError
-from workbench.graph.model import Graph, Node
+from workbench.graph.model import Graph, Node, Source
 from workbench.graph.shapes import infer_types
 from workbench.graph.tensor_type import TensorType
 
@@ -72,7 +71,7 @@ def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
 def first_reader(nodes: Sequence[Node]) -> Node:
     """The reader that says how long an epoch is. Raises GraphExportError where there is none."""
     for node in nodes:
-        if is_reader(node):
+        if isinstance(node, Source):
             return node
     raise GraphExportError(
         f"{nodes[-1].id}: no output comes from a reader, which says how long an epoch is. Give out "
@@ -80,9 +79,19 @@ def first_reader(nodes: Sequence[Node]) -> Node:
     )
 
 
+def require_no_regions(nodes: Sequence[Node], target: str) -> None:
+    """Raise GraphExportError for a target that cannot choose sample by sample what runs."""
+    for node in nodes:
+        if node.bodies:
+            raise GraphExportError(
+                f"{node.id}: {target} has no {node.op}, which chooses for each sample what runs. "
+                "Export the graph as a script."
+            )
+
+
 def require_unsharded(nodes: Sequence[Node], target: str) -> None:
     """Raise GraphExportError where a reader reads a shard already, not all that there is."""
-    for node in filter(is_reader, nodes):
+    for node in (node for node in nodes if isinstance(node, Source)):
         shards = node.args.get("num_shards", 1)
         if shards != 1:
             raise GraphExportError(
@@ -93,7 +102,7 @@ def require_unsharded(nodes: Sequence[Node], target: str) -> None:
 
 def require_next_shard(nodes: Sequence[Node], target: str) -> None:
     """Raise GraphExportError where a reader stays with its shard from epoch to epoch."""
-    for node in filter(is_reader, nodes):
+    for node in (node for node in nodes if isinstance(node, Source)):
         if node.args.get("stick_to_shard"):
             raise GraphExportError(
                 f"{node.id}.stick_to_shard: it is True, and {target} counts on readers that go on "

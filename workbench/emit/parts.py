@@ -2,8 +2,8 @@
 
 A target is a template in which ``$definition``, ``$constants`` and the other fields of ``Parts``
 stand for these. Where a whole line may be missing, its placeholder stands before the next line.
-What stands in ``«`` and ``»`` is for graphs that find their files in a folder; the others are
-emitted without it.
+What stands in ``«`` and ``»`` is for graphs that are given their data, in the words of the
+parameter ``data``, a folder of images: it is emitted once for each parameter of the graph.
 """
 
 from __future__ import annotations
@@ -15,32 +15,13 @@ from string import Template
 from textwrap import wrap
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.python import INDENT, LINE, constant
-from workbench.emit.source import Emitter, Source, reads_data
+from workbench.emit.code import Code, Lines
+from workbench.emit.emitter import Emitter
+from workbench.emit.python import INDENT, LINE, constant, signature
 from workbench.graph.check import require_sound
 from workbench.graph.model import Graph, Node, ancestors, topological
-
-IMAGES = (
-    *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff"),
-    *(".pnm", ".ppm", ".pgm", ".pbm", ".jp2", ".webp"),
-)
-"""What DALI's file reader takes for images (its ``file_filters``, without the sounds)."""
-
-FIND_FILES = f'''\
-IMAGES = (
-    {", ".join(f'"{suffix}"' for suffix in IMAGES[:8])},
-    {", ".join(f'"{suffix}"' for suffix in IMAGES[8:])},
-)  # fmt: skip
-
-
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, or for one flat folder of images."""
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {{"file_root": data}}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {{"file_root": data, "files": files, "labels": [0] * len(files)}}
-'''
+from workbench.graph.sources import parameters
+from workbench.sources import SourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +32,9 @@ class Parts:
     """The graph's name and description, wrapped and safe inside a docstring."""
     constants: str
     finder: str
-    """``find_files`` and two empty lines after it, or nothing where the graph names its files."""
+    """The functions that find the data, each with two empty lines after it."""
+    parameters: Mapping[str, SourceKind]
+    """What says where the data lie; none where the graph names its files."""
     definition: str
     """The pipeline function (or what a target makes of it)."""
     function: str
@@ -63,7 +46,7 @@ class Parts:
     math: str
     """The same for ``math``, which stands between these two."""
     os: str
-    """``import os`` and a line break, where ``find_files`` needs it."""
+    """The imports that ``finder`` needs, a line each."""
     any: str
     """The import of ``Any``, likewise."""
     prefetch: str
@@ -73,8 +56,8 @@ class Parts:
 
 _SIGNATURE = "device: str, base_seed: int"
 _SHARD = "shard_id: int, num_shards: int"
-_OF_A_FOLDER = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
-"""What a template says of the folder that a program is given, a whole line or a part of one."""
+_OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
+"""What a template says of the data that a program is given, a whole line or a part of one."""
 
 
 def needs(packages: str) -> str:
@@ -97,13 +80,14 @@ def pipeline_parts(
     ordered = reached_nodes(graph, catalog)
     emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken)
     function = function_name(graph)
-    parameters = ["data: str"] * reads_data(ordered) + [_SIGNATURE] + [_SHARD] * sharded
-    head = ["@pipeline_def", *signature(function, ", ".join(parameters))]
+    given = parameters(ordered)
+    signed = [*(f"{name}: str" for name in given), _SIGNATURE, *[_SHARD] * sharded]
+    head = [pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
     if sharded:
         head.append(
             f'{INDENT}"""One shard, padded at its end: no epoch reaches into the next one."""'
         )
-    body, lines = node_lines(emitter, ordered, len(head))
+    body, lines = body_of(emitter, ordered, len(head))
     tail = returned([emitter.names[port] for port in graph.outputs.values()])
     return make_parts(emitter, [*head, *body, *tail], function, lines)
 
@@ -115,17 +99,24 @@ def reached_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
     return [node for node in topological(graph)[0] if node.id in wanted]
 
 
-def node_lines(
+def body_of(
     emitter: Emitter, nodes: Sequence[Node], first: int
 ) -> tuple[list[str], dict[str, range]]:
     """The lines of some nodes, and for each node its own, counted from ``first``."""
-    body: list[str] = []
-    lines: dict[str, range] = {}
+    made = Lines()
     for node in nodes:
-        made = emitter.node_lines(node)
-        lines[node.id] = range(first + len(body), first + len(body) + len(made))
-        body += made
-    return body, lines
+        made.add(emitter.node_lines(node))
+    return made.text, made.shifted(first)
+
+
+def has_regions(nodes: Sequence[Node]) -> bool:
+    """Whether some of the nodes own bodies."""
+    return any(node.bodies for node in nodes)
+
+
+def pipeline_decorator(nodes: Sequence[Node]) -> str:
+    """DALI's decorator of the pipeline function."""
+    return "@pipeline_def(enable_conditionals=True)" if has_regions(nodes) else "@pipeline_def"
 
 
 def make_parts(
@@ -137,7 +128,9 @@ def make_parts(
 ) -> Parts:
     """Everything that follows from the definition; ``more`` are further constants."""
     graph, settings = emitter.graph, emitter.graph.settings
-    finds_files = reads_data(emitter.ordered)
+    given = parameters(emitter.ordered)
+    kinds = list(dict.fromkeys(given.values()))
+    modules = sorted({module for kind in kinds for module in kind.imports})
     constants = {
         "BATCH_SIZE": str(settings.batch_size),
         "NUM_THREADS": str(settings.num_threads),
@@ -146,38 +139,48 @@ def make_parts(
         **emitter.constants,
         **(more or {}),
     }
-    needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.ordered)
+    needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
     return Parts(
         title=title(graph),
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
-        finder=f"{FIND_FILES}\n\n" if finds_files else "",
+        finder="".join(f"{kind.find_source}\n\n" for kind in kinds),
+        parameters=given,
         definition="\n".join(definition),
         function=function,
         lines=lines,
-        math=", math" if any(map(emitter.calls_math, emitter.ordered)) else "",
+        math=", math" if any(map(emitter.calls_math, emitter.every_node())) else "",
         imports=", types" if any("types." in line for line in definition) else "",
-        os="import os\n" if finds_files else "",
-        any="from typing import Any\n" if finds_files else "",
+        os="".join(f"import {module}\n" for module in modules),
+        any="from typing import Any\n" if kinds else "",
         prefetch=str(settings.prefetch_queue_depth),
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
     )
 
 
-def fill(template: str, parts: Parts, **more: str) -> Source:
+def fill(template: str, parts: Parts, **more: str) -> Code:
     """The template with its placeholders replaced, and the lines of each node in it.
 
-    Where the graph names its files itself, the program is given no folder.
+    Where the graph names its files itself, the program is given no data.
     """
-    template = _OF_A_FOLDER.sub(r"\1\2\3" if parts.finder else "", template)
+    template = _OF_THE_DATA.sub(lambda found: _for_each_parameter(found, parts), template)
     values = {name: getattr(parts, name) for name in Parts.__slots__} | more
     head, mark, tail = template.partition("$definition")
     before = Template(head).substitute(values)
     first = before.count("\n") + 1
-    return Source(
+    return Code(
         f"{before}{parts.definition if mark else ''}{Template(tail).substitute(values)}",
         {node: range(r.start + first, r.stop + first) for node, r in parts.lines.items()},
+    )
+
+
+def _for_each_parameter(found: re.Match[str], parts: Parts) -> str:
+    whole, line_break, part = found.groups()
+    text = f"{whole}{line_break}" if part is None else part
+    return "".join(
+        re.sub(r"\bdata\b", name, text.replace("folder of images", kind.about))
+        for name, kind in parts.parameters.items()
     )
 
 
@@ -195,17 +198,6 @@ def title(graph: Graph) -> str:
     text = "".join(c if c.isprintable() else " " for c in text[:2000]).replace('"', "'")
     lines = [line.replace("\\", "\\\\") for line in wrap(" ".join(text.split()), LINE - 3)]
     return "\n".join(lines) or "A pipeline."
-
-
-def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:
-    """``def function(parameters) -> returns:`` on as few lines as fit."""
-    line = f"def {function}({parameters}) -> {returns}:"
-    if len(line) <= LINE:
-        return [line]
-    if len(INDENT + parameters) <= LINE:
-        return [f"def {function}(", INDENT + parameters, f") -> {returns}:"]
-    each = (f"{INDENT}{parameter}," for parameter in parameters.split(", "))
-    return [f"def {function}(", *each, f") -> {returns}:"]
 
 
 def returned(names: Sequence[str]) -> list[str]:

@@ -53,20 +53,20 @@ def call(target: str, function: str, arguments: Sequence[str], indent: str = IND
     return [head, *(f"{deeper}{argument}," for argument in arguments), indent + ")"]
 
 
-def assigned(target: str, parts: Sequence[str]) -> list[str]:
+def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[str]:
     """``target = expression`` on as few lines as fit; ``parts`` are joined by spaces or lines.
 
     Of a call the parts are its head ``f(``, its arguments, and ``)``.
     """
     if parts[0].endswith("(") and parts[-1] == ")":
-        return call(target, parts[0][:-1], parts[1:-1])
-    line = f"{INDENT}{target} = {' '.join(parts)}"
+        return call(target, parts[0][:-1], parts[1:-1], indent)
+    line = f"{indent}{target} = {' '.join(parts)}"
     if len(line) <= LINE:
         return [line]
-    deeper = INDENT * 2
+    deeper = indent + INDENT
     whole = deeper + " ".join(parts)
     inner = [whole] if len(whole) <= LINE else [deeper + part for part in parts]
-    return [f"{INDENT}{target} = (", *inner, f"{INDENT})"]
+    return [f"{indent}{target} = (", *inner, f"{indent})"]
 
 
 def constant(name: str, value: str) -> list[str]:
@@ -75,3 +75,14 @@ def constant(name: str, value: str) -> list[str]:
         return [f"{name} = {value}"]
     items = wrap(value[1:-1] + ",", LINE - len(INDENT), break_long_words=False)
     return [f"{name} = [", *(INDENT + line for line in items), "]  # fmt: skip"]
+
+
+def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:
+    """``def function(parameters) -> returns:`` on as few lines as fit."""
+    line = f"def {function}({parameters}) -> {returns}:"
+    if len(line) <= LINE:
+        return [line]
+    if len(INDENT + parameters) <= LINE:
+        return [f"def {function}(", INDENT + parameters, f") -> {returns}:"]
+    each = (f"{INDENT}{parameter}," for parameter in parameters.split(", "))
+    return [f"def {function}(", *each, f") -> {returns}:"]

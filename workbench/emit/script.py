@@ -8,8 +8,8 @@ script prints imgs/s.
 from __future__ import annotations
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.parts import fill, needs, pipeline_parts
-from workbench.emit.source import Source
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\
@@ -77,6 +77,6 @@ if __name__ == "__main__":
 '''
 
 
-def emit_script(graph: Graph, catalog: Catalog) -> Source:
+def emit_script(graph: Graph, catalog: Catalog) -> Code:
     """The graph as a standalone script. Raises GraphFaultsError where it cannot run."""
     return fill(_TEMPLATE, pipeline_parts(graph, catalog))

@@ -31,7 +31,7 @@ _SIGNATURES = (
 )
 
 
-def refusal(data: bytes) -> str | None:
+def reject_reason(data: bytes) -> str | None:
     """Why DALI must not be given these bytes, or None. Reads the header only (about 0.1 ms)."""
     if not data:
         return "the file is empty"
@@ -58,7 +58,7 @@ def refusal(data: bytes) -> str | None:
     return None
 
 
-def damage(data: bytes) -> str | None:
+def corruption_reason(data: bytes) -> str | None:
     """What is wrong with image data that DALI may still decode, or None.
 
     A full decode with Pillow (1.4 ms for a 500x375 JPEG), which notices an early end that DALI's
@@ -104,7 +104,7 @@ def _is_text(head: bytes) -> bool:
     return all(character.isprintable() or character.isspace() for character in text)
 
 
-def stand_in() -> NDArray[np.uint8]:
+def placeholder_jpeg() -> NDArray[np.uint8]:
     """A plain grey 640x480 JPEG. Shape (bytes,).
 
     It takes the place of a file that cannot be read, so that every other sample keeps its place in

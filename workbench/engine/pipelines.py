@@ -13,8 +13,9 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.emit.source import Source
+from workbench.emit.code import Code
 from workbench.errors import PipelineError
+from workbench.sources import Datasets
 
 _numbers = itertools.count()
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
@@ -29,7 +30,7 @@ class Compiled:
     The name appears in DALI's error messages; ``error`` maps it back to the node.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Code) -> None:
         self.source = source
         self.filename = f"<workbench {next(_numbers)}>"
         lines = source.text.splitlines(keepends=True)
@@ -40,11 +41,12 @@ class Compiled:
     def __getitem__(self, name: str) -> Any:
         return self.namespace[name]
 
-    def build(self, data: str, device: str) -> Any:
-        """The built pipeline of a script; one that names its files itself is given no folder."""
+    def build(self, data: Datasets, device: str) -> Any:
+        """The built pipeline of a script; one that names its files itself is given no data."""
         builder = self["build_pipeline"]
-        takes_data = "data" in inspect.signature(builder).parameters
-        return builder(*[data] * takes_data, device=device)
+        taken = inspect.signature(builder).parameters
+        given = {name: dataset.argument for name, dataset in data.items() if name in taken}
+        return builder(**given, device=device)
 
     def error(self, error: Exception) -> PipelineError:
         """The same failure in the user's terms: the node that made it, and DALI's own reason."""

@@ -1,4 +1,4 @@
-"""What a run of a graph consists of: the nodes, the pipeline each runs in, and the key of each.
+"""What a run of a graph consists of: the nodes, the parts they run in, and the key of each.
 
 The key is made of a node's emitted call, of where it stands in the data, and of the keys of its
 inputs: an output under the same key is the same bits.
@@ -7,18 +7,18 @@ inputs: an output under the same key is the same bits.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, Device
-from workbench.emit.source import Emitter
-from workbench.graph.devices import infer_devices, is_decoder
-from workbench.graph.model import Graph, Node, Port, ancestors, topological
-
-READ, BEFORE, DECODE, AFTER = range(4)
-"""The pipelines of a run, in order. The decoder has one of its own because building a mixed one
-costs 1.6 s (measured with 2.4.0): it can stay built while the others change."""
+from workbench.emit.emitter import Emitter
+from workbench.emit.stage import unique_names
+from workbench.engine.partition import partition
+from workbench.graph.devices import infer_devices
+from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
+from workbench.graph.ports import body_inputs, output_ports
+from workbench.graph.sources import parameter_of
+from workbench.sources import Dataset, Datasets
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +26,22 @@ class Plan:
     """The first ``count`` samples of batch ``batch`` (from 0), up to some outputs of a graph.
 
     ``count`` is the whole batch where a node looks across samples; ``wanted`` are asked for.
-    ``nodes`` are those that the outputs depend on, in running order; ``devices``, ``pipelines`` and
-    ``keys`` have an entry for each by id.
+    ``nodes`` are those of the graph that the outputs depend on, in running order; ``devices`` and
+    ``keys`` have an entry for each by id. ``parts`` are the nodes that run together, in order.
     """
 
     graph: Graph
-    data: str
+    data: Datasets
     batch: int
     count: int
     wanted: int
     repeat: int | None
     """The place in the batch whose file stands at every place, or None."""
-    version: str
-    """What the data folder was like when it was read."""
+    versions: Mapping[str, str]
+    """What each dataset was like when it was read."""
     nodes: tuple[Node, ...]
     devices: Mapping[str, Device]
-    pipelines: dict[str, int]
+    parts: tuple[tuple[Node, ...], ...]
     keys: dict[str, str]
 
     @property
@@ -49,16 +49,26 @@ class Plan:
         """How many samples come before this batch: where random operators stand."""
         return self.batch * self.graph.settings.batch_size
 
+    @property
+    def version(self) -> str:
+        """What all data were like together."""
+        return " ".join(f"{name}={version}" for name, version in self.versions.items())
+
+    def dataset(self, source: Source) -> Dataset | None:
+        """What a source reads; None for one that names its data itself."""
+        name = parameter_of(source)
+        return None if name is None else self.data[name]
+
 
 def make_plan(
     graph: Graph,
     catalog: Catalog,
-    data: str,
+    data: Datasets,
     batch: int,
     count: int,
     taps: Sequence[Port],
     repeat: int | None = None,
-    version: str = "",
+    versions: Mapping[str, str] | None = None,
 ) -> Plan:
     """The plan for a sound graph. ``count`` is cut to the batch size."""
     ordered, _ = topological(graph)
@@ -66,33 +76,29 @@ def make_plan(
     nodes = tuple(node for node in ordered if node.id in needed)
     size = graph.settings.batch_size
     wanted = min(count, size)
+    emitter = Emitter(graph, catalog, nodes)
     plan = Plan(
         graph,
         data,
         batch,
-        size if any(looks_across(node, catalog) for node in nodes) else wanted,
+        size if any(looks_across(node, catalog) for node in emitter.every_node()) else wanted,
         wanted,
         repeat,
-        version,
+        versions or {},
         nodes,
         infer_devices(graph, catalog),
-        _pipelines(nodes, catalog),
+        partition(nodes, catalog),
         {},
     )
-    emitter = Emitter(graph, catalog, nodes)
+    emitter.names = unique_names(emitter)
     for node in nodes:
         # Inputs stand in the call as their keys: what a node is called changes no bits.
-        emitter.names.update({Port(node.id, o.name): o.name for o in catalog[node.op].outputs})
+        ports = output_ports(node, catalog[node.op])
+        emitter.names |= {port: port.output for port in ports}
+        emitter.names |= {inner: emitter.names[outer] for inner, outer in body_inputs(node)}
         key = plan.keys[node.id] = _key(plan, catalog, emitter, node)
-        emitter.names.update(
-            {Port(node.id, o.name): f"{key}.{o.name}" for o in catalog[node.op].outputs}
-        )
+        emitter.names |= {port: f"{key}.{port.output}" for port in ports}
     return plan
-
-
-def is_reader(node: Node) -> bool:
-    """Whether a node reads the data."""
-    return node.op.startswith("readers.")
 
 
 def looks_across(node: Node, catalog: Catalog) -> bool:
@@ -101,31 +107,19 @@ def looks_across(node: Node, catalog: Catalog) -> bool:
     return catalog[node.op].whole_batch or by_value
 
 
+def draws(node: Node, catalog: Catalog) -> bool:
+    """Whether a node, or one inside it, draws random numbers."""
+    inner = (each for body in node.bodies.values() for each in body.nodes)
+    return catalog[node.op].seeded or any(draws(each, catalog) for each in inner)
+
+
 def _key(plan: Plan, catalog: Catalog, emitter: Emitter, node: Node) -> str:
     settings = plan.graph.settings
-    parts = [*emitter.node_lines(node), plan.devices[node.id], str(plan.count)]
-    if not node.inputs or catalog[node.op].seeded:
-        parts += [os.path.abspath(plan.data), str(settings.seed), str(plan.batch)]
-        parts.append(str(settings.batch_size))
-    if is_reader(node):
-        parts += [str(plan.repeat), plan.version]
+    parts = [*emitter.node_lines(node).text, plan.devices[node.id], str(plan.count)]
+    if not node.inputs or draws(node, catalog):
+        parts += [str(settings.seed), str(plan.batch), str(settings.batch_size)]
+    if isinstance(node, Source):
+        dataset = plan.dataset(node)
+        parts += [repr(dataset.identity) if dataset else "", str(plan.repeat), plan.version]
     parts += [f"{name}={plan.keys[p.node]}.{p.output}" for name, p in node.inputs.items()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _pipelines(nodes: Sequence[Node], catalog: Catalog) -> dict[str, int]:
-    """Pipeline of each node. Those without inputs go where they are first needed."""
-    found: dict[str, int] = {}
-    for node in nodes:
-        fed = [found[p.node] for p in node.inputs.values() if p.node in found]
-        if is_reader(node):
-            found[node.id] = READ
-        elif is_decoder(catalog[node.op]):
-            found[node.id] = DECODE
-        elif fed:
-            found[node.id] = AFTER if max(fed) >= DECODE else BEFORE
-    for node in reversed(nodes):
-        if node.id not in found:
-            fed = [found[n.id] for n in nodes if node.id in {p.node for p in n.inputs.values()}]
-            found[node.id] = BEFORE if DECODE in fed else min(fed, default=AFTER)
-    return found

@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from workbench.engine.endings import ending, ending_remedy, printable
+from workbench.engine.exit_status import describe_exit, exit_remedy, printable
 from workbench.errors import (
     CancelledError,
     EngineError,
@@ -154,11 +154,11 @@ class Engine:
             self._end()
             return CancelledError("Cancelled.")
         code = None if process.garbled else process.wait(5.0)
-        how = "wrote what is no answer" if process.garbled else ending(code)
+        how = "wrote what is no answer" if process.garbled else describe_exit(code)
         words = process.last_words()
         self._end()
         return WorkerCrashedError(
-            f"The worker {how}{_where(process.running)}.{ending_remedy(code)} "
+            f"The worker {how}{_where(process.running)}.{exit_remedy(code)} "
             f"The graph is untouched; the next change starts a fresh worker.{words}",
             process.running,
             killed=code == -signal.SIGKILL,

@@ -1,12 +1,11 @@
 """Runs parts of a graph and keeps what they gave, so that a change re-runs only what it touches.
 
-Runs inside the worker process only. Nodes whose outputs are not kept run in at most four pipelines:
-read, before the decoder, decode, after it (see ``plan.py``).
+Runs inside the worker process only. Nodes whose outputs are not kept run part by part (see
+``partition.py``).
 """
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,18 +15,23 @@ from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.stage import emit_stage
+from workbench.engine.branch_counts import BranchCounts
 from workbench.engine.memory import default_budget, give_back_free, use_little_memory
-from workbench.engine.plan import AFTER, BEFORE, DECODE, READ, Plan, is_reader, make_plan
-from workbench.engine.reading import Reading
+from workbench.engine.partition import kind_of
+from workbench.engine.plan import Plan, make_plan
+from workbench.engine.reader_cursor import ReaderCursor
 from workbench.engine.samples import Sample, check_samples, decoding_error, replace_samples
 from workbench.engine.stages import Stage, ports_of
 from workbench.engine.values import Batch, Memory, Store, tensor_list
-from workbench.engine.watch import Watch
+from workbench.engine.watch import DatasetWatcher
 from workbench.errors import PipelineError
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.sources import parameter_of, reading
+from workbench.sources import Data, Dataset, Datasets, open_datasets
 
-_KEPT_DECODERS = 4
+_KEPT_BUILT = 4
 _KEPT_READERS = 2
+_KEPT_WATCHERS = 8
 _KEPT_SAMPLES = 64
 _TRIES = 4
 """Runs of a node that may be at fault. One that writes past its memory is often found out later, by
@@ -39,13 +43,15 @@ class Result:
     """What a run gave.
 
     ``plan`` is what was run, ``batches`` has the wanted outputs, ``samples`` one entry for each
-    sample, ``reran`` the ids of the nodes that were not kept from before.
+    sample, ``reran`` the ids of the nodes that were not kept from before. An output inside a region
+    has the samples alone that came there: ``places`` says for its scope which.
     """
 
     plan: Plan
     batches: dict[Port, Batch]
     samples: tuple[Sample, ...]
     reran: tuple[str, ...]
+    places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def keys(self) -> dict[str, str]:
@@ -59,6 +65,24 @@ class _Job:
 
     plan: Plan
     batches: dict[Port, Batch] = field(default_factory=dict)
+    samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
+    """By the id of the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """One output of a node, with the port that gave it."""
+
+    port: Port
+    batch: Batch
+
+    @property
+    def device(self) -> Memory:
+        return self.batch.device
+
+    @property
+    def nbytes(self) -> int:
+        return self.batch.nbytes
 
 
 class Runner:
@@ -67,25 +91,26 @@ class Runner:
     def __init__(
         self,
         catalog: Catalog,
-        announce: Callable[[Sequence[str]], None] = lambda _: None,
+        report_running: Callable[[Sequence[str]], None] = lambda _: None,
         budget: dict[Memory, int] | None = None,
     ) -> None:
-        """``announce`` hears which nodes run next: the last word before a crash.
+        """``report_running`` hears which nodes run next: the last word before a crash.
 
         ``budget`` limits what is kept, in bytes on each device.
         """
         self.catalog = catalog
-        self._announce = announce
+        self._report_running = report_running
         self.store = Store(budget or default_budget())
         self._samples: OrderedDict[str, tuple[Sample, ...]] = OrderedDict()
-        self._readings: OrderedDict[str, Reading] = OrderedDict()
-        self._watches: OrderedDict[str, Watch] = OrderedDict()
-        self._decoders: OrderedDict[str, Stage] = OrderedDict()
+        self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
+        self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
+        self._counts = BranchCounts(catalog)
+        self._built: OrderedDict[str, Stage] = OrderedDict()
 
     def run(
         self,
         graph: Graph,
-        data: str,
+        data: Data,
         batch: int,
         count: int,
         taps: Sequence[Port],
@@ -97,116 +122,160 @@ class Runner:
 
         With ``repeat``, the file at that place of the batch stands at every place: exactly what the
         script gives where its reader gives that file each time. ``one_by_one`` gives each node a
-        pipeline of its own, run several times, so that ``announce`` names the one at fault. The
-        graph must be sound. Raises PipelineError with the node, or DataError.
+        pipeline of its own, run several times, so that ``report_running`` names the one at fault.
+        The graph must be sound. Raises PipelineError with the node, or DataError.
         """
         use_little_memory()
-        plan = self._plan(graph, data, batch, count, taps, repeat)
+        datasets = open_datasets(data)
+        plan = self._plan(reading(graph, datasets), datasets, batch, count, taps, repeat)
         job = _Job(plan)
         missing = self._missing(job, taps)
-        for pipeline in (READ, BEFORE, DECODE, AFTER):
-            nodes = [n for n in plan.nodes if n.id in missing and plan.pipelines[n.id] == pipeline]
+        for part in plan.parts:
+            nodes = [node for node in part if node.id in missing]
             for group in [[node] for node in nodes] if one_by_one else [nodes] if nodes else []:
-                if pipeline == READ:
-                    for node in group:
-                        self._read(job, node)
-                elif pipeline == DECODE:
-                    self._decode(job, group)
-                else:
-                    for _ in range(_TRIES if one_by_one else 1):
-                        self._stage(job, group, keep_built=False)
+                for _ in range(_TRIES if one_by_one else 1):
+                    self._run_part(job, group)
                 if one_by_one:
                     give_back_free()  # walks through the heap, which must not be damaged
-        readers = [self._samples[plan.keys[node.id]] for node in plan.nodes if is_reader(node)]
+        places = {
+            port.node: tuple(int(place) for place in batch.arrays() if place < plan.wanted)
+            for port, batch in job.batches.items()
+            if not port.output
+        }
+        given = [job.samples[node.id] for node in plan.nodes if isinstance(node, Source)]
         return Result(
             plan,
-            {port: job.batches[port].first(plan.wanted) for port in taps},
-            _merge(readers, plan.wanted),
+            {port: self._wanted(job, port, places) for port in taps},
+            _merge(given, plan.wanted),
             tuple(node.id for node in plan.nodes if node.id in missing),
+            places,
         )
 
+    def _wanted(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:
+        scope = job.plan.graph.scope_of(port.node)
+        return job.batches[port].first(len(places[scope]) if scope in places else job.plan.wanted)
+
+    def _run_part(self, job: _Job, nodes: list[Node]) -> None:
+        kind = kind_of(nodes[0], self.catalog)
+        if isinstance(nodes[0], Source):
+            self._read(job, nodes[0])
+        elif kind == "decoder":
+            self._decode(job, nodes)
+        else:
+            self._stage(job, nodes, keep_built=kind == "region")
+
     def _plan(
-        self, graph: Graph, data: str, batch: int, count: int, taps: Sequence[Port],
+        self, graph: Graph, data: Datasets, batch: int, count: int, taps: Sequence[Port],
         repeat: int | None,
     ) -> Plan:  # fmt: skip
-        """The plan, with the data folder as it is now."""
+        """The plan, with the data as they are now."""
 
         def plan() -> Plan:
-            return make_plan(graph, self.catalog, data, batch, count, taps, repeat, watch.version)
+            versions = {name: watcher.version for name, watcher in watchers.items()}
+            return make_plan(graph, self.catalog, data, batch, count, taps, repeat, versions)
 
-        where = os.path.abspath(data)
-        watch = self._watches.setdefault(where, Watch(where))
-        self._watches.move_to_end(where)
-        while len(self._watches) > _KEPT_READERS:
-            self._watches.popitem(last=False)
+        watchers = {name: self._watcher(dataset) for name, dataset in data.items()}
         made = plan()
-        known = [self._samples.get(made.keys[node.id], ()) for node in made.nodes]
-        if not watch.look(sample.file for samples in known for sample in samples):
+        changed = [
+            name for name, watcher in watchers.items() if watcher.look(self._files(made, name))
+        ]
+        if not changed:
             return made
-        for key in [key for key in self._readings if key.startswith(f"{where}\n")]:
-            self._readings.pop(key).close()
+        for key in [key for key in self._cursors if key[0] in [data[name] for name in changed]]:
+            self._cursors.pop(key).close()
         return plan()
+
+    def _watcher(self, dataset: Dataset) -> DatasetWatcher:
+        watcher = self._watchers.setdefault(dataset, DatasetWatcher(dataset))
+        self._watchers.move_to_end(dataset)
+        while len(self._watchers) > _KEPT_WATCHERS:
+            self._watchers.popitem(last=False)
+        return watcher
+
+    def _files(self, plan: Plan, name: str) -> list[str]:
+        """Files of a dataset that were read for the plan before."""
+        sources = [node for node in plan.nodes if isinstance(node, Source)]
+        known = [
+            self._samples.get(plan.keys[source.id], ())
+            for source in sources
+            if parameter_of(source) == name
+        ]
+        return [sample.file for samples in known for sample in samples]
 
     def _missing(self, job: _Job, taps: Sequence[Port]) -> set[str]:
         """Nodes to run: walks back from the taps and stops at kept outputs."""
-        keys = job.plan.keys
+        keys, graph = job.plan.keys, job.plan.graph
         missing: set[str] = set()
-        needed = {port.node for port in taps}
-        # which file each sample is, and what is wrong with it, is wanted in any case
-        needed |= {n.id for n in job.plan.nodes if is_reader(n) and keys[n.id] not in self._samples}
+        needed = {graph.outermost(port.node) for port in taps}
+        for node in job.plan.nodes:
+            if not isinstance(node, Source):
+                continue
+            known = self._samples.get(keys[node.id])
+            if known is None:
+                # which file each sample is, and what is wrong with it, is wanted in any case
+                needed.add(node.id)
+            else:
+                self._samples.move_to_end(keys[node.id])
+                job.samples[node.id] = known
         for node in reversed(job.plan.nodes):
             if node.id not in needed:
                 continue
             kept = self.store.get(keys[node.id])
-            if kept is None or (is_reader(node) and keys[node.id] not in self._samples):
+            if kept is None or (isinstance(node, Source) and node.id not in job.samples):
                 missing.add(node.id)
                 needed |= {port.node for port in node.inputs.values()}
             else:
-                job.batches.update(zip(self._ports(node), kept, strict=True))
+                job.batches.update({each.port: each.batch for each in kept})
         return missing
 
-    def _read(self, job: _Job, node: Node) -> None:
-        self._announce([node.id])
+    def _read(self, job: _Job, node: Source) -> None:
+        self._report_running([node.id])
         plan = job.plan
-        where = os.path.abspath(plan.data)
+        dataset = plan.dataset(node)
+        watcher = self._watcher(dataset) if dataset else None
         encoded = self._encoded_output(node)
         for attempt in (1, 2):
-            reading = self._reading(job, node, where)
-            read = reading.batch(plan.batch)
+            cursor = self._cursor(job, node, dataset)
+            read = cursor.batch(plan.batch)
+            if encoded is None or watcher is None:
+                break
             sizes = {
                 file: array.nbytes
                 for file, array in zip(read.files, read.arrays[encoded], strict=True)
-                if file not in reading.unreadable
+                if file not in cursor.unreadable
             }
-            if not self._watches[where].remember(sizes) or attempt == 2:
+            if not watcher.remember(sizes) or attempt == 2:
                 break
             # A file changed after the reader had read ahead: a fresh one reads what is there now.
-            self._readings.popitem()[1].close()
+            self._cursors.popitem()[1].close()
         chosen = [plan.repeat] if plan.repeat is not None else range(plan.count)
         tensors = [[output[i] for i in chosen] for output in read.outputs]
         files = [read.files[i] for i in chosen]
-        samples = check_samples(files, map(np.asarray, tensors[encoded]), reading.unreadable)
-        tensors[encoded] = replace_samples(tensors[encoded], samples)
+        samples = tuple(map(Sample, files))
+        if encoded is not None:
+            samples = check_samples(files, map(np.asarray, tensors[encoded]), cursor.unreadable)
+            tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
         self._keep_samples(job, node, samples * times)
-        self._keep(job, node, [Batch(tensor_list(output * times)) for output in tensors])
+        batches = [Batch(tensor_list(output * times)) for output in tensors]
+        self._keep(job, node, dict(zip(self._ports(node), batches, strict=True)))
 
-    def _reading(self, job: _Job, node: Node, where: str) -> Reading:
+    def _cursor(self, job: _Job, node: Source, dataset: Dataset | None) -> ReaderCursor:
         settings = job.plan.graph.settings
-        source = emit_stage(
-            job.plan.graph, self.catalog, [node.id], ports_of(node, self.catalog), {}
-        )
-        key = f"{where}\n{settings.seed}\n{settings.batch_size}\n{source.text}"
-        if key not in self._readings:
-            reading = Reading(source, job.plan.data, settings.seed, settings.batch_size)
-            self._readings[key] = reading
-            while len(self._readings) > _KEPT_READERS:
-                self._readings.popitem(last=False)[1].close()
-        self._readings.move_to_end(key)
-        return self._readings[key]
+        made = emit_stage(job.plan.graph, self.catalog, [node.id], self._ports(node), {})
+        key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{made.code.text}")
+        if key not in self._cursors:
+            cursor = ReaderCursor(made.code, node, dataset, settings.seed, settings.batch_size)
+            self._cursors[key] = cursor
+            while len(self._cursors) > max(_KEPT_READERS, len(job.plan.graph.sources)):
+                self._cursors.popitem(last=False)[1].close()
+        self._cursors.move_to_end(key)
+        return self._cursors[key]
 
-    def _keep_samples(self, job: _Job, node: Node, samples: tuple[Sample, ...]) -> None:
+    def _keep_samples(self, job: _Job, node: Source, samples: tuple[Sample, ...]) -> None:
+        job.samples[node.id] = samples
         self._samples[job.plan.keys[node.id]] = samples
+        self._samples.move_to_end(job.plan.keys[node.id])
         while len(self._samples) > _KEPT_SAMPLES:
             self._samples.popitem(last=False)
 
@@ -215,20 +284,22 @@ class Runner:
             self._stage(job, nodes, keep_built=True)
         except PipelineError:
             fed = {p.node for n in nodes for p in n.inputs.values()}
-            readers = [n for n in job.plan.nodes if n.id in fed and is_reader(n)]
-            found = [self._leave_out_bad(job, reader) for reader in readers]
+            readers = [n for n in job.plan.nodes if n.id in fed and isinstance(n, Source)]
+            found = [self._leave_out_bad(job, reader) for reader in readers]  # all of them
             if not any(found):
                 raise
             self._stage(job, nodes, keep_built=True)
 
-    def _leave_out_bad(self, job: _Job, reader: Node) -> bool:
+    def _leave_out_bad(self, job: _Job, reader: Source) -> bool:
         """Replace the files that DALI does not decode, whatever the decoder's arguments are.
 
         Returns whether there are any: else the decoder's own arguments are at fault.
         """
-        batches = [job.batches[port] for port in self._ports(reader)]
         at = self._encoded_output(reader)
-        known = self._samples[job.plan.keys[reader.id]]
+        if at is None:
+            return False
+        batches = [job.batches[port] for port in self._ports(reader)]
+        known = job.samples[reader.id]
         samples = tuple(
             sample if sample.error else _decoded_alone(sample, encoded)
             for sample, encoded in zip(known, batches[at].arrays(), strict=True)
@@ -236,14 +307,15 @@ class Runner:
         tensors = [batches[at].data[i] for i in range(len(samples))]
         batches[at] = Batch(tensor_list(replace_samples(tensors, samples)))
         self._keep_samples(job, reader, samples)
-        self._keep(job, reader, batches)
+        self._keep(job, reader, dict(zip(self._ports(reader), batches, strict=True)))
         return samples != known
 
-    def _encoded_output(self, reader: Node) -> int:
-        return [output.kind for output in self.catalog[reader.op].outputs].index("encoded")
+    def _encoded_output(self, source: Source) -> int | None:
+        kinds = [output.kind for output in self.catalog[source.op].outputs]
+        return kinds.index("encoded") if "encoded" in kinds else None
 
     def _stage(self, job: _Job, nodes: list[Node], keep_built: bool) -> None:
-        self._announce([node.id for node in nodes])
+        self._report_running([node.id for node in nodes])
         stage = self.stage(job.plan, nodes, job.batches)
         if not stage.built:
             stage.build()
@@ -252,7 +324,8 @@ class Runner:
         if keep_built:
             self.keep_built(stage)
         for node in nodes:
-            self._keep(job, node, [given[port] for port in self._ports(node)])
+            own = [port for port in given if _stands_in(job.plan.graph, port, node)]
+            self._keep(job, node, {port: given[port] for port in own})
 
     def stage(
         self,
@@ -261,19 +334,24 @@ class Runner:
         known: Mapping[Port, Batch],
         threads: int | None = None,
     ) -> Stage:
-        """These nodes as a pipeline: a decoder's that stayed built, or a new one, not yet built."""
-        stage = Stage(plan, self.catalog, nodes, known, threads)
-        return self._decoders.pop(stage.key, stage)
+        """These nodes as a pipeline: one that stayed built, or a new one, not yet built."""
+        positions: dict[str, int] = {}
+        for node in nodes:
+            if node.bodies:
+                positions |= self._counts.before(plan, node)
+        stage = Stage(plan, self.catalog, nodes, known, threads, positions)
+        return self._built.pop(stage.key, stage)
 
     def keep_built(self, stage: Stage) -> None:
-        """Let a decoder's pipeline stay built for the next time."""
-        self._decoders[stage.key] = stage
-        while len(self._decoders) > _KEPT_DECODERS:
-            self._decoders.popitem(last=False)
+        """Let a pipeline that is costly to build stay built for the next time."""
+        self._built[stage.key] = stage
+        while len(self._built) > _KEPT_BUILT:
+            self._built.popitem(last=False)
 
-    def _keep(self, job: _Job, node: Node, batches: list[Batch]) -> None:
-        self.store.put(job.plan.keys[node.id], batches)
-        job.batches.update(zip(self._ports(node), batches, strict=True))
+    def _keep(self, job: _Job, node: Node, batches: Mapping[Port, Batch]) -> None:
+        kept = [_Kept(port, batch) for port, batch in batches.items()]
+        self.store.put(job.plan.keys[node.id], kept)
+        job.batches.update(batches)
 
     def _ports(self, node: Node) -> list[Port]:
         return ports_of(node, self.catalog)
@@ -281,16 +359,23 @@ class Runner:
     @property
     def reader_bytes(self) -> int:
         """Encoded bytes that the readers hold besides the store."""
-        return sum(reading.nbytes for reading in self._readings.values())
+        return sum(cursor.nbytes for cursor in self._cursors.values())
 
     def forget(self) -> None:
         """Drop every kept output, reader and decoder; host and GPU memory are free afterwards."""
-        for reading in self._readings.values():
-            reading.close()
-        self._readings.clear()
-        self._decoders.clear()
+        for cursor in self._cursors.values():
+            cursor.close()
+        self._cursors.clear()
+        self._built.clear()
         self._samples.clear()
+        self._counts.clear()
         self.store.clear()
+
+
+def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
+    """Whether a port is one of the node's own, or of what stands inside it."""
+    place = port.node if graph.has(port.node) else region_of(port.node)
+    return graph.outermost(place) == node.id
 
 
 def _decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.engine.encoded import damage, refusal, stand_in
+from workbench.engine.encoded import corruption_reason, placeholder_jpeg, reject_reason
 from workbench.engine.pipelines import plain_reason
 
 
@@ -34,8 +34,8 @@ def check_samples(
     samples = []
     for file, array in zip(files, encoded, strict=True):
         data = array.tobytes()
-        error = unreadable.get(file) or refusal(data) or ""
-        warning = "" if error else damage(data) or ""
+        error = unreadable.get(file) or reject_reason(data) or ""
+        warning = "" if error else corruption_reason(data) or ""
         samples.append(Sample(file, error, warning))
     return tuple(samples)
 
@@ -54,7 +54,7 @@ def replace_samples(encoded: Sequence[Any], samples: Sequence[Sample]) -> list[A
 def _plain() -> Any:
     from nvidia.dali.tensors import TensorCPU
 
-    return TensorCPU(stand_in())
+    return TensorCPU(placeholder_jpeg())
 
 
 def decoding_error(encoded: NDArray[np.uint8]) -> str:

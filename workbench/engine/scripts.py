@@ -22,8 +22,8 @@ from types import ModuleType
 from typing import Any
 
 from workbench.emit.imports.traced import Traced
-from workbench.engine.choice import Found, after_the_stop, choose, name_of
-from workbench.engine.guard import Guard, place_of
+from workbench.engine.pipeline_discovery import ScriptResult, after_the_stop, find_pipeline, name_of
+from workbench.engine.script_sandbox import ScriptSandbox, place_of
 from workbench.engine.tracing import ready, trace_pipeline
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
@@ -69,21 +69,21 @@ def trace_source(
     stopped = ""
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     ready()
-    with Guard(files, seconds, worker.last_word) as guard, _kept_from_running(made):
+    with ScriptSandbox(files, seconds, worker.reply_error) as sandbox, _kept_from_running(made):
         try:
             paths = list(sys.path)
             stopped = _run(pieces, module)
             sys.path[:] = paths
-            found = Found(module, made, Path(path).name, stopped)
-            chosen = choose(found, pipeline, arguments)
+            found = ScriptResult(module, made, Path(path).name, stopped)
+            chosen = find_pipeline(found, pipeline, arguments)
             pipe = _made(chosen.make, made)
             traced = trace_pipeline(pipe)
         except ImportFailedError as error:
             if error.__cause__ is None:
                 raise
-            raise guard.told(error.__cause__, _hint(error.__cause__, stopped)) from None
+            raise sandbox.describe_error(error.__cause__, _hint(error.__cause__, stopped)) from None
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
-            raise guard.told(error, _hint(error, stopped)) from None
+            raise sandbox.describe_error(error, _hint(error, stopped)) from None
     name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
     notes = [f"the script was stopped at {stopped}, where it runs a pipeline"] if stopped else []
     return replace(

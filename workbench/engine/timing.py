@@ -16,12 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.engine.plan import is_reader
 from workbench.engine.runner import Result, Runner
 from workbench.engine.stages import THREADS
 from workbench.engine.values import Batch
 from workbench.errors import PipelineError
-from workbench.graph.model import Node
+from workbench.graph.model import Node, Source
 
 _RUNS = 5
 _ENOUGH = 0.03
@@ -41,7 +40,7 @@ def time_node(runner: Runner, result: Result, node: Node, threads: int | None = 
 
     ``result`` must have the outputs that feed it.
     """
-    if is_reader(node):
+    if isinstance(node, Source):
         return NodeTime(None, "it reads ahead in a thread of its own")
     stage = runner.stage(result.plan, [node], result.batches, threads)
     try:

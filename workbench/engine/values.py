@@ -90,6 +90,8 @@ def tensor_list(tensors: Sequence[Any]) -> Any:
 def _type_name(dali_type: Any) -> str:
     from nvidia.dali import types
 
+    if dali_type == types.NO_TYPE:  # of a body to which no sample came
+        return "void"
     return str(np.dtype(types.to_numpy_type(dali_type)))
 
 

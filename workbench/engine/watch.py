@@ -1,4 +1,4 @@
-"""Notices that a data folder, or a file that was read from it, has changed on disk.
+"""Notices that a dataset, or a file that was read from it, has changed on disk.
 
 Runs inside the worker process only.
 """
@@ -9,6 +9,9 @@ import itertools
 import os
 import time
 from collections.abc import Iterable, Mapping
+from itertools import islice
+
+from workbench.sources import Dataset, load_source
 
 Stamp = tuple[int, int] | None
 """(time of the last change in ns, size in bytes), or None for what is not there."""
@@ -20,41 +23,42 @@ _MANY_FOLDERS = 10_000
 _numbers = itertools.count()
 
 
-class Watch:
-    """One data folder: its class folders, and the files that were read.
+class DatasetWatcher:
+    """One dataset: its folders or its list, and the files that were read.
 
     ``version`` changes with every change that was noticed. A change that leaves a file's size and
     time of change as they were is not noticed.
     """
 
-    def __init__(self, data: str) -> None:
-        self._data = data
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._root = dataset.root
         self._number = next(_numbers)
-        self._folders: dict[str, Stamp] = {}
+        self._places: dict[str, Stamp] = {}
         self._files: dict[str, Stamp] = {}
         self._rest_until = 0.0
 
     @property
     def version(self) -> str:
-        """A name for what the folder was like when it was last looked at."""
+        """A name for what the data were like when they were last looked at."""
         return str(self._number)
 
     def remember(self, sizes: Mapping[str, int]) -> bool:
-        """Remember files, by path in the folder, that were read just now with these sizes (bytes).
+        """Remember files, by name in the dataset, that were read just now with these sizes (bytes).
 
         Returns whether one has another size already: it changed while it was read.
         """
-        stamps = {file: _stamp(os.path.join(self._data, file)) for file in sizes}
+        stamps = {file: _stamp(os.path.join(self._root, file)) for file in sizes}
         self._files.update(stamps)
         return any(stamp and stamp[1] != sizes[file] for file, stamp in stamps.items())
 
     def look(self, files: Iterable[str]) -> bool:
-        """Whether the folder or one of these files differs from what was remembered."""
+        """Whether the dataset or one of these files differs from what was remembered."""
         start = time.monotonic()
         if start < self._rest_until:
             return False
-        changed = self._folders_changed() | any(
-            _stamp(os.path.join(self._data, file)) != self._files[file]
+        changed = self._places_changed() | any(
+            _stamp(os.path.join(self._root, file)) != self._files[file]
             for file in files
             if file in self._files
         )
@@ -65,29 +69,19 @@ class Watch:
         self._rest_until = start + took / _SHARE if took > _SHARE else 0.0
         return changed
 
-    def _folders_changed(self) -> bool:
-        if not self._folders:
-            self._folders = _folders(self._data)
+    def _places_changed(self) -> bool:
+        if not self._places:
+            self._places = _stamps(self._dataset)
             return False
-        changed = any(_stamp(folder) != stamp for folder, stamp in self._folders.items())
+        changed = any(_stamp(folder) != stamp for folder, stamp in self._places.items())
         if changed:
-            self._folders = _folders(self._data)
+            self._places = _stamps(self._dataset)
         return changed
 
 
-def _folders(data: str) -> dict[str, Stamp]:
-    """The folder and those in it. A file added or removed changes the time of its folder."""
-    found = {data: _stamp(data)}
-    try:
-        with os.scandir(data) as entries:
-            for entry in entries:
-                if entry.is_dir():
-                    found[entry.path] = _stamp(entry.path)
-                if len(found) > _MANY_FOLDERS:
-                    break
-    except OSError:
-        pass  # the reader says what is wrong
-    return found
+def _stamps(dataset: Dataset) -> dict[str, Stamp]:
+    places = islice(load_source(dataset.kind).watched(dataset), _MANY_FOLDERS)
+    return {place: _stamp(place) for place in places}
 
 
 def _stamp(path: str) -> Stamp:

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from workbench.catalog import load_catalog
-from workbench.engine.endings import go_first
+from workbench.engine.exit_status import raise_oom_score
 from workbench.engine.memory import MemoryUse, give_back_free, resident_bytes, thread_count
 from workbench.engine.pipelines import is_out_of_memory, out_of_memory
 from workbench.engine.runner import Runner
@@ -41,7 +41,7 @@ class Worker:
         limits: dict[Memory, int] | None = (
             None if budget is None else {"cpu": budget, "gpu": budget}
         )
-        self.runner = Runner(load_catalog(), announce=self.announce, budget=limits)
+        self.runner = Runner(load_catalog(), report_running=self.report_running, budget=limits)
         self.kept: dict[Any, Any] = {}
         """What tasks keep between calls, dropped by ``release``."""
         self.running: tuple[str, ...] = ()
@@ -53,20 +53,20 @@ class Worker:
         """Send progress to the caller's ``on_report``."""
         self._connection.send(("report", value))
 
-    def last_word(self, error: WorkbenchError) -> None:
+    def reply_error(self, error: WorkbenchError) -> None:
         """Answer the call that runs now with an error; the process must end after that."""
         self._connection.send(("error", error))
 
-    def pause(self) -> None:
+    def check_interrupt(self) -> None:
         """Where a call may end early: raises CancelledError if the caller gave it up."""
         while self._connection.poll():
             _, number, *_ = self._connection.recv()
             if number == self.number:
                 raise CancelledError("Given up for a newer request.")
 
-    def announce(self, nodes: Sequence[str]) -> None:
-        """Say which nodes run next: the last word before a crash. Also a pause."""
-        self.pause()
+    def report_running(self, nodes: Sequence[str]) -> None:
+        """Say which nodes run next: the last word before a crash. Checks for an interrupt."""
+        self.check_interrupt()
         self.running = tuple(nodes)
         self._connection.send(("running", self.running))
 
@@ -99,13 +99,13 @@ def serve(connection: Connection, budget: int | None = None) -> None:
         except BrokenPipeError:
             return
         except Exception as error:
-            connection.send(("error", _told(worker, error)))
+            connection.send(("error", _as_workbench_error(worker, error)))
             exhausted = is_out_of_memory(error)
         if exhausted:  # here, where no frame of the error holds arrays any more
             release(worker)
 
 
-def _told(worker: Worker, error: Exception) -> WorkbenchError:
+def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
     """The error as the user is told it."""
     if isinstance(error, WorkbenchError):
         return error
@@ -151,7 +151,7 @@ def end_with_parent(connection: Connection, folder: str) -> threading.Thread:
 
 
 if __name__ == "__main__":
-    go_first()
+    raise_oom_score()
     parent = Connection(int(sys.argv[1]))
     watcher = end_with_parent(parent, sys.argv[2])
     serve(parent, int(sys.argv[3]) if len(sys.argv) > 3 else None)

@@ -9,19 +9,15 @@ from difflib import get_close_matches
 from workbench.catalog.spec import OPAQUE, Catalog, OpSpec, Value
 from workbench.errors import GraphFaultsError
 from workbench.graph.bounds import LARGEST_SEED, SETTINGS
-from workbench.graph.check_nodes import (
-    argument_faults,
-    input_faults,
-    port_problem,
-    positional_ports,
-)
+from workbench.graph.check_nodes import argument_faults, input_faults, port_problem
+from workbench.graph.check_regions import region_faults
 from workbench.graph.check_types import type_faults
 from workbench.graph.devices import infer_devices
 from workbench.graph.faults import Fault
 from workbench.graph.model import Graph, Node, is_name, topological
 from workbench.graph.shapes import infer_types
 
-__all__ = ["LARGEST_SEED", "Fault", "check_graph", "positional_ports", "require_sound"]
+__all__ = ["LARGEST_SEED", "Fault", "check_graph", "require_sound"]
 
 
 def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
@@ -29,13 +25,15 @@ def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
     faults = list(_whole(graph, catalog))
     devices = infer_devices(graph, catalog)
     flows = infer_types(graph, catalog)
-    for node in graph.nodes:
+    for node in graph.walk():
         spec = catalog.find(node.op)
         if spec is None:
             faults.append(_unknown(node, catalog))
             continue
         if spec.unusable:
             faults.append(_unusable(node, spec))
+        if spec.bodies or node.bodies:
+            faults += region_faults(node, spec, graph, catalog, flows)
         faults += argument_faults(node, spec, graph)
         faults += input_faults(node, spec, graph, catalog)
         faults += type_faults(node, spec, devices, flows)
@@ -85,7 +83,7 @@ def _unknown(node: Node, catalog: Catalog) -> Fault:
 
 
 def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
-    for node_id, count in Counter(node.id for node in graph.nodes).items():
+    for node_id, count in Counter(node.id for node in graph.walk()).items():
         if count > 1:
             yield Fault(
                 node_id, "", f"{count} nodes have this id", "Give each its own.", "duplicate_id"
@@ -100,7 +98,7 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
             )
     yield from _outputs(graph, catalog)
     # An opaque node may stand for what reads, and has a fault of its own.
-    if not any(n.op.startswith("readers.") or n.op in OPAQUE for n in graph.nodes):
+    if not graph.sources and not any(node.op in OPAQUE for node in graph.nodes):
         yield Fault(
             "", "", "nothing reads images", "Add a reader, for example readers.file.", "no_reader"
         )

@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from workbench.catalog.spec import Catalog, OpSpec, PortKind, kind_fits
+from workbench.catalog.spec import Catalog, OpSpec, kind_fits
 from workbench.graph.arithmetic import whole_range
 from workbench.graph.bounds import LARGEST_SEED
 from workbench.graph.devices import port_kind
 from workbench.graph.faults import Fault
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.ports import outputs_of, positional_ports
 from workbench.graph.seeds import free_seed
 from workbench.graph.values import value_fault
 
 
-def port_problem(port: Port, graph: Graph, catalog: Catalog) -> tuple[str, str] | None:
-    """What is wrong with a source, and the remedy; None where it exists."""
+def port_problem(
+    port: Port, graph: Graph, catalog: Catalog, scope: str = ""
+) -> tuple[str, str] | None:
+    """What is wrong with a source that feeds something in ``scope``, and the remedy, or None."""
     if not graph.has(port.node):
-        return "which does not exist", "Connect it to a node of the graph."
+        return _body_input_problem(port, graph, scope)
+    if graph.scope_of(port.node) != scope:
+        inside = f"outside {scope}" if scope else f"inside {graph.scope_of(port.node)}"
+        return f"which stands {inside}", "Take it in through the region's inputs and outputs."
     node = graph.node(port.node)
     spec = catalog.find(node.op)
     if spec is not None:
-        names = [output.name for output in spec.outputs_with(node.inputs)]
+        names = [output.name for output in outputs_of(node, spec)]
         lacking = next((o.needs for o in spec.outputs if o.name == port.output), "")
         if lacking and lacking not in node.inputs:
             return f"which {spec.name} gives only with {lacking}", f"Feed its input {lacking}."
@@ -31,11 +37,16 @@ def port_problem(port: Port, graph: Graph, catalog: Catalog) -> tuple[str, str] 
     return None
 
 
-def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
-    """Kinds of a node's positional inputs by name; as many as are named or in use."""
-    used = sum(name not in spec.args for name in node.inputs)
-    count = min(spec.max_inputs, max(len(spec.inputs), used))
-    return {spec.input(i).name: spec.input(i).kind for i in range(count)}
+def _body_input_problem(port: Port, graph: Graph, scope: str) -> tuple[str, str] | None:
+    if not scope or port.node != scope:
+        words = "which does not exist"
+        if port.node and graph.has(region_of(port.node)):
+            words = f"which only the nodes of {port.node} have"
+        return words, "Connect it to a node that stands beside it."
+    taken = graph.body_at(scope).inputs
+    if port.output not in taken:
+        return f"but {scope} takes in {', '.join(taken) or 'nothing'}", "Choose one of these."
+    return None
 
 
 def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
@@ -138,8 +149,9 @@ def _seed(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
 def input_faults(node: Node, spec: OpSpec, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
     """What is wrong with the edges that lead into a node, and which are lacking."""
     ports = positional_ports(node, spec)
+    scope = graph.scope_of(node.id)
     for name, source in node.inputs.items():
-        problem = port_problem(source, graph, catalog)
+        problem = port_problem(source, graph, catalog, scope)
         if problem:
             words, remedy = problem
             yield Fault(node.id, name, f"it is fed by {source}, {words}", remedy, "source")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
 from workbench.graph.arithmetic import broadcast, operand_types, result_type
+from workbench.graph.devices import device_of
 from workbench.graph.faults import Fault
 from workbench.graph.index import index_text, parse_index
 from workbench.graph.model import Node, Port
@@ -24,7 +25,7 @@ def type_faults(
     for name, source in node.inputs.items():
         flow = flows.get(source)
         if name in spec.args:
-            if devices.get(source.node, "cpu") != "cpu":
+            if device_of(devices, source) != "cpu":
                 yield Fault(
                     node.id,
                     name,

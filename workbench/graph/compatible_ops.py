@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
-from workbench.graph.check import positional_ports
 from workbench.graph.compose import find_edge
 from workbench.graph.devices import infer_devices, port_kind
 from workbench.graph.model import Graph, Port
+from workbench.graph.ports import positional_ports
 
 Place = Port | str | None
 """A port to follow, the id of an edge to go into, or None for a node on its own."""

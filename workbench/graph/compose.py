@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, OpSpec
 from workbench.errors import GraphEditError
-from workbench.graph.check import positional_ports
 from workbench.graph.connect import connect, refusal, set_output
 from workbench.graph.devices import image_outputs, port_kind
 from workbench.graph.edit import chain, free_id, insert_node, new_node
 from workbench.graph.model import Edge, Graph, Node, Port
+from workbench.graph.ports import outputs_of, positional_ports
 from workbench.graph.remove import heal_around
+from workbench.graph.scoped import scoped
 
 
 def edge_id(target: str, into: str) -> str:
@@ -88,7 +89,7 @@ def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
     """OutputRule out a node's image and labels, where the graph gives out none so far."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
     node = graph.node(added)
-    for output in catalog[node.op].outputs_with(node.inputs):
+    for output in outputs_of(node, catalog[node.op]):
         if output.kind in ("image", "label") and output.kind not in given:
             graph = give_out(graph, catalog, Port(added, output.name))
     return _images_first(graph)
@@ -109,6 +110,7 @@ def insert_on_edge(graph: Graph, catalog: Catalog, op: str, edge: str) -> tuple[
     return _through(placed, catalog, Edge(source, target, into), node, spec), node.id
 
 
+@scoped("node_id")
 def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Graph:
     """Take a node out of where it stands, heal the place, and put it into an edge."""
     node = graph.node(node_id)

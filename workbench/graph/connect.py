@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.errors import GraphEditError
-from workbench.graph.check import positional_ports
 from workbench.graph.check_types import wanted_elements
-from workbench.graph.devices import infer_devices, is_generator, port_device, port_kind
+from workbench.graph.devices import device_of, infer_devices, is_generator, port_device, port_kind
 from workbench.graph.draw import draw_refusal, element_for
 from workbench.graph.edit import without_idle_generators
 from workbench.graph.model import Graph, Node, Port, ancestors, is_name
+from workbench.graph.ports import outputs_of, positional_ports
+from workbench.graph.scoped import scoped
 from workbench.graph.shapes import TensorType, infer_types
 
 
@@ -39,8 +40,10 @@ def _source(
 ) -> _Source:
     devices = devices or infer_devices(graph, catalog)
     flows = flows or infer_types(graph, catalog)
-    node = graph.node(port.node)
-    spec = catalog.find(node.op)
+    if not graph.gives(port):
+        raise GraphEditError(f"{port} is no output of a node that stands here.")
+    node = graph.node(port.node) if graph.has(port.node) else None
+    spec = catalog.find(node.op) if node else None
     kind, flow = port_kind(graph, catalog, port), flows.get(port, TensorType())
     if kind == "image" and flow.shape is not None and len(flow.shape) < 2:
         kind = "number"  # the mean of an image, say
@@ -49,7 +52,7 @@ def _source(
         node if spec is not None and is_generator(spec) else None,
         kind,
         flow.dtype,
-        devices[port.node],
+        device_of(devices, port),
         frozenset(ancestors(graph, [port])),
     )
 
@@ -120,7 +123,7 @@ def feeders(graph: Graph, catalog: Catalog, target: str) -> dict[str, list[Port]
 def _number_ports(graph: Graph, catalog: Catalog) -> Iterator[Port]:
     for node in graph.nodes:
         spec = catalog.find(node.op)
-        for output in spec.outputs_with(node.inputs) if spec else ():
+        for output in outputs_of(node, spec) if spec else ():
             port = Port(node.id, output.name)
             if port_kind(graph, catalog, port) in ("number", "any"):
                 yield port
@@ -170,6 +173,7 @@ def _argument_refusal(source: _Source, catalog: Catalog, spec: OpSpec, into: str
     return None
 
 
+@scoped("target")
 def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> Graph:
     """Feed a port or an argument; what fed it before feeds it no more, and a generator goes.
 
@@ -186,6 +190,7 @@ def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str
     return without_idle_generators(fed, catalog, node)
 
 
+@scoped("target")
 def disconnect(graph: Graph, target: str, into: str) -> Graph:
     """Cut the edge that leads into a port or argument."""
     node = graph.node(target)
@@ -201,7 +206,8 @@ def set_output(graph: Graph, name: str, port: Port | None) -> Graph:
     if port is not None:
         if not is_name(name):
             raise GraphEditError(f"{name!r} is not a Python name. Use letters, digits and '_'.")
-        graph.node(port.node)
+        if not graph.gives(port):
+            raise GraphEditError(f"{port} is no output of a node that stands here.")
         outputs = {**graph.outputs, name: port}
     return replace(graph, outputs=outputs)
 

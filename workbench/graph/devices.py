@@ -7,7 +7,8 @@ from typing import Literal
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortDevice, PortKind
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import Graph, Node, Port, topological
+from workbench.graph.model import Graph, Node, Port, region_of, running_order
+from workbench.graph.ports import body_inputs
 from workbench.graph.shapes import infer_types
 
 
@@ -25,28 +26,57 @@ def is_decoder(spec: OpSpec) -> bool:
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
     """Device of every node by id; nodes of unknown operators count as CPU.
 
+    What a body takes in and a region gives have entries by the port's text: ask ``device_of``.
     A node's own ``device`` wins; a decoder follows the graph's setting; any other operator goes to
     the GPU as soon as data that it works on come from there, as DALI does. An input of which it
     only asks the shape or type does not take it there.
     """
+    if graph.enclosing is not None:
+        return infer_devices(graph.whole, catalog)
     devices: dict[str, Device] = {}
-    ordered, cyclic = topological(graph)
-    for node in ordered + cyclic:
-        devices[node.id] = _device(node, graph, catalog, devices)
+    _infer(graph.nodes, graph.settings.device, catalog, devices)
     return devices
 
 
-def _device(node: Node, graph: Graph, catalog: Catalog, known: dict[str, Device]) -> Device:
+def device_of(devices: Mapping[str, Device], port: Port) -> Device:
+    """The device on which a port's data are made."""
+    own = devices.get(str(port))
+    return own if own is not None else devices.get(port.node, "cpu")
+
+
+def _infer(
+    nodes: tuple[Node, ...], decoding: Device, catalog: Catalog, devices: dict[str, Device]
+) -> None:
+    ordered, cyclic = running_order(nodes)
+    for node in ordered + cyclic:
+        if not node.bodies:
+            devices[node.id] = _device(node, decoding, catalog, devices)
+            continue
+        for inner, outer in body_inputs(node):
+            devices[str(inner)] = device_of(devices, outer)
+        sides: list[Device] = []
+        for body in node.bodies.values():
+            _infer(body.nodes, decoding, catalog, devices)
+            for name, port in body.outputs.items():
+                side: Device = "cpu" if device_of(devices, port) == "cpu" else "gpu"
+                sides.append(side)
+                if side == "gpu":
+                    devices[str(Port(node.id, name))] = side
+                devices.setdefault(str(Port(node.id, name)), side)
+        devices[node.id] = "gpu" if "gpu" in sides else "cpu"
+
+
+def _device(node: Node, decoding: Device, catalog: Catalog, known: Mapping[str, Device]) -> Device:
     if node.device is not None:
         return node.device
     if node.op not in catalog:
         return "cpu"
     spec = catalog[node.op]
     if is_decoder(spec):
-        return graph.settings.device
+        return decoding
     for name, source in node.inputs.items():
         works_on = port_device(spec, name) in ("operator", "either")
-        if works_on and known.get(source.node, "cpu") != "cpu":
+        if works_on and device_of(known, source) != "cpu":
             return "gpu"
     return "cpu"
 
@@ -68,7 +98,7 @@ def transfers(
     own: Literal["cpu", "gpu"] = "gpu" if devices[node.id] == "gpu" else "cpu"
     found: dict[str, Literal["cpu", "gpu"]] = {}
     for name, source in node.inputs.items():
-        there = "cpu" if devices.get(source.node, "cpu") == "cpu" else "gpu"
+        there = "cpu" if device_of(devices, source) == "cpu" else "gpu"
         match port_device(spec, name):
             case "any":
                 continue
@@ -89,14 +119,24 @@ def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
     An output of the kind of its input (``copy``) is followed to where that comes from; that of
     arithmetic to all operands, of which an image goes before others.
     """
+    graph = graph.whole
     waiting, seen = [port], set()
     kinds: list[PortKind] = []
     while waiting:
         port = waiting.pop(0)
-        if port in seen or not graph.has(port.node):
+        if port in seen:
             continue
         seen.add(port)
+        if not graph.has(port.node):
+            region = region_of(port.node)
+            if graph.has(region) and port.output in graph.node(region).inputs:
+                waiting.append(graph.node(region).inputs[port.output])
+            continue
         node = graph.node(port.node)
+        if node.bodies:
+            given = (body.outputs.get(port.output) for body in node.bodies.values())
+            waiting += [source for source in given if source is not None]
+            continue
         spec = catalog.find(node.op)
         output = next((o for o in spec.outputs if o.name == port.output), None) if spec else None
         if spec is None or output is None:

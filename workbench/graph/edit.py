@@ -15,8 +15,10 @@ from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.devices import is_decoder, is_generator, port_kind
 from workbench.graph.draw import draw_args, draw_refusal, generators_for
-from workbench.graph.model import Graph, Node, Port, is_name, topological
+from workbench.graph.model import Graph, Node, Port, Source, is_name, topological
+from workbench.graph.scoped import scoped
 from workbench.graph.seeds import free_seed
+from workbench.graph.sources import as_source
 
 
 def free_id(graph: Graph, wanted: str) -> str:
@@ -24,7 +26,7 @@ def free_id(graph: Graph, wanted: str) -> str:
     wanted = wanted.replace(".", "_")
     if not is_name(wanted):
         wanted = "node"
-    taken = {node.id for node in graph.nodes} | set(graph.outputs)
+    taken = {node.id for node in graph.whole.walk()} | set(graph.outputs)
     number, candidate = 2, wanted
     while candidate in taken:
         candidate, number = f"{wanted}_{number}", number + 1
@@ -34,12 +36,13 @@ def free_id(graph: Graph, wanted: str) -> str:
 def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = None) -> Node:
     """A node of the operator with its start values, not yet part of the graph."""
     spec = catalog[op]
-    return Node(
+    node = Node(
         id=free_id(graph, wanted_id or usual_id(op)),
         op=op,
         args={name: arg.start for name, arg in spec.args.items() if arg.start is not None},
         seed=free_seed(graph) if spec.seeded else None,
     )
+    return as_source(node)
 
 
 def usual_id(op: str) -> str:
@@ -70,6 +73,7 @@ def chain(graph: Graph, catalog: Catalog) -> list[Node]:
     return [n for n in ordered + cyclic if n.op not in catalog or not is_generator(catalog[n.op])]
 
 
+@scoped("after")
 def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
     """Put a new node of ``op`` behind the node ``after``: it takes all that left that node's port.
 
@@ -115,7 +119,7 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
     """Whether a node may change places with a neighbour: a reader and a decoder may not."""
     if node.op not in catalog:
         return True
-    return not (node.op.startswith("readers.") or is_decoder(catalog[node.op]))
+    return not (isinstance(node, Source) or is_decoder(catalog[node.op]))
 
 
 def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:
@@ -132,6 +136,7 @@ def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph
     return replace(graph, nodes=tuple(n for n in graph.nodes if n.id not in idle))
 
 
+@scoped("node_id")
 def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
     """Exchange a node with its neighbour in the chain: ``by`` is -1 (earlier) or 1 (later)."""
     node = graph.node(node_id)
@@ -180,6 +185,7 @@ def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
     raise GraphEditError(f"{node.id} has no input to move along.")
 
 
+@scoped("node_id")
 def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value) -> Graph:
     """Give an argument a fixed value.
 
@@ -197,6 +203,7 @@ def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value
     return without_idle_generators(graph.replace_node(changed), catalog, node)
 
 
+@scoped("node_id")
 def reset_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
     """Back to the start value (or DALI's default): no own value, no link."""
     node = graph.node(node_id)
@@ -221,6 +228,7 @@ def _without(node: Node, catalog: Catalog, arg: str) -> Node:
     )
 
 
+@scoped("node_id")
 def randomise_arg(
     graph: Graph,
     catalog: Catalog,
@@ -269,6 +277,7 @@ def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node
     return node if node.op in catalog and is_generator(catalog[node.op]) else None
 
 
+@scoped("node_id")
 def own_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
     """Give an argument a copy of the generator that it shares, with draws of its own."""
     shared = generator_of(graph, catalog, node_id, arg)

@@ -10,7 +10,7 @@ FaultCode = Literal[
     "cycle", "setting", "unknown_op", "unusable_op", "unknown_arg", "value_and_link", "value",
     "conflict", "apart", "missing_arg", "seed", "source", "fixed_arg", "unknown_input", "kind",
     "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype", "channels",
-    "layout", "relayout", "constant", "shapes", "zero", "index",
+    "layout", "relayout", "constant", "shapes", "zero", "index", "bodies", "branches",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes.py`` has remedies for each."""
 

@@ -9,6 +9,8 @@ from workbench.catalog.spec import Catalog, Feed, OpSpec, PortKind, kind_fits
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import new_node
 from workbench.graph.model import Graph, Node, Port, ancestors
+from workbench.graph.ports import outputs_of
+from workbench.graph.scoped import scoped
 
 
 def unfed(node: Node, spec: OpSpec) -> list[str]:
@@ -18,6 +20,7 @@ def unfed(node: Node, spec: OpSpec) -> list[str]:
     return ports + [a.name for a in spec.args.values() if a.required and a.name not in given]
 
 
+@scoped("node_id")
 def feed_node(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
     """Feed whatever a node needs: from a new node where the catalogue names one, else the nearest.
 
@@ -77,7 +80,7 @@ def fitting_ports(
     at = graph.nodes.index(node)
     for other in (*reversed(graph.nodes[:at]), *graph.nodes[at + 1 :]):
         known = catalog.find(other.op)
-        outputs = known.outputs_with(other.inputs) if known else ()
+        outputs = outputs_of(other, known) if known else ()
         near += [Port(other.id, output.name) for output in outputs]
     for port in dict.fromkeys(near):
         fits = kind_fits(want, port_kind(graph, catalog, port)) and graph.has(port.node)

@@ -5,21 +5,24 @@ The text is a graph file, so a whole graph can be pasted too. Pasting runs nothi
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from workbench.errors import GraphFormatError
+from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.edit import free_id
 from workbench.graph.io import dump_graph, load_graph
-from workbench.graph.model import Graph, Port
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.rename import renamed_nodes
 from workbench.graph.seeds import free_seed
 
 
 def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
     """The nodes, the edges between them, their outputs, and the generators that feed only them."""
+    graph = graph.at_scope(_common_scope(graph, nodes))
     wanted = _with_generators(graph, nodes)
     part = replace(
         graph,
+        enclosing=None,
         outputs={name: port for name, port in graph.outputs.items() if port.node in wanted},
         nodes=tuple(
             replace(n, inputs={k: p for k, p in n.inputs.items() if p.node in wanted})
@@ -39,8 +42,8 @@ def _with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
     return wanted | {node for node, targets in fed.items() if node in drawn and targets <= wanted}
 
 
-def paste_fragment(graph: Graph, text: str) -> tuple[Graph, tuple[str, ...]]:
-    """Add the nodes of a text under free ids and with draws of their own.
+def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tuple[str, ...]]:
+    """Add the nodes of a text under free ids and with draws of their own, into the body ``scope``.
 
     Into a graph that gives nothing out, the outputs come along. Returns the graph and the new ids.
     Operators that this DALI lacks come along as they are. Raises GraphFormatError for a text that
@@ -49,25 +52,30 @@ def paste_fragment(graph: Graph, text: str) -> tuple[Graph, tuple[str, ...]]:
     part = load_graph(text)
     if not part.nodes:
         raise GraphFormatError("The text holds no nodes: there is nothing to paste.")
-    graph, renamed = _added(graph, part)
-    return graph, tuple(renamed.values())
+    graph, renamed = _added(graph.at_scope(scope), part)
+    return graph.whole, tuple(renamed.values())
 
 
 def _added(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
     """The graph with another's nodes, and the new id of each."""
     keep_outputs = not graph.outputs
+    taken = graph
     renamed: dict[str, str] = {}
-    for node in part.nodes:
-        new_id = free_id(graph, node.id)
-        renamed[node.id] = new_id
-        seed = free_seed(graph) if node.seed is not None else None
-        graph = replace(graph, nodes=(*graph.nodes, replace(node, id=new_id, seed=seed)))
-    for new_id in renamed.values():
-        node = graph.node(new_id)
-        inputs = {
-            k: Port(renamed[p.node], p.output) for k, p in node.inputs.items() if p.node in renamed
-        }
-        graph = graph.replace_node(replace(node, inputs=inputs))
+    seeds: dict[str, int] = {}
+    for node in part.walk():
+        new_id = renamed[node.id] = free_id(taken, node.id)
+        if node.seed is not None:
+            seeds[new_id] = free_seed(taken)
+        fresh = Node(new_id, node.op, seed=seeds.get(new_id))
+        taken = replace(taken, nodes=(*taken.nodes, fresh))
+    known = {node.id for node in part.nodes}
+    own = tuple(
+        replace(node, inputs={k: p for k, p in node.inputs.items() if p.node in known})
+        for node in part.nodes
+    )
+    added = _reseeded(renamed_nodes(own, renamed), seeds)
+    graph = replace(graph, nodes=(*graph.nodes, *added))
+    renamed = {node.id: renamed[node.id] for node in part.nodes}
     if keep_outputs:
         outputs = {
             name: Port(renamed[port.node], port.output)
@@ -78,15 +86,38 @@ def _added(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
     return graph, renamed
 
 
+def _reseeded(nodes: Sequence[Node], seeds: Mapping[str, int]) -> tuple[Node, ...]:
+    return tuple(
+        replace(
+            node,
+            seed=seeds.get(node.id),
+            bodies={
+                name: replace(body, nodes=_reseeded(body.nodes, seeds))
+                for name, body in node.bodies.items()
+            },
+        )
+        for node in nodes
+    )
+
+
+def _common_scope(graph: Graph, nodes: Collection[str]) -> str:
+    """The scope in which the nodes stand. Raises GraphEditError where they stand in several."""
+    scopes = {graph.scope_of(node) for node in nodes} or {""}
+    if len(scopes) > 1:
+        raise GraphEditError("These nodes stand in several bodies. Choose nodes of one.")
+    return scopes.pop()
+
+
 def duplicate(graph: Graph, nodes: Collection[str]) -> tuple[Graph, tuple[str, ...]]:
     """Copies of the nodes beside them, fed by what feeds the originals.
 
     Returns the graph and the new ids.
     """
     part = load_graph(copy_fragment(graph, nodes))
+    graph = graph.at_scope(_common_scope(graph, nodes))
     copied, renamed = _added(graph, part)
     for old, new in renamed.items():
         outer = {k: p for k, p in graph.node(old).inputs.items() if p.node not in renamed}
         node = copied.node(new)
         copied = copied.replace_node(replace(node, inputs={**outer, **node.inputs}))
-    return copied, tuple(renamed.values())
+    return copied.whole, tuple(renamed.values())

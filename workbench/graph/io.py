@@ -2,14 +2,23 @@
 
 ::
 
-    {"format": "dali-workbench-graph", "version": 1, "name": "imagenet-eval", "about": "...",
+    {"format": "dali-workbench-graph", "version": 2, "name": "imagenet-eval", "about": "...",
      "settings": {"batch_size": 64, "num_threads": 4, "seed": 42, "device": "cpu",
                   "prefetch_queue_depth": 2},
-     "nodes": [{"id": "reader", "op": "readers.file", "seed": 0},
-               {"id": "decode", "op": "decoders.image", "inputs": {"data": "reader.jpegs"}},
+     "sources": [{"id": "reader", "op": "readers.file", "kind": "folder", "seed": 0}],
+     "nodes": [{"id": "decode", "op": "decoders.image", "inputs": {"data": "reader.jpegs"}},
                {"id": "resize", "op": "resize", "args": {"resize_shorter": 256},
                 "inputs": {"data": "decode.output"}}],
      "outputs": {"images": "resize.output", "labels": "reader.labels"}}
+
+A region has its bodies, each as the graph itself::
+
+    {"id": "if", "op": "if", "inputs": {"condition": "coin.output", "images": "resize.output"},
+     "bodies": {"then": {"inputs": ["images"], "nodes": [...], "outputs": {"images": ...}},
+                "else": {"inputs": ["images"], "nodes": [], "outputs": {"images":
+                         "if.else.images"}}}}
+
+Version 1 had neither regions nor sources of their own: a reader stood among the nodes.
 
 Three further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
 import (``graph.layout``), ``draws`` to the preview (``graph.saved_draws``).
@@ -30,37 +39,59 @@ from typing import Any
 
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
-from workbench.graph.model import Graph, Node, Port, Settings, is_text
+from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name, is_text
+from workbench.graph.sources import as_source
+from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
-VERSION = 1
+VERSION = 2
+MOST_NODES = 10_000
+"""More than anyone composes: checks and drawing grow with them, and a file may be hostile."""
 _LONGEST = 16_000_000
 _DEEPEST = 16
 
 
 def graph_to_json(graph: Graph) -> dict[str, Any]:
     """The graph as JSON values; entries that hold nothing are left out."""
-    nodes = []
-    for node in graph.nodes:
-        entry: dict[str, Any] = {"id": node.id, "op": node.op}
-        if node.args:
-            entry["args"] = {name: _plain(value) for name, value in node.args.items()}
-        if node.inputs:
-            entry["inputs"] = {name: str(port) for name, port in node.inputs.items()}
-        if node.device is not None:
-            entry["device"] = node.device
-        if node.seed is not None:
-            entry["seed"] = node.seed
-        nodes.append(entry)
     return {
         "format": FORMAT,
         "version": VERSION,
         "name": graph.name,
         "about": graph.about,
         "settings": {f.name: getattr(graph.settings, f.name) for f in fields(Settings)},
-        "nodes": nodes,
-        "outputs": {name: str(port) for name, port in graph.outputs.items()},
+        "sources": [_node_to_json(source) for source in graph.sources],
+        "nodes": [_node_to_json(node) for node in graph.nodes if not isinstance(node, Source)],
+        "outputs": _ports_to_json(graph.outputs),
     }
+
+
+def _node_to_json(node: Node) -> dict[str, Any]:
+    entry: dict[str, Any] = {"id": node.id, "op": node.op}
+    if isinstance(node, Source):
+        entry |= {"kind": node.kind} if node.kind else {}
+        entry |= {"dataset": node.dataset} if node.dataset != PARAMETER else {}
+    if node.args:
+        entry["args"] = {name: _plain(value) for name, value in node.args.items()}
+    if node.inputs:
+        entry["inputs"] = _ports_to_json(node.inputs)
+    if node.device is not None:
+        entry["device"] = node.device
+    if node.seed is not None:
+        entry["seed"] = node.seed
+    if node.bodies:
+        entry["bodies"] = {
+            name: {
+                "inputs": list(body.inputs),
+                "nodes": [_node_to_json(inner) for inner in body.nodes],
+                "outputs": _ports_to_json(body.outputs),
+            }
+            for name, body in node.bodies.items()
+        }
+    return entry
+
+
+def _ports_to_json(ports: Mapping[str, Port]) -> dict[str, str]:
+    return {name: str(port) for name, port in ports.items()}
 
 
 def dump_graph(graph: Graph) -> str:
@@ -107,25 +138,27 @@ def graph_from_json(data: Any) -> Graph:
             f"The graph has format version {version}, and this workbench reads up to {VERSION}. "
             "Open it with a newer workbench."
         )
-    return _Reader().graph(data)
+    return _Reader(version).graph(data)
 
 
 class _Reader:
     """Collects every fault with its path, so that all can be mended at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: int) -> None:
+        self.version = version
         self.faults: list[str] = []
+        self.count = 0
 
     def graph(self, data: dict[str, Any]) -> Graph:
-        known = {"format", "version", "name", "about", "settings", "nodes", "outputs"}
+        known = {"format", "version", "name", "about", "settings", "sources", "nodes", "outputs"}
         known |= {"layout", "draws", "origins"}
         for key in data.keys() - known:
             self.faults.append(f"{key}: no such entry. Known: {', '.join(sorted(known))}.")
-        entries = self.expect(data.get("nodes", []), list, "nodes", "a list")
+        sources = self.nodes(data.get("sources", []), "sources", source=True)
         graph = Graph(
             name=self.words(data.get("name", "untitled"), "name"),
             about=self.words(data.get("about", ""), "about"),
-            nodes=tuple(self.node(entry, f"nodes[{i}]") for i, entry in enumerate(entries)),
+            nodes=sources + self.nodes(data.get("nodes", []), "nodes"),
             outputs=self.ports(data.get("outputs", {}), "outputs"),
             settings=self.settings(data.get("settings", {})),
         )
@@ -149,26 +182,81 @@ class _Reader:
             )
         return text
 
-    def node(self, data: Any, path: str) -> Node:
-        data = self.expect(data, dict, path, "an object")
-        for key in data.keys() - {"id", "op", "args", "inputs", "device", "seed"}:
-            self.faults.append(
-                f"{path}.{key}: no such entry. Known: id, op, args, inputs, device, seed."
+    def nodes(
+        self, data: Any, path: str, *, source: bool = False, depth: int = 0
+    ) -> tuple[Node, ...]:
+        entries = self.expect(data, list, path, "a list")
+        self.count += len(entries)
+        if self.count > MOST_NODES:
+            raise GraphFormatError(
+                f"The graph has more than {MOST_NODES:,} nodes, which is the limit. Split it."
             )
+        return tuple(
+            self.node(entry, f"{path}[{i}]", source, depth) for i, entry in enumerate(entries)
+        )
+
+    def node(self, data: Any, path: str, source: bool, depth: int) -> Node:
+        data = self.expect(data, dict, path, "an object")
+        known = ["id", "op", "args", "inputs", "device", "seed"]
+        known += ["kind", "dataset"] if source else ["bodies"]
+        for key in data.keys() - set(known):
+            self.faults.append(f"{path}.{key}: no such entry. Known: {', '.join(known)}.")
         args = self.expect(data.get("args", {}), dict, f"{path}.args", "an object")
         device, seed = data.get("device"), data.get("seed")
         if device not in (None, "cpu", "gpu", "mixed"):
             self.faults.append(f"{path}.device: {_short(device)} is not cpu, gpu or mixed.")
         if seed is not None:
             seed = self.expect(seed, int, f"{path}.seed", "a whole number")
-        return Node(
+        op = self.expect(data.get("op"), str, f"{path}.op", "a text")
+        node = Node(
             id=self.words(data.get("id"), f"{path}.id"),
-            op=self.expect(data.get("op"), str, f"{path}.op", "a text"),
+            op=op,
             args={k: self.value(v, f"{path}.args.{k}") for k, v in args.items()},
             inputs=self.ports(data.get("inputs", {}), f"{path}.inputs"),
             device=device,
             seed=seed,
+            bodies=self.bodies(data.get("bodies", {}), f"{path}.bodies", depth + 1),
         )
+        if source:
+            given = {each.name: getattr(node, each.name) for each in fields(node)}
+            return Source(
+                **given,
+                kind=self.source_kind(data.get("kind", ""), f"{path}.kind"),
+                dataset=self.parameter(data.get("dataset", PARAMETER), f"{path}.dataset"),
+            )
+        return as_source(node) if self.version == 1 else node
+
+    def source_kind(self, value: Any, path: str) -> str:
+        kind: str = self.expect(value, str, path, "a text")
+        if kind and kind not in source_kinds():
+            known = ", ".join(source_kinds())
+            self.faults.append(f"{path}: {_short(kind)} is no kind of source. Known: {known}.")
+        return kind
+
+    def parameter(self, value: Any, path: str) -> str:
+        name: str = self.expect(value, str, path, "a text")
+        if not is_name(name):
+            self.faults.append(f"{path}: {_short(name)} is not a Python name.")
+        return name
+
+    def bodies(self, data: Any, path: str, depth: int) -> Mapping[str, Body]:
+        found = {}
+        entries = self.expect(data, dict, path, "an object")
+        if entries and depth > _DEEPEST:
+            self.faults.append(f"{path}: regions stand more than {_DEEPEST} deep in each other.")
+            return {}
+        for name, entry in entries.items():
+            at = f"{path}.{name}"
+            body = self.expect(entry, dict, at, "an object")
+            for key in body.keys() - {"inputs", "nodes", "outputs"}:
+                self.faults.append(f"{at}.{key}: no such entry. Known: inputs, nodes, outputs.")
+            taken = self.expect(body.get("inputs", []), list, f"{at}.inputs", "a list")
+            found[name] = Body(
+                self.nodes(body.get("nodes", []), f"{at}.nodes", depth=depth),
+                self.ports(body.get("outputs", {}), f"{at}.outputs"),
+                tuple(self.words(each, f"{at}.inputs") for each in taken),
+            )
+        return found
 
     def ports(self, data: Any, path: str) -> Mapping[str, Port]:
         found = {}

@@ -1,20 +1,32 @@
 """The graph a person composes: frozen nodes, joined by named ports.
 
-A graph is a value. Edits (``graph.edit``) return a new one and share what did not change, so undo
-is a list of graphs. Mappings in here are never changed in place.
+A graph is a value, frozen to the bottom. Edits (``graph.edit``) return a new one and share what did
+not change, so undo is a list of graphs.
+
+    Graph     sources and other nodes, what they give out by name, and how to run them
+    Source    a node that reads: which kind of data, under which parameter
+    Node      one call of one operator; a region where it owns bodies
+    Body      the nodes inside a region, the ports it takes in, the outputs it gives
+
+Ids are unique over the whole graph, whatever stands inside what. A *scope* names a body:
+``if.then`` is the body ``then`` of the region ``if``, and the empty scope the graph itself. Nodes
+of a body take from each other and from what the body takes in, ``Port("if.then", "images")``, and
+from nothing outside.
 """
 
 from __future__ import annotations
 
 import keyword
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from workbench.catalog.spec import Device, Value
 from workbench.errors import GraphEditError
+from workbench.graph.frozen import FrozenDict, frozen
 from workbench.graph.identity_cache import identity_cached
 
 DecodeDevice = Literal["cpu", "mixed"]
@@ -35,7 +47,10 @@ def is_text(text: str) -> bool:
 
 
 class Port(NamedTuple):
-    """One output of one node. ``str()`` gives ``node.output``."""
+    """One output of one node, or what a body takes in. ``str()`` gives ``node.output``.
+
+    ``node`` is a node's id, or a scope such as ``if.then``.
+    """
 
     node: str
     output: str
@@ -53,15 +68,37 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Body:
+    """Nodes inside a region.
+
+    Parameters
+    ----------
+    nodes:
+        In any order; regions among them own bodies of their own.
+    outputs:
+        What the body gives by name, each from one of its nodes or from what it takes in.
+    inputs:
+        Names of what it takes in: those of the region's inputs that it uses.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    outputs: Mapping[str, Port] = field(default_factory=FrozenDict)
+    inputs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "outputs", frozen(self.outputs))
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
-    """One call of one operator.
+    """One call of one operator, or a region.
 
     Parameters
     ----------
     id:
         Unique in the graph, a Python identifier: it may become a variable in the exported code.
     op:
-        DALI's name, for example ``random_resized_crop``.
+        DALI's name, for example ``random_resized_crop``; of a region its kind, for example ``if``.
     args:
         Fixed values by argument name. An argument that is neither here nor in ``inputs`` has
         DALI's default.
@@ -72,14 +109,43 @@ class Node:
     seed:
         For operators that draw: added to the graph's seed. Kept for life, so that adding or
         removing another node does not change what this one draws.
+    bodies:
+        Of a region, by name; they give outputs of the same names, which are the region's.
     """
 
     id: str
     op: str
-    args: Mapping[str, Value] = field(default_factory=dict)
-    inputs: Mapping[str, Port] = field(default_factory=dict)
+    args: Mapping[str, Value] = field(default_factory=FrozenDict)
+    inputs: Mapping[str, Port] = field(default_factory=FrozenDict)
     device: Device | None = None
     seed: int | None = None
+    bodies: Mapping[str, Body] = field(default_factory=FrozenDict)
+
+    def __post_init__(self) -> None:
+        for name in ("args", "inputs", "bodies"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def scope(self, body: str) -> str:
+        """The scope of one of the region's bodies."""
+        return f"{self.id}.{body}"
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Node):
+    """A node that reads.
+
+    Parameters
+    ----------
+    kind:
+        The module of ``workbench.sources`` that knows what it reads; empty for a reader of DALI
+        that is told its data by its own arguments.
+    dataset:
+        The parameter of the exported program that says where the data lie. Sources with one name
+        read the same data.
+    """
+
+    kind: str = ""
+    dataset: str = "data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,59 +160,177 @@ class Settings:
     prefetch_queue_depth: int = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Graph:
-    """Nodes, what they give out by name, and how to run them."""
+    """Nodes, what they give out by name, and how to run them.
+
+    ``enclosing`` is set where this is one body of another graph, taken out to be edited
+    (``at_scope``): that graph, and the scope.
+    """
 
     name: str = "untitled"
     about: str = ""
     nodes: tuple[Node, ...] = ()
-    outputs: Mapping[str, Port] = field(default_factory=dict)
+    outputs: Mapping[str, Port] = field(default_factory=FrozenDict)
     settings: Settings = field(default_factory=Settings)
-    _by_id: Mapping[str, Node] = field(init=False, repr=False, compare=False)
+    enclosing: tuple[Graph, str] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        by_id = {node.id: node for node in reversed(self.nodes)}  # of two, the first is meant
-        object.__setattr__(self, "_by_id", by_id)
+        object.__setattr__(self, "outputs", frozen(self.outputs))
+
+    @cached_property
+    def _places(self) -> Mapping[str, tuple[Node, str]]:
+        """Every node with its scope, by id; of two with one id, the first is meant."""
+        places: dict[str, tuple[Node, str]] = {}
+        for scope, body in self.bodies():
+            for node in body.nodes:
+                places.setdefault(node.id, (node, scope))
+        return places
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The nodes that read."""
+        return tuple(node for node in self.nodes if isinstance(node, Source))
+
+    @property
+    def body(self) -> Body:
+        """The outermost body."""
+        return Body(self.nodes, self.outputs)
+
+    def bodies(self) -> Iterator[tuple[str, Body]]:
+        """Every body with its scope, from the outside in, the graph's own first."""
+        waiting = [("", self.body)]
+        while waiting:
+            scope, body = waiting.pop(0)
+            yield scope, body
+            waiting += [
+                (node.scope(name), inner)
+                for node in body.nodes
+                for name, inner in node.bodies.items()
+            ]
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, also those inside regions."""
+        for _, body in self.bodies():
+            yield from body.nodes
 
     def node(self, node_id: str) -> Node:
-        """The node of that id, or GraphEditError."""
-        node = self._by_id.get(node_id)
-        if node is not None:
-            return node
-        known = ", ".join(node.id for node in self.nodes) or "none"
+        """The node of that id, wherever it stands, or GraphEditError."""
+        place = self._places.get(node_id)
+        if place is not None:
+            return place[0]
+        ids = list(self._places)
+        known = ", ".join(ids[:20]) + (", ..." if len(ids) > 20 else "") or "none"
         raise GraphEditError(f"There is no node {node_id!r}. The graph has: {known}.")
 
     def has(self, node_id: str) -> bool:
-        """Whether there is such a node."""
-        return node_id in self._by_id
+        """Whether there is such a node, wherever it stands."""
+        return node_id in self._places
+
+    def gives(self, port: Port) -> bool:
+        """Whether a port is that of a node beside which it can be used, or of what is taken in."""
+        if self.enclosing is not None:
+            outer, scope = self.enclosing
+            if port.node == scope:
+                return port.output in outer.body_at(scope).inputs
+        return port.node in self._places and not self._places[port.node][1]
+
+    def scope_of(self, node_id: str) -> str:
+        """The scope in which a node stands. Raises GraphEditError where there is none."""
+        self.node(node_id)
+        return self._places[node_id][1]
+
+    def outermost(self, node_id: str) -> str:
+        """The id of the graph's own node in which a node stands: itself, where it is in none."""
+        while (scope := self.scope_of(node_id)) != "":
+            node_id = region_of(scope)
+        return node_id
 
     @property
     def edges(self) -> Iterator[Edge]:
-        """Every edge, in the order of the nodes they lead to."""
-        for node in self.nodes:
-            for name, source in node.inputs.items():
-                yield Edge(source, node.id, name)
+        """Every edge outside the regions, in the order of the nodes they lead to."""
+        return edges_of(self.nodes)
 
     def consumers(self, node_id: str) -> list[Edge]:
         """The edges that leave a node."""
         return [edge for edge in self.edges if edge.source.node == node_id]
 
     def replace_node(self, node: Node) -> Graph:
-        """The graph with the node of the same id exchanged."""
-        self.node(node.id)
-        return replace(self, nodes=tuple(node if n.id == node.id else n for n in self.nodes))
+        """The graph with the node of the same id exchanged, wherever it stands."""
+        scope = self.scope_of(node.id)
+        nodes = _exchanged(self.nodes if not scope else self.body_at(scope).nodes, node)
+        if not scope:
+            return replace(self, nodes=nodes)
+        return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
+
+    def body_at(self, scope: str) -> Body:
+        """The body of that scope. Raises GraphEditError where there is none."""
+        if not scope:
+            return self.body
+        region, _, name = scope.rpartition(".")
+        found = self.node(region).bodies.get(name)
+        if found is None:
+            raise GraphEditError(f"There is no body {scope!r}.")
+        return found
+
+    def replace_body(self, scope: str, body: Body) -> Graph:
+        """The graph with one body exchanged."""
+        if not scope:
+            return replace(self, nodes=body.nodes, outputs=body.outputs)
+        region, _, name = scope.rpartition(".")
+        owner = self.node(region)
+        return self.replace_node(replace(owner, bodies={**owner.bodies, name: body}))
+
+    def at_scope(self, scope: str) -> Graph:
+        """One body as a graph of its own, for the edits; ``whole`` puts it back."""
+        if not scope:
+            return self
+        body = self.body_at(scope)
+        return replace(self, nodes=body.nodes, outputs=body.outputs, enclosing=(self, scope))
+
+    @cached_property
+    def whole(self) -> Graph:
+        """The graph that this body was taken out of, with the body as it is now."""
+        if self.enclosing is None:
+            return self
+        outer, scope = self.enclosing
+        body = replace(outer.body_at(scope), nodes=self.nodes, outputs=self.outputs)
+        return replace(outer, settings=self.settings).replace_body(scope, body).whole
+
+
+def region_of(scope: str) -> str:
+    """The id of the region that a scope names a body of."""
+    return scope.rpartition(".")[0]
+
+
+def edges_of(nodes: Sequence[Node]) -> Iterator[Edge]:
+    """The edges that lead into some nodes."""
+    for node in nodes:
+        for name, source in node.inputs.items():
+            yield Edge(source, node.id, name)
+
+
+def _exchanged(nodes: tuple[Node, ...], node: Node) -> tuple[Node, ...]:
+    return tuple(node if other.id == node.id else other for other in nodes)
 
 
 @identity_cached
 def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """The graph's own nodes with every source before its consumers, and those on a cycle.
+
+    See ``running_order``.
+    """
+    return running_order(graph.nodes)
+
+
+def running_order(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     """Nodes with every source before its consumers, and the nodes that lie on or behind a cycle.
 
-    Where the edges leave a choice, the order of ``graph.nodes`` decides. Edges from nodes that do
-    not exist are passed over.
+    Where the edges leave a choice, the order of ``nodes`` decides. Edges from nodes that are not
+    among them are passed over.
     """
-    known = {node.id for node in graph.nodes}
-    needs = [{p.node for p in node.inputs.values() if p.node in known} for node in graph.nodes]
+    known = {node.id for node in nodes}
+    needs = [{p.node for p in node.inputs.values() if p.node in known} for node in nodes]
     waiting: dict[str, list[int]] = {}
     for index, sources in enumerate(needs):
         for source in sources:
@@ -156,16 +340,20 @@ def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     while ready:
         index = heappop(ready)
         placed.append(index)
-        for follower in waiting.pop(graph.nodes[index].id, ()):
-            needs[follower].discard(graph.nodes[index].id)
+        for follower in waiting.pop(nodes[index].id, ()):
+            needs[follower].discard(nodes[index].id)
             if not needs[follower]:
                 heappush(ready, follower)
-    cyclic = sorted(set(range(len(graph.nodes))).difference(placed))
-    return tuple(graph.nodes[i] for i in placed), tuple(graph.nodes[i] for i in cyclic)
+    cyclic = sorted(set(range(len(nodes))).difference(placed))
+    return tuple(nodes[i] for i in placed), tuple(nodes[i] for i in cyclic)
 
 
 def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
-    """Ids of the nodes that the given outputs depend on, themselves included."""
+    """Ids of the nodes that the given outputs depend on, themselves included.
+
+    For an output inside a region those inside that it depends on, and the region with all that
+    feeds it.
+    """
     found: set[str] = set()
     waiting = [port.node for port in ports]
     while waiting:
@@ -174,4 +362,6 @@ def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
             continue
         found.add(node_id)
         waiting.extend(port.node for port in graph.node(node_id).inputs.values())
+        if scope := graph.scope_of(node_id):
+            waiting.append(region_of(scope))
     return found

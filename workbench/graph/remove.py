@@ -10,6 +10,7 @@ from workbench.graph.connect import refusal
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import reset_arg, without_idle_generators
 from workbench.graph.model import Edge, Graph, Node, Port
+from workbench.graph.scoped import scoped
 
 
 def remove_nodes(graph: Graph, catalog: Catalog, ids: Collection[str]) -> Graph:
@@ -20,13 +21,17 @@ def remove_nodes(graph: Graph, catalog: Catalog, ids: Collection[str]) -> Graph:
     """
     nodes = [graph.node(node_id) for node_id in ids]
     for node_id in (node.id for node in nodes):
-        if not graph.has(node_id):  # a generator that went with its node
-            continue
-        node = graph.node(node_id)
-        graph = heal_around(graph, catalog, node)
-        rest = tuple(other for other in graph.nodes if other.id != node_id)
-        graph = without_idle_generators(replace(graph, nodes=rest), catalog, node)
+        if graph.whole.has(node_id):  # else a generator that went with its node
+            graph = _removed(graph, catalog, node_id)
     return graph
+
+
+@scoped("node_id")
+def _removed(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
+    node = graph.node(node_id)
+    graph = heal_around(graph, catalog, node)
+    rest = tuple(other for other in graph.nodes if other.id != node_id)
+    return without_idle_generators(replace(graph, nodes=rest), catalog, node)
 
 
 def heal_around(graph: Graph, catalog: Catalog, node: Node) -> Graph:
@@ -35,7 +40,7 @@ def heal_around(graph: Graph, catalog: Catalog, node: Node) -> Graph:
     feeding = [
         port
         for name, port in node.inputs.items()
-        if (spec is None or name not in spec.args) and graph.has(port.node)
+        if (spec is None or name not in spec.args) and graph.gives(port)
     ]
     for edge in graph.consumers(node.id):
         graph = _joined(graph, catalog, edge, feeding)

@@ -13,7 +13,7 @@ def free_seed(graph: Graph) -> int:
 
     Those that DALI gave out, in a graph that was imported, are passed over.
     """
-    taken = {node.seed for node in graph.nodes if node.seed is not None}
+    taken = {node.seed for node in graph.whole.walk() if node.seed is not None}
     usual = (seed for seed in taken if 0 <= seed < USUAL_SEEDS)
     above = max(usual, default=-1) + 1
     return next(seed for seed in count(above) if seed not in taken and seed <= LARGEST_SEED)

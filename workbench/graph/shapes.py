@@ -5,14 +5,15 @@ The rules are data: ``OutputRule`` in the catalogue's rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from workbench.catalog.spec import Catalog, OutputRule, PortKind, PortSpec
 from workbench.graph.arithmetic import operand_types, result_type
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import Graph, Port, topological
+from workbench.graph.model import Graph, Node, Port, running_order
+from workbench.graph.ports import body_inputs, outputs_of
 from workbench.graph.shape_inference import SHAPE_RULES
 from workbench.graph.tensor_type import Call, TensorType, type_text
 
@@ -26,27 +27,67 @@ def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
     Any graph will do, also one with faults: what cannot be told is None. Nodes of unknown
     operators have no ports here; those on a cycle, or behind one, have nothing known.
     """
-    flows: dict[Port, TensorType] = {}
-    ordered, cyclic = topological(graph)
-    for node in ordered:
-        spec = catalog.find(node.op)
-        if spec is None:
-            continue
-        fed = {name: flows.get(port, _NOTHING) for name, port in node.inputs.items()}
-        call = Call(node, spec, fed)
-        for output in spec.outputs_with(node.inputs):
-            flows[Port(node.id, output.name)] = _flow(call, output)
-    for node in cyclic:
-        spec = catalog.find(node.op)
-        for output in spec.outputs_with(node.inputs) if spec else ():
-            flows[Port(node.id, output.name)] = TensorType(kind=output.kind)
-    return flows
+    if graph.enclosing is not None:
+        return infer_types(graph.whole, catalog)
+    types: dict[Port, TensorType] = {}
+    _infer(graph.nodes, catalog, types)
+    return types
 
 
 _NOTHING = TensorType()
 
 
-def _flow(call: Call, output: PortSpec) -> TensorType:
+def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorType]) -> None:
+    """Add what flows out of the ports of one body's nodes, and of the bodies inside it."""
+    ordered, cyclic = running_order(nodes)
+    for node in ordered:
+        spec = catalog.find(node.op)
+        if spec is None:
+            continue
+        if spec.bodies:
+            _infer_region(node, catalog, types)
+            continue
+        fed = {name: types.get(port, _NOTHING) for name, port in node.inputs.items()}
+        call = Call(node, spec, fed)
+        for output in spec.outputs_with(node.inputs):
+            types[Port(node.id, output.name)] = _type_of(call, output)
+    for node in cyclic:
+        spec = catalog.find(node.op)
+        for output in outputs_of(node, spec) if spec else ():
+            types[Port(node.id, output.name)] = TensorType(kind=output.kind)
+
+
+def _infer_region(node: Node, catalog: Catalog, types: dict[Port, TensorType]) -> None:
+    for inner, outer in body_inputs(node):
+        types[inner] = types.get(outer, _NOTHING)
+    for body in node.bodies.values():
+        _infer(body.nodes, catalog, types)
+    for output in outputs_of(node, catalog[node.op]):
+        given = [body.outputs.get(output.name) for body in node.bodies.values()]
+        known = [types.get(port, _NOTHING) if port else _NOTHING for port in given]
+        types[Port(node.id, output.name)] = _either(known)
+
+
+def _either(known: Sequence[TensorType]) -> TensorType:
+    """What is true of all: a sample is one of them, and nothing tells which."""
+    first, *others = known
+    for other in others:
+        shape = None
+        if first.shape and other.shape and len(first.shape) == len(other.shape):
+            pairs = zip(first.shape, other.shape, strict=True)
+            shape = tuple(one if one == two else None for one, two in pairs)
+        elif first.shape == other.shape:
+            shape = first.shape
+        first = TensorType(
+            first.dtype if first.dtype == other.dtype else None,
+            first.layout if first.layout == other.layout else None,
+            shape,
+            first.kind if first.kind == other.kind else "any",
+        )
+    return first
+
+
+def _type_of(call: Call, output: PortSpec) -> TensorType:
     rule, first = output.gives, call.first
     kind = _followed(call) if output.follows else output.kind
     flow = _shaped(call, rule, TensorType(None, first.layout, first.shape, kind))

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
-from workbench.engine.encoded import damage, refusal
-from workbench.engine.folder import list_files
+from workbench.engine.encoded import corruption_reason, reject_reason
 from workbench.errors import CancelledError
+from workbench.sources import File, Location, list_files, open_dataset
 
 _AT_ONCE = 256
 
@@ -24,7 +24,7 @@ class BadFile:
 
 
 def check_folder(
-    data: str,
+    data: Location,
     on_progress: Callable[[int], None] = lambda done: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[BadFile]:
@@ -36,12 +36,13 @@ def check_folder(
     """
     bad: list[BadFile] = []
     done = 0
-    paths = (entry.path for entry, _, _ in list_files(data))
+    files = list_files(open_dataset(data))
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        for part in _parts(paths):
-            for path, reason in zip(part, pool.map(_fault, part), strict=True):
+        for part in _parts(files):
+            reasons = pool.map(_fault, [file.path for file in part])
+            for file, reason in zip(part, reasons, strict=True):
                 if reason:
-                    bad.append(BadFile(os.path.relpath(path, data), reason))
+                    bad.append(BadFile(file.name, reason))
                 done += 1
                 on_progress(done)
                 if stop():
@@ -50,8 +51,8 @@ def check_folder(
     return bad
 
 
-def _parts(paths: Iterator[str]) -> Iterator[list[str]]:
-    while part := list(islice(paths, _AT_ONCE)):
+def _parts(files: Iterator[File]) -> Iterator[list[File]]:
+    while part := list(islice(files, _AT_ONCE)):
         yield part
 
 
@@ -61,4 +62,4 @@ def _fault(path: str) -> str | None:
             content = file.read()
     except OSError as error:
         return error.strerror or str(error)
-    return refusal(content) or damage(content)
+    return reject_reason(content) or corruption_reason(content)

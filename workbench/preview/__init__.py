@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.engine.process import Engine
 from workbench.graph.check import require_sound
-from workbench.preview.blame import call
+from workbench.preview.fault_isolation import call
 from workbench.preview.pixels import Picture, Pixels, read_picture, read_pixels
 from workbench.preview.render import Preview, Tile, render
 from workbench.preview.request import PreviewRequest, replayed

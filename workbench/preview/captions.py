@@ -18,6 +18,7 @@ from workbench.catalog.spec import Catalog
 from workbench.engine.values import Batch
 from workbench.graph.devices import infer_devices, is_generator
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.ports import outputs_of
 
 _FEW_VALUES = 6
 _FEW_ROWS = 8
@@ -32,7 +33,7 @@ def describe_shape(shape: tuple[int, ...], dtype: str) -> str:
 def facts_of(catalog: Catalog, node: Node, batches: Mapping[Port, Batch]) -> str:
     """What a node gave: ``?×?×3 u8``, with ``?`` where the samples differ."""
     parts = []
-    for output in catalog[node.op].outputs_with(node.inputs):
+    for output in outputs_of(node, catalog[node.op]):
         if output.kind in ("encoded", "label"):
             parts.append({"encoded": "jpeg"}.get(output.kind, output.kind))
             continue
@@ -56,7 +57,7 @@ def draws_of(
     for node in nodes:
         if not is_generator(catalog[node.op]) or devices[node.id] != "cpu":
             continue
-        for output in catalog[node.op].outputs_with(node.inputs):
+        for output in outputs_of(node, catalog[node.op]):
             arrays = batches[Port(node.id, output.name)].arrays()
             found[node.id] = [short_values(array, is_truth(node)) for array in arrays]
     return found
@@ -65,7 +66,7 @@ def draws_of(
 def labels_of(catalog: Catalog, nodes: Sequence[Node], batches: Mapping[Port, Batch]) -> list[str]:
     """The first label in the graph, one text for each sample; empty where there is none."""
     for node in nodes:
-        for output in catalog[node.op].outputs_with(node.inputs):
+        for output in outputs_of(node, catalog[node.op]):
             if output.kind == "label":
                 arrays = batches[Port(node.id, output.name)].arrays()
                 return [str(array.reshape(-1)[0]) if array.size else "" for array in arrays]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import re
@@ -13,9 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from workbench.emit.source import Source
-from workbench.engine.endings import ending, ending_remedy, go_first
+from workbench.emit.code import Code
+from workbench.engine.exit_status import describe_exit, exit_remedy, raise_oom_score
 from workbench.errors import EngineError, WorkerTimeoutError
+from workbench.sources import Datasets
 
 LIMIT = 300.0
 """Seconds for one batch of the script; the first one builds the pipeline."""
@@ -24,17 +26,19 @@ _LINE = re.compile(r'File "([^"]+)", line (\d+)')
 
 _DRIVER = '''\
 """Runs an exported script: for each line on stdin writes the next batch into the folder."""
-import importlib.util, inspect, os, pickle, sys, threading
+import importlib.util, inspect, json, os, pickle, sys, threading
 import numpy as np
 
 script, data, device, folder = sys.argv[1:]
+data = json.loads(data)
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what DALI prints is no answer
 spec = importlib.util.spec_from_file_location("exported", script)
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-folders = [data] * ("data" in inspect.signature(module.build_pipeline).parameters)
-pipe = module.build_pipeline(*folders, device=device)
+taken = inspect.signature(module.build_pipeline).parameters
+given = {name: argument for name, argument in data.items() if name in taken}
+pipe = module.build_pipeline(**given, device=device)
 print("built", file=answers, flush=True)
 for line in sys.stdin:
     batch = []
@@ -64,7 +68,7 @@ class ExportedScript:
     """A script in a process of its own, which gives one batch after the other."""
 
     def __init__(
-        self, source: Source, data: str, device: str, folder: str, go_on: Callable[[], None]
+        self, source: Code, data: Datasets, device: str, folder: str, go_on: Callable[[], None]
     ) -> None:
         """``folder`` takes the batches; ``go_on`` is asked all the time and raises to stop."""
         path = Path(folder, "exported.py")
@@ -76,7 +80,11 @@ class ExportedScript:
         self._log = Path(folder, "log")
         # Not in the folder: a graph can name files relative to where the user is. With -P what
         # else lies there is not imported.
-        arguments = [str(path), os.path.abspath(data), device, folder]
+        given = {
+            name: os.path.abspath(each.location) if each.location else each.argument
+            for name, each in data.items()
+        }
+        arguments = [str(path), json.dumps(given), device, folder]
         command = [sys.executable, "-P", "-c", _DRIVER, *arguments]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
@@ -86,7 +94,7 @@ class ExportedScript:
                 stderr=log,
                 text=True,
             )
-        go_first(self._process.pid)
+        raise_oom_score(self._process.pid)
         assert self._process.stdout is not None
         assert self._process.stdin is not None
         self._orders: IO[str] = self._process.stdin
@@ -139,9 +147,10 @@ class ExportedScript:
         words = _last_words(text)
         node = self._node(text)
         where = f" in {node}" if node else ""
-        remedy = ending_remedy(code)
+        why = f": {words}" if words else ""
+        remedy = exit_remedy(code)
         return ScriptError(
-            f"The exported script {ending(code)}{where}{f': {words}' if words else ''}.{remedy}",
+            f"The exported script {describe_exit(code)}{where}{why}.{remedy}",
             node,
             silent=code != -signal.SIGKILL and not (words or remedy),
         )

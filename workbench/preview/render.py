@@ -75,7 +75,7 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
     images = run.images
     if not images:
         raise GraphError("No output of the graph is an image: there is nothing to show.")
-    worker.pause()
+    worker.check_interrupt()
     original = run.original if request.shown in ("original", "both") else None
     request.require_room(bool(original) + (len(images) if request.shown != "original" else 0))
     groups = [tiles_of(worker, run, original, request.tile_size)] if original else []
@@ -87,7 +87,7 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
         groups += [tiles_of(worker, run, port, request.tile_size) for port in images.values()]
     if not groups:
         raise GraphError("The graph decodes no image: there is no original to show.")
-    worker.pause()
+    worker.check_interrupt()
     samples = run.result.samples
     grid = grid_of(groups)
     places = grid.places

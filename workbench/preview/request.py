@@ -16,6 +16,7 @@ from workbench.errors import GraphError
 from workbench.graph.devices import image_outputs, is_decoder
 from workbench.graph.model import Graph, Node, Port, ancestors, topological
 from workbench.graph.saved_draws import SavedDraw
+from workbench.sources import Datasets, open_datasets
 
 SHOWN = ("original", "augmented", "both", "difference")
 MOST_PIXELS = 2**27
@@ -32,7 +33,8 @@ class PreviewRequest:
     Parameters
     ----------
     graph, data:
-        A sound graph and its data folder.
+        A sound graph, and what its sources read: a dataset for each parameter, or whatever
+        ``open_datasets`` takes.
     batch:
         From 0.
     tiles:
@@ -58,7 +60,7 @@ class PreviewRequest:
     """
 
     graph: Graph
-    data: str
+    data: Datasets
     batch: int = 0
     tiles: int = 16
     tile_size: int = 224
@@ -69,6 +71,7 @@ class PreviewRequest:
     raw: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "data", open_datasets(self.data))
         size = self.graph.settings.batch_size
         if self.shown not in SHOWN:
             raise GraphError(f"shown is {self.shown!r}. Give one of {', '.join(SHOWN)}.")

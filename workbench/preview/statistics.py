@@ -79,7 +79,7 @@ def batch_statistics(worker: Worker, request: PreviewRequest) -> tuple[OutputSta
     run = run_request(worker, request)
     found = []
     for name, port in run.images.items():
-        worker.pause()
+        worker.check_interrupt()
         known: dict[tuple[str, str, str, int], OutputStatistics] = worker.kept.setdefault(
             ("statistics",), {}
         )

@@ -20,6 +20,7 @@ from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.model import Node, Port
+from workbench.graph.ports import outputs_of
 from workbench.preview.captions import describe_encoded, is_truth, long_values, short_values
 from workbench.preview.display import Tiles, make_tiles, picture_layout
 from workbench.preview.pictures import scaling_for
@@ -143,7 +144,7 @@ def _timing(samples: int) -> str:
 def _step(worker: Worker, run: Run, node: Node, index: int, pictures: list[Tiles]) -> Step:
     spec = run.catalog[node.op]
     outputs = []
-    for output in spec.outputs_with(node.inputs):
+    for output in outputs_of(node, spec):
         port = Port(node.id, output.name)
         outputs.append(_output(worker, run, port, index, pictures))
     return Step(
@@ -152,7 +153,7 @@ def _step(worker: Worker, run: Run, node: Node, index: int, pictures: list[Tiles
         device=run.result.plan.devices[node.id],
         outputs=tuple(outputs),
         draws=tuple(_draws(run, node, index)),
-        drawn=spec.seeded and not is_generator(spec) and not spec.name.startswith("readers."),
+        drawn=spec.seeded and not is_generator(spec) and not spec.reads,
         time=None,
     )
 
@@ -227,7 +228,7 @@ def extent(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
 
 def _time(worker: Worker, run: Run, node_id: str) -> NodeTime:
     """The time of a node, measured once for each key."""
-    worker.announce([node_id])
+    worker.report_running([node_id])
     times: dict[str, NodeTime] = worker.kept.setdefault(("times",), {})
     key = run.result.keys[node_id]
     if key not in times:

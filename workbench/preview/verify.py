@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
-from workbench.engine.folder import require_folder
 from workbench.engine.process import Engine
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.sources import reading
 from workbench.preview.exported import ExportedScript, ScriptError
-from workbench.preview.left_out import left_out, left_out_words
+from workbench.preview.skipped_files import describe_skipped, skipped_files
+from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 _NAMED = 20
 
@@ -92,7 +93,7 @@ class Verifier:
     def __init__(
         self,
         graph: Graph,
-        data: str,
+        data: Data,
         batches: int = 3,
         device: DecodeDevice | None = None,
         engine: Engine | None = None,
@@ -104,8 +105,8 @@ class Verifier:
         """
         if device is not None:
             graph = replace(graph, settings=replace(graph.settings, device=device))
+        self.data = open_datasets(data)
         self.graph = graph
-        self.data = data
         self.batches = batches
         self._cancelled = threading.Event()
         self._engine = engine or Engine(stop=self._cancelled)
@@ -123,7 +124,9 @@ class Verifier:
         leaves out.
         """
         require_sound(self.graph, load_catalog())
-        require_folder(self.data)
+        self.graph = reading(self.graph, self.data)
+        for dataset in self.data.values():
+            require_dataset(dataset)
         settings, source = self.graph.settings, emit_script(self.graph, load_catalog())
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
         folder = tempfile.mkdtemp(prefix="workbench-verify-")
@@ -134,7 +137,7 @@ class Verifier:
                     on_progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
                     path = script.batch(batch)
                     same, deviations = self._engine.call(
-                        compare_batch, self.graph, os.path.abspath(self.data), batch, path
+                        compare_batch, self.graph, self.data, batch, path
                     )
                     os.unlink(path)
                     report = replace(
@@ -144,7 +147,7 @@ class Verifier:
                         deviations=(*report.deviations, *deviations),
                     )
         except ScriptError as error:
-            return replace(report, failure=self._told(error, report.batches))
+            return replace(report, failure=self._explain(error, report.batches))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             if self._own:
@@ -152,16 +155,16 @@ class Verifier:
         on_progress(1.0, "done")
         return report
 
-    def _told(self, error: ScriptError, batch: int) -> str:
+    def _explain(self, error: ScriptError, batch: int) -> str:
         """Why the script ended in this batch, and what to do. Raises DataError, CancelledError."""
         try:
-            bad = self._engine.call(left_out, self.graph, os.path.abspath(self.data), batch)
+            bad = self._engine.call(skipped_files, self.graph, self.data, batch)
         except CancelledError:
             raise
         except EngineError:  # the preview fails there as well; the script's reason is told
             bad = []
         if bad:
-            return f"{error} {left_out_words(bad)}"
+            return f"{error} {describe_skipped(bad)}"
         if error.node:
             return f"{error} Change the values of {error.node} or what feeds it."
         if error.silent:
@@ -178,7 +181,7 @@ class Verifier:
 
 def verify(
     graph: Graph,
-    data: str,
+    data: Data,
     batches: int = 3,
     device: DecodeDevice | None = None,
     on_progress: Progress = lambda share, text: None,
@@ -188,7 +191,7 @@ def verify(
 
 
 def compare_batch(
-    worker: Worker, graph: Graph, data: str, batch: int, path: str
+    worker: Worker, graph: Graph, data: Datasets, batch: int, path: str
 ) -> tuple[int, list[Deviation]]:
     """Task: the number of identical samples of a batch, and what differs in the others.
 

@@ -110,7 +110,7 @@ def _known_rows(
 
 def _is_hidden(spec: OpSpec, arg: ArgSpec) -> bool:
     """What the reader reads is the data folder: the workbench's own affair."""
-    of_the_data = spec.name.startswith("readers.") and arg.name in _OF_THE_DATA
+    of_the_data = spec.reads and arg.name in _OF_THE_DATA
     return bool(arg.deprecated) or arg.name in _HIDDEN or of_the_data
 
 

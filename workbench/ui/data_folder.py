@@ -1,36 +1,48 @@
-"""The data folder as the data panel shows it: counted and checked in the background."""
+"""The data as the data panel shows it: counted and checked in the background."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
-from workbench.engine.folder import list_files, no_images
 from workbench.errors import CancelledError, DataError
 from workbench.health import FolderFacts, check_folder, scan_folder
 from workbench.health.scan import SAMPLE
+from workbench.sources import (
+    PARAMETER,
+    Data,
+    Datasets,
+    list_files,
+    nothing_found,
+    open_datasets,
+)
 from workbench.ui.views import DataView
 
 
 class DataFolder:
-    """One data folder. ``changed`` is called, with the lock held, after every change."""
+    """What is read. ``changed`` is called, with the lock held, after every change."""
 
     def __init__(
         self,
-        data: str,
+        data: Data,
         lock: threading.RLock,
         changed: Callable[[str | None], None],
     ) -> None:
         """``changed`` hears what to tell the user: a text, or None for nothing new."""
-        self.data = os.path.expanduser(data)
+        self.datasets = open_datasets(data)
+        """What each parameter of the graph's program is given."""
+        self.dataset = self.datasets.get(PARAMETER) or next(iter(self.datasets.values()))
+        """The one that is shown and looked through."""
+        self.data = str(self.dataset)
         self._lock = lock
         self._changed = changed
         self._closed = False
         self._checking = False
         self._seen = ""
         self.view: DataView = {
-            "root": data,
+            "root": str(data) if isinstance(data, str | Path) else self.data,
             "error": "",
             "refused": "",
             "count": 0,
@@ -42,8 +54,8 @@ class DataFolder:
             "unreadable": [],
         }
         try:
-            if next(list_files(self.data), None) is None:
-                raise DataError(no_images(self.data))
+            if next(list_files(self.dataset), None) is None:
+                raise DataError(nothing_found(self.dataset))
         except DataError as error:
             self.view["error"] = str(error)
 
@@ -55,7 +67,10 @@ class DataFolder:
     @property
     def chip(self) -> str:
         """``photos/ · 120 images``."""
-        name = os.path.basename(os.path.abspath(self.data)) + "/"
+        name = self.data
+        if self.dataset.location:
+            name = os.path.basename(os.path.abspath(self.data))
+        name += "/" if self.dataset.kind == "folder" else ""
         count = self.view["count"]
         return f"{name} · {count:,} image{'s' * (count != 1)}" if count else name
 
@@ -68,9 +83,9 @@ class DataFolder:
         if not self.error:
             threading.Thread(target=self._scan, name="workbench-scan", daemon=True).start()
 
-    def seen(self, data: str, state: str) -> None:
+    def seen(self, data: Datasets, state: str) -> None:
         """Count anew where ``state``, what a worker took the folder for, is another than before."""
-        if data == self.data and state != self._seen:
+        if self.dataset in data.values() and state != self._seen:
             known, self._seen = self._seen, state
             if known:
                 self.scan()
@@ -87,7 +102,7 @@ class DataFolder:
 
     def _scan(self) -> None:
         try:
-            facts = scan_folder(self.data)
+            facts = scan_folder(self.dataset)
         except DataError as error:
             self._show(None, error=str(error))
             return
@@ -109,7 +124,7 @@ class DataFolder:
                 self._show(f"Checked {done:,} of {total:,} files.")
 
         try:
-            bad = check_folder(self.data, progress, lambda: self._closed)
+            bad = check_folder(self.dataset, progress, lambda: self._closed)
         except CancelledError:
             return
         except DataError as error:

@@ -15,13 +15,15 @@ from typing import Any
 from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
 from workbench.engine.process import Engine
-from workbench.errors import CancelledError, GraphEditError, WorkbenchError
+from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
 from workbench.files import write_bytes, write_text
 from workbench.graph.edit import set_setting
 from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
+from workbench.graph.sources import reading
 from workbench.preview import Preview, PreviewRequest
 from workbench.preview.share import share_sheet
+from workbench.sources import Data, describe_datasets
 from workbench.ui.actions import (
     Action,
     Redo,
@@ -78,7 +80,7 @@ class ViewModel:
 
     def __init__(
         self,
-        data: str | Path = ".",
+        data: Data = ".",
         graph: GraphLike = None,
         publish: Publish = lambda component, field, value: None,
         *,
@@ -109,7 +111,7 @@ class ViewModel:
         self._publishing = self._stale = False
         self.state = State(check(self.graph, self.catalog, self.machine))
         self.state.selected = first_choice(self.graph, self.catalog)
-        self.folder = DataFolder(str(data), self.lock, self._on_folder)
+        self.folder = DataFolder(data, self.lock, self._on_folder)
         records = state_folder() / "records" if restore else None
         with self.lock:  # what threads find meanwhile waits until all is here
             self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records)
@@ -121,7 +123,11 @@ class ViewModel:
             self.share_job = ShareJob(self.engine, self._on_shared)
             self.exports = Exports(self.catalog)
             self._given = self._kept = self.history.document
-            self.autosave = Autosave(data, self._kept, self._say) if restore else None
+            self.autosave = (
+                Autosave(describe_datasets(self.folder.datasets), self._kept, self._say)
+                if restore
+                else None
+            )
             session = self.autosave.session if self.autosave is not None else ""
             self._show("bar", "session", session)
             if self.autosave is not None and (found := self.autosave.start()) is not None:
@@ -151,13 +157,13 @@ class ViewModel:
             self.state.selected = first_choice(graph, self.catalog)
             self._changed()
 
-    def open_data(self, data: str | Path) -> str:
+    def open_data(self, data: Data) -> str:
         """Show another data folder. Returns why it cannot be used, or empty.
 
         One that cannot be used does not take the place of one that can.
         """
         with self.lock:
-            folder = DataFolder(str(data), self.lock, self._on_folder)
+            folder = DataFolder(data, self.lock, self._on_folder)
             if folder.error and not self.folder.error:
                 folder.close()
                 reason = f"{folder.error} {self.folder.chip} stays open."
@@ -178,7 +184,7 @@ class ViewModel:
         """
         with self.lock:
             text = dump_document(self.history.document)
-            request = request_of(self.state, self.folder.data)
+            request = request_of(self.state, self.folder.datasets)
         target = writable_path(str(path), ".png", self._confined)
         return write_bytes(target, share_sheet(self.engine, request, text))
 
@@ -256,7 +262,7 @@ class ViewModel:
                 self.graph.node(node)
                 state.selected = [node]
             case Retry() if self.folder.error:
-                return self.open_data(self.folder.data)
+                return self.open_data(self.folder.datasets)
             case Retry():
                 self._asked = None
             case _ if isinstance(action, inspector.InspectorEdit):
@@ -297,7 +303,7 @@ class ViewModel:
             case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
-                self.verification.start(self.graph, self.folder.data)
+                self.verification.start(self.graph, self.folder.datasets)
             case panels.StopVerification():
                 self.verification.cancel()
             case panels.OpenFolder():
@@ -307,7 +313,7 @@ class ViewModel:
             case speed.Adopt():
                 self.history.push(self.speed.adopt(action.record, self.graph))
             case _ if isinstance(action, RunAction):
-                self.speed.do(action, self.graph, self.folder.data)
+                self.speed.do(action, self.graph, self.folder.datasets)
             case _:
                 raise GraphEditError(f"{component} cannot do {type(action).__name__} yet.")
         return ""
@@ -343,7 +349,7 @@ class ViewModel:
     def _share(self) -> None:
         document, faults = self.history.document, self.state.checked.faults
         reason = self.folder.error or (f"It cannot run here: {faults[0]}" if faults else "")
-        request = None if reason else request_of(self.state, self.folder.data)
+        request = None if reason else request_of(self.state, self.folder.datasets)
         self.share_job.start(document, request, reason)
 
     def _resume(self, session: str) -> str:
@@ -395,6 +401,7 @@ class ViewModel:
         if self.autosave is not None and document is not self._kept:
             self._kept = document
             self.autosave.changed(document)
+        unread = self._follow_data()
         if state.checked.graph is not self.graph:
             state.checked = check(self.graph, self.catalog, self.machine)
         if state.checked.source is not None:
@@ -402,11 +409,11 @@ class ViewModel:
         left = [node for node in state.selected if self.graph.has(node)]
         if left != state.selected:
             state.selected = left or first_choice(self.graph, self.catalog)
-        sound = not state.checked.faults and not self.folder.error
+        sound = not state.checked.faults and not self.folder.error and not unread
         differs = sound and state.mode == "difference"
         state.baselines = baselines_of(self.graph, self.catalog) if differs else []
-        self.verification.follow(self.graph, self.folder.data)
-        request = request_of(state, self.folder.data) if sound and not self._closed else None
+        self.verification.follow(self.graph, self.folder.datasets)
+        request = request_of(state, self.folder.datasets) if sound and not self._closed else None
         if request is None or request != self._asked:
             self._asked = request
             self.previewer.ask(request)
@@ -415,6 +422,17 @@ class ViewModel:
         elif request == self._done:
             self.auxiliary_views.follow(state, request)
         self._refresh()
+
+    def _follow_data(self) -> str:
+        """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
+        try:
+            graph = reading(self.graph, self.folder.datasets)
+        except DataError as error:
+            self.state.message = str(error)
+            return str(error)
+        if graph is not self.graph:
+            self.history.document = self.history.document.with_graph(graph)
+        return ""
 
     def _on_folder(self, message: str | None) -> None:
         self.state.message = self.state.message if message is None else message
@@ -474,12 +492,12 @@ class ViewModel:
 
     def _publish_changes(self) -> None:
         shown = graph_fields(self.state, self.history, self.catalog, self.folder, self._memo)
-        shown["speed"] |= self.speed.fields(self.graph, self.folder.data)
+        shown["speed"] |= self.speed.fields(self.graph, self.folder.datasets)
         shown["code"] |= self.exports.fields(self.state, self.history.layout)
         auxiliary = self.auxiliary_views.fields(self.state, shown["preview"]["stale"])
         shown["preview"] |= auxiliary["preview"]
         shown["steps"] |= auxiliary["steps"]
-        shown["preview"]["verification"] = self.verification.entry(self.graph, self.folder.data)
+        shown["preview"]["verification"] = self.verification.entry(self.graph, self.folder.datasets)
         for component, fields in shown.items():
             for field, value in fields.items():
                 self._show(component, field, value)

@@ -10,12 +10,13 @@ from dataclasses import replace
 from decimal import Decimal
 
 from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
-from workbench.graph.check import Fault, positional_ports
+from workbench.graph.check import Fault
 from workbench.graph.compose import edge_id
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import is_movable
 from workbench.graph.layout import Layout
 from workbench.graph.model import Edge, Graph, Node, Port, topological
+from workbench.graph.ports import outputs_of, positional_ports
 from workbench.ui.argument_rows import CHOICE, random_view
 from workbench.ui.canvas_actions import folded_generators
 from workbench.ui.views import DrawEntry, EdgeEntry, Json, NodeEntry, OperatorEntry, PortEntry
@@ -168,7 +169,7 @@ def _outputs(
     node: Node, spec: OpSpec | None, flows: Mapping[Port, str], feeding: set[Port]
 ) -> list[PortEntry]:
     if spec is not None:
-        ports = spec.outputs_with(node.inputs)
+        ports = outputs_of(node, spec)
     else:
         names = dict.fromkeys(port.output for port in sorted(feeding) if port.node == node.id)
         ports = tuple(PortSpec(name) for name in names)

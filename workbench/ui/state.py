@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.emit.source import Source
 from workbench.engine.machine import Machine
 from workbench.errors import WorkbenchError, WorkerLostError
 from workbench.graph.check import Fault, check_graph
@@ -18,6 +18,7 @@ from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port, ancestors, topological
 from workbench.graph.shapes import infer_types, type_text
 from workbench.preview import Preview, PreviewRequest
+from workbench.sources import Datasets
 from workbench.ui.argument_rows import random_view
 from workbench.ui.closeup import Closeup
 from workbench.ui.views import CompatibleOps, ConnectTargets
@@ -41,7 +42,7 @@ class Checked:
 
     graph: Graph
     faults: tuple[Fault, ...]
-    source: Source | None
+    source: Code | None
     flows: dict[Port, str]
     """What each output port will give, as far as it is known without running."""
     fixes: tuple[tuple[Fix, ...], ...]
@@ -101,7 +102,7 @@ class State:
     picture: bytes = b""
     failure: Failure | None = None
     slow: bool = True
-    source: Source = field(default_factory=lambda: Source("", {}))
+    source: Code = field(default_factory=lambda: Code("", {}))
     """The last script that could be exported."""
     sound: Graph | None = None
     """The graph that it is of."""
@@ -155,11 +156,11 @@ def first_choice(graph: Graph, catalog: Catalog) -> list[str]:
 def shuffles(graph: Graph) -> bool:
     """Whether a reader draws the order of its files, which follows the seed."""
     names = ("random_shuffle", "shuffle_after_epoch")
-    readers = [node for node in graph.nodes if node.op.startswith("readers.")]
-    return any(node.args.get(name) or name in node.inputs for node in readers for name in names)
+    sources = graph.sources
+    return any(node.args.get(name) or name in node.inputs for node in sources for name in names)
 
 
-def request_of(state: State, data: str) -> PreviewRequest:
+def request_of(state: State, data: Datasets) -> PreviewRequest:
     """What to render for a state."""
     graph = state.checked.graph
     return PreviewRequest(

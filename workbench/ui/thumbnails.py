@@ -23,6 +23,7 @@ from workbench.graph.model import Graph
 from workbench.graph.recipes import load_recipes
 from workbench.preview import Preview, PreviewRequest, preview_batch
 from workbench.samples import write_samples
+from workbench.sources import open_datasets
 
 SHOWN = ("flower", "cat", "temple", "retina")
 """Classes of the sample photos, one tile each; of a recipe with several outputs, fewer photos."""
@@ -60,7 +61,7 @@ def draw_thumbnail(engine: Engine, graph: Graph, photos: Path) -> Image.Image:
     """
     request = PreviewRequest(
         set_setting(_in_order(graph), batch_size=len(SHOWN)),
-        str(photos),
+        open_datasets(photos),
         tiles=len(SHOWN),
         tile_size=TILE,
         shown="augmented",

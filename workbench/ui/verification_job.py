@@ -10,13 +10,14 @@ from dataclasses import replace
 from workbench.errors import CancelledError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.preview.verify import Verification, Verifier
+from workbench.sources import Datasets
 from workbench.ui.preview_views import VerifiedEntry
 
 BATCHES = 3
 _NAMED = 5
 NOTHING: VerifiedEntry = {"state": "none", "text": "", "detail": [], "share": 0.0, "stale": False}
 
-What = tuple[Graph, str]
+What = tuple[Graph, Datasets]
 """A graph, but for its name, and a data folder."""
 
 
@@ -35,11 +36,11 @@ class VerificationJob:
         self._why = "", ""
         self._entry = NOTHING
 
-    def entry(self, graph: Graph, data: str) -> VerifiedEntry:
+    def entry(self, graph: Graph, data: Datasets) -> VerifiedEntry:
         """What is known, and whether it is of this graph and folder."""
         return {**self._entry, "stale": self._of is not None and self._of != _what(graph, data)}
 
-    def start(self, graph: Graph, data: str) -> None:
+    def start(self, graph: Graph, data: Datasets) -> None:
         """Compare a sound graph, unless that is being done."""
         if self._verifier is not None:
             return
@@ -58,7 +59,7 @@ class VerificationJob:
             self._why = self._why if any(self._why) else (text, detail)
             self._verifier.cancel()
 
-    def follow(self, graph: Graph, data: str) -> None:
+    def follow(self, graph: Graph, data: Datasets) -> None:
         """Stop where what is compared is no longer what is shown."""
         if self._verifier is not None and self._of is not None and self._of != _what(graph, data):
             edited = self._of[0] != _what(graph, data)[0]
@@ -88,7 +89,7 @@ class VerificationJob:
             self._changed()
 
 
-def _what(graph: Graph, data: str) -> What:
+def _what(graph: Graph, data: Datasets) -> What:
     return replace(graph, name="", about=""), data
 
 

@@ -23,14 +23,14 @@ from workbench.bench.peers.program import Program, UnlikeError, program_of, with
 from workbench.bench.pixels import IMAGES, LIMIT, Difference, difference, first_batch
 from workbench.bench.workload import Workload
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.emit.source import Source
-from workbench.engine.folder import list_files
 from workbench.engine.machine import Machine
 from workbench.engine.process import Engine
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice
+from workbench.sources import Datasets, every_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class PeerJob:
 
     peer: Peer
     program: Program
-    data: str
+    data: Datasets
     batch_size: int
     workers: int
 
     def start(self) -> Workload:
-        files = [entry.path for entry, _, _ in list_files(self.data)]
+        files = [file.path for file in every_file(self.data)]
         parts = self.program, files, self.batch_size, self.workers
         if self.peer.decoder == "OpenCV":
             from workbench.bench.peers.opencv import PoolWorkload
@@ -149,14 +149,14 @@ def _pixels(experiment: Experiment, catalog: Catalog, peer: Peer) -> Difference:
 
 
 def differ(
-    worker: Worker, source: Source, program: Program, peer: Peer, data: str
+    worker: Worker, source: Code, program: Program, peer: Peer, data: Datasets
 ) -> Difference | None:
     """Task: the first files through DALI and through a peer, without chance, compared.
 
     For an output of normalised floats, in its unit.
     """
     ours = first_batch(source, data, "cpu")
-    paths = [entry.path for entry, _, _ in list_files(data)]
+    paths = [file.path for file in every_file(data)]
     files = [paths[index % len(paths)] for index in range(len(ours))]
     theirs = images(program, peer, files)
     return difference(ours, theirs)

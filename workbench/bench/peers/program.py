@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.catalog.spec import Catalog, Value
-from workbench.emit.source import reads_data
 from workbench.errors import EngineError
 from workbench.graph.devices import image_outputs, is_decoder, is_generator
-from workbench.graph.model import Graph, Node, Port, ancestors, topological
+from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
+from workbench.graph.sources import parameters
 
 Image = Any
 """Whatever a peer's functions hand on."""
@@ -93,7 +93,7 @@ def program_of(
         raise UnlikeError(f"{peer} is compared at graphs with one decoders.image")
     decoder = found[0]
     _require(decoder, catalog, _DECODER, peer)
-    if not reads_data(ordered):
+    if not parameters(ordered):
         raise UnlikeError(f"{peer} reads a folder, and the graph names its files itself")
     generators: dict[str, tuple[str, Mapping[str, Any]]] = {}
     steps: list[Step] = []
@@ -103,7 +103,7 @@ def program_of(
                 raise UnlikeError(f"{peer} is given no counterpart of {node.op} ({node.id})")
             _require(node, catalog, _GENERATORS[node.op], peer)
             generators[node.id] = node.op, dict(node.args)
-        elif not node.op.startswith("readers.") and node != decoder:
+        elif not isinstance(node, Source) and node != decoder:
             if node.op not in known:
                 raise UnlikeError(f"{peer} is given no counterpart of {node.op} ({node.id})")
             _require(node, catalog, known[node.op], peer)
@@ -162,7 +162,7 @@ def _without_draws(node: Node, catalog: Catalog, middle: Mapping[str, Value]) ->
     if node.op == "random_resized_crop":
         node = replace(node, op="resize", seed=None)
         args = {"size": args["size"]}
-    if node.op.startswith("readers."):
+    if isinstance(node, Source):
         args["random_shuffle"] = False
     inputs = {name: port for name, port in node.inputs.items() if name not in drawn}
     return replace(node, args=args, inputs=inputs)

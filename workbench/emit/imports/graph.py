@@ -16,11 +16,11 @@ from workbench.emit.imports.order import in_order
 from workbench.emit.imports.report import Entry, ImportReport
 from workbench.emit.imports.seeds import Seeds, share_seeds
 from workbench.emit.imports.traced import Place, Traced, TracedPipeline
-from workbench.emit.source import reads_folder
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
 from workbench.graph.layout import Document
-from workbench.graph.model import Graph, Node, Port, Settings
+from workbench.graph.model import Graph, Node, Port, Settings, Source
+from workbench.graph.sources import as_source, parameter_of
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,12 +66,14 @@ def import_traced(traced: Traced, catalog: Catalog) -> Imported:
         name=traced.name,
         about=traced.about,
         nodes=tuple(
-            Node(
-                ids[op.name],
-                call.op,
-                call.args,
-                {port: ports[edge.edge] for port, edge in call.inputs.items()},
-                seed=seeds.own.get(op.name),
+            as_source(
+                Node(
+                    ids[op.name],
+                    call.op,
+                    call.args,
+                    {port: ports[edge.edge] for port, edge in call.inputs.items()},
+                    seed=seeds.own.get(op.name),
+                )
             )
             for op, call in made
         ),
@@ -157,7 +159,11 @@ def _report(
             entries.append(Entry("changed", node, place, why))
         if call.folder is not None and call.folder != traced.placeholder:
             notes.append(f"{node} read {call.folder}: name that folder when you run the graph")
-        elif call.op == "readers.file" and not reads_folder(graph.node(node)):
+        elif (
+            call.op == "readers.file"
+            and isinstance(reader := graph.node(node), Source)
+            and parameter_of(reader) is None
+        ):
             notes.append(f"{node} names its files itself: it reads no data folder")
     told = {entry.node for entry in entries}
     exact = tuple(node.id for node in graph.nodes if node.id not in told)

@@ -18,7 +18,7 @@ from pkgutil import iter_modules
 
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog
-from workbench.emit.source import Source
+from workbench.emit.code import Code
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph.model import Graph
 
@@ -40,7 +40,7 @@ class Target:
     """
 
     about: str
-    emit: Callable[[Graph, Catalog], Mapping[str, Source]]
+    emit: Callable[[Graph, Catalog], Mapping[str, Code]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Export:
     """The files of an export by path, the main one first."""
 
     target: str
-    files: Mapping[str, Source]
+    files: Mapping[str, Code]
 
     @property
-    def main(self) -> Source:
+    def main(self) -> Code:
         """The file that holds the pipeline."""
         return next(iter(self.files.values()))
 

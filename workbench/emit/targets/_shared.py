@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.outputs import (
     Outputs,
     class_numbers,
@@ -16,7 +17,6 @@ from workbench.emit.outputs import (
 )
 from workbench.emit.parts import Parts, fill, pipeline_parts, reached_nodes
 from workbench.emit.python import constant
-from workbench.emit.source import Source
 from workbench.graph.model import Graph, Node
 
 BUILD = '''\
@@ -133,7 +133,7 @@ class Module:
         """The outputs that are class numbers."""
         return class_numbers(self.outputs)
 
-    def fill(self, template: str, **more: str) -> Source:
+    def fill(self, template: str, **more: str) -> Code:
         """The template with the fields of the parts and those that sharded targets share."""
         names = ", ".join(f"``{name}``" for name in self.outputs)
         fixed = [node.op for node in self.nodes if node.op in _NO_CHECKPOINT]

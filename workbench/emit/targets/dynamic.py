@@ -7,23 +7,16 @@ from math import prod
 from typing import Any
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.emit.code import Code
+from workbench.emit.emitter import Emitter
 from workbench.emit.expressions import constant_type, number_of, plain_constant
-from workbench.emit.outputs import first_reader
-from workbench.emit.parts import (
-    fill,
-    make_parts,
-    needs,
-    node_lines,
-    reached_nodes,
-    returned,
-    signature,
-)
-from workbench.emit.python import call, identifier
-from workbench.emit.source import Emitter, Source, is_reader
+from workbench.emit.outputs import first_reader, require_no_regions
+from workbench.emit.parts import body_of, fill, make_parts, needs, reached_nodes, returned
+from workbench.emit.python import call, identifier, signature
 from workbench.emit.targets import Target
 from workbench.errors import GraphExportError
 from workbench.graph.arithmetic import whole_range
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port, Source
 
 _TEMPLATE = '''\
 """$title
@@ -120,10 +113,10 @@ class _Emitter(Emitter):
 
     module = "ndd"
 
-    def node_lines(self, node: Node) -> list[str]:
+    def call_lines(self, node: Node) -> list[str]:
         """The call of one node. A constant is no operator here, but an array for each sample."""
         if node.op != "constant":
-            return super().node_lines(node)
+            return super().call_lines(node)
         name = self.names[Port(node.id, self.catalog[node.op].outputs[0].name)]
         which, values, dtype, shape = _constant(node)
         given = self._lifted.get((node.id, which)) if len(values) == prod(shape) else None
@@ -191,12 +184,12 @@ class _Emitter(Emitter):
         return call("reader", f"ndd.readers.{identifier(name)}", arguments)
 
 
-def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``dynamic.py``."""
     nodes = reached_nodes(graph, catalog)
     _require_dynamic(nodes)
     reader = first_reader(nodes)
-    operators = [node for node in nodes if not is_reader(node)]
+    operators = [node for node in nodes if not isinstance(node, Source)]
     emitter = _Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
     read = [emitter.names[Port(reader.id, o.name)] for o in catalog[reader.op].outputs]
     parameters = ", ".join(f"{name}: ndd.Batch" for name in read)
@@ -213,7 +206,7 @@ def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
         for node in operators
     ):
         head.append(f"    batch_size = {read[0]}.batch_size")
-    body, lines = node_lines(emitter, operators, len(head))
+    body, lines = body_of(emitter, operators, len(head))
     tail = returned([emitter.names[port] for port in graph.outputs.values()])
     device = {"cpu": '"cpu"', "mixed": '"gpu"'}[graph.settings.device]
     parts = make_parts(emitter, [*head, *body, *tail], "augment", lines, {"DEVICE": device})
@@ -260,12 +253,13 @@ def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
 
 
 def _require_dynamic(nodes: Sequence[Node]) -> None:
-    readers = [node for node in nodes if is_reader(node)]
+    readers = [node for node in nodes if isinstance(node, Source)]
     if len(readers) > 1:
         raise GraphExportError(
             f"{readers[1].id}: the dynamic target reads from one reader, and {readers[0].id} is "
             "one already. Export the graph as a script."
         )
+    require_no_regions(nodes, "DALI's dynamic mode")
     for node in nodes:
         if node.op == "constant":
             _constant(node)

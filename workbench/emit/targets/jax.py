@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.outputs import require_next_shard
 from workbench.emit.parts import needs
-from workbench.emit.source import Source
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
 from workbench.graph.model import Graph
@@ -136,7 +136,7 @@ if __name__ == "__main__":
 '''
 
 
-def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``loader.py``."""
     module = sharded_module(graph, catalog, "jax")
     require_next_shard(module.nodes, "jax")

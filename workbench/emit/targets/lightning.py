@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.parts import needs
-from workbench.emit.source import Source
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, sharded_module
 from workbench.emit.targets.pytorch import training_fields
@@ -141,7 +141,7 @@ if __name__ == "__main__":
 '''
 
 
-def emit_lightning(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+def emit_lightning(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``datamodule.py``."""
     module = sharded_module(graph, catalog, "lightning")
     return {"datamodule.py": module.fill(_TEMPLATE, **training_fields(module, "lightning"))}

@@ -8,10 +8,11 @@ from string import Template
 from typing import Any
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
+from workbench.emit.emitter import Emitter
 from workbench.emit.outputs import Outputs, describe_outputs
-from workbench.emit.parts import fill, make_parts, node_lines, reached_nodes, title
+from workbench.emit.parts import body_of, fill, make_parts, reached_nodes, title
 from workbench.emit.python import call, constant
-from workbench.emit.source import Emitter, Source
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
 from workbench.graph.devices import is_generator
@@ -79,11 +80,11 @@ _TAKEN = (
 )
 
 
-def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The notebook ``pipeline.ipynb``."""
     nodes = reached_nodes(graph, catalog)
     emitter = Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
-    parts = make_parts(emitter, node_lines(emitter, nodes, 0)[0], "", {})
+    parts = make_parts(emitter, body_of(emitter, nodes, 0)[0], "", {})
     outputs = describe_outputs(graph, catalog)
     cells = [
         _text(_introduction(graph)),
@@ -98,7 +99,7 @@ def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
     for number, step in enumerate(_steps(nodes, catalog), 1):
         cells += [
             _text(_about(step, emitter, number)),
-            _code("\n".join(["with pipe:", *node_lines(emitter, step, 0)[0]])),
+            _code("\n".join(["with pipe:", *body_of(emitter, step, 0)[0]])),
         ]
     given = call("", "pipe.set_outputs", [emitter.names[port] for port in graph.outputs.values()])
     cells += [
@@ -118,7 +119,7 @@ def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return {"pipeline.ipynb": Source(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", {})}
+    return {"pipeline.ipynb": Code(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", {})}
 
 
 def _steps(nodes: Sequence[Node], catalog: Catalog) -> list[list[Node]]:

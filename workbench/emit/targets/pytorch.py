@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.outputs import require_images, require_signed
 from workbench.emit.parts import needs
-from workbench.emit.source import Source
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, Module, sharded_module
 from workbench.graph.model import Graph
@@ -136,7 +136,7 @@ if __name__ == "__main__":
 '''
 
 
-def emit_pytorch(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+def emit_pytorch(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``loader.py``."""
     module = sharded_module(graph, catalog, "pytorch")
     return {"loader.py": module.fill(_TEMPLATE, **training_fields(module, "pytorch"))}

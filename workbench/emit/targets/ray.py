@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.outputs import require_next_shard
 from workbench.emit.parts import needs
 from workbench.emit.python import constant
-from workbench.emit.source import Source
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, SHARD_SIZE, quoted_list, sharded_module
 from workbench.graph.model import Graph
@@ -186,7 +186,7 @@ if __name__ == "__main__":
 '''
 
 
-def emit_ray(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+def emit_ray(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``augment.py``."""
     module = sharded_module(graph, catalog, "ray")
     require_next_shard(module.nodes, "ray")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
 from workbench.emit.outputs import Outputs, require_next_shard
 from workbench.emit.parts import needs
 from workbench.emit.python import LINE
-from workbench.emit.source import Source
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
 from workbench.errors import GraphExportError
@@ -134,7 +134,7 @@ _DTYPES = {
 """TensorFlow's names of DALI's types."""
 
 
-def emit_tensorflow(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+def emit_tensorflow(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``dataset.py``."""
     module = sharded_module(graph, catalog, "tensorflow")
     require_next_shard(module.nodes, "tensorflow")

@@ -11,23 +11,23 @@ from dataclasses import replace
 from string import Template
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.code import Code
+from workbench.emit.emitter import Emitter
 from workbench.emit.outputs import Outputs, describe_outputs, first_reader
 from workbench.emit.parts import (
+    body_of,
     fill,
     function_name,
     make_parts,
     needs,
-    node_lines,
     reached_nodes,
     returned,
-    signature,
 )
-from workbench.emit.python import call, constant
-from workbench.emit.source import Emitter, Source, is_reader
+from workbench.emit.python import call, constant, signature
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
 from workbench.errors import GraphExportError
-from workbench.graph.model import Graph, Node, Port, ancestors
+from workbench.graph.model import Graph, Node, Port, Source, ancestors
 
 _MODEL = f'''\
 """$title
@@ -53,7 +53,7 @@ $constants
 @pipeline_def(
     batch_size=BATCH_SIZE,
     num_threads=NUM_THREADS,
-    device_id=$decorated_device,
+    device_id=$decorated_device,$conditionals
 )
 $definition
 
@@ -159,7 +159,7 @@ _DTYPES = {
 _PYTHON = {"python_function", "dl_tensor_python_function", "external_source"}
 
 
-def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
+def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """A model repository with one model, and a client beside it."""
     served = _served(graph, catalog)
     nodes = reached_nodes(served, catalog)
@@ -183,20 +183,20 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Source]:
     model = fill(_MODEL, parts, decorated_device=parts.device_id.replace("device ", "DEVICE "))
     return {
         f"model_repository/{name}/1/dali.py": model,
-        f"model_repository/{name}/config.pbtxt": Source(config, {}),
-        "client.py": Source(client, {}),
+        f"model_repository/{name}/config.pbtxt": Code(config, {}),
+        "client.py": Code(client, {}),
     }
 
 
 def _served(graph: Graph, catalog: Catalog) -> Graph:
     """The graph without the outputs that no image gives: labels, and what is made from them."""
-    readers = [node for node in reached_nodes(graph, catalog) if is_reader(node)]
+    readers = [node for node in reached_nodes(graph, catalog) if isinstance(node, Source)]
     encoded = {port for reader in readers for port in _encoded_ports(reader, catalog)}
 
     def comes_from_images(port: Port) -> bool:
         made = [graph.node(name) for name in ancestors(graph, [port])]
         fed = {source for node in made for source in node.inputs.values()}
-        return not encoded.isdisjoint(fed) or not any(map(is_reader, made))
+        return not encoded.isdisjoint(fed) or not any(isinstance(node, Source) for node in made)
 
     outputs = {name: port for name, port in graph.outputs.items() if comes_from_images(port)}
     if not outputs:
@@ -209,7 +209,7 @@ def _served(graph: Graph, catalog: Catalog) -> Graph:
 
 def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
     first = first_reader(nodes)
-    readers = [node for node in nodes if is_reader(node)]
+    readers = [node for node in nodes if isinstance(node, Source)]
     for reader in readers[1:]:
         raise GraphExportError(
             f"{reader.id}: Triton sends one image, and {first.id} takes it already. Leave one "
@@ -253,7 +253,7 @@ def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Map
         *call(image, "fn.external_source", arguments),
     ]
     nodes = [node for node in emitter.ordered if node is not reader]
-    body, lines = node_lines(emitter, nodes, len(head))
+    body, lines = body_of(emitter, nodes, len(head))
     tail = returned([emitter.names[port] for port in emitter.graph.outputs.values()])
     return [*head, *body, *tail], function, lines
 

@@ -15,6 +15,7 @@ from workbench.graph.feed import feed_from_new, feed_of, fitting_ports, link
 from workbench.graph.fixes.move import moved_up
 from workbench.graph.fixes.offer import Offer, between, node_of, removal, with_arg, without
 from workbench.graph.model import Graph, Node, Port, ancestors
+from workbench.graph.ports import outputs_of
 from workbench.graph.shapes import infer_types
 from workbench.graph.values import value_fault
 
@@ -31,7 +32,7 @@ def source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     if graph.has(gone.node):
         maker = graph.node(gone.node)
         known = catalog.find(maker.op)
-        for output in known.outputs_with(maker.inputs) if known else ():
+        for output in outputs_of(maker, known) if known else ():
             port = Port(gone.node, output.name)
             yield f"Connect {port}", partial(link, graph, catalog, port, node.id, fault.arg)
     yield from _nearest(graph, catalog, fault)

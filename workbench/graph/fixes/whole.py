@@ -17,6 +17,7 @@ from workbench.graph.edit import free_id, new_node, set_setting
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.offer import Offer, removal
 from workbench.graph.model import Edge, Graph, Node, Port, Settings, is_name, topological
+from workbench.graph.ports import outputs_of
 
 
 def duplicate_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
@@ -79,7 +80,7 @@ def _last_ports(graph: Graph, catalog: Catalog) -> list[Port]:
     found = []
     for node in reversed(topological(graph)[0]):
         spec = catalog.find(node.op)
-        outputs = spec.outputs_with(node.inputs) if spec else ()
+        outputs = outputs_of(node, spec) if spec else ()
         found += [Port(node.id, output.name) for output in outputs]
     kinds = {port: port_kind(graph, catalog, port) for port in found}
     return sorted(found, key=lambda port: kinds[port] != "image")

@@ -20,6 +20,7 @@ from workbench.bench.tune import Sweep, Tune
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Datasets
 from workbench.ui.actions import speed
 from workbench.ui.speed_views import SpeedLimits
 
@@ -38,7 +39,9 @@ _FIELDS = {
 WHATS = ("compare", "stages", "peers", "threads", "workers")
 
 
-def experiment_for(what: str, graph: Graph, data: str, effort: str, machine: Machine) -> Experiment:
+def experiment_for(
+    what: str, graph: Graph, data: Datasets, effort: str, machine: Machine
+) -> Experiment:
     """A run of the graph on its own settings. Raises GraphEditError for what cannot be."""
     measurement_config = MEASUREMENT_CONFIGS[effort]
     match what:
@@ -62,7 +65,7 @@ def experiment_for(what: str, graph: Graph, data: str, effort: str, machine: Mac
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
 
 
-def tuner_for(action: speed.Tune, graph: Graph, data: str, machine: Machine) -> Experiment:
+def tuner_for(action: speed.Tune, graph: Graph, data: Datasets, machine: Machine) -> Experiment:
     """The tuner, or a sweep of every setting, over the values in the action.
 
     Raises GraphEditError, which names the field.

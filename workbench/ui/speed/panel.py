@@ -18,6 +18,7 @@ from workbench.bench.tune import adopt, best_of
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph.model import Graph
+from workbench.sources import Datasets, describe_datasets
 from workbench.ui.actions import speed
 from workbench.ui.binary_payload import pack_payload
 from workbench.ui.speed.chart_views import measured_on
@@ -91,7 +92,7 @@ class SpeedPanel:
 
     # What the browser asks for
 
-    def do(self, action: RunAction, graph: Graph, data: str) -> None:
+    def do(self, action: RunAction, graph: Graph, data: Datasets) -> None:
         """Carry out an action of the panel alone."""
         self._version += 1
         try:
@@ -140,7 +141,7 @@ class SpeedPanel:
         if self.run is not None:
             self.run.cancel()
 
-    def _carry_out(self, action: RunAction, graph: Graph, data: str) -> str | None:
+    def _carry_out(self, action: RunAction, graph: Graph, data: Datasets) -> str | None:
         """Returns what to say, or None to leave what is said."""
         match action:
             case speed.Measure(what=what):
@@ -167,7 +168,7 @@ class SpeedPanel:
                 return None
         assert_never(action)
 
-    def _experiment(self, what: str, graph: Graph, data: str) -> Experiment:
+    def _experiment(self, what: str, graph: Graph, data: Datasets) -> Experiment:
         return experiment_for(what, graph, data, self.effort, self.machine)
 
     def _start(self, part: str, make: Callable[[], Experiment]) -> str | None:
@@ -259,7 +260,7 @@ class SpeedPanel:
 
     # What is shown
 
-    def fields(self, graph: Graph, data: str) -> dict[str, Any]:
+    def fields(self, graph: Graph, data: Datasets) -> dict[str, Any]:
         """Every field of the component but for the two that are the graph's settings."""
         run = self.run
         figures = self._figures(graph, data)
@@ -284,7 +285,7 @@ class SpeedPanel:
             **figures,
         }
 
-    def _figures(self, graph: Graph, data: str) -> dict[str, Any]:
+    def _figures(self, graph: Graph, data: Datasets) -> dict[str, Any]:
         """What follows from records, graph and folder; made anew only where one has changed."""
         of = (self._version, id(graph), data)
         if self._views[0] != of:
@@ -292,7 +293,7 @@ class SpeedPanel:
             self._graph = graph  # so that no other graph gets its id
         return self._views[1]
 
-    def _make(self, graph: Graph, data: str) -> dict[str, Any]:
+    def _make(self, graph: Graph, data: Datasets) -> dict[str, Any]:
         records = self.store.records
         self.overlay = self.overlay if self.overlay in records else ""
         self.selected_records = [key for key in self.selected_records if key in records]
@@ -323,7 +324,7 @@ class SpeedPanel:
             self._entries[key] = known
         return known[1]
 
-    def _figure(self, part: str, key: str, report: Report, graph: Graph, data: str) -> Any:
+    def _figure(self, part: str, key: str, report: Report, graph: Graph, data: Datasets) -> Any:
         earlier = self._earlier(report, graph, data)
         if part == "tune":
             own = config_of(graph, report.measurements[0].device)
@@ -342,7 +343,7 @@ class SpeedPanel:
             self._partial = of, running_view(on, report, config_of(graph), now)
         return self._partial[1]
 
-    def _earlier(self, report: Report, graph: Graph, data: str) -> str:
+    def _earlier(self, report: Report, graph: Graph, data: Datasets) -> str:
         """What has changed since a record was made, in words; empty where nothing has."""
         found = []
         known = report.context.get("graph_sha256")
@@ -362,7 +363,7 @@ class SpeedPanel:
                 found.append(f"of other settings: the graph now has {now.settings}")
         if report.machine != self.machine:
             found.append("made on another machine or with other versions")
-        elif report.data != data:
+        elif report.data != describe_datasets(data):
             found.append(f"of other data, {report.data}")
         return "; ".join(found)
 

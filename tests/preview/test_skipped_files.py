@@ -12,7 +12,7 @@ from workbench.engine import Engine
 from workbench.engine.samples import Sample
 from workbench.errors import DataError
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.left_out import left_out_words
+from workbench.preview.skipped_files import describe_skipped
 from workbench.preview.verify import Verifier
 
 
@@ -33,7 +33,7 @@ def test_the_files_that_end_a_script_are_named(
 
 
 def test_many_bad_files() -> None:
-    words = left_out_words([Sample(f"{n}.jpg", "the file is empty") for n in range(8)])
+    words = describe_skipped([Sample(f"{n}.jpg", "the file is empty") for n in range(8)])
     assert "4.jpg (the file is empty), and 3 more. Remove" in words
     assert "5.jpg" not in words
 

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import chain_graph
 from workbench.errors import PipelineError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
 from workbench.preview import PreviewRequest
-from workbench.preview.blame import call, run_one_by_one
+from workbench.preview.fault_isolation import call, run_one_by_one
 from workbench.preview.render import render
 
 REQUEST = PreviewRequest(chain_graph("rotate", "hue"), "photos")

@@ -1,4 +1,4 @@
-"""What the guard tells of a script, in the worker where alone it may stand.
+"""What the sandbox tells of a script, in the worker where alone it may stand.
 
 Scripts that pass its limits are in ``tests/commands/test_import.py``.
 """
@@ -15,7 +15,7 @@ import pytest
 
 from tests.engine.tasks import until
 from workbench.engine import Engine
-from workbench.engine.guard import Guard, place_of, short
+from workbench.engine.script_sandbox import ScriptSandbox, place_of, short
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
 
@@ -30,17 +30,17 @@ def engine() -> Iterator[Engine]:
 
 
 def run_guarded(worker: Worker, path: str, seconds: float) -> int:
-    """Task: run a file under the guard; its last value of ``result``."""
+    """Task: run a file under the sandbox; its last value of ``result``."""
     names: dict[str, object] = {"__name__": "guarded"}
-    with Guard([path], seconds, worker.last_word) as guard:
+    with ScriptSandbox([path], seconds, worker.reply_error) as sandbox:
         try:
             exec(compile(Path(path).read_text(), path, "exec"), names)
         except BaseException as error:
-            raise guard.told(error) from None
+            raise sandbox.describe_error(error) from None
     return int(str(names.get("result", 0)))
 
 
-def told(engine: Engine, folder: Path, text: str, seconds: float = 30.0) -> str:
+def message_of(engine: Engine, folder: Path, text: str, seconds: float = 30.0) -> str:
     path = folder / "train.py"
     path.write_text(text)
     with pytest.raises(ImportFailedError) as error:
@@ -57,14 +57,14 @@ def test_a_script_within_its_limits(engine: Engine, tmp_path: Path) -> None:
 
 def test_an_error_with_its_line_and_the_last_words(engine: Engine, tmp_path: Path) -> None:
     text = "import json\nfor n in range(20):\n    print('line', n)\njson.loads('{')\n"
-    lines = told(engine, tmp_path, text).splitlines()
+    lines = message_of(engine, tmp_path, text).splitlines()
     assert lines[0].startswith("train.py:4: JSONDecodeError: ")
     assert lines[1] == "    json.loads('{')"
     assert lines[2:] == ["It printed last:", *(f"line {n}" for n in range(12, 20))]
 
 
 def test_time(engine: Engine, tmp_path: Path) -> None:
-    message = told(engine, tmp_path, "x = 1\nwhile True:\n    pass\n", 0.5)
+    message = message_of(engine, tmp_path, "x = 1\nwhile True:\n    pass\n", 0.5)
     assert message.startswith("train.py:")
     assert "it did not come to an end within 0.5 s" in message
 
@@ -78,27 +78,27 @@ def test_time(engine: Engine, tmp_path: Path) -> None:
     ],
 )
 def test_time_where_the_log_is_gone(harm: str, engine: Engine, tmp_path: Path) -> None:
-    message = told(engine, tmp_path, f"import os\n{harm}\nwhile True:\n    pass\n", 0.5)
+    message = message_of(engine, tmp_path, f"import os\n{harm}\nwhile True:\n    pass\n", 0.5)
     assert "it did not come to an end within 0.5 s" in message
 
 
 def test_what_a_terminal_would_obey_is_written_out(engine: Engine, tmp_path: Path) -> None:
     text = "print('\\033[2Jü')\nraise ValueError('\\033[31mred')\n"
-    message = told(engine, tmp_path, text)
+    message = message_of(engine, tmp_path, text)
     assert message.startswith("train.py:2: ValueError: \\x1b[31mred\n")
     assert message.endswith("It printed last:\n\\x1b[2Jü")
 
 
 def test_a_syntax_error_and_a_fork(engine: Engine, tmp_path: Path) -> None:
-    assert told(engine, tmp_path, "a = 1\nb = = 2\n").splitlines()[0] == (
+    assert message_of(engine, tmp_path, "a = 1\nb = = 2\n").splitlines()[0] == (
         "train.py:2: SyntaxError: invalid syntax"
     )
-    assert "cannot fork" in told(engine, tmp_path, "import os\nos.fork()\n")
+    assert "cannot fork" in message_of(engine, tmp_path, "import os\nos.fork()\n")
 
 
 def start_two(worker: Worker, path: str) -> list[int]:
     """Task: a child, and a child of a child that is gone, in sessions and without environment."""
-    with Guard([path], 30, worker.last_word):
+    with ScriptSandbox([path], 30, worker.reply_error):
         started = [
             subprocess.Popen([sys.executable, "-c", text], env={}, start_new_session=True)
             for text in (SLEEP, PARENT)

@@ -10,7 +10,7 @@ from tests.damaged import make_folder
 from tests.helpers import chain_graph, script_batches, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
-from workbench.engine.reading import Reading, require_room
+from workbench.engine.reader_cursor import ReaderCursor, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
 from workbench.graph.edit import set_arg
@@ -18,31 +18,31 @@ from workbench.graph.edit import set_arg
 SIZE, SEED = 3, 42
 
 
-def reading(data: Path, shuffle: bool = True) -> Reading:
+def cursor_over(data: Path, shuffle: bool = True) -> ReaderCursor:
     graph = set_arg(chain_graph(), load_catalog(), "reader", "random_shuffle", shuffle)
     taps = [Port("reader", "jpegs"), Port("reader", "labels")]
     source = emit_stage(graph, load_catalog(), ["reader"], taps, {})
-    return Reading(source, str(data), SEED, SIZE)
+    return ReaderCursor(source, str(data), SEED, SIZE)
 
 
 def test_batches_in_any_order_are_those_of_the_script(photos: Path, tmp_path: Path) -> None:
     graph = set_arg(chain_graph(), load_catalog(), "reader", "random_shuffle", True)
     graph = with_settings(graph, batch_size=SIZE, seed=SEED)
     expected = [labels for _, labels in script_batches(graph, photos, 13, tmp_path)]
-    reader = reading(photos)
+    cursor = cursor_over(photos)
     for batch in (12, 0, 5, 11, 12, 1):
-        read = reader.batch(batch)
+        read = cursor.batch(batch)
         assert np.array_equal(read.arrays[1], expected[batch]), batch
         for file, encoded in zip(read.files, read.arrays[0], strict=True):
             assert (photos / file).read_bytes() == encoded.tobytes()
 
 
 def test_read_arrays_do_not_change_with_the_next_batch(photos: Path) -> None:
-    reader = reading(photos)
-    first = reader.batch(0)
+    cursor = cursor_over(photos)
+    first = cursor.batch(0)
     copies = [array.copy() for array in first.arrays[0]]
     for batch in range(1, 4):
-        reader.batch(batch)
+        cursor.batch(batch)
     for mine, its in zip(first.arrays[0], copies, strict=True):
         assert np.array_equal(mine, its)
 
@@ -53,12 +53,12 @@ def test_an_empty_file_keeps_its_place_and_its_neighbours_theirs(
     bad, _ = make_folder(photos, tmp_path, ["empty.jpg", "text.jpg"])
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    reader = reading(bad, shuffle=False)
-    read = reader.batch(0)
-    assert reader.unreadable == {"class/00_empty.jpg": "the file is empty"}
+    cursor = cursor_over(bad, shuffle=False)
+    read = cursor.batch(0)
+    assert cursor.unreadable == {"class/00_empty.jpg": "the file is empty"}
     assert read.files == ("class/00_a.jpg", "class/00_empty.jpg", "class/01_a.jpg")
     assert len(list((tmp_path / "temporary").iterdir())) == 1
-    reader.close()
+    cursor.close()
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
@@ -70,7 +70,7 @@ def test_an_empty_file_changes_no_order_and_no_label(photos: Path, tmp_path: Pat
         (data / "a").symlink_to(photos / "astronaut")
     hole = holed / "b" / "coffee_03.jpg"
     hole.write_bytes(b"")
-    expected, found = reading(whole), reading(holed)
+    expected, found = cursor_over(whole), cursor_over(holed)
     for batch in range(7):
         one, other = expected.batch(batch), found.batch(batch)
         assert one.files == other.files

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.engine.endings import ending, ending_remedy, go_first, printable
+from workbench.engine.exit_status import describe_exit, exit_remedy, printable, raise_oom_score
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,13 @@ from workbench.engine.endings import ending, ending_remedy, go_first, printable
     ],
 )
 def test_in_words(code: int | None, words: str) -> None:
-    assert ending(code) == words
+    assert describe_exit(code) == words
 
 
 def test_the_remedy_of_a_file_that_changed() -> None:
-    assert "a file of the folder was changed" in ending_remedy(-signal.SIGBUS)
-    assert "try again." in ending_remedy(-signal.SIGBUS)
-    assert not any(map(ending_remedy, (None, 0, 1, signal.SIGBUS, -signal.SIGSEGV)))
+    assert "a file of the folder was changed" in exit_remedy(-signal.SIGBUS)
+    assert "try again." in exit_remedy(-signal.SIGBUS)
+    assert not any(map(exit_remedy, (None, 0, 1, signal.SIGBUS, -signal.SIGSEGV)))
 
 
 def test_going_first() -> None:
@@ -43,13 +43,13 @@ def test_going_first() -> None:
     program = "import sys; sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as process:
         before = score(process.pid)
-        go_first(process.pid)
+        raise_oom_score(process.pid)
         assert score(process.pid) == min(1000, before + 500)
         for _ in range(4):
-            go_first(process.pid)
+            raise_oom_score(process.pid)
         assert score(process.pid) == 1000
         process.kill()
-    go_first(process.pid)
+    raise_oom_score(process.pid)
 
 
 def test_what_a_terminal_would_obey_is_written_out() -> None:

@@ -16,13 +16,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.emit.source import Source
-from workbench.engine.encoded import stand_in
-from workbench.engine.folder import list_files, no_images, require_folder, unreadable
+from workbench.emit.code import Code
+from workbench.engine.encoded import placeholder_jpeg
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import Compiled
 from workbench.engine.values import Batch, tensor_list
 from workbench.errors import DataError, PipelineError
+from workbench.graph.model import Source
+from workbench.graph.sources import parameter_of
+from workbench.sources import (
+    Dataset,
+    list_files,
+    load_source,
+    nothing_found,
+    require_dataset,
+    unreadable,
+)
 
 _KEPT_BATCHES = 8
 _KEPT_BYTES = 256 * 2**20
@@ -35,14 +44,14 @@ NO_FILES = ("No files found", "specified an empty list")
 """What DALI says of a folder without images."""
 
 
-def require_room(data: str, batch_size: int) -> None:
+def require_room(data: Dataset, batch_size: int) -> None:
     """Raise DataError where a batch of the folder's files takes too much of the memory.
 
     The reader holds a batch as a whole, also where few of its samples are shown. ``MOST_READ`` of
     the machine's memory are enough for 20,000 usual photos on 16 GiB.
     """
-    entries = (entry for entry, _, _ in islice(list_files(data), _LOOKED_AT))
-    sizes = [entry.stat().st_size for entry in entries if not unreadable(entry)]
+    paths = (file.path for file in islice(list_files(data), _LOOKED_AT))
+    sizes = [os.stat(path).st_size for path in paths if not unreadable(path)]
     room = describe_machine().memory_gib * 2**30 * MOST_READ
     need = batch_size * sum(sizes) / max(1, len(sizes))
     if need > room:
@@ -80,7 +89,7 @@ class _Position:
     recent: OrderedDict[int, ReadBatch] = field(default_factory=OrderedDict)
 
 
-class Reading:
+class ReaderCursor:
     """Runs one reader forward to any batch; going back starts it again.
 
     The reader is emitted and run as in the script, so the order is the script's. Where it fails on
@@ -89,9 +98,14 @@ class Reading:
     their places; ``unreadable`` then says which and why.
     """
 
-    def __init__(self, source: Source, data: str, seed: int, batch_size: int) -> None:
-        require_folder(data)
-        self._compiled = Compiled(source)
+    def __init__(
+        self, code: Code, source: Source, data: Dataset | None, seed: int, batch_size: int
+    ) -> None:
+        """``code`` is that of the stage of ``source``; ``data`` None if that names its own."""
+        if data is not None:
+            require_dataset(data)
+        self._compiled = Compiled(code)
+        self._source = source
         self._data = data
         self._seed = seed
         self._batch_size = batch_size
@@ -105,33 +119,36 @@ class Reading:
         try:
             return self._advance(index)
         except PipelineError as error:
-            require_folder(self._data)
-            if "**find_files(data)" not in self._compiled.source.text:
+            if self._data is None:
                 raise
+            require_dataset(self._data)
             if any(words in str(error) for words in NO_FILES):
-                raise DataError(no_images(self._data)) from None
+                raise DataError(nothing_found(self._data)) from None
             if self._stand_ins is not None or not self._replace_unreadable():
                 raise
         return self._advance(index)
 
     def _replace_unreadable(self) -> bool:
         """Name the files to the reader, with a stand-in for each unreadable one. Whether any is."""
+        if self._data is None:
+            return False
         folder = tempfile.TemporaryDirectory(prefix="workbench-data-")
         files: list[str] = []
         labels: list[int] = []
-        for entry, relative, label in list_files(self._data):
-            reason = unreadable(entry)
-            path = relative
+        for file in list_files(self._data):
+            reason = unreadable(file.path)
+            path = file.name
             if reason:
                 path = os.path.join(folder.name, f"{len(files)}.jpg")
-                Path(path).write_bytes(stand_in().tobytes())
-                self._originals[path] = relative
-                self.unreadable[relative] = reason
+                Path(path).write_bytes(placeholder_jpeg().tobytes())
+                self._originals[path] = file.name
+                self.unreadable[file.name] = reason
             files.append(path)
-            labels.append(label)
+            labels.append(file.label)
         self._stand_ins = folder
-        found = {"file_root": self._data, "files": files, "labels": labels}
-        self._compiled.namespace["find_files"] = lambda data: found
+        found = {"file_root": self._data.root, "files": files, "labels": labels}
+        find = load_source(self._source.kind).find.__name__
+        self._compiled.namespace[find] = lambda data: found
         return bool(self.unreadable)
 
     def _advance(self, index: int) -> ReadBatch:
@@ -156,13 +173,16 @@ class Reading:
         return at.recent[index]
 
     def _build(self) -> Any:
-        if "**find_files(data)" in self._compiled.source.text:
+        given: dict[str, Any] = {}
+        if self._data is not None:
             require_room(self._data, self._batch_size)
+            given = {str(parameter_of(self._source)): self._data.argument}
         pipe = self._compiled["stage"](
-            self._data,
-            "cpu",
-            self._seed,
-            0,
+            **given,
+            device="cpu",
+            base_seed=self._seed,
+            position=0,
+            positions={},
             batch_size=self._batch_size,
             num_threads=1,
             device_id=None,

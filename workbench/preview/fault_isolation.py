@@ -32,10 +32,10 @@ def call(engine: Engine, task: Callable[..., Any], request: PreviewRequest, *arg
     except WorkerCrashedError as error:
         if error.killed or len(error.nodes) < 2:
             raise
-        raise culprit(engine, request) or error from None
+        raise find_failing_node(engine, request) or error from None
 
 
-def culprit(engine: Engine, request: PreviewRequest) -> WorkbenchError | None:
+def find_failing_node(engine: Engine, request: PreviewRequest) -> WorkbenchError | None:
     """The error of the second run, with its node where one is known; None where it goes well.
 
     Raises CancelledError where the second run is cancelled.

@@ -1,4 +1,4 @@
-"""How a process of ours ends: which one goes first, what its exit code and last words mean."""
+"""How a process of ours ends: whom the kernel ends first, what an exit code and last words mean."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REMEDIES = {
 }
 
 
-def go_first(pid: int | str = "self") -> None:
+def raise_oom_score(pid: int | str = "self") -> None:
     """Have the kernel end this process, and not the notebook, when memory runs out.
 
     Linux ends the process with the highest ``oom_score``; to raise one's own takes no rights (see
@@ -27,7 +27,7 @@ def go_first(pid: int | str = "self") -> None:
         path.write_text(str(min(_MOST, int(path.read_text()) + _ADDED)))
 
 
-def ending(code: int | None) -> str:
+def describe_exit(code: int | None) -> str:
     """What an exit code as of ``subprocess`` says: ``was ended by SIGSEGV (segmentation fault)``.
 
     None is that of a process that is still there.
@@ -46,7 +46,7 @@ def ending(code: int | None) -> str:
     return f"was ended by {name} ({words.lower()})" if words else f"was ended by {name}"
 
 
-def ending_remedy(code: int | None) -> str:
+def exit_remedy(code: int | None) -> str:
     """What probably led to it and what to do, as further sentences; empty where nobody knows."""
     return next((words for number, words in _REMEDIES.items() if code == -number), "")
 

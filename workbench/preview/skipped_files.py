@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.emit.source import reads_data
-from workbench.engine.folder import list_files, unreadable
-from workbench.engine.plan import is_reader
 from workbench.engine.samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import PipelineError
 from workbench.graph.devices import is_decoder
-from workbench.graph.model import Graph, Port, ancestors
+from workbench.graph.model import Graph, Port, Source, ancestors
+from workbench.graph.sources import parameters
+from workbench.sources import Datasets, every_file, unreadable
 
 _NAMED = 5
 
 
-def left_out(worker: Worker, graph: Graph, data: str, batch: int) -> list[Sample]:
+def skipped_files(worker: Worker, graph: Graph, data: Datasets, batch: int) -> list[Sample]:
     """Task: the bad files that may have ended a script in batch ``batch`` (from 0).
 
     Those of that batch and of the ones that DALI prefetches. Where there is none, those of the
@@ -28,7 +27,7 @@ def left_out(worker: Worker, graph: Graph, data: str, batch: int) -> list[Sample
     taps = [
         Port(node.id, catalog[node.op].outputs[0].name)
         for node in graph.nodes
-        if node.id in needed and (is_reader(node) or is_decoder(catalog[node.op]))
+        if node.id in needed and (isinstance(node, Source) or is_decoder(catalog[node.op]))
     ]
     settings = graph.settings
     found: dict[str, Sample] = {}
@@ -38,14 +37,14 @@ def left_out(worker: Worker, graph: Graph, data: str, batch: int) -> list[Sample
         except PipelineError:  # it fails here too, for a reason that the script gave already
             break
         found |= {sample.file: sample for sample in result.samples if sample.error}
-    if not found and reads_data(graph.nodes):
-        for entry, path, _ in list_files(data):
-            if reason := unreadable(entry):
-                found[path] = Sample(path, reason)
+    if not found and parameters(graph.nodes):
+        for file in every_file(data):
+            if reason := unreadable(file.path):
+                found[file.name] = Sample(file.name, reason)
     return list(found.values())
 
 
-def left_out_words(samples: Sequence[Sample]) -> str:
+def describe_skipped(samples: Sequence[Sample]) -> str:
     """The files with their reasons, and what to do."""
     named = [f"{sample.file} ({sample.error})" for sample in samples[:_NAMED]]
     if len(samples) > _NAMED:

@@ -14,7 +14,13 @@ from nvidia.dali.pipeline import Pipeline
 
 from tests.emit.imports.traces import op, pipeline, place
 from workbench.emit.imports.traced import Traced
-from workbench.engine.choice import Choice, Found, choose, is_pipeline, name_of
+from workbench.engine.pipeline_discovery import (
+    PipelineFactory,
+    ScriptResult,
+    find_pipeline,
+    is_pipeline,
+    name_of,
+)
 from workbench.errors import ImportFailedError
 
 MODULE = "imported_source"
@@ -34,33 +40,35 @@ def live() -> Any:
     return train("photos")
 
 
-def found(made: tuple[Any, ...] = (), **names: Any) -> Found:
+def found(made: tuple[Any, ...] = (), **names: Any) -> ScriptResult:
     """A script that defines these, as the worker leaves it."""
     module = ModuleType(MODULE)
     for name, value in names.items():
         if callable(value) and not is_pipeline(value):
             value.__module__ = MODULE
         setattr(module, name, value)
-    return Found(module, made, "train.py")
+    return ScriptResult(module, made, "train.py")
 
 
-def refusal(scripts: Found, wanted: str | None = None, **arguments: Any) -> str:
+def refusal(scripts: ScriptResult, wanted: str | None = None, **arguments: Any) -> str:
     with pytest.raises(ImportFailedError) as error:
-        choose(scripts, wanted, arguments)
+        find_pipeline(scripts, wanted, arguments)
     return str(error.value)
 
 
 def test_the_only_function() -> None:
-    choice = choose(found(train=train), None, {"data": "photos"})
-    assert is_pipeline(choice.make())
-    assert choice == Choice(choice.make)
+    factory = find_pipeline(found(train=train), None, {"data": "photos"})
+    assert is_pipeline(factory.make())
+    assert factory == PipelineFactory(factory.make)
 
 
 def test_a_pipeline_that_was_made_goes_before_functions() -> None:
     pipe = live()
-    assert choose(found(train=train, pipe=pipe), None, {}).make() is pipe
-    assert choose(found((pipe,), train=train, pipe=pipe), None, {}).make() is pipe, "the same one"
-    assert choose(found((pipe,), train=train), None, {}).make() is pipe
+    assert find_pipeline(found(train=train, pipe=pipe), None, {}).make() is pipe
+    assert find_pipeline(found((pipe,), train=train, pipe=pipe), None, {}).make() is pipe, (
+        "the same one"
+    )
+    assert find_pipeline(found((pipe,), train=train), None, {}).make() is pipe
     message = refusal(found(train=train, pipe=pipe), data="photos")
     assert "nothing takes data. Name a function: --pipeline train" in message
     assert refusal(found(train=train, pipe=pipe), "pipe", data="photos") == message
@@ -69,8 +77,10 @@ def test_a_pipeline_that_was_made_goes_before_functions() -> None:
 def test_a_name() -> None:
     pipe, other = live(), live()
     both = found(train=train, pipe=pipe, other=other)
-    assert choose(both, "other", {}).make() is other
-    assert is_pipeline(choose(both, "train", {"data": "x", "size": 3, "batch_size": 5}).make())
+    assert find_pipeline(both, "other", {}).make() is other
+    assert is_pipeline(
+        find_pipeline(both, "train", {"data": "x", "size": 3, "batch_size": 5}).make()
+    )
     assert refusal(both, "trian").endswith("train.py has no trian. Did you mean train?")
     assert refusal(both, "zzz").endswith("It has pipe, other, train.")
     assert "2 pipelines" not in refusal(found(x=3), "x")
@@ -93,8 +103,8 @@ def test_several() -> None:
 
 
 def test_of_several_the_only_one_that_has_all_it_needs() -> None:
-    choice = choose(found(train=train, Old=Old, loose=loose), None, {})
-    assert is_pipeline(choice.make())
+    factory = find_pipeline(found(train=train, Old=Old, loose=loose), None, {})
+    assert is_pipeline(factory.make())
 
 
 @pipeline_def(batch_size=2, num_threads=1, device_id=None)
@@ -113,9 +123,9 @@ def test_a_function_that_makes_something_else() -> None:
     def build_pipeline() -> int:
         return 3
 
-    choice = choose(found(build_pipeline=build_pipeline), None, {})
+    factory = find_pipeline(found(build_pipeline=build_pipeline), None, {})
     with pytest.raises(ImportFailedError, match="build_pipeline gives a int, not an"):
-        choice.make()
+        factory.make()
 
 
 def test_our_own_scripts_get_a_folder() -> None:
@@ -125,16 +135,16 @@ def test_our_own_scripts_get_a_folder() -> None:
         seen.append(data)
         return live()
 
-    choice = choose(found(build_pipeline=build_pipeline, train=train), None, {})
-    assert choice.placeholder is not None
+    factory = find_pipeline(found(build_pipeline=build_pipeline, train=train), None, {})
+    assert factory.placeholder is not None
     try:
-        assert is_pipeline(choice.make())
-        assert seen == [choice.placeholder]
-        assert [path.is_dir() for path in Path(choice.placeholder).iterdir()] == [True]
-        assert "name the folder" in choice.notes[0]
+        assert is_pipeline(factory.make())
+        assert seen == [factory.placeholder]
+        assert [path.is_dir() for path in Path(factory.placeholder).iterdir()] == [True]
+        assert "name the folder" in factory.notes[0]
     finally:
-        shutil.rmtree(choice.placeholder)
-    given = choose(found(build_pipeline=build_pipeline), None, {"data": "photos"})
+        shutil.rmtree(factory.placeholder)
+    given = find_pipeline(found(build_pipeline=build_pipeline), None, {"data": "photos"})
     assert (given.placeholder, given.notes) == (None, ())
 
 

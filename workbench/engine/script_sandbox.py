@@ -21,7 +21,7 @@ from time import monotonic, sleep
 from types import FrameType, TracebackType
 from typing import NoReturn
 
-from workbench.engine.endings import printable
+from workbench.engine.exit_status import printable
 from workbench.engine.memory import own_bytes
 from workbench.errors import ImportFailedError
 
@@ -37,23 +37,26 @@ _PR_SET_CHILD_SUBREAPER = 36
 """From ``linux/prctl.h``: processes that lose their parent become children of this one."""
 
 
-class Guard:
+class ScriptSandbox:
     """Looks on while a script runs. A context manager."""
 
     def __init__(
-        self, files: Collection[str], seconds: float, tell: Callable[[ImportFailedError], None]
+        self,
+        files: Collection[str],
+        seconds: float,
+        reply_error: Callable[[ImportFailedError], None],
     ) -> None:
-        """``files`` are those whose lines are the user's own; ``tell`` sends the last word."""
+        """``files`` are those whose lines are the user's own; ``reply_error`` answers the call."""
         self._files = files
         self._seconds = seconds
-        self._tell = tell
+        self._reply_error = reply_error
         self._main = threading.main_thread().ident
         self._over = threading.Event()
         self._log = Path(os.environ.get("TMPDIR", "/tmp"), "log")
         self._memory = min(MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Guard:
+    def __enter__(self) -> ScriptSandbox:
         sys.stdout.flush()
         sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         fcntl.fcntl(1, fcntl.F_SETFL, fcntl.fcntl(1, fcntl.F_GETFL) | os.O_APPEND)
@@ -98,7 +101,7 @@ class Guard:
         frame = sys._current_frames().get(self._main or 0)
         message = self._message(self._innermost(frame), f"{why}.")
         _end_children()
-        self._tell(message)
+        self._reply_error(message)
         os._exit(1)
 
     def _innermost(self, frame: FrameType | None) -> tuple[str, int] | None:
@@ -128,7 +131,7 @@ class Guard:
         lines = [short(line) for line in text.splitlines() if line.strip()]
         return "\nIt printed last:\n" + "\n".join(lines[-_LAST_LINES:]) if lines else ""
 
-    def told(self, error: BaseException, hint: str = "") -> ImportFailedError:
+    def describe_error(self, error: BaseException, hint: str = "") -> ImportFailedError:
         """What the script raised, with the innermost line of the user's own."""
         unread = error if isinstance(error, SyntaxError) and error.filename in self._files else None
         try:

@@ -6,43 +6,33 @@ exported script, the preview and the benchmark all run them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.emit.code import Lines
 from workbench.emit.expressions import (
     constant_type,
     expression_parts,
     number_of,
     plain_constant,
 )
-from workbench.emit.naming import name_outputs
+from workbench.emit.naming import hoisted, name_outputs
 from workbench.emit.python import INDENT, LINE, assigned, call, identifier, literal
+from workbench.emit.regions import load_region
 from workbench.graph.arithmetic import operands
-from workbench.graph.check import positional_ports
-from workbench.graph.devices import infer_devices, is_decoder, port_device, transfers
+from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
 from workbench.graph.index import index_text, parse_index
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port, Source, running_order
+from workbench.graph.ports import outputs_of, positional_ports
+from workbench.graph.sources import parameter_of
+from workbench.sources import load_source
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "DEVICE", "SEED", "IMAGES"}
 """Constants that every script has."""
-_SOURCES = {"file_root", "files", "file_list"}
-"""Arguments of the file reader that say what it reads."""
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
 """Arguments of a reader of one shard. Without padding the shuffle buffer carries samples over from
 one epoch to the next, and an epoch would lose some and double others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Python source, and for each node the lines (from 1) that make it."""
-
-    text: str
-    lines: Mapping[str, range]
-
-    def node_at(self, line: int) -> str | None:
-        """Id of the node that a line makes, or None."""
-        return next((node for node, lines in self.lines.items() if line in lines), None)
 
 
 class Emitter:
@@ -57,7 +47,8 @@ class Emitter:
         They are then in ``constants``, name -> source.
     positioned:
         Whether random operators get ``_random_state``, so that a pipeline that begins at any batch
-        draws what a long run draws there.
+        draws what a long run draws there. Inside a body they stand where ``positions`` says for
+        its scope: at the number of samples that came to it before.
     sharded:
         Whether readers read the part ``shard_id`` of ``num_shards``, each sample once an epoch.
     taken:
@@ -88,14 +79,26 @@ class Emitter:
         if graph.settings.device != "mixed":
             mixed = replace(graph, settings=replace(graph.settings, device="mixed"))
             self._mixed = infer_devices(mixed, catalog)
-        self._transfers = {n.id: transfers(n, catalog[n.op], self._devices) for n in ordered}
+        self._transfers = {
+            n.id: transfers(n, catalog[n.op], self._devices) for n in self.every_node()
+        }
         self._lifted: dict[tuple[str, str], str] = {}
         if lift:
             self._lift()
         self.names = name_outputs(graph, catalog, ordered, [*self.constants, *taken])
+        self.indent = INDENT
+        self.scope = ""
+
+    def every_node(self) -> Iterator[Node]:
+        """The nodes, and those inside them."""
+        waiting = list(self.ordered)
+        while waiting:
+            node = waiting.pop(0)
+            yield node
+            waiting += [inner for body in node.bodies.values() for inner in body.nodes]
 
     def _lift(self) -> None:
-        for node in self.ordered:
+        for node in self.every_node():
             for name, value in node.args.items():
                 arg = self.catalog[node.op].args[name]
                 text = self.value_text(value, arg)
@@ -113,10 +116,48 @@ class Emitter:
         """Whether a list is a constant of its own: one that the catalogue names, or a long one."""
         return arg.constant is not None or len(text) >= LINE // 2
 
-    def node_lines(self, node: Node) -> list[str]:
+    def node_lines(self, node: Node) -> Lines:
+        """The lines of one node: its call, assigned to variables, or a region's statements."""
+        if node.bodies:
+            return load_region(node.op)(self, node)
+        return Lines.of(node.id, self.call_lines(node))
+
+    def written_before(self, region: Node) -> Lines:
+        """The generators inside a region, which stand before the outermost one."""
+        made = Lines()
+        if not self.scope:
+            for generator in hoisted(region, self.catalog):
+                made.add(Lines.of(generator.id, self.call_lines(generator)))
+        return made
+
+    def body_lines(self, region: Node, name: str) -> Lines:
+        """The lines of one body, which end with its outputs in the region's variables."""
+        body, outside = region.bodies[name], (self.scope, self.indent)
+        self.scope, self.indent = region.scope(name), self.indent + INDENT
+        made = self.begin_body()
+        ordered, _ = running_order(body.nodes)
+        before = hoisted(region, self.catalog)
+        for node in ordered:
+            if node not in before:
+                made.add(self.node_lines(node))
+        ends = {
+            self.names[Port(region.id, output)]: self.names[port]
+            for output, port in body.outputs.items()
+        }
+        moved = {target: value for target, value in ends.items() if target != value}
+        if moved:
+            made.text.append(f"{self.indent}{', '.join(moved)} = {', '.join(moved.values())}")
+        self.scope, self.indent = outside
+        return made
+
+    def begin_body(self) -> Lines:
+        """What stands at the beginning of every body."""
+        return Lines()
+
+    def call_lines(self, node: Node) -> list[str]:
         """The call of one node, assigned to its variables."""
         spec = self.catalog[node.op]
-        outputs = spec.outputs_with(node.inputs)
+        outputs = outputs_of(node, spec)
         targets = ", ".join(self.names[Port(node.id, output.name)] for output in outputs)
         moved = self._moved(node)
         arguments = [
@@ -125,9 +166,9 @@ class Emitter:
             if port in node.inputs
         ]
         if node.op == "copy" and moved:
-            return [f"{INDENT}{targets} = {arguments[0]}"]
+            return [f"{self.indent}{targets} = {arguments[0]}"]
         if spec.expression:
-            return assigned(targets, self.expression(node, moved))
+            return assigned(targets, self.expression(node, moved), self.indent)
         arguments += self.value_arguments(node)
         arguments += [
             f"{identifier(name)}={self.names[port]}"
@@ -136,9 +177,9 @@ class Emitter:
         ]
         arguments += self.placement(node)
         arguments += self.randomness(node)
-        if is_reader(node):
+        if isinstance(node, Source):
             arguments.append(f'name="{identifier(node.id)}"')
-        return call(targets, f"{self.module}.{identifier(node.op)}", arguments)
+        return call(targets, f"{self.module}.{identifier(node.op)}", arguments, self.indent)
 
     def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:
         """A node that is written as an expression: its parts, between which a line can break."""
@@ -178,7 +219,8 @@ class Emitter:
         moved = {name: f".{side}()" for name, side in self._transfers[node.id].items()}
         if node.device is not None and not is_decoder(spec):
             for name, source in node.inputs.items():
-                fixed = self.catalog[self.graph.node(source.node).op].devices == (node.device,)
+                maker = self.graph.node(source.node).op if self.graph.has(source.node) else ""
+                fixed = maker in self.catalog and self.catalog[maker].devices == (node.device,)
                 if name not in spec.args and port_device(spec, name) == "operator" and not fixed:
                     moved.setdefault(name, f".{node.device}()")
         return moved
@@ -187,9 +229,10 @@ class Emitter:
         """The fixed values of a node; for a reader also what it reads."""
         spec = self.catalog[node.op]
         arguments = []
-        if reads_folder(node):
-            arguments.append("**find_files(data)")
-        shard = _SHARD if self.sharded and is_reader(node) else {}
+        if isinstance(node, Source) and (parameter := parameter_of(node)) is not None:
+            find = load_source(node.kind).find.__name__
+            arguments.append(f"**{find}({identifier(parameter)})")
+        shard = _SHARD if self.sharded and isinstance(node, Source) else {}
         for name in node.args:
             if name not in shard:
                 arg = spec.args[name]
@@ -213,7 +256,7 @@ class Emitter:
             return [] if follows else [f'device="{self._devices[node.id]}"']
         # DALI takes an operator to the GPU for any input from there, also for one of which it
         # only asks the shape or type.
-        led = any(self._mixed[node.inputs[name].node] != "cpu" for name in asked)
+        led = any(device_of(self._mixed, node.inputs[name]) != "cpu" for name in asked)
         return ['device="cpu"'] if led and self._mixed[node.id] == "cpu" else []
 
     def randomness(self, node: Node) -> list[str]:
@@ -223,20 +266,6 @@ class Emitter:
             return []
         seed = f"base_seed + {node.seed}" if node.seed else "base_seed"
         if self.positioned and spec.random_state:
-            return [f"seed={seed}", f"_random_state=random_state({seed}, position)"]
+            at = f'positions.get("{self.scope}", 0)' if self.scope and node.inputs else "position"
+            return [f"seed={seed}", f"_random_state=random_state({seed}, {at})"]
         return [f"seed={seed}"]
-
-
-def reads_folder(node: Node) -> bool:
-    """Whether a node reads the images of the folder that a script is given."""
-    return node.op == "readers.file" and not _SOURCES & node.args.keys()
-
-
-def reads_data(nodes: Iterable[Node]) -> bool:
-    """Whether a program of these nodes is given a folder: a reader that names its files is not."""
-    return any(map(reads_folder, nodes))
-
-
-def is_reader(node: Node) -> bool:
-    """Whether a node reads the data."""
-    return node.op.startswith("readers.")

@@ -26,7 +26,7 @@ _FOLDER = "data"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScriptResult:
     """What a script left behind."""
 
     module: ModuleType
@@ -38,7 +38,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PipelineFactory:
     """How the pipeline is made."""
 
     make: Callable[[], Any]
@@ -46,50 +46,54 @@ class Choice:
     placeholder: str | None = None
 
 
-def choose(found: Found, wanted: str | None, arguments: Mapping[str, Any]) -> Choice:
+def find_pipeline(
+    script: ScriptResult, wanted: str | None, arguments: Mapping[str, Any]
+) -> PipelineFactory:
     """The pipeline of that name, or the only one there is.
 
     A pipeline that the script made itself goes before functions that make one. Raises
     ImportFailedError where there is none, where there are several, and where arguments lack.
     """
-    names = vars(found.module)
+    names = vars(script.module)
     if wanted is not None:
         if wanted not in names:
-            raise ImportFailedError(_unknown(wanted, found))
-        return _choice(wanted, names[wanted], found, arguments)
+            raise ImportFailedError(_unknown(wanted, script))
+        return _factory(wanted, names[wanted], script, arguments)
     builder = names.get(BUILDER)
     if callable(builder):
-        return _choice(BUILDER, builder, found, arguments)
-    live = _live(found)
+        return _factory(BUILDER, builder, script, arguments)
+    live = _live(script)
     if len(live) == 1:
         ((name, pipe),) = live.items()
-        return _choice(name, pipe, found, arguments)
-    makers = _makers(found)
+        return _factory(name, pipe, script, arguments)
+    makers = _makers(script)
     if len(live) > 1:
-        raise ImportFailedError(_several(found, [*live, *makers]))
+        raise ImportFailedError(_several(script, [*live, *makers]))
     if len(makers) > 1:
         ready = [name for name in makers if not _missing(makers[name], arguments)]
         if len(ready) != 1:
-            raise ImportFailedError(_several(found, list(makers)))
+            raise ImportFailedError(_several(script, list(makers)))
         makers = {ready[0]: makers[ready[0]]}
     for name, maker in makers.items():
-        return _choice(name, maker, found, arguments)
+        return _factory(name, maker, script, arguments)
     raise ImportFailedError(
-        f"{found.file} has no pipeline: no function with @pipeline_def, no nvidia.dali.Pipeline "
+        f"{script.file} has no pipeline: no function with @pipeline_def, no nvidia.dali.Pipeline "
         f"and none derived from it, no {BUILDER}. What stands under __main__ is not run. If a "
         "function makes one, name it: --pipeline NAME."
     )
 
 
-def _choice(name: str, value: Any, found: Found, arguments: Mapping[str, Any]) -> Choice:
-    file = found.file
+def _factory(
+    name: str, value: Any, script: ScriptResult, arguments: Mapping[str, Any]
+) -> PipelineFactory:
+    file = script.file
     if is_pipeline(value):
         if arguments:
             raise ImportFailedError(
                 f"{file} makes its pipeline itself: nothing takes {', '.join(arguments)}. "
-                f"Name a function: --pipeline {'|'.join(_makers(found)) or 'NAME'}."
+                f"Name a function: --pipeline {'|'.join(_makers(script)) or 'NAME'}."
             )
-        return Choice(lambda: value)
+        return PipelineFactory(lambda: value)
     if not callable(value):
         raise ImportFailedError(f"{file}: {name} is a {type(value).__name__}, not a pipeline.")
     given = dict(arguments)
@@ -122,7 +126,7 @@ def _choice(name: str, value: Any, found: Found, arguments: Mapping[str, Any]) -
             )
         return pipe
 
-    return Choice(make, notes, placeholder)
+    return PipelineFactory(make, notes, placeholder)
 
 
 def is_pipeline(value: Any) -> bool:
@@ -139,24 +143,24 @@ def is_pipeline_class(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, Pipeline)
 
 
-def _live(found: Found) -> dict[str, Any]:
+def _live(script: ScriptResult) -> dict[str, Any]:
     """The pipelines that the script made, by variable; without one, by number."""
     live: dict[str, Any] = {}
-    for name, value in [*vars(found.module).items(), *enumerate(found.made, start=1)]:
+    for name, value in [*vars(script.module).items(), *enumerate(script.made, start=1)]:
         if is_pipeline(value) and not any(value is other for other in live.values()):
             live[str(name)] = value
     return live
 
 
-def _makers(found: Found) -> dict[str, Callable[..., Any]]:
+def _makers(script: ScriptResult) -> dict[str, Callable[..., Any]]:
     """Pipeline functions and classes that the script defines, else those that it imports."""
     makers = {
         name: value
-        for name, value in vars(found.module).items()
+        for name, value in vars(script.module).items()
         if getattr(value, "_is_pipeline_def", False) or is_pipeline_class(value)
     }
     home = {name: str(getattr(value, "__module__", "")) for name, value in makers.items()}
-    own = {name: value for name, value in makers.items() if home[name] == found.module.__name__}
+    own = {name: value for name, value in makers.items() if home[name] == script.module.__name__}
     return own or {
         name: value for name, value in makers.items() if not home[name].startswith("nvidia.dali")
     }
@@ -191,11 +195,11 @@ def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> l
     return [name for name in given if name not in allowed]
 
 
-def _unknown(wanted: str, found: Found) -> str:
-    names = [*_live(found), *_makers(found)]
+def _unknown(wanted: str, script: ScriptResult) -> str:
+    names = [*_live(script), *_makers(script)]
     near = get_close_matches(wanted, names, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(names) or 'no pipeline'}."
-    return f"{found.file} has no {wanted}. {hint}{after_the_stop(found.stopped)}"
+    return f"{script.file} has no {wanted}. {hint}{after_the_stop(script.stopped)}"
 
 
 def after_the_stop(stopped: str) -> str:
@@ -208,9 +212,9 @@ def after_the_stop(stopped: str) -> str:
     )
 
 
-def _several(found: Found, names: Sequence[str]) -> str:
+def _several(script: ScriptResult, names: Sequence[str]) -> str:
     return (
-        f"{found.file} has {len(names)} pipelines: {', '.join(names)}. Name one: "
+        f"{script.file} has {len(names)} pipelines: {', '.join(names)}. Name one: "
         f"--pipeline {names[-1]}."
     )
 

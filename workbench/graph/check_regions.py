@@ -1,0 +1,133 @@
+"""Faults of regions: what their bodies take in and give, and whether that goes together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from workbench.catalog.spec import Catalog, OpSpec
+from workbench.graph.check_nodes import port_problem
+from workbench.graph.faults import Fault
+from workbench.graph.model import Graph, Node, Port, Source, is_name, running_order
+from workbench.graph.tensor_type import TensorType
+
+MOST_NESTED = 16
+"""Bodies inside each other: DALI splits the batch anew in each."""
+
+
+def region_faults(
+    node: Node,
+    spec: OpSpec,
+    graph: Graph,
+    catalog: Catalog,
+    types: Mapping[Port, TensorType],
+) -> Iterator[Fault]:
+    """All of them for one region; those of the nodes in it are told apart from these."""
+    if not spec.bodies:
+        yield Fault(node.id, "", f"{node.op} owns no bodies", "Remove them.", "bodies")
+        return
+    missing = [name for name in spec.bodies if name not in node.bodies]
+    unknown = [name for name in node.bodies if name not in spec.bodies]
+    if missing or unknown:
+        yield Fault(
+            node.id,
+            "",
+            f"it has the bodies {', '.join(node.bodies) or 'none'}",
+            f"{node.op} has {' and '.join(spec.bodies)}.",
+            "bodies",
+        )
+    depth = 0
+    scope = graph.scope_of(node.id)
+    while scope:
+        depth, scope = depth + 1, graph.scope_of(scope.rpartition(".")[0])
+    if depth == MOST_NESTED:
+        yield Fault(
+            node.id, "", f"it stands {depth} regions deep", "Put fewer into each other.", "bodies"
+        )
+    for name in node.bodies:
+        yield from _body(node, spec, name, graph, catalog)
+    yield from _outputs(node, types)
+
+
+def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    body, scope = node.bodies[name], node.scope(name)
+    controls = [port.name for port in spec.inputs]
+    for taken in body.inputs:
+        if taken in controls or taken not in node.inputs:
+            words = "decides what runs" if taken in controls else "is fed by nothing"
+            remedy = f"Connect a node to {taken} of {node.id}, or take it out of {scope}."
+            yield Fault(node.id, taken, f"{scope} takes in {taken}, which {words}", remedy, "unfed")
+        if not is_name(taken):
+            yield Fault(
+                node.id, taken, f"{taken!r} is not a Python name", "Rename it.", "output_name"
+            )
+    for inner in body.nodes:
+        if isinstance(inner, Source) or ((found := catalog.find(inner.op)) and found.reads):
+            yield Fault(
+                inner.id,
+                "",
+                f"it reads, and stands in {scope}: DALI reads whole batches only",
+                "Take it out of the region and lead what it reads in.",
+                "bodies",
+            )
+    for output, port in body.outputs.items():
+        problem = port_problem(port, graph, catalog, scope)
+        if problem:
+            words, remedy = problem
+            yield Fault(
+                node.id, output, f"{scope} gives {output} from {port}, {words}", remedy, "source"
+            )
+    _, cyclic = running_order(body.nodes)
+    if cyclic:
+        ids = ", ".join(each.id for each in cyclic)
+        yield Fault(
+            cyclic[0].id, "", f"these nodes wait for each other: {ids}", "Cut one edge.", "cycle"
+        )
+
+
+def _outputs(node: Node, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """What the bodies give by one name: DALI merges it into one batch."""
+    if not any(body.outputs for body in node.bodies.values()):
+        yield Fault(
+            node.id, "", "its bodies give nothing out", "Name an output in each.", "no_outputs"
+        )
+    for (name, body), (other_name, other) in pairwise(node.bodies.items()):
+        lacking = body.outputs.keys() ^ other.outputs.keys()
+        for output in sorted(lacking):
+            without = other_name if output in body.outputs else name
+            yield Fault(
+                node.id,
+                output,
+                f"{node.scope(without)} does not give {output}, and the other body does",
+                f"Give {output} out of both: what {node.scope(without)} takes in will do.",
+                "bodies",
+            )
+        for output in body.outputs.keys() & other.outputs.keys():
+            pair = (types.get(body.outputs[output]), types.get(other.outputs[output]))
+            difference = _difference(*pair)
+            if difference:
+                what, remedy = difference
+                yield Fault(
+                    node.id,
+                    output,
+                    f"{node.scope(name)} gives {what[0]} and {node.scope(other_name)} {what[1]}",
+                    remedy,
+                    "branches",
+                )
+
+
+def _difference(
+    one: TensorType | None, other: TensorType | None
+) -> tuple[tuple[str, str], str] | None:
+    """What DALI does not merge: other element types, layouts or numbers of axes."""
+    if one is None or other is None:
+        return None
+    if one.dtype and other.dtype and one.dtype != other.dtype:
+        return (one.dtype, other.dtype), f"Put a cast to {one.dtype} at the end of the other."
+    if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
+        axes = (f"{len(one.shape)} axes", f"{len(other.shape)}")
+        return axes, "Give both the same number of axes."
+    if one.layout is not None and other.layout is not None and one.layout != other.layout:
+        layouts = (one.layout or "no layout", other.layout or "no layout")
+        return layouts, "Give both the same layout: put a transpose or reshape into one of them."
+    return None

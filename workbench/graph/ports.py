@@ -1,0 +1,39 @@
+"""The ports of a node: those of its operator, or of a region those of its bodies."""
+
+from __future__ import annotations
+
+from workbench.catalog.spec import NOTHING_KNOWN, OpSpec, PortKind, PortSpec
+from workbench.graph.model import Node, Port
+
+
+def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
+    """What a node gives. Of a region: what its bodies give, by the names in the first one."""
+    if not spec.bodies:
+        return spec.outputs_with(node.inputs)
+    names = next((body.outputs for body in node.bodies.values()), {})
+    return tuple(PortSpec(name, gives=NOTHING_KNOWN) for name in names)
+
+
+def output_ports(node: Node, spec: OpSpec) -> list[Port]:
+    """The same as ports of the graph."""
+    return [Port(node.id, output.name) for output in outputs_of(node, spec)]
+
+
+def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
+    """Kinds of a node's positional inputs by name; as many as are named or in use."""
+    if spec.bodies:
+        named: dict[str, PortKind] = {port.name: port.kind for port in spec.inputs}
+        return named | {name: "any" for name in node.inputs if name not in named}
+    used = sum(name not in spec.args for name in node.inputs)
+    count = min(spec.max_inputs, max(len(spec.inputs), used))
+    return {spec.input(i).name: spec.input(i).kind for i in range(count)}
+
+
+def body_inputs(node: Node) -> list[tuple[Port, Port]]:
+    """For a region, each port that a body takes in, and the port outside that feeds it."""
+    return [
+        (Port(node.scope(name), taken), node.inputs[taken])
+        for name, body in node.bodies.items()
+        for taken in body.inputs
+        if taken in node.inputs
+    ]

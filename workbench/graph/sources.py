@@ -1,0 +1,73 @@
+"""The sources of a graph: which nodes read, and which data each is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+
+from workbench.errors import DataError
+from workbench.graph.model import Graph, Node, Source
+from workbench.sources import Datasets, SourceKind, kind_of_reader, load_source
+
+
+def as_source(node: Node) -> Node:
+    """A node of one of DALI's readers as the source that it is; any other as it stands."""
+    if isinstance(node, Source) or not node.op.startswith("readers."):
+        return node
+    given = {each.name: getattr(node, each.name) for each in fields(node)}
+    return Source(**given, kind=kind_of_reader(node.op))
+
+
+def parameter_of(source: Source) -> str | None:
+    """The parameter of the program that says what a source reads.
+
+    None for one that names its data itself.
+    """
+    if not source.kind or load_source(source.kind).located_by & (
+        source.args.keys() | source.inputs.keys()
+    ):
+        return None
+    return source.dataset
+
+
+def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
+    """The parameters of a program of these nodes that name data, and what each is."""
+    found: dict[str, SourceKind] = {}
+    for node in nodes:
+        if isinstance(node, Source) and (name := parameter_of(node)) is not None:
+            found.setdefault(name, load_source(node.kind))
+    return found
+
+
+def require_datasets(graph: Graph, data: Datasets) -> None:
+    """Raise DataError where a source is given no data."""
+    for source in graph.sources:
+        name = parameter_of(source)
+        if name is not None and name not in data:
+            raise DataError(
+                f"{source.id}: nothing says what it reads. Give data for {name!r}: a folder of "
+                "images, or a list of files."
+            )
+
+
+def reading(graph: Graph, data: Datasets) -> Graph:
+    """The graph with each source of the kind of the data that it is given.
+
+    A source in another's place keeps its ports and its options. Raises DataError where a source is
+    given no data, or data that its reader cannot read.
+    """
+    require_datasets(graph, data)
+    nodes = []
+    for node in graph.nodes:
+        if isinstance(node, Source) and (name := parameter_of(node)) is not None:
+            kind = data[name].kind
+            if load_source(kind).op != node.op:
+                raise DataError(
+                    f"{node.id}: {node.op} does not read {load_source(kind).about}. Give "
+                    f"{load_source(node.kind).about}."
+                )
+            if kind != node.kind:
+                node = replace(node, kind=kind)
+        nodes.append(node)
+    changed = any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
+    return replace(graph, nodes=tuple(nodes)) if changed else graph

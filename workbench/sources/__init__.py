@@ -1,0 +1,244 @@
+"""What a graph can read. Adding a kind of source is adding a module here.
+
+Each module has a ``SOURCE``; the module's name is the kind's. It says which DALI operator reads,
+how the exported code finds the data, and how the workbench lists, counts and watches them.
+
+A graph says *how* it reads (``graph.model.Source``), a ``Dataset`` *what*: each run of a graph gets
+one for every parameter of the exported program that names data, most often ``data`` alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any, NamedTuple
+
+from workbench.errors import DataError
+
+PARAMETER = "data"
+"""The parameter of an exported program that says where the data lie, where a graph says none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """What is read, and where.
+
+    Parameters
+    ----------
+    kind:
+        A module of this package.
+    location:
+        A path; empty for data that were given in Python.
+    items:
+        Those: (path, label) for each file.
+    """
+
+    kind: str
+    location: str = ""
+    items: tuple[tuple[str, int | str], ...] = ()
+
+    @property
+    def argument(self) -> Any:
+        """What the exported program is given for it."""
+        return self.location or [list(item) for item in self.items]
+
+    @property
+    def identity(self) -> str:
+        """Equal for equal data: the absolute path, or the items themselves."""
+        return os.path.abspath(self.location) if self.location else repr(self.items)
+
+    @property
+    def root(self) -> str:
+        """The folder that the names of files are relative to."""
+        return load_source(self.kind).root(self)
+
+    def __str__(self) -> str:
+        return self.location or f"a list of {len(self.items):,} files"
+
+
+Datasets = Mapping[str, Dataset]
+"""For each parameter of a graph's program that names data what it is given."""
+
+
+class File(NamedTuple):
+    """One file of a dataset: where it lies, its name as the reader is given it, and its label."""
+
+    path: str
+    name: str
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceKind:
+    """One way to read.
+
+    Parameters
+    ----------
+    about:
+        What it reads, as the help of the exported program's parameter: ``folder of images``.
+    op:
+        DALI's reader.
+    located_by:
+        Its arguments that say what it reads. A graph that gives one names its data itself.
+    find:
+        The function that the exported code calls with the parameter for the reader's arguments;
+        its source is exported, so it stands on its own.
+    constants:
+        Source that ``find`` needs beside it.
+    imports:
+        Modules that it needs.
+    accepts:
+        Whether a path is of this kind.
+    require:
+        Raises DataError, with the remedy, where a dataset cannot be read at all.
+    list_files:
+        Every file, in the reader's order. Raises DataError.
+    root:
+        The folder that names are relative to.
+    class_names:
+        The name of each label, in order; empty where they have none.
+    watched:
+        Paths of which one changes when files come or go.
+    nothing_found:
+        Why there are no files, and what to do.
+    """
+
+    about: str
+    op: str
+    located_by: frozenset[str]
+    find: Callable[[Any], dict[str, Any]]
+    accepts: Callable[[Path], bool]
+    require: Callable[[Dataset], None]
+    list_files: Callable[[Dataset], Iterator[File]]
+    root: Callable[[Dataset], str]
+    class_names: Callable[[Dataset], list[str]]
+    watched: Callable[[Dataset], Iterator[str]]
+    nothing_found: Callable[[Dataset], str]
+    constants: str = ""
+    imports: tuple[str, ...] = field(default=())
+
+    @property
+    def find_source(self) -> str:
+        """The source of ``constants`` and ``find``, with a line break at its end."""
+        gap = "\n\n" if self.constants else ""
+        return f"{self.constants}{gap}{inspect.getsource(self.find)}"
+
+
+@cache
+def source_kinds() -> tuple[str, ...]:
+    """Every kind of source, ``folder`` first."""
+    names = [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
+    return tuple(sorted(names, key=lambda name: (name != "folder", name)))
+
+
+@cache
+def load_source(kind: str) -> SourceKind:
+    """The kind of that name. Raises DataError with the nearest known ones."""
+    if kind not in source_kinds():
+        near = get_close_matches(kind, source_kinds(), n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(source_kinds())}."
+        raise DataError(f"There is no kind of source {kind!r}. {hint}")
+    found = import_module(f"{__name__}.{kind}").SOURCE
+    assert isinstance(found, SourceKind)
+    return found
+
+
+@cache
+def kind_of_reader(op: str) -> str:
+    """The first kind that reads with an operator; empty where there is none."""
+    return next((kind for kind in source_kinds() if load_source(kind).op == op), "")
+
+
+Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]]
+"""What a person may give for one dataset: a path, or in Python files or (file, label) pairs."""
+Data = Location | Mapping[str, Location]
+"""What a person may give for a graph: one dataset, or one for each of its parameters."""
+
+
+def open_dataset(data: Location) -> Dataset:
+    """The dataset that a person means. Raises DataError for what is none.
+
+    A path that does not exist is taken for a folder: what runs on it says that it is missing.
+    """
+    if isinstance(data, Dataset):
+        return data
+    if isinstance(data, str | Path):
+        path = Path(os.path.expanduser(data))
+        kinds = (kind for kind in source_kinds() if load_source(kind).accepts(path))
+        return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
+    if not isinstance(data, list | tuple):
+        raise DataError(
+            f"{type(data).__name__} is no data to read. Give a folder, a list of files (.txt or "
+            ".csv), or in Python a list of paths or of (path, label) pairs."
+        )
+    if not data:
+        raise DataError("The list of files is empty. Give at least one path.")
+    return Dataset("file_list", items=tuple(map(_item, data)))
+
+
+def _item(item: Any) -> tuple[str, int | str]:
+    match item:
+        case str() | Path():
+            return os.path.abspath(item), 0
+        case (str() | Path() as path, int() | str() as label):
+            return os.path.abspath(path), label
+    raise DataError(
+        f"{repr(item)[:60]} is no file. Give paths, or pairs of a path and a label: a whole number "
+        "or the name of a class."
+    )
+
+
+def open_datasets(data: Data) -> Datasets:
+    """What each parameter is given; data without a name are those of the parameter ``data``."""
+    named = data if isinstance(data, Mapping) else {PARAMETER: data}
+    return {name: open_dataset(each) for name, each in named.items()}
+
+
+def describe_datasets(data: Datasets) -> str:
+    """The data in words: where they lie, with the parameter where there are several."""
+    if len(data) == 1:
+        return str(next(iter(data.values())))
+    return ", ".join(f"{name}={dataset}" for name, dataset in data.items())
+
+
+def every_file(data: Datasets) -> Iterator[File]:
+    """Every file of all datasets, one dataset after the other. Raises DataError."""
+    for dataset in dict.fromkeys(data.values()):
+        yield from list_files(dataset)
+
+
+def list_files(dataset: Dataset) -> Iterator[File]:
+    """Every file of a dataset in the reader's order. Raises DataError."""
+    return load_source(dataset.kind).list_files(dataset)
+
+
+def require_dataset(dataset: Dataset) -> None:
+    """Raise DataError, with the remedy, where a dataset cannot be read."""
+    load_source(dataset.kind).require(dataset)
+
+
+def class_names(dataset: Dataset) -> list[str]:
+    """The name of each label, in order; empty where they have none."""
+    return load_source(dataset.kind).class_names(dataset)
+
+
+def nothing_found(dataset: Dataset) -> str:
+    """Why a dataset that can be read has no files, and what to do."""
+    return load_source(dataset.kind).nothing_found(dataset)
+
+
+def unreadable(path: str) -> str | None:
+    """Why the operating system cannot hand out a file's bytes, or None."""
+    try:
+        if os.stat(path).st_size == 0:
+            return "the file is empty"
+    except OSError as error:
+        return error.strerror or str(error)
+    return None if os.access(path, os.R_OK) else "no permission to read it"

@@ -1,0 +1,132 @@
+"""A folder of images: class folders, or one flat folder.
+
+As DALI's ``readers.file`` with ``file_root``: the images of each subfolder are a class, folders and
+files sorted by name. A folder without (visible) subfolders is one of images with label 0.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, File, SourceKind
+
+_CONSTANTS = """\
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+"""
+
+IMAGES = (
+    *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
+    *(".pgm", ".pbm", ".jp2", ".webp"),
+)
+"""What DALI's file reader takes for images (its ``file_filters``, without the sounds)."""
+
+_CONSTANTS = f"""\
+IMAGES = (
+    {", ".join(f'"{suffix}"' for suffix in IMAGES[:8])},
+    {", ".join(f'"{suffix}"' for suffix in IMAGES[8:])},
+)  # fmt: skip
+"""
+
+_CONSTANTS = f"""\
+IMAGES = (
+    {", ".join(f'"{suffix}"' for suffix in IMAGES[:8])},
+    {", ".join(f'"{suffix}"' for suffix in IMAGES[8:])},
+)  # fmt: skip
+"""
+
+SOUNDS = (".flac", ".ogg", ".wav")
+"""What ``readers.file`` looks for besides ``IMAGES`` in class folders."""
+
+
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, or for one flat folder of images."""
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+def _require(dataset: Dataset) -> None:
+    path = Path(dataset.location)
+    if not path.exists():
+        raise DataError(f"There is no folder {path}. Give a folder of images.")
+    if not path.is_dir():
+        raise DataError(
+            f"{path} is a file. Give the folder that holds the images, or a list of files that "
+            "ends in .txt or .csv."
+        )
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise DataError(f"The folder {path} may not be read. Check its permissions.")
+
+
+def _class_names(dataset: Dataset) -> list[str]:
+    with os.scandir(dataset.location) as entries:
+        folders = sorted(entry.name for entry in entries if entry.is_dir())
+    return folders if any(not name.startswith(".") for name in folders) else []
+
+
+def _list_files(dataset: Dataset) -> Iterator[File]:
+    _require(dataset)
+    data, folders = dataset.location, _class_names(dataset)
+    suffixes = IMAGES + SOUNDS if folders else IMAGES
+    for label, folder in enumerate(folders or [""]):
+        try:
+            with os.scandir(os.path.join(data, folder)) as entries:
+                found = [e for e in entries if e.name.lower().endswith(suffixes)]
+        except OSError as error:
+            raise DataError(f"{data}/{folder} cannot be listed: {error.strerror}.") from None
+        for entry in sorted(found, key=lambda entry: entry.name):
+            if not entry.is_dir() and (folders or not entry.name.startswith(".")):
+                yield File(entry.path, os.path.join(folder, entry.name), label)
+
+
+def _watched(dataset: Dataset) -> Iterator[str]:
+    """The folder and those in it. A file added or removed changes the time of its folder."""
+    yield dataset.location
+    try:
+        with os.scandir(dataset.location) as entries:
+            yield from (entry.path for entry in entries if entry.is_dir())
+    except OSError:
+        return  # the reader says what is wrong
+
+
+def _nothing_found(dataset: Dataset) -> str:
+    data = dataset.location
+    entries = sorted(entry for entry in Path(data).iterdir() if not entry.name.startswith("."))
+    if not entries:
+        return f"The folder {data} is empty. Give a folder of images."
+    if any(entry.suffix.lower() in IMAGES and entry.is_file() for entry in entries):
+        return (
+            f"The folders in {data} count as class folders, and there is no image in them; images "
+            "beside folders are not read. Give a folder with images only, or with class folders."
+        )
+    names = ", ".join(entry.name for entry in entries[:3]) + (", ..." if len(entries) > 3 else "")
+    return (
+        f"There is no image in {data} (found: {names}). Give a folder of images, or of class "
+        f"folders with images: {', '.join(IMAGES)}."
+    )
+
+
+SOURCE = SourceKind(
+    about="folder of images",
+    op="readers.file",
+    located_by=frozenset({"file_root", "files", "file_list"}),
+    find=find_files,
+    constants=_CONSTANTS,
+    imports=("os",),
+    accepts=lambda path: path.is_dir(),
+    require=_require,
+    list_files=_list_files,
+    root=lambda dataset: dataset.location,
+    class_names=_class_names,
+    watched=_watched,
+    nothing_found=_nothing_found,
+)
