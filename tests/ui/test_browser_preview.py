@@ -272,7 +272,7 @@ def test_the_preview_is_verified(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
     await_picture(page)
-    verified = preview(page).locator("[data-wb=verified]")
+    verified = preview(page).locator("[data-wb=verification]")
     preview(page).locator("[data-wb=verify]").click()
     expect(verified).to_have_attribute("data-state", "identical", timeout=PATIENCE)
     expect(verified).to_contain_text("identical to export")

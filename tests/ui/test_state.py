@@ -8,7 +8,7 @@ from workbench.ui.state import failure_of, shuffles
 
 
 def test_a_message_that_ends_a_sentence_gets_no_second_full_stop() -> None:
-    assert str(failure_of(WorkbenchError("There is no folder.")).fault) == "There is no folder."
+    assert str(failure_of(WorkbenchError("There is no folder.")).faults[0]) == "There is no folder."
 
 
 def test_another_seed_means_other_photos_where_a_reader_shuffles() -> None:
@@ -22,6 +22,6 @@ def test_any_error_that_names_its_node_is_shown_there() -> None:
     class NamedError(WorkbenchError):
         node = "rotate"
 
-    fault = failure_of(NamedError("rotate: it is too late.")).fault
+    fault = failure_of(NamedError("rotate: it is too late.")).faults[0]
     assert (fault.node, fault.message) == ("rotate", "it is too late")
-    assert failure_of(WorkbenchError("too late")).fault.node == ""
+    assert failure_of(WorkbenchError("too late")).faults[0].node == ""
