@@ -98,7 +98,7 @@ def test_what_is_measured_can_be_seen_before_the_end(
     def look(share: float, text: str) -> None:
         assert run.partial_report is not None
         assert Grid.from_json(run.partial_report.extra["grid"]) == GRID
-        seen.append((len(run.partial_report.measurements), run.now))
+        seen.append((len(run.partial_report.measurements), run.current_config))
 
     report = run.run(look)
     single = [configs[0] for configs in made_up if len(configs) == 1]
