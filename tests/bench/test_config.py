@@ -14,8 +14,8 @@ from workbench.bench.config import (
     config_of,
     configured,
     ineffective_settings,
-    unmeasurable_reason,
     sharded,
+    unmeasurable_reason,
 )
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
