@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 
 from workbench.bench.config import Config
 from workbench.bench.data import CacheState, Fingerprint
+from workbench.bench.grid import Grid
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.stage_report import stages_of
 from workbench.bench.stats import Interval, paired_ratio
 from workbench.bench.workload import TimedRound
 from workbench.engine.machine import Machine
@@ -215,9 +217,6 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
 
 def _check_extra(report: Report) -> None:
     """Raise what reading it will raise where the extra part is damaged."""
-    from workbench.bench.grid import Grid
-    from workbench.bench.stages import stages_of  # which needs this module
-
     stages_of(report.extra)
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])
