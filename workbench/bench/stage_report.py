@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
 CEILING = "ceiling: decoded batch cached"
 
@@ -52,4 +54,4 @@ def stages_of(record: Mapping[str, Any]) -> StageReport | None:
     found = record.get("stages")
     if not found:
         return None
-    return StageReport(**{**found, "stages": tuple(StageCost(**one) for one in found["stages"])})
+    return msgspec.convert(found, StageReport)
