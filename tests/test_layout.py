@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,29 @@ def test_imports_follow_the_way_the_data_flows(path: Path) -> None:
     parts = {name for name in parts_imported(path) if (ROOT / name).exists() or name in MAY_IMPORT}
     forbidden = parts - MAY_IMPORT[part] - {part}
     assert not forbidden, f"{part} may import {sorted(MAY_IMPORT[part])}, not {sorted(forbidden)}"
+
+
+def module_of(path: Path) -> str:
+    parts = ("workbench", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules_imported(path: Path, modules: set[str]) -> set[str]:
+    """Modules of this package that one imports, in its functions too."""
+    package = ("workbench", *path.relative_to(ROOT).parent.parts)
+    names = imports_of(path.read_text(), package)
+    found = {name if name in modules else name.rpartition(".")[0] for name in names}
+    return (found & modules) - {module_of(path)}
+
+
+def test_no_modules_import_each_other() -> None:
+    """An import inside a function may be for a light start, never to get round a cycle."""
+    modules = {module_of(path) for path in MODULES}
+    imports = {module_of(path): modules_imported(path, modules) for path in MODULES}
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        pytest.fail(f"a cycle, each imported by the next: {' -> '.join(error.args[1])}")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -11,8 +11,8 @@ from typing import Any
 from workbench.bench.config import Config
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.record import Report
-from workbench.bench.usage import GpuUse
 from workbench.bench.workload import StartupStats, TimedRound
+from workbench.engine.gpu import GpuUse
 from workbench.engine.machine import Machine
 from workbench.errors import EngineError
 

@@ -15,8 +15,8 @@ from workbench.bench.config import Config
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
 from workbench.bench.plots import plot, render
-from workbench.bench.record import Report
-from workbench.bench.stages import WHOLE, StageCost, StageReport
+from workbench.bench.record import WHOLE, Report
+from workbench.bench.stage_report import StageCost, StageReport
 from workbench.errors import EngineError
 
 GRID = Grid((1, 2), (16, 32), (2, 4), (0.65, 1.0))

@@ -100,6 +100,21 @@ def test_a_damaged_record_says_so(key: str) -> None:
         load_report(json.dumps(record))
 
 
+def test_a_value_of_the_wrong_type_says_which() -> None:
+    record = FULL.to_json()
+    record["machine"]["cores"] = "many"
+    with pytest.raises(RecordFormatError, match=r"damaged: Expected `int`, got `str`.*cores"):
+        load_report(json.dumps(record))
+
+
+def test_every_record_that_is_kept_is_read() -> None:
+    texts = [path.read_text() for path in (ROOT / "assets/benchmarks").glob("*.json")]
+    records = [text for text in texts if '"dali-workbench-bench"' in text]
+    assert len(records) > 20
+    for text in records:
+        assert load_report(dump_report(load_report(text))) == load_report(text)
+
+
 @pytest.mark.parametrize(
     ("kind", "extra"),
     [

@@ -10,20 +10,12 @@ import pytest
 from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import chain_graph, with_settings
 from workbench.bench.cached import time_alone
-from workbench.bench.config import Config
+from workbench.bench.config import Config, behind_decoder
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.record import WHOLE
-from workbench.bench.stages import (
-    CEILING,
-    UNSURE,
-    StageCost,
-    Stages,
-    behind_decoder,
-    prefixes,
-    reconcile,
-    stages_of,
-)
+from workbench.bench.stage_report import CEILING, StageCost, stages_of
+from workbench.bench.stages import UNSURE, Stages, prefixes, reconcile
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine import Engine

@@ -6,15 +6,7 @@ import os
 import subprocess
 import sys
 
-from workbench.bench.usage import (
-    Gpu,
-    GpuUse,
-    busy_seconds,
-    cpu_seconds,
-    descendants,
-    peak_host_bytes,
-    visible_gpu,
-)
+from workbench.bench.usage import busy_seconds, cpu_seconds, descendants, peak_host_bytes
 
 WAIT = "import sys; print('here', flush=True); sys.stdin.read()"
 CHILD = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WAIT!r}])"
@@ -44,14 +36,3 @@ def test_cpu_time_rises_with_work() -> None:
     assert after is not None
     assert after - busy > 0.05, "in steps of 10 ms"
     assert cpu_seconds([2**22 + 1]) >= before, "a process that is gone counts nothing"
-
-
-def test_the_gpu_that_a_worker_sees_first() -> None:
-    assert visible_gpu({}) == 0
-    assert visible_gpu({"CUDA_VISIBLE_DEVICES": " 3, 1"}) == 3
-    assert visible_gpu({"CUDA_VISIBLE_DEVICES": "GPU-8f"}) == 0, "a name tells no number"
-
-
-def test_a_gpu_that_is_not_there_tells_nothing() -> None:
-    gpu = Gpu(99)
-    assert (gpu.memory_used(), gpu.memory_of(1), gpu.use()) == (None, None, GpuUse())

@@ -80,15 +80,18 @@ def test_a_crew_that_was_stopped_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_the_gpu_that_is_watched_is_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched: list[int] = []
+    watched: list[str] = []
     monkeypatch.setattr("workbench.bench.worker_group.Gpu", watched.append)
+    monkeypatch.setattr(
+        "workbench.bench.worker_group.visible_gpu", lambda env: env["CUDA_VISIBLE_DEVICES"]
+    )
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
     WorkerGroup((ChildJob("unused"),), threading.Event())
     WorkerGroup((ChildJob("unused"),), threading.Event(), [{"CUDA_VISIBLE_DEVICES": "5"}])
     WorkerGroup(
         (ChildJob("unused"),) * 2, threading.Event(), [{"CUDA_VISIBLE_DEVICES": n} for n in "10"]
     )
-    assert watched == [2, 5, 0, 1], "each of them"
+    assert watched == ["2", "5", "1", "0"], "each of them"
 
 
 def test_ctrl_c_ends_a_round_of_several_at_once(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 
 from workbench.engine import describe_machine
-from workbench.engine.machine import _gpu, usable_cores
+from workbench.engine.machine import _no_gpu, usable_cores, usable_memory
+from workbench.engine.memory import default_budget
 
 
 def test_facts_of_this_machine() -> None:
     machine = describe_machine()
     assert machine.cpu
-    assert machine.cores == len(os.sched_getaffinity(0))
+    assert machine.cores == usable_cores()
     assert machine.memory_gib > 0.5
     assert machine.dali.startswith("2.")
     assert machine.system.startswith("Linux")
@@ -29,9 +30,7 @@ def test_several_gpus_are_counted() -> None:
 
 def test_without_the_package_that_finds_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pynvml", None)
-    gpu, memory, driver, reason, count = _gpu()
-    assert (gpu, memory, driver, count) == ("", 0.0, "", 0)
-    assert "nvidia-ml-py" in reason
+    assert "nvidia-ml-py" in _no_gpu()
 
 
 def test_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,10 +40,32 @@ def test_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
         raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
 
     monkeypatch.setattr(pynvml, "nvmlInit", fail)
-    assert "no NVIDIA GPU" in _gpu()[3]
+    assert "no NVIDIA GPU" in _no_gpu()
 
 
-def test_cores_are_those_that_this_process_may_use() -> None:
+@pytest.mark.parametrize(("quota", "cores"), [(None, 8), (0.2, 1), (1.5, 2), (64.0, 8)])
+def test_a_quota_counts_as_cores(
+    quota: float | None, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr("workbench.engine.machine.cpu_limit", lambda: quota)
+    assert usable_cores() == cores
+
+
+def test_a_limit_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.engine.machine.memory_limit", lambda: 2**63)
+    machine = usable_memory()
+    monkeypatch.setattr("workbench.engine.machine.memory_limit", lambda: 3 * 2**20)
+    assert usable_memory() == 3 * 2**20 < machine
+    describe_machine.cache_clear()
+    try:
+        assert default_budget()["cpu"] <= 3 * 2**17, "an eighth"
+    finally:
+        describe_machine.cache_clear()
+
+
+def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.engine.machine.cpu_limit", lambda: None)
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {min(before)})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.bench.config import behind_decoder
 from workbench.bench.workload import Workload
 from workbench.catalog import load_catalog
 from workbench.emit.parts import has_regions
@@ -38,8 +39,6 @@ class CachedJob:
 
 class _CachedWorkload:
     def __init__(self, job: CachedJob) -> None:
-        from workbench.bench.stages import behind_decoder
-
         graph, catalog, settings = job.graph, load_catalog(), job.graph.settings
         nodes = behind_decoder(graph, catalog)
         taps = [port for port in graph.outputs.values() if port.node in nodes]

@@ -97,6 +97,15 @@ def decoders(graph: Graph, catalog: Catalog) -> list[Node]:
     return [n for n in graph.nodes if n.id in needed and is_decoder(catalog[n.op])]
 
 
+def behind_decoder(graph: Graph, catalog: Catalog) -> set[str]:
+    """Ids of the nodes that work on what the decoders gave."""
+    needed = ancestors(graph, list(graph.outputs.values()))
+    before = ancestors(
+        graph, [Port(n.id, catalog[n.op].outputs[0].name) for n in decoders(graph, catalog)]
+    )
+    return {node for node in needed - before if not isinstance(graph.node(node), Source)}
+
+
 def decoding_only(graph: Graph, catalog: Catalog) -> Graph:
     """The graph cut behind its decoders."""
     outputs = {n.id: Port(n.id, catalog[n.op].outputs[0].name) for n in decoders(graph, catalog)}

@@ -14,7 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+import psutil
+
 from workbench.engine.encoded import reject_reason
+from workbench.engine.machine import usable_memory
 from workbench.errors import DataError
 from workbench.sources import Datasets, File, describe_datasets, every_file, unreadable
 
@@ -132,7 +135,7 @@ def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None
     if wanted == "cold":
         return _evict(data, check_cancelled)
     deadline = time.monotonic() + _WARM_SECONDS
-    room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") // 2
+    room = min(psutil.virtual_memory().available, usable_memory()) // 2
     read = files = 0
     stopped = ""
     with suppress(DataError):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from workbench.bench.config import LOAD, Config, Regime
 from workbench.bench.measurement_config import StopReason, is_unstable
-from workbench.bench.stats import Interval, median_interval, percentile, variation
+from workbench.bench.stats import Interval, median_interval, variation
 from workbench.bench.workload import TimedRound
 from workbench.graph.model import DecodeDevice
 
@@ -29,7 +31,7 @@ def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
     values = [1000 * latency for one in rounds for latency in one.latencies]
     if not values:
         return None
-    return Latency(percentile(values, 0.5), percentile(values, 0.95), percentile(values, 0.99))
+    return Latency(*map(float, np.percentile(values, [50, 95, 99])))
 
 
 @dataclass(frozen=True, slots=True)

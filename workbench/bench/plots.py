@@ -15,7 +15,7 @@ from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import Report
 from workbench.bench.scaling import Over, curve
-from workbench.bench.stages import CEILING, stages_of
+from workbench.bench.stage_report import CEILING, stages_of
 from workbench.bench.tune import best_of
 from workbench.errors import EngineError
 

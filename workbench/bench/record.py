@@ -12,10 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
+import msgspec
+
 from workbench.bench.config import Config
 from workbench.bench.data import CacheState, Fingerprint
+from workbench.bench.grid import Grid
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.stage_report import stages_of
 from workbench.bench.stats import Interval, paired_ratio
 from workbench.bench.workload import TimedRound
 from workbench.engine.machine import Machine
@@ -172,7 +176,14 @@ def encode_missing(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def decode_missing(value: Any) -> Any:
     """A value that a record has, None where it says that it was not measured."""
+    if isinstance(value, dict):
+        return {name: decode_missing(one) for name, one in value.items()}
     return None if value == MISSING else value
+
+
+def _read(value: Any, kind: type[T]) -> T:
+    """A value of a record as the dataclass that it is of, its types checked."""
+    return msgspec.convert(decode_missing(value), kind)
 
 
 def dump_report(report: Report) -> str:
@@ -209,15 +220,12 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
         return read()
     except KeyError as error:
         raise RecordFormatError(f"The record has no {error.args[0]!r}: it is damaged.") from None
-    except (TypeError, ValueError, AttributeError) as error:
+    except (msgspec.ValidationError, TypeError, ValueError, AttributeError) as error:
         raise RecordFormatError(f"The record is damaged: {error}.") from None
 
 
 def _check_extra(report: Report) -> None:
     """Raise what reading it will raise where the extra part is damaged."""
-    from workbench.bench.grid import Grid
-    from workbench.bench.stages import stages_of  # which needs this module
-
     stages_of(report.extra)
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])
@@ -229,7 +237,7 @@ def _report(record: dict[str, Any], version: int) -> Report:
     return Report(
         str(record["graph"]),
         str(data["root"]),
-        Machine(**record["machine"]),
+        _read(record["machine"], Machine),
         tuple(_result(row, version) for row in record["results"]),
         Fingerprint(
             str(data["root"]),
@@ -237,8 +245,10 @@ def _report(record: dict[str, Any], version: int) -> Report:
             decode_missing(data["bytes"]),
             tuple(data.get("formats", {}).items()),
         ),
-        CacheState(**cache) if cache else None,
-        MeasurementConfig(**method) if method else MeasurementConfig(warm_up_rounds=0, budget=0.0),
+        _read(cache, CacheState) if cache else None,
+        _read(method, MeasurementConfig)
+        if method
+        else MeasurementConfig(warm_up_rounds=0, budget=0.0),
         str(record.get("kind", "bench")),
         str(record.get("name", "")),
         str(record.get("created", "")),
@@ -248,7 +258,7 @@ def _report(record: dict[str, Any], version: int) -> Report:
 
 
 def _result(row: dict[str, Any], version: int) -> Measurement:
-    config = Config(**{name: row[name] for name in Config.__slots__ if name in row})
+    config = _read(row, Config)
     if version == 1:
         # It kept the rates alone: a round stands here as one batch of its rate.
         size = row["batch_size"]
@@ -259,15 +269,13 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
     latency = decode_missing(row["latency_ms"])
     return Measurement(
         config,
-        tuple(
-            TimedRound(**{k: decode_missing(v) for k, v in one.items()}) for one in row["rounds"]
-        ),
+        tuple(_read(one, TimedRound) for one in row["rounds"]),
         str(row["reason"]),
         str(row["label"]),
         row["stopped"],
         tuple(row["warm_up"]["imgs_per_s"]),
         bool(row["warm_up"]["settled"]),
-        Latency(**latency) if latency else None,
+        _read(latency, Latency) if latency else None,
         decode_missing(row["first_batch_s"]),
         decode_missing(row["memory"]["host_bytes"]),
         decode_missing(row["memory"]["gpu_bytes"]),

@@ -18,7 +18,8 @@ from workbench.bench.record import Report
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
-from workbench.engine.machine import describe_machine, usable_cores
+from workbench.engine.gpu import cuda_uuids
+from workbench.engine.machine import usable_cores
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data
 
@@ -109,7 +110,7 @@ class GpuScaling(Experiment):
     ) -> None:
         """Without ``counts``: 1, 2, 4, ... up to the number of GPUs."""
         super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
-        gpus = gpu_count()
+        gpus = len(cuda_uuids())
         self.counts = tuple(counts) or tuple(2**p for p in range(8) if 2**p <= max(1, gpus))
         self.base = config_of(graph, device)
         self.affinity = affinity
@@ -121,7 +122,7 @@ class GpuScaling(Experiment):
         """
         catalog, machine, found, cache = self.prepare()
         self.require_measurable([self.base], catalog, machine)
-        gpus = gpu_count()
+        gpus = len(cuda_uuids())
         configs = [replace(self.base, workers=count) for count in self.counts]
         able = [c for c in configs if self.base.device != "mixed" or c.workers <= gpus]
         entries = [self._sharded_entry(config, catalog, found) for config in able]
@@ -142,11 +143,9 @@ class GpuScaling(Experiment):
         )  # fmt: skip
         words = f"{config.workers} process{'es' * (config.workers != 1)}"
         entry = replace(self.entry(config, catalog, found, words), jobs=jobs)
-        if config.device == "mixed":
-            names = _visible() or [str(number) for number in range(config.workers)]
-            environments = tuple(
-                {"CUDA_VISIBLE_DEVICES": names[shard]} for shard in range(config.workers)
-            )
+        if config.device == "mixed" and config.workers > 1:  # never MIG: CUDA shows one instance
+            uuids = cuda_uuids()[: config.workers]
+            environments = tuple({"CUDA_VISIBLE_DEVICES": f"GPU-{uuid}"} for uuid in uuids)
             entry = replace(entry, environments=environments)
         if self.affinity == "split":
             entry = replace(entry, cores=split_cores(config.workers))
@@ -174,15 +173,3 @@ def _where(core: int, root: str = "/sys/devices/system/cpu") -> tuple[int, int, 
     except (OSError, ValueError):
         return 0, core, core
     return socket, physical, core
-
-
-def _visible() -> list[str] | None:
-    """The GPUs that CUDA_VISIBLE_DEVICES names, or None where it is not set."""
-    names = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
-
-
-def gpu_count() -> int:
-    """How many GPUs a worker may use here."""
-    visible = _visible()
-    return describe_machine().gpus if visible is None else len(visible)

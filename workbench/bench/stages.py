@@ -9,15 +9,23 @@ has all threads to itself, so the two need not agree: the remainder is shown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, replace
 
 from workbench.bench.cached import CachedJob, time_alone
-from workbench.bench.config import config_of, configured, decoders
+from workbench.bench.config import behind_decoder, config_of, configured, decoders
 from workbench.bench.experiment import Experiment
 from workbench.bench.interleaved import Entry, Progress
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import WHOLE, Report
+from workbench.bench.stage_report import (
+    CEILING,
+    COPY,
+    DECODE,
+    OPERATOR,
+    READ,
+    StageCost,
+    StageReport,
+)
 from workbench.bench.stats import median_interval
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
@@ -28,51 +36,12 @@ from workbench.errors import CancelledError, EngineError
 from workbench.graph.devices import infer_devices, is_decoder, is_generator
 from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
 
-READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
-CEILING = "ceiling: decoded batch cached"
 ALONE_LIMIT = 300.0
 _NOISE = 0.05
 UNSURE = (
     "But the rounds differ so much that a stage seems to cost less than nothing: measure again, "
     "with longer rounds or on a quieter machine."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class StageCost:
-    """One stage; times are milliseconds for a batch, None where they were not measured.
-
-    ``adds`` is what the prefix up to it takes more than the one before, and ``low`` to ``high`` the
-    interval of that, of rounds side by side. ``alone`` is what the operator takes by itself, ``op``
-    its name, empty for a stage that is none.
-    """
-
-    stage: str
-    kind: str
-    device: str
-    adds: float | None
-    alone: float | None
-    op: str = ""
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def title(self) -> str:
-        """The stage's name, and its operator's where that is another: ``color (color_twist)``."""
-        return f"{self.stage} ({self.op})" if self.op not in ("", self.stage) else self.stage
-
-
-@dataclass(frozen=True, slots=True)
-class StageReport:
-    """Milliseconds for a batch: the whole, its stages, and what the operators alone leave over."""
-
-    stages: tuple[StageCost, ...]
-    total: float
-    remainder: float | None
-    ceiling: float | None
-    """imgs/s with reading and decoding for nothing; None where it was not measured."""
-    bottleneck: str
-    advice: str
 
 
 def prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
@@ -150,15 +119,6 @@ class Stages(Experiment):
         except EngineError:
             return {}  # the prefixes tell without it
         return found
-
-
-def behind_decoder(graph: Graph, catalog: Catalog) -> set[str]:
-    """Ids of the nodes that work on what the decoders gave."""
-    needed = ancestors(graph, list(graph.outputs.values()))
-    before = ancestors(
-        graph, [Port(n.id, catalog[n.op].outputs[0].name) for n in decoders(graph, catalog)]
-    )
-    return {node for node in needed - before if not isinstance(graph.node(node), Source)}
 
 
 def _kind(node: Node, catalog: Catalog) -> str:
@@ -291,11 +251,3 @@ def advise(
     else:
         remedies += ["a larger batch", "smaller images before it"]
     return f"{text}. What would lift it: {'; '.join(remedies)}."
-
-
-def stages_of(record: Mapping[str, Any]) -> StageReport | None:
-    """The stages in a record's ``extra``, or None."""
-    found = record.get("stages")
-    if not found:
-        return None
-    return StageReport(**{**found, "stages": tuple(StageCost(**one) for one in found["stages"])})

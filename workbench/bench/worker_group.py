@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from workbench.bench.usage import Gpu, GpuUse, visible_gpu
 from workbench.bench.workload import (
     Job,
     StartupStats,
@@ -19,6 +18,7 @@ from workbench.bench.workload import (
     run_round,
     start_workload,
 )
+from workbench.engine.gpu import Gpu, GpuUse, visible_gpu
 from workbench.engine.process import Engine
 
 SILENCE_LIMIT = 300.0
@@ -43,7 +43,8 @@ class WorkerGroup:
         found = environments or [{}] * len(jobs)
         self._engines = [Engine(environment=each, stop=stop) for each in found]
         self._stop = stop
-        self._gpus = [Gpu(n) for n in sorted({visible_gpu({**os.environ, **e}) for e in found})]
+        uuids = dict.fromkeys(visible_gpu({**os.environ, **each}) for each in found)
+        self._gpus = [Gpu(uuid) for uuid in uuids]
         self._lead: float | None = None
 
     def start(self, on_report: Callable[[float], None]) -> StartupStats:

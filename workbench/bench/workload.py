@@ -12,15 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from workbench.bench.usage import (
-    Gpu,
-    busy_seconds,
-    cpu_seconds,
-    descendants,
-    peak_host_bytes,
-    visible_gpu,
-)
+from workbench.bench.usage import busy_seconds, cpu_seconds, descendants, peak_host_bytes
 from workbench.emit.code import Code
+from workbench.engine.gpu import Gpu, visible_gpu
 from workbench.engine.pipelines import Compiled
 from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.worker import Worker

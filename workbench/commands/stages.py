@@ -22,7 +22,8 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     Example:  workbench stages rotate-jitter --data photos --plot stages.png
     """
     from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, low_precision_notice
-    from workbench.bench.stages import Stages, stages_of
+    from workbench.bench.stage_report import stages_of
+    from workbench.bench.stages import Stages
     from workbench.graph.edit import set_setting
 
     graph = set_setting(options.graph, device=options.device) if options.device else options.graph

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
+import psutil
+
+from workbench.engine.cgroup import cpu_limit, memory_limit
+from workbench.engine.gpu import Gpu, cuda_uuids
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """CPU, GPU and versions. ``no_gpu`` says why there is none, and is empty where there is.
 
-    ``gpu`` is the first of ``gpus``, which is 0 in records that did not count them.
+    ``gpu`` is the one that CUDA calls 0, ``gpus`` how many CUDA sees: 0 in records that did not
+    count them.
     """
 
     cpu: str
@@ -35,49 +42,62 @@ class Machine:
 
 
 def usable_cores() -> int:
-    """How many cores this process may run on: all, or those that a container or taskset gives."""
-    return len(os.sched_getaffinity(0))
+    """How many cores this process may keep busy: all, or what a container or taskset gives.
+
+    A quota of 1.5 cores counts as 2.
+    """
+    cores, limit = len(os.sched_getaffinity(0)), cpu_limit()
+    return cores if limit is None else min(cores, max(1, math.ceil(limit)))
+
+
+def usable_memory() -> int:
+    """Bytes of host memory that this process may take: the machine's, or a container's limit."""
+    total, limit = int(psutil.virtual_memory().total), memory_limit()
+    return total if limit is None else min(total, limit)
 
 
 @cache
 def describe_machine() -> Machine:
-    """Facts about this machine. Starts nothing on the GPU (asks its driver's NVML)."""
-    gpu, gpu_memory, driver, no_gpu, gpus = _gpu()
+    """Facts about this machine. Starts nothing on the GPU but asks its driver."""
+    uuids = cuda_uuids()
+    gpu = Gpu(uuids[0] if uuids else None)
+    seen = gpu.name is not None
     return Machine(
         cpu=_cpu_name(),
         cores=usable_cores(),
-        memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
-        gpu=gpu,
-        gpu_memory_gib=gpu_memory,
-        driver=driver,
-        no_gpu=no_gpu,
+        memory_gib=round(usable_memory() / 2**30, 1),
+        gpu=gpu.name or "",
+        gpu_memory_gib=round((gpu.memory_total or 0) / 2**30, 1),
+        driver=gpu.driver or "",
+        no_gpu="" if seen else _no_gpu(),
         dali=_version("nvidia-dali-cuda120"),
         python=platform.python_version(),
         system=f"{platform.system()} {platform.release()}",
-        gpus=gpus,
+        gpus=len(uuids) if seen else 0,
     )
 
 
-def _gpu() -> tuple[str, float, str, str, int]:
+def _no_gpu() -> str:
+    """Why CUDA sees no GPU."""
     try:
         import pynvml
     except ImportError:
-        return "", 0.0, "", "the package nvidia-ml-py, which finds GPUs, is not installed", 0
+        return "the package nvidia-ml-py, which finds GPUs, is not installed"
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
-        return "", 0.0, "", "this machine has no NVIDIA GPU, or no driver for it", 0
+        return "this machine has no NVIDIA GPU, or no driver for it"
     try:
-        if (count := pynvml.nvmlDeviceGetCount()) == 0:
-            return "", 0.0, "", "the NVIDIA driver finds no GPU", 0
-        handle = pynvml.nvmlDeviceGetHandleByIndex(0)
-        memory = pynvml.nvmlDeviceGetMemoryInfo(handle).total / 2**30
-        name = str(pynvml.nvmlDeviceGetName(handle))
-        return name, round(memory, 1), str(pynvml.nvmlSystemGetDriverVersion()), "", count
+        if pynvml.nvmlDeviceGetCount() == 0:
+            return "the NVIDIA driver finds no GPU"
     except pynvml.NVMLError as error:
-        return "", 0.0, "", f"the NVIDIA driver answers: {error}", 0
+        return f"the NVIDIA driver answers: {error}"
     finally:
         pynvml.nvmlShutdown()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return "CUDA sees none of the GPUs that the NVIDIA driver finds"
+    return f"CUDA_VISIBLE_DEVICES is {visible!r}, which names none of the GPUs here"
 
 
 def _cpu_name() -> str:

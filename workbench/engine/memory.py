@@ -10,6 +10,8 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
+import psutil
+
 from workbench.engine.machine import describe_machine
 from workbench.engine.values import Memory
 
@@ -44,22 +46,20 @@ def default_budget() -> dict[Memory, int]:
     }
 
 
-def resident_bytes(pid: int | str = "self") -> int:
-    """Bytes of host memory that a process occupies."""
-    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def resident_bytes(pid: int | None = None) -> int:
+    """Bytes of host memory that a process occupies, this one if none is given."""
+    return int(psutil.Process(pid).memory_info().rss)
 
 
-def own_bytes(pid: int | str = "self") -> int:
+def own_bytes(pid: int | None = None) -> int:
     """As ``resident_bytes``, but for pages of files: DALI's library is 0.4 GB, read when used."""
-    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-        _, resident, shared, *_ = map(int, file.read().split())
-    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+    used = psutil.Process(pid).memory_info()
+    return int(used.rss - used.shared)
 
 
-def thread_count(pid: int | str = "self") -> int:
-    """Number of threads of a process."""
-    return len(os.listdir(f"/proc/{pid}/task"))
+def thread_count(pid: int | None = None) -> int:
+    """Number of threads of a process, this one if none is given."""
+    return int(psutil.Process(pid).num_threads())
 
 
 _M_ARENA_MAX = -8  # of mallopt(3) in glibc's malloc.h

@@ -22,6 +22,7 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from workbench.engine.exit_status import printable
+from workbench.engine.machine import usable_memory
 from workbench.engine.memory import own_bytes
 from workbench.errors import ImportFailedError
 
@@ -53,7 +54,7 @@ class ScriptSandbox:
         self._main = threading.main_thread().ident
         self._over = threading.Event()
         self._log = Path(os.environ.get("TMPDIR", "/tmp"), "log")
-        self._memory = min(MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+        self._memory = min(MEMORY, usable_memory() // 2)
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> ScriptSandbox:

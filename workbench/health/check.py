@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
 from workbench.engine.encoded import corruption_reason, reject_reason
+from workbench.engine.machine import usable_cores
 from workbench.errors import CancelledError
 from workbench.sources import File, Location, list_files, open_dataset
 
@@ -37,7 +37,7 @@ def check_folder(
     bad: list[BadFile] = []
     done = 0
     files = list_files(open_dataset(data))
-    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
         for part in _parts(files):
             reasons = pool.map(_fault, [file.path for file in part])
             for file, reason in zip(part, reasons, strict=True):

@@ -9,7 +9,7 @@ from workbench.bench.config import Config
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import WHOLE, dump_report
-from workbench.bench.stages import StageCost, StageReport
+from workbench.bench.stage_report import StageCost, StageReport
 
 
 def stage_record() -> str:

@@ -15,7 +15,7 @@ from workbench.bench.config import Config
 from workbench.bench.data import CacheState, Fingerprint
 from workbench.bench.measurement_config import COARSE_CONFIG
 from workbench.bench.record import WHOLE
-from workbench.bench.stages import StageCost, StageReport
+from workbench.bench.stage_report import StageCost, StageReport
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.formatting import name_of, part_of

@@ -14,9 +14,10 @@ from workbench.bench.experiment import Experiment
 from workbench.bench.grid import KNOBS, Grid, default_grid
 from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
 from workbench.bench.peers import PEERS
-from workbench.bench.scaling import GpuScaling, ThreadScaling, gpu_count
+from workbench.bench.scaling import GpuScaling, ThreadScaling
 from workbench.bench.stages import Stages
 from workbench.bench.tune import Sweep, Tune
+from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError
 from workbench.graph.model import DecodeDevice, Graph
@@ -131,7 +132,7 @@ def no_workers(machine: Machine) -> str:
     """Why scaling over GPUs cannot be measured here; empty where it can."""
     if machine.no_gpu:
         return f"{machine.no_gpu}; scaling over GPUs needs two or more"
-    if (count := gpu_count()) < 2:
+    if (count := len(cuda_uuids())) < 2:
         return f"this machine has {count} GPU; scaling over GPUs needs two or more"
     return ""
 

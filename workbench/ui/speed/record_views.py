@@ -11,7 +11,7 @@ from workbench.bench.compare import Comparison, compare_reports
 from workbench.bench.pixels import pixel_words
 from workbench.bench.record import WHOLE
 from workbench.bench.scaling import Over, curve
-from workbench.bench.stages import stages_of
+from workbench.bench.stage_report import stages_of
 from workbench.engine.machine import describe_machine
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import across, bars, measured_on, ratios

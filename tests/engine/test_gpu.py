@@ -1,0 +1,129 @@
+"""Which GPU is asked for its figures, on a machine whose CUDA and NVML count differently."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from workbench.engine import gpu as module
+from workbench.engine.gpu import Gpu, GpuUse, cuda_uuids, visible_gpu
+from workbench.engine.machine import describe_machine
+
+MEMORY = {"GPU-slow": 16, "GPU-fast": 80, "MIG-part": 10}
+"""In NVML's order, by PCI bus, and an instance of the slow one; GiB."""
+BUSY = {"GPU-slow": 5, "GPU-fast": 95}
+
+
+class FakeError(Exception):
+    pass
+
+
+def by_uuid(uuid: str) -> str:
+    if uuid not in MEMORY:
+        raise FakeError
+    return uuid
+
+
+def utilization(handle: str) -> SimpleNamespace:
+    if handle not in BUSY:
+        raise FakeError  # as of a MIG instance
+    return SimpleNamespace(gpu=BUSY[handle])
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> Any:
+    nvml: dict[str, Any] = {
+        "NVMLError": FakeError,
+        "nvmlInit": lambda: None,
+        "nvmlShutdown": lambda: None,
+        "nvmlDeviceGetCount": lambda: 2,
+        "nvmlDeviceGetHandleByIndex": list(MEMORY).__getitem__,
+        "nvmlDeviceGetHandleByUUID": by_uuid,
+        "nvmlDeviceGetDeviceHandleFromMigDeviceHandle": lambda _: "GPU-slow",
+        "nvmlDeviceGetName": lambda handle: handle,
+        "nvmlSystemGetDriverVersion": lambda: "580",
+        "nvmlDeviceGetMemoryInfo": lambda h: SimpleNamespace(total=MEMORY[h] * 2**30, used=7),
+        "nvmlDeviceGetComputeRunningProcesses": lambda h: [
+            SimpleNamespace(pid=1, usedGpuMemory=MEMORY[h])
+        ],
+        "nvmlDeviceGetUtilizationRates": utilization,
+        "nvmlDeviceGetJpgUtilization": lambda _: (3, 100),
+    }
+    monkeypatch.setitem(sys.modules, "pynvml", SimpleNamespace(**nvml))
+    describe_machine.cache_clear()
+    yield
+    describe_machine.cache_clear()
+
+
+def cuda(settings: tuple[str | None, ...]) -> tuple[str, ...]:
+    """As CUDA on that machine answers."""
+    visible, order = settings
+    every = ("slow", "fast") if order == "PCI_BUS_ID" else ("fast", "slow")
+    if visible is None:
+        return every
+    named = {"0": every[0], "1": every[1], "GPU-slow": "slow", "MIG-part": "part"}
+    return tuple(named[one] for one in visible.split(",") if one in named)
+
+
+@pytest.mark.parametrize(
+    ("environment", "name", "gib", "gpus"),
+    [
+        ({}, "GPU-fast", 80, 2),
+        ({"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "GPU-slow", 16, 2),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, "GPU-slow", 16, 1),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-slow,0"}, "GPU-slow", 16, 2),
+        ({"CUDA_VISIBLE_DEVICES": "MIG-part"}, "MIG-part", 10, 1),
+    ],
+)
+def test_the_facts_are_those_of_the_gpu_that_cuda_uses(
+    environment: dict[str, str], name: str, gib: int, gpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_ask_cuda", cuda)
+    for variable in ("CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    found = describe_machine()
+    assert (found.gpu, found.gpu_memory_gib, found.gpus, found.no_gpu) == (name, gib, gpus, "")
+    assert Gpu(visible_gpu()).memory_of(1) == gib
+    assert Gpu(visible_gpu(environment)).memory_of(2) is None
+
+
+def test_how_busy_a_part_is_is_told_of_the_whole() -> None:
+    assert Gpu("part").use() == GpuUse(5, 3)
+    assert Gpu("fast").use() == GpuUse(95, 3)
+
+
+def test_all_gpus_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_ask_cuda", cuda)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-elsewhere")
+    found = describe_machine()
+    assert (found.gpu, found.gpus) == ("", 0)
+    assert "'GPU-elsewhere', which names none of the GPUs here" in found.no_gpu
+
+
+def test_a_gpu_that_is_not_there_tells_nothing() -> None:
+    for gpu in (Gpu(None), Gpu("other")):
+        assert (gpu.name, gpu.memory_used(), gpu.memory_of(1), gpu.use()) == (
+            None, None, None, GpuUse(),
+        )  # fmt: skip
+
+
+@pytest.mark.gpu
+def test_cuda_is_asked_for_real(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "pynvml")
+    import pynvml
+
+    pynvml.nvmlInit()
+    known = {
+        pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetHandleByIndex(number))
+        for number in range(pynvml.nvmlDeviceGetCount())
+    }
+    seen = cuda_uuids({})
+    assert {f"GPU-{uuid}" for uuid in seen} <= known
+    assert cuda_uuids({"CUDA_VISIBLE_DEVICES": f"GPU-{seen[-1]}"}) == seen[-1:]
+    assert cuda_uuids({"CUDA_VISIBLE_DEVICES": ""}) == ()
+    assert Gpu(seen[0]).memory_total

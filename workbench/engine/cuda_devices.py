@@ -1,0 +1,31 @@
+"""Prints the UUIDs of the GPUs that CUDA sees, a line each, in CUDA's own order.
+
+Run as a program in the environment that is asked about: CUDA alone knows what
+CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER mean, and a process that has asked it cannot fork.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import uuid
+
+
+def print_uuids() -> None:
+    """No line where there is no driver, or it shows no GPU (CUDA driver API: cuDeviceGetUuid)."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return
+    count, device, raw = ctypes.c_int(), ctypes.c_int(), (ctypes.c_ubyte * 16)()
+    if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
+        return
+    # Version 2 gives a MIG instance's own UUID; drivers before 11.4 have none.
+    get_uuid = getattr(cuda, "cuDeviceGetUuid_v2", cuda.cuDeviceGetUuid)
+    for number in range(count.value):
+        if cuda.cuDeviceGet(ctypes.byref(device), number) or get_uuid(raw, device):
+            return  # an order with gaps would name the wrong GPU
+        print(uuid.UUID(bytes=bytes(raw)))
+
+
+if __name__ == "__main__":
+    print_uuids()

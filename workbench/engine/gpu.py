@@ -1,0 +1,142 @@
+"""The GPU that CUDA, and so DALI, calls 0 in a process, as the driver's NVML sees it.
+
+CUDA and NVML count differently: CUDA leaves out and reorders GPUs by CUDA_VISIBLE_DEVICES (numbers,
+UUIDs or MIG instances) and has the fastest first, NVML has all of them by PCI bus. Both know the
+UUID.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+_ORDERED_BY = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+_PROGRAM = Path(__file__).with_name("cuda_devices.py")
+_LIMIT = 60.0
+"""Seconds for the driver to start: 0.3 mostly, many more with eight GPUs and no persistence."""
+T = TypeVar("T")
+
+
+def cuda_uuids(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """UUIDs of the GPUs that CUDA sees in a process of this environment, in CUDA's order.
+
+    Without the prefix that NVML gives them (``GPU-``, ``MIG-``). Empty where there are none.
+    """
+    return _ask_cuda(tuple(environment.get(name) for name in _ORDERED_BY))
+
+
+@cache
+def _ask_cuda(settings: tuple[str | None, ...]) -> tuple[str, ...]:
+    try:
+        ctypes.CDLL("libcuda.so.1")  # loading it starts nothing
+    except OSError:
+        return ()
+    environment = {k: v for k, v in os.environ.items() if k not in _ORDERED_BY}
+    chosen = zip(_ORDERED_BY, settings, strict=True)
+    environment |= {name: value for name, value in chosen if value is not None}
+    try:
+        return tuple(
+            subprocess.run(
+                [sys.executable, "-S", "-P", str(_PROGRAM)],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=_LIMIT,
+            ).stdout.split()
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class GpuUse:
+    """Percent of the last sample period, 1/6 s to 1 s, in which units of the GPU worked (NVML)."""
+
+    gpu: int | None = None
+    jpeg: int | None = None
+    """The JPEG engines; None where the GPU has none or the driver does not tell."""
+
+
+class Gpu:
+    """One GPU, or MIG instance, as NVML sees it; every answer is None where there is none."""
+
+    def __init__(self, uuid: str | None) -> None:
+        """``uuid`` as ``cuda_uuids`` gives it."""
+        self._nvml: Any = None
+        if uuid is None:
+            return
+        with suppress(Exception):  # no package, no driver, no such GPU: nothing can be told
+            import pynvml
+
+            pynvml.nvmlInit()
+            self._handle, self._board = _handles(pynvml, uuid)
+            self._nvml = pynvml
+
+    @property
+    def name(self) -> str | None:
+        """As the driver calls it, for example ``NVIDIA H200``."""
+        return self._ask(lambda nvml: str(nvml.nvmlDeviceGetName(self._handle)))
+
+    @property
+    def memory_total(self) -> int | None:
+        """Bytes of its memory; of a MIG instance its own part."""
+        return self._ask(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).total))
+
+    @property
+    def driver(self) -> str | None:
+        """Version of the driver."""
+        return self._ask(lambda nvml: str(nvml.nvmlSystemGetDriverVersion()))
+
+    def memory_used(self) -> int | None:
+        """Bytes taken on the GPU, by whomever."""
+        return self._ask(lambda nvml: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).used))
+
+    def memory_of(self, pid: int) -> int | None:
+        """Bytes that one process has on the GPU."""
+
+        def ask(nvml: Any) -> int | None:
+            for process in nvml.nvmlDeviceGetComputeRunningProcesses(self._handle):
+                if process.pid == pid and process.usedGpuMemory is not None:
+                    return int(process.usedGpuMemory)
+            return None
+
+        return self._ask(ask)
+
+    def use(self) -> GpuUse:
+        """How busy its units were just now; of a MIG instance those of the whole GPU."""
+        return GpuUse(
+            self._ask(lambda nvml: int(nvml.nvmlDeviceGetUtilizationRates(self._board).gpu)),
+            self._ask(lambda nvml: int(nvml.nvmlDeviceGetJpgUtilization(self._board)[0])),
+        )
+
+    def _ask(self, question: Callable[[Any], T | None]) -> T | None:
+        if self._nvml is None:
+            return None
+        try:
+            return question(self._nvml)
+        except self._nvml.NVMLError:
+            return None
+
+
+def visible_gpu(environment: Mapping[str, str] = os.environ) -> str | None:
+    """UUID of the GPU that CUDA calls 0 in a process of this environment, or None."""
+    return next(iter(cuda_uuids(environment)), None)
+
+
+def _handles(nvml: Any, uuid: str) -> tuple[Any, Any]:
+    """NVML's handles of a GPU and of its board; those of a MIG instance differ."""
+    try:
+        handle = nvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
+    except nvml.NVMLError:
+        handle = nvml.nvmlDeviceGetHandleByUUID(f"MIG-{uuid}")
+        return handle, nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle)
+    return handle, handle
