@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.graph.compose import find_edge
-from workbench.graph.devices import infer_devices, port_kind
+from workbench.graph.connect import require_given
+from workbench.graph.devices import device_of, infer_devices, port_kind
 from workbench.graph.model import Graph, Port
 from workbench.graph.ports import positional_ports
 
@@ -38,12 +39,12 @@ def _facts(
     into = ""
     if isinstance(place, Port):
         source = place
-        graph.node(source.node)
+        require_given(graph, source)
     else:
         source, target, name = find_edge(graph, place)
         into = f"{target}.{name}" if target else "the output"
         wanted = _wanted(graph, catalog, target, name)
-    device = infer_devices(graph, catalog).get(source.node, "cpu")
+    device = device_of(infer_devices(graph, catalog), source)
     return port_kind(graph, catalog, source), wanted, into, device
 
 

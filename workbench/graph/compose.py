@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog, OpSpec
+from workbench.catalog.spec import Catalog, OpSpec, PortKind
 from workbench.errors import GraphEditError
 from workbench.graph.connect import connect, refusal, set_output
 from workbench.graph.devices import image_outputs, port_kind
@@ -86,7 +86,7 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
 
 
 def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
-    """OutputRule out a node's image and labels, where the graph gives out none so far."""
+    """Give out a node's image and labels, where the graph gives out none so far."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
     node = graph.node(added)
     for output in outputs_of(node, catalog[node.op]):
@@ -138,13 +138,17 @@ def _through(graph: Graph, catalog: Catalog, edge: Edge, node: Node, spec: OpSpe
 
 
 def _after(graph: Graph, before: str, node: Node) -> tuple[Node, ...]:
-    at = next(i for i, other in enumerate(graph.nodes) if other.id == before) + 1
+    at = next((i for i, other in enumerate(graph.nodes, start=1) if other.id == before), 0)
     return (*graph.nodes[:at], node, *graph.nodes[at:])
 
 
 def give_out(graph: Graph, catalog: Catalog, port: Port, name: str = "") -> Graph:
     """Make a node's output an output of the graph, named after its kind where no name is given."""
-    kind = port_kind(graph, catalog, port)
-    plural = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
-    usual = "values" if kind == "any" else plural.get(kind, kind)
+    usual = kind_name(port_kind(graph, catalog, port))
     return set_output(graph, name or free_id(graph, usual), port)
+
+
+def kind_name(kind: PortKind) -> str:
+    """What a batch of a kind is called: ``images``."""
+    plural = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
+    return "values" if kind == "any" else plural.get(kind, kind)

@@ -16,6 +16,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.devices import is_decoder, is_generator, port_kind
 from workbench.graph.draw import draw_args, draw_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, Source, is_name, topological
+from workbench.graph.ports import output_ports
 from workbench.graph.scoped import scoped
 from workbench.graph.seeds import free_seed
 
@@ -46,6 +47,8 @@ def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = No
 def usual_id(op: str) -> str:
     """The variable that a person would write: ``reader`` and ``decode``, else the last word."""
     module, _, word = op.rpartition(".")
+    if word == "if":  # no variable can be called so
+        return "branch"
     return {"readers": "reader", "decoders": "decode"}.get(module, word)
 
 
@@ -75,6 +78,8 @@ def chain(graph: Graph, catalog: Catalog) -> list[Node]:
 def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Graph, str]:
     """Put a new node of ``op`` behind the node ``after``: it takes all that left that node's port.
 
+    Inside a region ``after`` may be the body's scope: behind what the body takes in.
+
     Returns the graph and the new node's id. Raises CatalogError for an unknown operator and
     GraphEditError where the operator does not fit there.
     """
@@ -85,7 +90,7 @@ def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Gr
     node = new_node(graph, catalog, op)
     node = replace(node, inputs={spec.inputs[0].name: port})
     moved = Port(node.id, spec.outputs[0].name)
-    nodes: list[Node] = []
+    nodes: list[Node] = [] if graph.has(after) else [node]
     for other in graph.nodes:
         nodes.append(_refeed(other, catalog, port, moved))
         if other.id == after:
@@ -95,16 +100,23 @@ def insert_node(graph: Graph, catalog: Catalog, op: str, after: str) -> tuple[Gr
 
 
 def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) -> Port:
-    before = graph.node(after)
+    ports = ports_at(graph, catalog, after)
     if not spec.inputs or not spec.outputs:
         raise GraphEditError(f"{spec.name} has no input and output to stand in a chain with.")
     want = spec.inputs[0].kind
-    for output in catalog[before.op].outputs:
-        port = Port(after, output.name)
+    for port in ports:
         if kind_fits(want, port_kind(graph, catalog, port)):
             return port
-    gives = ", ".join(output.kind for output in catalog[before.op].outputs)
+    gives = ", ".join(port_kind(graph, catalog, port) for port in ports) or "nothing"
     raise GraphEditError(f"{spec.name} takes {want}, and {after} gives {gives}. Add it later on.")
+
+
+def ports_at(graph: Graph, catalog: Catalog, place: str) -> list[Port]:
+    """What a node gives, or by its scope what the body at hand takes in."""
+    if place and place == graph.scope:
+        return [Port(place, name) for name in graph.whole.body_at(place).inputs]
+    node = graph.node(place)
+    return output_ports(node, catalog[node.op])
 
 
 def _refeed(node: Node, catalog: Catalog, old: Port, new: Port) -> Node:
@@ -114,7 +126,9 @@ def _refeed(node: Node, catalog: Catalog, old: Port, new: Port) -> Node:
 
 
 def is_movable(node: Node, catalog: Catalog) -> bool:
-    """Whether a node may change places with a neighbour: a reader and a decoder may not."""
+    """Whether a node may change places with a neighbour: a reader, decoder or region may not."""
+    if node.bodies:
+        return False
     if node.op not in catalog:
         return True
     return not (isinstance(node, Source) or is_decoder(catalog[node.op]))
@@ -148,6 +162,8 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
             )
         return move_node(graph, catalog, followers[0], -1)
     name, source = _image_input(node, catalog)
+    if source.node == graph.scope:
+        raise GraphEditError(f"{node_id} stands first in its body: it cannot move earlier.")
     earlier = graph.node(source.node)
     if not is_movable(node, catalog) or not is_movable(earlier, catalog):
         raise GraphEditError(f"{node_id} cannot move before {earlier.id} ({earlier.op}).")

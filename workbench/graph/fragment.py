@@ -18,8 +18,8 @@ from workbench.graph.seeds import free_seed
 
 def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
     """The nodes, the edges between them, their outputs, and the generators that feed only them."""
-    graph = graph.at_scope(_common_scope(graph, nodes))
-    wanted = _with_generators(graph, nodes)
+    graph = graph.at_scope(common_scope(graph, nodes))
+    wanted = with_generators(graph, nodes)
     part = replace(
         graph,
         enclosing=None,
@@ -33,7 +33,8 @@ def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
     return dump_graph(part)
 
 
-def _with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
+def with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
+    """The nodes, and the generators that feed only them."""
     wanted = set(nodes)
     fed: dict[str, set[str]] = {}
     for edge in graph.edges:
@@ -100,7 +101,7 @@ def _reseeded(nodes: Sequence[Node], seeds: Mapping[str, int]) -> tuple[Node, ..
     )
 
 
-def _common_scope(graph: Graph, nodes: Collection[str]) -> str:
+def common_scope(graph: Graph, nodes: Collection[str]) -> str:
     """The scope in which the nodes stand. Raises GraphEditError where they stand in several."""
     scopes = {graph.scope_of(node) for node in nodes} or {""}
     if len(scopes) > 1:
@@ -114,7 +115,7 @@ def duplicate(graph: Graph, nodes: Collection[str]) -> tuple[Graph, tuple[str, .
     Returns the graph and the new ids.
     """
     part = load_graph(copy_fragment(graph, nodes))
-    graph = graph.at_scope(_common_scope(graph, nodes))
+    graph = graph.at_scope(common_scope(graph, nodes))
     copied, renamed = _added(graph, part)
     for old, new in renamed.items():
         outer = {k: p for k, p in graph.node(old).inputs.items() if p.node not in renamed}

@@ -31,24 +31,56 @@ class Layout:
     """What a person arranged by hand."""
 
     positions: Mapping[str, Position] = field(default_factory=dict)
-    """Node id, or ``:name`` for an output of the graph -> x to the right and y down, in pixels.
-    Empty: all is laid out automatically."""
+    """Key -> x to the right and y down, in pixels. A key is a node's id, ``:name`` for an output
+    of the graph, ``branch.then:name`` for one of a body, and ``branch.then`` for what that takes
+    in. A body of which nothing has a place is laid out automatically."""
     unfolded: frozenset[str] = frozenset()
     """Generators drawn as nodes of their own though they feed one argument only."""
 
     def within(self, graph: Graph) -> Layout:
         """Without what the graph does not have."""
-        known = {node.id for node in graph.nodes} | {f":{name}" for name in graph.outputs}
+        known: set[str] = set()
+        for scope, body in graph.whole.bodies():
+            known |= {node.id for node in body.nodes} | {scope}
+            known |= {f"{scope}:{name}" for name in body.outputs}
         if self.positions.keys() <= known and self.unfolded <= known:
             return self
         positions = {key: place for key, place in self.positions.items() if key in known}
         return Layout(positions, self.unfolded & known)
 
     def renamed(self, old: str, new: str) -> Layout:
-        """With one id exchanged."""
-        positions = {new if key == old else key: place for key, place in self.positions.items()}
-        unfolded = {new if key == old else key for key in self.unfolded}
-        return Layout(positions, frozenset(unfolded))
+        """With one id, or the key of one output, exchanged."""
+
+        def exchanged(key: str) -> str:
+            if key == old:
+                return new
+            return new + key[len(old) :] if key.startswith(f"{old}.") else key
+
+        positions = {exchanged(key): place for key, place in self.positions.items()}
+        return Layout(positions, frozenset(map(exchanged, self.unfolded)))
+
+    def shown(self, graph: Graph) -> dict[str, Position]:
+        """The places in one body, or in the graph itself, of which outputs go by ``:name``."""
+        return {
+            key[len(graph.scope) :] if ":" in key else key: place
+            for key, place in self.positions.items()
+            if _scope_of(key, graph.whole) == graph.scope
+        }
+
+    def placed(self, graph: Graph, positions: Mapping[str, Position]) -> Layout:
+        """With other places in one body, or in the graph itself: the reverse of ``shown``."""
+        whole, scope = graph.whole, graph.scope
+        kept = {key: at for key, at in self.positions.items() if _scope_of(key, whole) != scope}
+        given = {f"{scope}{key}" if ":" in key else key: at for key, at in positions.items()}
+        return replace(self, positions={**kept, **given})
+
+
+def _scope_of(key: str, graph: Graph) -> str | None:
+    """The scope in which a key is drawn; None where the graph does not have it."""
+    scope, colon, _ = key.partition(":")
+    if colon or "." in key:
+        return scope
+    return graph.scope_of(key) if graph.has(key) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +96,8 @@ class Document:
     def with_graph(self, graph: Graph) -> Document:
         """The document of another graph; nodes that are still there stay in their places."""
         origins = self.origins
-        if not all(map(graph.has, origins)):
-            origins = {node: place for node, place in origins.items() if graph.has(node)}
+        if not all(map(graph.whole.has, origins)):
+            origins = {node: at for node, at in origins.items() if graph.whole.has(node)}
         return replace(self, graph=graph, layout=self.layout.within(graph), origins=origins)
 
     def renamed(self, graph: Graph, old: str, new: str) -> Document:

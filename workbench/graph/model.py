@@ -240,6 +240,11 @@ class Graph:
                 return port.output in outer.body_at(scope).inputs
         return port.node in self._places and not self._places[port.node][1]
 
+    @property
+    def scope(self) -> str:
+        """Of a body that was taken out its scope; empty for a whole graph."""
+        return self.enclosing[1] if self.enclosing is not None else ""
+
     def scope_of(self, node_id: str) -> str:
         """The scope in which a node stands. Raises GraphEditError where there is none."""
         self.node(node_id)
@@ -291,7 +296,11 @@ class Graph:
         if not scope:
             return self
         body = self.body_at(scope)
-        return replace(self, nodes=body.nodes, outputs=body.outputs, enclosing=(self, scope))
+        taken = replace(self, nodes=body.nodes, outputs=body.outputs, enclosing=(self, scope))
+        vars(taken)["whole"] = (
+            self.whole
+        )  # the very graph, so that what was inferred of it still holds
+        return taken
 
     @cached_property
     def whole(self) -> Graph:

@@ -43,6 +43,9 @@ NOTHING_SELECTED: InspectorView = {
     "errors": [],
     "ports": {},
     "rows": [],
+    "condition": "",
+    "condition_node": "",
+    "bodies": [],
 }
 _OF_THE_DATA = {"file_root", "file_list", "files", "labels", "dir_filters"}
 _HIDDEN = {"preserve"}
@@ -65,6 +68,7 @@ def inspector_view(
     """
     if not graph.has(node_id):
         return NOTHING_SELECTED
+    graph = graph.at_scope(graph.scope_of(node_id))
     node = graph.node(node_id)
     spec = catalog.find(node.op)
     rows = _known_rows(graph, catalog, node, spec, faults) if spec else []

@@ -1,4 +1,4 @@
-"""What the canvas may ask to be done: one function for each action.
+"""What the canvas may ask to be done: one function for each action, in the body that is shown.
 
 Each gives the new document and the nodes to select, or None to leave the selection. An action
 that does not suit the graph raises GraphEditError, as the edits themselves do.
@@ -6,9 +6,11 @@ that does not suit the graph raises GraphEditError, as the edits themselves do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from workbench.catalog.regions import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph import compose
@@ -18,6 +20,7 @@ from workbench.graph.edit import chain, insert_node, move_node
 from workbench.graph.fragment import duplicate, paste_fragment
 from workbench.graph.layout import Document, Layout, positions_from_json
 from workbench.graph.model import Graph, Port
+from workbench.graph.regions import unwrap_region, wrap_in_region
 from workbench.graph.remove import remove_nodes
 from workbench.graph.rename import rename_node, rename_output
 from workbench.ui.actions import canvas
@@ -35,9 +38,10 @@ def _added(document: Document, placed: tuple[Graph, str]) -> Edited:
 
 
 def _limited(document: Document, graph: Graph) -> Document:
-    if len(graph.nodes) > max(MOST_NODES, len(document.graph.nodes)):
+    count, before = (sum(1 for _ in each.whole.walk()) for each in (graph, document.graph))
+    if count > max(MOST_NODES, before):
         raise GraphEditError(
-            f"That would make {len(graph.nodes)} nodes; the canvas holds {MOST_NODES}. "
+            f"That would make {count} nodes; the canvas holds {MOST_NODES}. "
             "Compose such a graph in Python."
         )
     return document.with_graph(graph)
@@ -128,7 +132,11 @@ def _remove(document: Document, catalog: Catalog, action: canvas.Remove) -> Edit
     outputs = {node.removeprefix(":") for node in nodes if node.startswith(":")}
     for name in outputs:
         graph = set_output(graph, name, None)
-    graph = remove_nodes(graph, catalog, [node for node in nodes if not node.startswith(":")])
+    chosen = [node for node in nodes if not node.startswith(":")]
+    own = _own(graph, chosen)
+    if chosen and not own:
+        raise GraphEditError(f"{chosen[0]} stands for what the body takes in: it stays.")
+    graph = remove_nodes(graph, catalog, own)
     near = (*reversed(ids[:first]), *ids[first:])
     left = next((node for node in near if graph.has(node)), None)
     selected = None if not nodes else [left] if left else []
@@ -136,12 +144,21 @@ def _remove(document: Document, catalog: Catalog, action: canvas.Remove) -> Edit
 
 
 def _duplicate(document: Document, catalog: Catalog, action: canvas.Duplicate) -> Edited:
-    graph, added = duplicate(document.graph, action.nodes)
+    own = _own(document.graph, action.nodes)
+    graph, added = duplicate(document.graph.whole, own)
+    graph = graph.at_scope(document.graph.scope)
     return _limited(document, graph), _drawn(graph, catalog, added)
 
 
+def _own(graph: Graph, nodes: Sequence[str]) -> list[str]:
+    """Without what stands for what the body takes in."""
+    return [node for node in nodes if node != graph.scope]
+
+
 def _paste(document: Document, catalog: Catalog, action: canvas.Paste) -> Edited:
-    graph, added = paste_fragment(document.graph, action.text)
+    scope = document.graph.scope
+    graph, added = paste_fragment(document.graph.whole, action.text, scope)
+    graph = graph.at_scope(scope)
     pasted, drawn = _limited(document, graph), _drawn(graph, catalog, added)
     return _placed(pasted, drawn, action), drawn
 
@@ -151,15 +168,16 @@ def _placed(document: Document, drawn: list[str], action: canvas.Paste) -> Docum
 
     Not where all is laid out automatically: there it finds its place by itself.
     """
-    if not document.layout.positions:
+    shown = document.layout.shown(document.graph)
+    if not shown:
         return document
     fed = {edge.target for edge in document.graph.edges if edge.source.node in drawn}
     free = [node for node in drawn if node not in fed]
     x, y = action.x, action.y
     first = positions_from_json({node: [x, y] for node in free})
     spread = {node: (at[0], at[1] + row * _APART) for row, (node, at) in enumerate(first.items())}
-    positions = {**document.layout.positions, **spread}
-    return replace(document, layout=replace(document.layout, positions=positions))
+    layout = document.layout.placed(document.graph, {**shown, **spread})
+    return replace(document, layout=layout)
 
 
 def _drawn(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
@@ -172,19 +190,35 @@ def _rename(document: Document, catalog: Catalog, action: canvas.Rename) -> Edit
     old, new = action.node, action.to.strip()
     if old.startswith(":"):
         graph = rename_output(document.graph, old[1:], new)
-        return replace(document, graph=graph, layout=document.layout.renamed(old, f":{new}")), None
+        scope = graph.scope
+        layout = document.layout.renamed(f"{scope}{old}", f"{scope}:{new}")
+        return replace(document, graph=graph, layout=layout), None
     graph = rename_node(document.graph, old, new)
     return document.renamed(graph, old, new), [new]
 
 
 def _place(document: Document, catalog: Catalog, action: canvas.Place) -> Edited:
     positions = positions_from_json(action.positions)
-    layout = replace(document.layout, positions=positions)
+    layout = document.layout.placed(document.graph, positions)
     return replace(document, layout=layout.within(document.graph)), None
 
 
+def _wrap(document: Document, catalog: Catalog, action: canvas.Wrap) -> Edited:
+    graph = document.graph
+    if action.op not in REGIONS:
+        raise GraphEditError(f"{action.op[:40]!r} is no region. There is {', '.join(REGIONS)}.")
+    whole, region = wrap_in_region(graph.whole, catalog, _own(graph, action.nodes), action.op)
+    return _limited(document, whole.at_scope(graph.scope)), [region]
+
+
+def _unwrap(document: Document, catalog: Catalog, action: canvas.Unwrap) -> Edited:
+    graph, nodes = unwrap_region(document.graph, catalog, action.node, action.body)
+    drawn = _drawn(graph, catalog, nodes)
+    return document.with_graph(graph), drawn
+
+
 def _arrange(document: Document, catalog: Catalog, action: canvas.Arrange) -> Edited:
-    return replace(document, layout=replace(document.layout, positions={})), None
+    return replace(document, layout=document.layout.placed(document.graph, {})), None
 
 
 def _unfold(document: Document, catalog: Catalog, action: canvas.Unfold) -> Edited:
@@ -205,8 +239,16 @@ def _fold(document: Document, catalog: Catalog, action: canvas.Fold) -> Edited:
     return replace(document, layout=layout), [fed]
 
 
-def apply_canvas_edit(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> Edited:
-    """Carry out an action that changes the document."""
+def apply_canvas_edit(
+    document: Document, catalog: Catalog, action: canvas.CanvasEdit, scope: str = ""
+) -> Edited:
+    """Carry out an action that changes the document, in the body ``scope``."""
+    shown = replace(document, graph=document.graph.at_scope(scope))
+    edited, nodes = _apply(shown, catalog, action)
+    return replace(edited, graph=edited.graph.whole), nodes
+
+
+def _apply(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> Edited:
     match action:
         case canvas.Add():
             return _add(document, catalog, action)
@@ -232,6 +274,10 @@ def apply_canvas_edit(document: Document, catalog: Catalog, action: canvas.Canva
             return _rename(document, catalog, action)
         case canvas.Place():
             return _place(document, catalog, action)
+        case canvas.Wrap():
+            return _wrap(document, catalog, action)
+        case canvas.Unwrap():
+            return _unwrap(document, catalog, action)
         case canvas.Arrange():
             return _arrange(document, catalog, action)
         case canvas.Unfold():
@@ -242,7 +288,10 @@ def apply_canvas_edit(document: Document, catalog: Catalog, action: canvas.Canva
 
 
 def folded_generators(graph: Graph, catalog: Catalog, layout: Layout) -> dict[str, tuple[str, str]]:
-    """Generators that stand in the node that they feed -> that node and its argument."""
+    """Generators that stand in the node that they feed -> that node and its argument.
+
+    Those of the graph's own body only: see ``folded_anywhere``.
+    """
     given = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[tuple[str, str]]] = {}
     for edge in graph.edges:
@@ -259,3 +308,11 @@ def folded_generators(graph: Graph, catalog: Catalog, layout: Layout) -> dict[st
         if target_spec is not None and into in target_spec.args:
             folded[node.id] = target, into
     return folded
+
+
+def folded_anywhere(graph: Graph, catalog: Catalog, layout: Layout) -> dict[str, tuple[str, str]]:
+    """The same for a whole graph, with all that stands inside its regions."""
+    found: dict[str, tuple[str, str]] = {}
+    for scope, _ in graph.bodies():
+        found |= folded_generators(graph.at_scope(scope), catalog, layout)
+    return found

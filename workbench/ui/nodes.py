@@ -12,14 +12,23 @@ from decimal import Decimal
 from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
 from workbench.graph.check import Fault
 from workbench.graph.compose import edge_id
-from workbench.graph.devices import is_generator, port_kind
+from workbench.graph.devices import device_of, is_generator, port_kind
 from workbench.graph.edit import is_movable
 from workbench.graph.layout import Layout
-from workbench.graph.model import Edge, Graph, Node, Port, topological
+from workbench.graph.model import Body, Edge, Graph, Node, Port, region_of, topological
 from workbench.graph.ports import outputs_of, positional_ports
 from workbench.ui.argument_rows import CHOICE, random_view
-from workbench.ui.canvas_actions import folded_generators
-from workbench.ui.views import DrawEntry, EdgeEntry, Json, NodeEntry, OperatorEntry, PortEntry
+from workbench.ui.canvas_actions import folded_anywhere, folded_generators
+from workbench.ui.views import (
+    BodyEntry,
+    DrawEntry,
+    EdgeEntry,
+    Json,
+    NodeEntry,
+    OperatorEntry,
+    PortEntry,
+    ScopeEntry,
+)
 
 _COMMON_WORDS = """
 about above after also argument arguments because been before being below between both cannot
@@ -61,7 +70,7 @@ def on_drawn_nodes(
     graph: Graph, catalog: Catalog, layout: Layout, faults: Sequence[Fault]
 ) -> list[Fault]:
     """The faults, those of a folded generator moved to the argument that it feeds."""
-    folded = folded_generators(graph, catalog, layout)
+    folded = folded_anywhere(graph, catalog, layout)
     return [_moved(fault, folded) for fault in faults]
 
 
@@ -82,7 +91,7 @@ def node_entries(
     flows: Mapping[Port, str],
     faults: Sequence[Fault],
 ) -> list[NodeEntry]:
-    """The drawn nodes in running order.
+    """The drawn nodes in running order; of a body first what it takes in.
 
     ``facts`` is what each gave when it last ran, by id; ``flows`` what each port will give as far
     as it is known without running.
@@ -93,17 +102,20 @@ def node_entries(
     feeding |= set(graph.outputs.values())
     first: dict[str, str] = {}
     for fault in faults:
-        first.setdefault(fault.node, fault.message)
+        if (shown := drawn_around(graph, fault.node)) != fault.node:
+            fault = replace(fault, message=f"{fault.node}: {fault.message}")
+        first.setdefault(shown, fault.message)
+    faulty = {graph.whole.scope_of(f.node) for f in faults if graph.whole.has(f.node)}
     count = Counter(node.op for node in drawn)
-    entries: list[NodeEntry] = []
+    entries = [_taken_in(graph, catalog, devices, flows, feeding)] if graph.scope else []
     for node in drawn:
         spec = catalog.find(node.op)
-        outputs = _outputs(node, spec, flows, feeding)
+        outputs = _outputs(graph, catalog, node, flows, feeding)
         entries.append(
             {
                 "id": node.id,
                 "op": node.op,
-                "title": _title(node),
+                "title": _title(graph, catalog, node),
                 "label": spec.label if spec else "",
                 "device": devices[node.id],
                 "output": _drawn(graph, catalog, node) or facts.get(node.id) or _told(outputs),
@@ -116,12 +128,115 @@ def node_entries(
                 "known": spec is not None and node.op not in OPAQUE,
                 "twin": count[node.op] > 1,
                 "note": _note(node, spec, outputs),
+                "bodies": _bodies(node, faulty),
             }
         )
     return entries
 
 
-def _title(node: Node) -> str:
+def drawn_around(graph: Graph, node_id: str) -> str:
+    """What stands for a node in the body that is drawn: itself, or the region around it.
+
+    Empty where it stands outside.
+    """
+    whole = graph.whole
+    while whole.has(node_id):
+        scope = whole.scope_of(node_id)
+        if scope == graph.scope:
+            return node_id
+        if not scope:
+            break
+        node_id = region_of(scope)
+    return ""
+
+
+def _taken_in(
+    graph: Graph,
+    catalog: Catalog,
+    devices: Mapping[str, Device],
+    flows: Mapping[Port, str],
+    feeding: set[Port],
+) -> NodeEntry:
+    """What the body takes in, as a node that gives it."""
+    ports = [Port(graph.scope, name) for name in graph.whole.body_at(graph.scope).inputs]
+    outputs = [
+        _port(
+            PortSpec(port.output, port_kind(graph, catalog, port)),
+            fed=port in feeding,
+            flows=flows.get(port, ""),
+        )
+        for port in ports
+    ]
+    return {
+        "id": graph.scope,
+        "op": "",
+        "title": "takes in",
+        "label": f"What {graph.scope} takes in",
+        "device": device_of(devices, ports[0]) if ports else "cpu",
+        "output": ", ".join(port["name"] for port in outputs) or "nothing",
+        "draws": [],
+        "inputs": [],
+        "outputs": outputs,
+        "fault": "",
+        "movable": False,
+        "generator": False,
+        "known": True,
+        "twin": False,
+        "note": "",
+        "bodies": [],
+    }
+
+
+def _bodies(node: Node, faulty: set[str]) -> list[BodyEntry]:
+    return [
+        {
+            "name": name,
+            "scope": node.scope(name),
+            "nodes": sum(1 for each in body.nodes if not each.op.startswith("random.")),
+            "faulty": any(
+                scope == node.scope(name) or _is_inside(body, scope) for scope in faulty if scope
+            ),
+        }
+        for name, body in node.bodies.items()
+    ]
+
+
+def _is_inside(body: Body, scope: str) -> bool:
+    """Whether a scope is that of a region of a body, at any depth."""
+    return any(
+        node.id == region_of(scope) or any(_is_inside(b, scope) for b in node.bodies.values())
+        for node in body.nodes
+    )
+
+
+def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
+    """The way from the graph into a body: at each region its bodies, of which one is on the way."""
+    way: list[ScopeEntry] = []
+    while scope:
+        region, _, shown = scope.rpartition(".")
+        node = graph.node(region)
+        names = [
+            {"name": name, "scope": node.scope(name), "shown": name == shown}
+            for name in node.bodies
+        ]
+        way.insert(0, {"region": region, "op": node.op, "bodies": names})
+        scope = graph.scope_of(region)
+    return way
+
+
+def condition_of(graph: Graph, catalog: Catalog, node: Node) -> str:
+    """What decides in a region: what a generator draws, else the output that feeds it."""
+    spec = catalog.find(node.op)
+    source = node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
+    if source is None:
+        return ""
+    view = random_view(graph, catalog, source)
+    return distribution(view["op"], view["args"]) if view else source.node
+
+
+def _title(graph: Graph, catalog: Catalog, node: Node) -> str:
+    if node.bodies:
+        return f"{node.op} {condition_of(graph, catalog, node)}".strip()
     call = node.args.get("call") if node.op in OPAQUE else None
     return call.partition("\n")[0][:80] if isinstance(call, str) and call else node.op
 
@@ -155,7 +270,8 @@ def _inputs(
     if spec is not None:
         for index, (name, kind) in enumerate(positional_ports(node, spec).items()):
             optional = spec.input(index).optional
-            ports.append(_port(PortSpec(name, kind, optional), fed=name in node.inputs))
+            fed, decides = name in node.inputs, _decides(spec, name)
+            ports.append(_port(PortSpec(name, kind, optional), fed=fed, argument=decides))
     known = {port["name"] for port in ports}
     for name, source in node.inputs.items():
         if name in known or source.node in folded:
@@ -165,11 +281,26 @@ def _inputs(
     return ports
 
 
+def _decides(spec: OpSpec | None, into: str) -> bool:
+    """Whether an input of a region decides what runs: it is drawn as an argument is."""
+    return spec is not None and bool(spec.bodies) and any(p.name == into for p in spec.inputs)
+
+
 def _outputs(
-    node: Node, spec: OpSpec | None, flows: Mapping[Port, str], feeding: set[Port]
+    graph: Graph,
+    catalog: Catalog,
+    node: Node,
+    flows: Mapping[Port, str],
+    feeding: set[Port],
 ) -> list[PortEntry]:
+    spec = catalog.find(node.op)
     if spec is not None:
-        ports = outputs_of(node, spec)
+        ports = tuple(
+            replace(port, kind=port_kind(graph, catalog, Port(node.id, port.name)))
+            if node.bodies
+            else port
+            for port in outputs_of(node, spec)
+        )
     else:
         names = dict.fromkeys(port.output for port in sorted(feeding) if port.node == node.id)
         ports = tuple(PortSpec(name) for name in names)
@@ -197,13 +328,13 @@ def edge_entries(
     folded = folded_generators(graph, catalog, layout)
     entries = []
     for edge in graph.edges:
-        if edge.source.node in folded or not graph.has(edge.source.node):
+        if edge.source.node in folded or not graph.gives(edge.source):
             continue
         spec = catalog.find(graph.node(edge.target).op)
-        argument = spec is not None and edge.input in spec.args
+        argument = spec is not None and (edge.input in spec.args or _decides(spec, edge.input))
         entries.append(_edge(graph, catalog, edge, devices, argument=argument))
     for name, port in graph.outputs.items():
-        if graph.has(port.node):
+        if graph.gives(port):
             entries.append(_edge(graph, catalog, Edge(port, "", name), devices))
     return entries
 
@@ -217,7 +348,7 @@ def _edge(
     argument: bool = False,
 ) -> EdgeEntry:
     source, target, into = edge
-    enters = devices[source.node] == "cpu" and devices.get(target, "cpu") != "cpu"
+    enters = device_of(devices, source) == "cpu" and devices.get(target, "cpu") != "cpu"
     return {
         "id": edge_id(target, into),
         "source": source.node,

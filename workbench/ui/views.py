@@ -73,13 +73,46 @@ class DrawEntry(TypedDict):
     """``angle ~ −10 … 10``."""
 
 
+class BodyEntry(TypedDict):
+    """One body of a region."""
+
+    name: str
+    """``then``"""
+    scope: str
+    """``branch.then``"""
+    nodes: int
+    """How many it has, without the generators."""
+    faulty: bool
+    """Whether something in it is at fault."""
+
+
+class ScopeBody(TypedDict):
+    """One body of a region on the way into the body that is shown."""
+
+    name: str
+    scope: str
+    shown: bool
+    """Whether it is on that way."""
+
+
+class ScopeEntry(TypedDict):
+    """One region on the way from the graph into the body that is shown."""
+
+    region: str
+    op: str
+    bodies: list[ScopeBody]
+
+
 class NodeEntry(TypedDict):
-    """One box of the canvas."""
+    """One box of the canvas. Inside a region the first is what the body takes in."""
 
     id: str
+    """Of what a body takes in its scope, ``branch.then``."""
     op: str
+    """Empty for what a body takes in."""
     title: str
-    """What its card says: the operator, or the call that an opaque node stands for."""
+    """What its card says: the operator, the call that an opaque node stands for, or of a region
+    what decides."""
     label: str
     device: Literal["cpu", "gpu", "mixed"]
     output: str
@@ -101,6 +134,8 @@ class NodeEntry(TypedDict):
     """Whether another node has the same operator."""
     note: str
     """What is to be known of it and is no fault: ``feeds nothing``."""
+    bodies: list[BodyEntry]
+    """Of a region, each to be opened."""
 
 
 class EdgeEntry(TypedDict):
@@ -257,6 +292,12 @@ class InspectorView(TypedDict):
     ports: dict[str, str]
     """Words for what rows name in ``links``: ``the draw of rotate.angle``."""
     rows: list[ArgRow]
+    condition: str
+    """Of a region what decides: ``0.5 yes``; else empty."""
+    condition_node: str
+    """The node that feeds it; empty where nothing does."""
+    bodies: list[BodyEntry]
+    """Of a region, each to be opened."""
 
 
 class TargetEntry(TypedDict):

@@ -100,6 +100,21 @@ class Place(Action, tag="place", frozen=True):
     positions: dict[str, list[float]]
 
 
+class Wrap(Action, tag="wrap", frozen=True):
+    """Put nodes into a new region, so that they run for some samples only."""
+
+    nodes: list[str]
+    op: str
+    """The kind of region: ``if``."""
+
+
+class Unwrap(Action, tag="unwrap", frozen=True):
+    """Replace a region by what stands in one of its bodies."""
+
+    node: str
+    body: str
+
+
 class Arrange(Action, tag="arrange", frozen=True):
     """Lay all out automatically again."""
 
@@ -115,6 +130,13 @@ class Fold(Action, tag="fold", frozen=True):
     """Draw a generator in the node that it feeds."""
 
     node: str
+
+
+class OpenScope(Action, tag="open_scope", frozen=True):
+    """Show a body of a region in place of the graph."""
+
+    scope: str
+    """``branch.then``; empty for the graph itself."""
 
 
 class FindConnectTargets(Action, tag="connect_targets", frozen=True):
@@ -137,6 +159,6 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
 
 CanvasEdit = (
     Add | AddOnEdge | Branch | Connect | Disconnect | Splice | Move | Remove
-    | Duplicate | Paste | Rename | Place | Arrange | Unfold | Fold
+    | Duplicate | Paste | Rename | Place | Wrap | Unwrap | Arrange | Unfold | Fold
 )  # fmt: skip
-CanvasAction = CanvasEdit | FindConnectTargets | FindCompatibleOps | Undo | Redo
+CanvasAction = CanvasEdit | OpenScope | FindConnectTargets | FindCompatibleOps | Undo | Redo
