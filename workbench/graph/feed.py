@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Feed, OpSpec, PortKind, kind_fits
 from workbench.graph.devices import port_kind
-from workbench.graph.edit import new_node
+from workbench.graph.edit import new_node, ports_at
 from workbench.graph.model import Graph, Node, Port, ancestors
 from workbench.graph.ports import outputs_of
 from workbench.graph.scoped import scoped
@@ -82,8 +82,10 @@ def fitting_ports(
         known = catalog.find(other.op)
         outputs = outputs_of(other, known) if known else ()
         near += [Port(other.id, output.name) for output in outputs]
+    if graph.scope:
+        near += ports_at(graph, catalog, graph.scope)
     for port in dict.fromkeys(near):
-        fits = kind_fits(want, port_kind(graph, catalog, port)) and graph.has(port.node)
+        fits = kind_fits(want, port_kind(graph, catalog, port)) and graph.gives(port)
         if (
             fits
             and _sensible(want, graph, catalog, port)

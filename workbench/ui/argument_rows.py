@@ -21,6 +21,12 @@ from workbench.ui.random_views import (
     port_words,
 )
 from workbench.ui.random_views import random_view as random_view
+from workbench.ui.region_views import (
+    body_entries,
+    condition_of,
+    condition_source,
+    faulty_scopes,
+)
 from workbench.ui.views import ArgRow, InspectorView, RandomView
 
 Editor = Literal[
@@ -93,6 +99,12 @@ def inspector_view(
         )
         return view
     view["label"], view["doc"] = spec.label, spec.summary
+    if node.bodies:
+        source = condition_source(node, catalog)
+        view["condition"] = condition_of(graph, catalog, node)
+        view["condition_node"] = source.node if source and graph.has(source.node) else ""
+        view["bodies"] = body_entries(node, faulty_scopes(graph, faults))
+        return view
     view["devices"] = list(spec.devices)
     view["follows"] = "follows the setting" if is_decoder(spec) else "follows its input"
     if is_generator(spec):

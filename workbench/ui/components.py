@@ -102,6 +102,13 @@ COMPONENTS: tuple[Component, ...] = (
             Field("nodes", "show", [], "list[NodeEntry]", holds=views.NodeEntry),
             Field("edges", "show", [], "list[EdgeEntry]", holds=views.EdgeEntry),
             Field(
+                "way",
+                "show",
+                [],
+                "Regions from the graph into the body that is shown. Empty: the graph itself is.",
+                holds=views.ScopeEntry,
+            ),
+            Field(
                 "positions",
                 "show",
                 {},

@@ -11,10 +11,11 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.targets import Export, export, load_target, target_names
 from workbench.errors import GraphEditError, GraphExportError
 from workbench.files import write_folder, write_text
-from workbench.graph.layout import Layout
+from workbench.graph.layout import Document, Layout, dump_document
 from workbench.graph.model import Graph
+from workbench.ui.actions import bar, panels
 from workbench.ui.argument_rows import random_view
-from workbench.ui.canvas_actions import folded_generators
+from workbench.ui.canvas_actions import folded_anywhere
 from workbench.ui.nodes import on_drawn_nodes
 from workbench.ui.output_paths import writable_path
 from workbench.ui.state import Checked, State
@@ -78,7 +79,7 @@ class Exports:
             return NO_FAULT
         # the message begins with the place: ``node: ...`` or ``node.arg: ...``
         named = reason.partition(":")[0].partition(".")[0]
-        node = folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
+        node = folded_anywhere(graph, self._catalog, layout).get(named, (named, ""))[0]
         return {"message": reason, "node": node if graph.has(node) else ""}
 
     def _try(self, graph: Graph, target: str) -> str:
@@ -119,6 +120,24 @@ def archive(found: Export) -> bytes:
             entry.external_attr = 0o644 << 16
             packed.writestr(entry, file.text, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
+
+
+def save_file(
+    state: State,
+    document: Document,
+    catalog: Catalog,
+    action: bar.SaveGraph | bar.ExportScript | panels.SaveCode,
+    confined: bool,
+) -> str:
+    """Write the graph as JSON, as the script or as the chosen target. Returns what to tell.
+
+    Raises SaveError, GraphExportError, and GraphEditError where the graph cannot run.
+    """
+    if isinstance(action, bar.SaveGraph):
+        file = writable_path(action.path, ".json", confined)
+        return f"Saved {write_text(file, dump_document(document))}"
+    target = state.target if isinstance(action, panels.SaveCode) else "script"
+    return save_code(state.checked, target, action.path, catalog, confined)
 
 
 def save_code(checked: Checked, target: str, path: str, catalog: Catalog, confined: bool) -> str:

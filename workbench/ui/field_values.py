@@ -16,12 +16,13 @@ from workbench.graph.layout import Layout, dump_document
 from workbench.graph.model import Graph
 from workbench.ui import presenters, views
 from workbench.ui.argument_rows import inspector_view
-from workbench.ui.canvas_actions import folded_generators
+from workbench.ui.canvas_actions import folded_anywhere
 from workbench.ui.data_folder import DataFolder
 from workbench.ui.exports import target_entries
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
 from workbench.ui.nodes import edge_entries, node_entries, on_drawn_nodes, operator_entries
+from workbench.ui.region_views import scope_entries
 from workbench.ui.saved_draws import saved_draw_entries
 from workbench.ui.state import MOST_BATCH, State, faults_of, shuffles
 from workbench.ui.views import Status
@@ -54,6 +55,7 @@ def graph_fields(
     graph, settings = state.checked.graph, state.checked.graph.settings
     document = history.document
     layout = document.layout
+    shown = memo(_at_scope, graph, state.scope)
     found = faults_of(state)
     faults = memo(on_drawn_nodes, graph, catalog, layout, found)
     fixes = state.checked.fixes if found is state.checked.faults else ()
@@ -76,12 +78,13 @@ def graph_fields(
         },
         "canvas": {
             "nodes": memo(
-                node_entries, graph, catalog, layout, devices, facts, state.checked.flows, faults
+                node_entries, shown, catalog, layout, devices, facts, state.checked.flows, faults
             ),
-            "edges": memo(edge_entries, graph, catalog, layout, devices),
-            "positions": memo(_positions, layout),
+            "edges": memo(edge_entries, shown, catalog, layout, devices),
+            "way": memo(scope_entries, graph, state.scope),
+            "positions": memo(_positions, layout, shown),
             "selected": state.selected,
-            "fragment": memo(copy_fragment, graph, state.selected) if state.selected else "",
+            "fragment": memo(_fragment, shown, state.selected),
             "connect_targets": state.connect_targets,
             "compatible_ops": state.compatible_ops,
         },
@@ -141,12 +144,21 @@ def _fault_entries(
     return presenters.fault_entries(faults, labels)
 
 
-def _positions(layout: Layout) -> dict[str, list[float]]:
-    return {key: list(place) for key, place in layout.positions.items()}
+def _at_scope(graph: Graph, scope: str) -> Graph:
+    return graph.at_scope(scope)
+
+
+def _positions(layout: Layout, shown: Graph) -> dict[str, list[float]]:
+    return {key: list(place) for key, place in layout.shown(shown).items()}
+
+
+def _fragment(shown: Graph, selected: Sequence[str]) -> str:
+    nodes = [node for node in selected if node != shown.scope]
+    return copy_fragment(shown, nodes) if nodes else ""
 
 
 def _folded(graph: Graph, catalog: Catalog, layout: Layout) -> list[str]:
-    return sorted(folded_generators(graph, catalog, layout))
+    return sorted(folded_anywhere(graph, catalog, layout))
 
 
 def _first(faults: Sequence[Fault]) -> str:

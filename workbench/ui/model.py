@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
-from workbench.files import write_bytes, write_text
+from workbench.files import write_bytes
 from workbench.graph.edit import set_setting
 from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
@@ -26,32 +25,32 @@ from workbench.preview.share import share_sheet
 from workbench.sources import Data, describe_datasets
 from workbench.ui.actions import (
     Action,
+    OpenScope,
     Redo,
     Retry,
     SelectNode,
     Undo,
     bar,
     canvas,
-    inspector,
     panels,
     parse_action,
     speed,
 )
 from workbench.ui.autosave import Autosave, Restored, state_folder
 from workbench.ui.auxiliary_views import AuxiliaryViews
-from workbench.ui.canvas_actions import apply_canvas_edit
 from workbench.ui.components import ACTIONS, TABS
 from workbench.ui.data_folder import DataFolder
-from workbench.ui.exports import Exports, save_code
+from workbench.ui.document_edits import DocumentEdit, apply_document_edit
+from workbench.ui.exports import Exports, save_file
 from workbench.ui.field_values import constant_fields, graph_fields
 from workbench.ui.graph_loading import GraphLike, to_graph
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
-from workbench.ui.inspector_actions import apply_inspector_edit
-from workbench.ui.open_actions import checked_name, open_document
+from workbench.ui.open_actions import open_document
 from workbench.ui.output_paths import writable_path
 from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
+from workbench.ui.selection import follow_graph, open_scope, select_node
 from workbench.ui.share_job import ShareJob
 from workbench.ui.speed import RunAction, SpeedPanel
 from workbench.ui.state import (
@@ -62,7 +61,7 @@ from workbench.ui.state import (
     first_choice,
     request_of,
 )
-from workbench.ui.suggestions import apply_fix, find_compatible_ops, find_connect_targets
+from workbench.ui.suggestions import find_suggestions
 from workbench.ui.verification_job import VerificationJob
 from workbench.ui.view_actions import apply_view_action, set_view
 
@@ -154,6 +153,7 @@ class ViewModel:
             if graph.settings.seed != self.graph.settings.seed:
                 self.state.pinned = False
             self.history.push(graph)
+            self.state.scope = ""
             self.state.selected = first_choice(graph, self.catalog)
             self._changed()
 
@@ -259,19 +259,18 @@ class ViewModel:
             case Undo() | Redo():
                 return self._step(back=isinstance(action, Undo))
             case SelectNode(node=node):
-                self.graph.node(node)
-                state.selected = [node]
+                select_node(state, self.graph, node)
+            case OpenScope(scope=scope):
+                open_scope(state, self.graph, self.catalog, scope)
             case Retry() if self.folder.error:
                 return self.open_data(self.folder.datasets)
             case Retry():
                 self._asked = None
-            case _ if isinstance(action, inspector.InspectorEdit):
-                group = getattr(action, "group", "")
-                self.history.push(apply_inspector_edit(self.graph, self.catalog, action), group)
-            case _ if isinstance(action, canvas.CanvasEdit):
-                edited, nodes = apply_canvas_edit(document, self.catalog, action)
-                self.history.push_document(edited)
-                state.selected = state.selected if nodes is None else nodes
+            case _ if isinstance(action, DocumentEdit):
+                edited = apply_document_edit(state, document, self.catalog, action)
+                self.history.push_document(edited.document, edited.group)
+                state.selected = state.selected if edited.selected is None else edited.selected
+                return edited.said
             case _ if isinstance(action, panels.ViewAction):
                 before = state.batch, state.repeat
                 shown = apply_view_action(state, document, action)
@@ -279,27 +278,14 @@ class ViewModel:
                 self.history.push_document(shown, "", (before, after) if before != after else None)
             case _ if isinstance(action, bar.OpenAction):
                 return self._replace(open_document(action))
-            case canvas.FindConnectTargets():
-                state.connect_targets = find_connect_targets(self.graph, self.catalog, action)
-            case canvas.FindCompatibleOps():
-                state.compatible_ops = find_compatible_ops(self.graph, self.catalog, action)
-            case bar.ApplyFix():
-                graph, label = apply_fix(document, self.catalog, state.checked, action)
-                self.history.push(graph)
-                return f"{label}."
-            case bar.SetTitle():
-                self.history.push(replace(self.graph, name=checked_name(action.name)))
+            case canvas.FindConnectTargets() | canvas.FindCompatibleOps():
+                find_suggestions(state, self.graph.at_scope(state.scope), self.catalog, action)
             case bar.Share():
                 self._share()
             case bar.Resume():
                 return self._resume(action.session)
-            case bar.SaveGraph():
-                file = writable_path(action.path, ".json", self._confined)
-                return f"Saved {write_text(file, dump_document(document))}"
-            case bar.ExportScript():
-                return self._save_code("script", action.path)
-            case panels.SaveCode():
-                return self._save_code(state.target, action.path)
+            case bar.SaveGraph() | bar.ExportScript() | panels.SaveCode():
+                return save_file(state, document, self.catalog, action, self._confined)
             case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
@@ -317,9 +303,6 @@ class ViewModel:
             case _:
                 raise GraphEditError(f"{component} cannot do {type(action).__name__} yet.")
         return ""
-
-    def _save_code(self, target: str, path: str) -> str:
-        return save_code(self.state.checked, target, path, self.catalog, self._confined)
 
     def _step(self, back: bool) -> str:
         """Undo or redo, and with a replayed draw its batch and photo too."""
@@ -341,6 +324,7 @@ class ViewModel:
 
     def _replace(self, document: Document) -> str:
         self.history.push_document(document)
+        self.state.scope = ""
         self.state.selected = first_choice(document.graph, self.catalog)
         self.state.pinned = False
         name = document.graph.name
@@ -402,13 +386,11 @@ class ViewModel:
             self._kept = document
             self.autosave.changed(document)
         unread = self._follow_data()
+        follow_graph(state, self.graph, self.catalog)
         if state.checked.graph is not self.graph:
             state.checked = check(self.graph, self.catalog, self.machine)
         if state.checked.source is not None:
             state.source, state.sound = state.checked.source, self.graph
-        left = [node for node in state.selected if self.graph.has(node)]
-        if left != state.selected:
-            state.selected = left or first_choice(self.graph, self.catalog)
         sound = not state.checked.faults and not self.folder.error and not unread
         differs = sound and state.mode == "difference"
         state.baselines = baselines_of(self.graph, self.catalog) if differs else []

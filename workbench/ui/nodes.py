@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 
 from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
 from workbench.graph.check import Fault
@@ -15,19 +13,17 @@ from workbench.graph.compose import edge_id
 from workbench.graph.devices import device_of, is_generator, port_kind
 from workbench.graph.edit import is_movable
 from workbench.graph.layout import Layout
-from workbench.graph.model import Body, Edge, Graph, Node, Port, region_of, topological
+from workbench.graph.model import Edge, Graph, Node, Port, topological
 from workbench.graph.ports import outputs_of, positional_ports
-from workbench.ui.argument_rows import CHOICE, random_view
 from workbench.ui.canvas_actions import folded_anywhere, folded_generators
+from workbench.ui.random_views import distribution, random_view
+from workbench.ui.region_views import body_entries, condition_of, drawn_around, faulty_scopes
 from workbench.ui.views import (
-    BodyEntry,
     DrawEntry,
     EdgeEntry,
-    Json,
     NodeEntry,
     OperatorEntry,
     PortEntry,
-    ScopeEntry,
 )
 
 _COMMON_WORDS = """
@@ -105,7 +101,7 @@ def node_entries(
         if (shown := drawn_around(graph, fault.node)) != fault.node:
             fault = replace(fault, message=f"{fault.node}: {fault.message}")
         first.setdefault(shown, fault.message)
-    faulty = {graph.whole.scope_of(f.node) for f in faults if graph.whole.has(f.node)}
+    faulty = faulty_scopes(graph, faults)
     count = Counter(node.op for node in drawn)
     entries = [_taken_in(graph, catalog, devices, flows, feeding)] if graph.scope else []
     for node in drawn:
@@ -120,7 +116,7 @@ def node_entries(
                 "device": devices[node.id],
                 "output": _drawn(graph, catalog, node) or facts.get(node.id) or _told(outputs),
                 "draws": _draws(graph, catalog, node, folded),
-                "inputs": _inputs(node, spec, folded),
+                "inputs": _inputs(graph, catalog, node, folded),
                 "outputs": outputs,
                 "fault": first.get(node.id, ""),
                 "movable": is_movable(node, catalog),
@@ -128,26 +124,10 @@ def node_entries(
                 "known": spec is not None and node.op not in OPAQUE,
                 "twin": count[node.op] > 1,
                 "note": _note(node, spec, outputs),
-                "bodies": _bodies(node, faulty),
+                "bodies": body_entries(node, faulty),
             }
         )
     return entries
-
-
-def drawn_around(graph: Graph, node_id: str) -> str:
-    """What stands for a node in the body that is drawn: itself, or the region around it.
-
-    Empty where it stands outside.
-    """
-    whole = graph.whole
-    while whole.has(node_id):
-        scope = whole.scope_of(node_id)
-        if scope == graph.scope:
-            return node_id
-        if not scope:
-            break
-        node_id = region_of(scope)
-    return ""
 
 
 def _taken_in(
@@ -187,53 +167,6 @@ def _taken_in(
     }
 
 
-def _bodies(node: Node, faulty: set[str]) -> list[BodyEntry]:
-    return [
-        {
-            "name": name,
-            "scope": node.scope(name),
-            "nodes": sum(1 for each in body.nodes if not each.op.startswith("random.")),
-            "faulty": any(
-                scope == node.scope(name) or _is_inside(body, scope) for scope in faulty if scope
-            ),
-        }
-        for name, body in node.bodies.items()
-    ]
-
-
-def _is_inside(body: Body, scope: str) -> bool:
-    """Whether a scope is that of a region of a body, at any depth."""
-    return any(
-        node.id == region_of(scope) or any(_is_inside(b, scope) for b in node.bodies.values())
-        for node in body.nodes
-    )
-
-
-def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
-    """The way from the graph into a body: at each region its bodies, of which one is on the way."""
-    way: list[ScopeEntry] = []
-    while scope:
-        region, _, shown = scope.rpartition(".")
-        node = graph.node(region)
-        names = [
-            {"name": name, "scope": node.scope(name), "shown": name == shown}
-            for name in node.bodies
-        ]
-        way.insert(0, {"region": region, "op": node.op, "bodies": names})
-        scope = graph.scope_of(region)
-    return way
-
-
-def condition_of(graph: Graph, catalog: Catalog, node: Node) -> str:
-    """What decides in a region: what a generator draws, else the output that feeds it."""
-    spec = catalog.find(node.op)
-    source = node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
-    if source is None:
-        return ""
-    view = random_view(graph, catalog, source)
-    return distribution(view["op"], view["args"]) if view else source.node
-
-
 def _title(graph: Graph, catalog: Catalog, node: Node) -> str:
     if node.bodies:
         return f"{node.op} {condition_of(graph, catalog, node)}".strip()
@@ -263,14 +196,17 @@ def _told(outputs: Sequence[PortEntry]) -> str:
 
 
 def _inputs(
-    node: Node, spec: OpSpec | None, folded: Mapping[str, tuple[str, str]]
+    graph: Graph, catalog: Catalog, node: Node, folded: Mapping[str, tuple[str, str]]
 ) -> list[PortEntry]:
+    spec = catalog.find(node.op)
     arguments = spec.args if spec else {}
     ports: list[PortEntry] = []
     if spec is not None:
         for index, (name, kind) in enumerate(positional_ports(node, spec).items()):
             optional = spec.input(index).optional
             fed, decides = name in node.inputs, _decides(spec, name)
+            if node.bodies and fed and not decides:
+                kind = port_kind(graph, catalog, node.inputs[name])
             ports.append(_port(PortSpec(name, kind, optional), fed=fed, argument=decides))
     known = {port["name"] for port in ports}
     for name, source in node.inputs.items():
@@ -371,29 +307,3 @@ def _draws(
             text = f"{name} ~ {distribution(drawn['op'], drawn['args'])}"
             found.append({"arg": name, "text": text})
     return found
-
-
-def distribution(op: str, args: Mapping[str, Json]) -> str:
-    """A generator in a few characters: ``−10 … 10``, ``0.5 yes``."""
-    word = op.removeprefix("random.")
-    if op == "random.uniform":
-        low, high = (*_numbers(args.get("range")), "?", "?")[:2]
-        return f"{low} … {high}"
-    if op == "random.normal":
-        return f"{_number(args.get('mean', 0))} ± {_number(args.get('stddev', 1))}"
-    if op == "random.coin_flip":
-        return f"{_number(args.get('probability', 0.5))} yes"
-    if op == CHOICE:
-        return "one of " + ", ".join(_numbers(args.get("values")))
-    return f"{word} {', '.join(_number(value) for value in args.values())}"
-
-
-def _numbers(value: Json) -> list[str]:
-    return [_number(item) for item in value] if isinstance(value, list) else [_number(value)]
-
-
-def _number(value: Json) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        large = isinstance(value, int) and abs(value) > sys.float_info.max
-        return f"{Decimal(value) if large else value:.6g}".replace("-", "\N{MINUS SIGN}")
-    return str(value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.graph.devices import is_generator
@@ -107,3 +109,29 @@ def limits_of_fed(
 def plain(value: Value | None) -> Json:
     """A graph's value as JSON: tuples become lists."""
     return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def distribution(op: str, args: Mapping[str, Json]) -> str:
+    """A generator in a few characters: ``−10 … 10``, ``0.5 yes``."""
+    word = op.removeprefix("random.")
+    if op == "random.uniform":
+        low, high = (*_numbers(args.get("range")), "?", "?")[:2]
+        return f"{low} … {high}"
+    if op == "random.normal":
+        return f"{_number(args.get('mean', 0))} ± {_number(args.get('stddev', 1))}"
+    if op == "random.coin_flip":
+        return f"{_number(args.get('probability', 0.5))} yes"
+    if op == CHOICE:
+        return "one of " + ", ".join(_numbers(args.get("values")))
+    return f"{word} {', '.join(_number(value) for value in args.values())}"
+
+
+def _numbers(value: Json) -> list[str]:
+    return [_number(item) for item in value] if isinstance(value, list) else [_number(value)]
+
+
+def _number(value: Json) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        large = isinstance(value, int) and abs(value) > sys.float_info.max
+        return f"{Decimal(value) if large else value:.6g}".replace("-", "\N{MINUS SIGN}")
+    return str(value)

@@ -64,6 +64,8 @@ class State:
     checked: Checked
     selected: list[str] = field(default_factory=list)
     """Ids of the selected nodes; the last is inspected."""
+    scope: str = ""
+    """The body that the canvas shows; empty: the graph itself."""
     connect_targets: ConnectTargets = field(
         default_factory=lambda: ConnectTargets(source="", reasons={})
     )

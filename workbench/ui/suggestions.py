@@ -9,14 +9,27 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.compatible_ops import incompatible_ops
 from workbench.graph.compose import edge_id
-from workbench.graph.connect import connect_targets
+from workbench.graph.connect import connect_targets, require_given
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port
 from workbench.ui.actions import bar, canvas
 from workbench.ui.canvas_actions import cut_edge
 from workbench.ui.nodes import on_drawn_nodes
-from workbench.ui.state import Checked
+from workbench.ui.state import Checked, State
 from workbench.ui.views import CompatibleOps, ConnectTargets
+
+
+def find_suggestions(
+    state: State,
+    graph: Graph,
+    catalog: Catalog,
+    action: canvas.FindConnectTargets | canvas.FindCompatibleOps,
+) -> None:
+    """Answer what the canvas asks of the body that it shows."""
+    if isinstance(action, canvas.FindConnectTargets):
+        state.connect_targets = find_connect_targets(graph, catalog, action)
+    else:
+        state.compatible_ops = find_compatible_ops(graph, catalog, action)
 
 
 def find_connect_targets(
@@ -24,7 +37,7 @@ def find_connect_targets(
 ) -> ConnectTargets:
     """What an output may feed; an edge whose end is dragged counts as cut."""
     source = Port(action.node, action.output)
-    graph.node(source.node)
+    require_given(graph, source)
     dragged = action.edge
     found = connect_targets(cut_edge(graph, dragged) if dragged else graph, catalog, source)
     reasons = {edge_id(target, into): reason for (target, into), reason in found.items()}

@@ -77,15 +77,26 @@ def fixes(graph: Graph, catalog: Catalog, fault: Fault) -> tuple[Fix, ...]:
 
 def _tried(graph: Graph, catalog: Catalog, fault: Fault, remedies: Remedies) -> tuple[Fix, ...]:
     found: dict[str, tuple[int, Fix]] = {}
-    for words, make in remedies(graph, catalog, fault):
+    # What stands inside a region is mended in its body.
+    body = graph.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")
+    for words, make in _offers(body, catalog, fault, remedies):
         label = words if len(words) <= _LONGEST else words[: _LONGEST - 3] + "..."
         if label in found:
             continue
         try:
-            mended = make()
+            made = make()
         except GraphEditError:  # an edit that does not fit here is no remedy here
             continue
+        mended = made.whole if made is not None else None
         left = check_graph(mended, catalog) if mended is not None else (fault,)
         if mended is not None and fault not in left:
             found[label] = len(left), Fix(label, mended)
     return tuple(fix for _, fix in sorted(found.values(), key=lambda entry: entry[0]))
+
+
+def _offers(graph: Graph, catalog: Catalog, fault: Fault, remedies: Remedies) -> Iterator[Offer]:
+    """The offers up to one that needs a node of another body."""
+    try:
+        yield from remedies(graph, catalog, fault)
+    except GraphEditError:
+        return

@@ -33,6 +33,13 @@ class SelectNode(Action, tag="select", frozen=True):
     node: str
 
 
+class OpenScope(Action, tag="open_scope", frozen=True):
+    """Show a body of a region in place of the graph."""
+
+    scope: str
+    """``branch.then``; empty for the graph itself."""
+
+
 def tag_of(kind: type[Action]) -> str:
     """The ``do`` of an action."""
     return str(kind.__struct_config__.tag)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from workbench.ui.actions.base import Action, Redo, Undo
+from workbench.ui.actions.base import Action, OpenScope, Redo, Undo
 
 
 class Add(Action, tag="add", frozen=True):
@@ -130,13 +130,6 @@ class Fold(Action, tag="fold", frozen=True):
     """Draw a generator in the node that it feeds."""
 
     node: str
-
-
-class OpenScope(Action, tag="open_scope", frozen=True):
-    """Show a body of a region in place of the graph."""
-
-    scope: str
-    """``branch.then``; empty for the graph itself."""
 
 
 class FindConnectTargets(Action, tag="connect_targets", frozen=True):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.ui.actions.base import Action, Redo, Undo
+from workbench.ui.actions.base import Action, OpenScope, Redo, SelectNode, Undo
+from workbench.ui.actions.canvas import Unwrap
 
 
 class SetArgument(Action, tag="set", frozen=True):
@@ -82,4 +83,4 @@ InspectorEdit = (
     SetArgument | ResetArgument | LinkArgument | SetDevice | RandomiseArgument
     | OwnGenerator | FixArgument | SetGenerator
 )  # fmt: skip
-InspectorAction = InspectorEdit | Undo | Redo
+InspectorAction = InspectorEdit | Unwrap | OpenScope | SelectNode | Undo | Redo

@@ -49,7 +49,29 @@ export interface DrawEntry {
   text: string;
 }
 
-/** One box of the canvas. */
+/** One body of a region. */
+export interface BodyEntry {
+  name: string;
+  scope: string;
+  nodes: number;
+  faulty: boolean;
+}
+
+/** One body of a region on the way into the body that is shown. */
+export interface ScopeBody {
+  name: string;
+  scope: string;
+  shown: boolean;
+}
+
+/** One region on the way from the graph into the body that is shown. */
+export interface ScopeEntry {
+  region: string;
+  op: string;
+  bodies: ScopeBody[];
+}
+
+/** One box of the canvas. Inside a region the first is what the body takes in. */
 export interface NodeEntry {
   id: string;
   op: string;
@@ -66,6 +88,7 @@ export interface NodeEntry {
   known: boolean;
   twin: boolean;
   note: string;
+  bodies: BodyEntry[];
 }
 
 /** One edge, to a node or to an output of the graph. */
@@ -163,6 +186,9 @@ export interface InspectorView {
   errors: string[];
   ports: Record<string, string>;
   rows: ArgRow[];
+  condition: string;
+  condition_node: string;
+  bodies: BodyEntry[];
 }
 
 /** What a graph may be exported to. */
@@ -570,6 +596,7 @@ export interface BarActions {
 export interface CanvasFields {
   nodes: NodeEntry[];
   edges: EdgeEntry[];
+  way: ScopeEntry[];
   positions: Record<string, number[]>;
   operators: OperatorEntry[];
   selected: string[];
@@ -591,9 +618,12 @@ export interface CanvasActions {
   paste: { text: string; x: number; y: number };
   rename: { node: string; to: string };
   place: { positions: Record<string, number[]> };
+  wrap: { nodes: string[]; op: string };
+  unwrap: { node: string; body: string };
   arrange: {};
   unfold: { node: string; arg: string };
   fold: { node: string };
+  open_scope: { scope: string };
   connect_targets: { node: string; output: string; edge: string };
   compatible_ops: { node: string; output: string; edge: string };
   undo: {};
@@ -614,6 +644,9 @@ export interface InspectorActions {
   own: { node: string; arg: string };
   fix: { node: string; arg: string };
   set_random: { node: string; arg: string; key: string; value: Json; group?: string };
+  unwrap: { node: string; body: string };
+  open_scope: { scope: string };
+  select: { node: string };
   undo: {};
   redo: {};
 }

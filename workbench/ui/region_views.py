@@ -1,0 +1,98 @@
+"""Regions as the canvas and the inspector show them: what decides, their bodies, the way inside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.check import Fault
+from workbench.graph.model import Body, Graph, Node, Port, region_of
+from workbench.ui.random_views import distribution, random_view
+from workbench.ui.views import BodyEntry, ScopeBody, ScopeEntry
+
+
+def drawn_around(graph: Graph, node_id: str) -> str:
+    """What stands for a node in the body that is drawn: itself, or the region around it.
+
+    Empty where it stands outside.
+    """
+    whole = graph.whole
+    while whole.has(node_id):
+        scope = whole.scope_of(node_id)
+        if scope == graph.scope:
+            return node_id
+        if not scope:
+            break
+        node_id = region_of(scope)
+    return ""
+
+
+def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
+    """The bodies of a region, to be opened; ``faulty`` are the scopes in which something is."""
+    return [
+        {
+            "name": name,
+            "scope": node.scope(name),
+            "nodes": sum(1 for each in body.nodes if not each.op.startswith("random.")),
+            "faulty": any(
+                scope == node.scope(name) or _is_inside(body, scope) for scope in faulty if scope
+            ),
+        }
+        for name, body in node.bodies.items()
+    ]
+
+
+def _is_inside(body: Body, scope: str) -> bool:
+    """Whether a scope is that of a region of a body, at any depth."""
+    return any(
+        node.id == region_of(scope) or any(_is_inside(b, scope) for b in node.bodies.values())
+        for node in body.nodes
+    )
+
+
+def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
+    """The way from the graph into a body: at each region its bodies, of which one is on the way."""
+    way: list[ScopeEntry] = []
+    while scope:
+        region, _, shown = scope.rpartition(".")
+        node = graph.node(region)
+        names: list[ScopeBody] = [
+            {"name": name, "scope": node.scope(name), "shown": name == shown}
+            for name in node.bodies
+        ]
+        way.insert(0, {"region": region, "op": node.op, "bodies": names})
+        scope = graph.scope_of(region)
+    return way
+
+
+def condition_of(graph: Graph, catalog: Catalog, node: Node) -> str:
+    """What decides in a region: what a generator draws, else the output that feeds it."""
+    source = condition_source(node, catalog)
+    if source is None:
+        return ""
+    view = random_view(graph, catalog, source)
+    return distribution(view["op"], view["args"]) if view else source.node
+
+
+def condition_source(node: Node, catalog: Catalog) -> Port | None:
+    """What feeds the input of a region that decides; None for what is no region."""
+    spec = catalog.find(node.op)
+    return node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None
+
+
+def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
+    """The scopes of the nodes that are at fault."""
+    return {graph.whole.scope_of(f.node) for f in faults if graph.whole.has(f.node)}
+
+
+def living_scope(graph: Graph, before: Graph, scope: str) -> str:
+    """The scope, or where a graph lacks it, the nearest around it that it has.
+
+    ``before`` is a graph that had it.
+    """
+    while scope:
+        region, _, body = scope.rpartition(".")
+        if graph.has(region) and body in graph.node(region).bodies:
+            return scope
+        scope = before.scope_of(region) if before.has(region) else ""
+    return ""
