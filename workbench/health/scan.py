@@ -35,6 +35,8 @@ class FolderFacts:
     smallest: tuple[int, int] | None = None
     largest: tuple[int, int] | None = None
     """(width, height) in pixels, of as many images as ``SAMPLE``; None where none can be opened."""
+    class_counts: tuple[int, ...] = ()
+    """Images of each class."""
 
 
 SAMPLE = 400
@@ -49,10 +51,12 @@ def scan_folder(data: Location) -> FolderFacts:
     dataset = open_dataset(data)
     count = size = 0
     formats: Counter[str] = Counter()
+    labels: Counter[int] = Counter()
     sample: list[str] = []
     chance = random.Random(0)
     for file in list_files(dataset):
         count += 1
+        labels[file.label] += 1
         # Every file has the same chance to be in the sample (reservoir sampling, Vitter 1985).
         at = len(sample) if len(sample) < SAMPLE else chance.randrange(count)
         if at < SAMPLE:
@@ -75,6 +79,7 @@ def scan_folder(data: Location) -> FolderFacts:
         dict(formats.most_common()),
         smallest=sizes[0] if sizes else None,
         largest=sizes[-1] if sizes else None,
+        class_counts=tuple(labels[label] for label in range(len(classes))),
     )
 
 

@@ -302,7 +302,7 @@ COMPONENTS: tuple[Component, ...] = (
     ),
     Component(
         "data",
-        "The folder: counts, sizes, formats, unreadable files.",
+        "What is read: counts, sizes, formats, unreadable files.",
         (Field("summary", "show", {}, "DataView", holds=views.DataView),),
         get_args(panels.DataAction),
     ),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from workbench.errors import CancelledError, DataError
+from workbench.graph.model import Graph
+from workbench.graph.sources import parameters
 from workbench.health import FolderFacts, check_folder, scan_folder
 from workbench.health.scan import SAMPLE
 from workbench.sources import (
@@ -15,10 +16,12 @@ from workbench.sources import (
     Data,
     Datasets,
     list_files,
+    load_source,
     nothing_found,
     open_datasets,
+    require_dataset,
 )
-from workbench.ui.views import DataView
+from workbench.ui.views import DataParameter, DataView
 
 
 class DataFolder:
@@ -33,8 +36,9 @@ class DataFolder:
         """``changed`` hears what to tell the user: a text, or None for nothing new."""
         self.datasets = open_datasets(data)
         """What each parameter of the graph's program is given."""
-        self.dataset = self.datasets.get(PARAMETER) or next(iter(self.datasets.values()))
-        """The one that is shown and looked through."""
+        self.parameter = PARAMETER if PARAMETER in self.datasets else next(iter(self.datasets))
+        """The one whose data are shown and looked through."""
+        self.dataset = self.datasets[self.parameter]
         self.data = str(self.dataset)
         self._lock = lock
         self._changed = changed
@@ -42,11 +46,14 @@ class DataFolder:
         self._checking = False
         self._seen = ""
         self.view: DataView = {
-            "root": str(data) if isinstance(data, str | Path) else self.data,
+            "root": self.data,
+            "kind": load_source(self.dataset.kind).about,
+            "parameters": [],
             "error": "",
             "refused": "",
             "count": 0,
             "classes": [],
+            "class_counts": [],
             "megabytes": 0.0,
             "formats": {},
             "sizes": "",
@@ -110,6 +117,7 @@ class DataFolder:
             None,
             count=facts.count,
             classes=list(facts.classes),
+            class_counts=list(facts.class_counts),
             megabytes=facts.megabytes,
             formats=facts.formats,
             sizes=_sizes(facts),
@@ -143,6 +151,26 @@ class DataFolder:
             if not self._closed:
                 self.view = {**self.view, **view}  # type: ignore[typeddict-item]
                 self._changed(message)
+
+
+def data_parameters(graph: Graph, data: Datasets) -> list[DataParameter]:
+    """Every parameter of a graph's program that names data, and what it is given."""
+    found: list[DataParameter] = []
+    for name, kind in parameters(graph.sources).items():
+        dataset = data.get(name)
+        error = ""
+        if dataset is None:
+            error = f"nothing is given: Workbench({{{name!r}: ...}}) in Python gives it"
+        elif load_source(dataset.kind).op != kind.op:
+            error = f"{dataset} is a {load_source(dataset.kind).about}"
+        else:
+            try:
+                require_dataset(dataset)
+            except DataError as problem:
+                error = str(problem)
+        reads = str(dataset) if dataset is not None else ""
+        found.append({"name": name, "about": kind.about, "reads": reads, "error": error})
+    return found
 
 
 def _sizes(facts: FolderFacts) -> str:

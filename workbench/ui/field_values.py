@@ -17,7 +17,7 @@ from workbench.graph.model import Graph
 from workbench.ui import presenters, views
 from workbench.ui.argument_rows import inspector_view
 from workbench.ui.canvas_actions import folded_anywhere
-from workbench.ui.data_folder import DataFolder
+from workbench.ui.data_folder import DataFolder, data_parameters
 from workbench.ui.exports import target_entries
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
@@ -133,7 +133,9 @@ def graph_fields(
             "in_view": state.code_in_view,
             "message": state.code_message,
         },
-        "data": {"summary": folder.view},
+        "data": {
+            "summary": folder.view | {"parameters": memo(data_parameters, graph, folder.datasets)}
+        },
     }
 
 

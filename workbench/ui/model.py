@@ -293,7 +293,8 @@ class ViewModel:
             case panels.StopVerification():
                 self.verification.cancel()
             case panels.OpenFolder():
-                return self.open_data(action.path)
+                others = dict(self.folder.datasets)
+                return self.open_data({**others, self.folder.parameter: action.path})
             case panels.CheckFolder():
                 self.folder.check()
             case speed.Adopt():

@@ -329,15 +329,33 @@ class UnreadableFile(TypedDict):
     reason: str
 
 
+class DataParameter(TypedDict):
+    """One parameter of the graph's program that names data."""
+
+    name: str
+    about: str
+    """What its source reads: ``folder of images``."""
+    reads: str
+    """What it is given; empty where that is nothing."""
+    error: str
+    """Why it cannot be read, or empty."""
+
+
 class DataView(TypedDict):
-    """The data folder."""
+    """The data: a folder, or a list of files."""
 
     root: str
+    kind: str
+    """``folder of images``."""
+    parameters: list[DataParameter]
+    """Every one of the graph."""
     error: str
     refused: str
     """Why the folder that was asked for last was not opened in place of this one, or empty."""
     count: int
     classes: list[str]
+    class_counts: list[int]
+    """Images of each class."""
     megabytes: float
     formats: dict[str, int]
     sizes: str

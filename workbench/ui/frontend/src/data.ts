@@ -1,6 +1,6 @@
 // The folder: counts, sizes, formats, unreadable files.
 
-import type { DataView as Folder } from "./views";
+import type { DataParameter, DataView as Folder } from "./views";
 import { component } from "./lib/component";
 import { attr, focused, h, show, text } from "./lib/dom";
 import { icon } from "./lib/icons";
@@ -15,8 +15,8 @@ export default component("data", css, (root, link) => {
     class: "wb-val",
     type: "text",
     spellcheck: "false",
-    placeholder: "folder of images",
-    "aria-label": "Folder of images",
+    placeholder: "folder of images, or list of files (.txt, .csv)",
+    "aria-label": "Folder of images or list of files",
     "data-wb": "folder",
   });
   const open = (event: Event): void => {
@@ -33,6 +33,7 @@ export default component("data", css, (root, link) => {
   const facts = h("dl", { class: "wb-facts", "data-wb": "facts" });
   const classes = h("ul", { class: "wb-classes", "aria-label": "Classes", "data-wb": "classes" });
   const classesHead = h("h3");
+  const inputs = h("ul", { class: "wb-data-inputs", "aria-label": "What each source reads", "data-wb": "inputs" });
   const verdict = h("p", { class: "wb-checked", role: "status", "data-wb": "checked" });
   const table = h("table", { class: "wb-files", "data-wb": "unreadable" });
   root.append(
@@ -50,7 +51,7 @@ export default component("data", css, (root, link) => {
       check,
     ),
     error,
-    h("div", { class: "wb-data-body" }, facts, classesHead, classes, table),
+    h("div", { class: "wb-data-body" }, inputs, facts, classesHead, classes, table),
   );
 
   link.watch(["summary"], () => {
@@ -62,16 +63,41 @@ export default component("data", css, (root, link) => {
     error.replaceChildren(icon("warn", 14), wrong);
     attr(path, "aria-invalid", wrong ? "true" : null);
     check.disabled = !folder.count;
+    drawInputs(folder.parameters ?? []);
     facts.replaceChildren(...factsOf(folder));
-    drawClasses(folder.classes ?? []);
+    drawClasses(folder.classes ?? [], folder.class_counts ?? []);
     drawFiles(folder);
   });
 
-  function drawClasses(names: string[]): void {
+  function drawInputs(parameters: DataParameter[]): void {
+    show(inputs, parameters.length > 1 || parameters.some(({ error }) => error));
+    inputs.replaceChildren(
+      ...parameters.map(({ name, about, reads, error }) =>
+        h(
+          "li",
+          { "data-parameter": name },
+          h("b", {}, name),
+          h("small", {}, about),
+          error ? h("span", { class: "wb-input-error" }, icon("warn", 13), error) : h("span", {}, reads),
+        ),
+      ),
+    );
+  }
+
+  function drawClasses(names: string[], counts: number[]): void {
     const more = names.length - CLASSES_SHOWN;
     text(classesHead, names.length ? `${names.length} ${names.length === 1 ? "class" : "classes"}` : "");
     classes.replaceChildren(
-      ...names.slice(0, CLASSES_SHOWN).map((name) => h("li", { class: "wb-chip" }, name)),
+      ...names
+        .slice(0, CLASSES_SHOWN)
+        .map((name, at) =>
+          h(
+            "li",
+            { class: "wb-chip" },
+            name,
+            counts[at] !== undefined && h("small", {}, thousands(counts[at])),
+          ),
+        ),
       ...(more > 0 ? [h("li", { class: "wb-muted" }, `and ${more} more`)] : []),
     );
   }
@@ -117,6 +143,7 @@ function factsOf(folder: Partial<Folder>): HTMLElement[] {
     .map(([name, count]) => `${name} ${thousands(count)}`)
     .join(", ");
   const facts: [string, string][] = [
+    ["kind", folder.kind ?? ""],
     ["images", folder.count === undefined ? "" : thousands(folder.count)],
     ["size", folder.megabytes ? `${thousands(folder.megabytes)} MB` : ""],
     ["pixels", folder.sizes ?? ""],

@@ -214,13 +214,24 @@ export interface UnreadableFile {
   reason: string;
 }
 
-/** The data folder. */
+/** One parameter of the graph's program that names data. */
+export interface DataParameter {
+  name: string;
+  about: string;
+  reads: string;
+  error: string;
+}
+
+/** The data: a folder, or a list of files. */
 export interface DataView {
   root: string;
+  kind: string;
+  parameters: DataParameter[];
   error: string;
   refused: string;
   count: number;
   classes: string[];
+  class_counts: number[];
   megabytes: number;
   formats: Record<string, number>;
   sizes: string;
@@ -774,7 +785,7 @@ export interface CodeActions {
   select: { node: string };
 }
 
-/** The folder: counts, sizes, formats, unreadable files. */
+/** What is read: counts, sizes, formats, unreadable files. */
 export interface DataFields {
   summary: Partial<DataView>;
 }

@@ -1,6 +1,6 @@
 // What a key, a button or a drop asks of Python.
 
-import { NONE, type CanvasStore, type Place } from "./canvasStore";
+import { NONE, scopeOf, type CanvasStore, type Place } from "./canvasStore";
 import { isOutput } from "./geometry";
 import type { Feed } from "./edgeDrag";
 
@@ -36,6 +36,43 @@ export function remove(store: CanvasStore): void {
 export function duplicate(store: CanvasStore): void {
   const { selected } = store.get();
   if (selected.length) store.link.ask("duplicate", { nodes: [...selected] });
+}
+
+/** Shows a body of a region; empty: the graph itself. */
+export function openScope(store: CanvasStore, scope: string): void {
+  if (scope === store.scope) return;
+  store.link.ask("open_scope", { scope });
+  store.say(scope ? `inside ${scope}` : "the graph");
+}
+
+/** Opens the first body of the inspected region. Returns whether it is one. */
+export function enter(store: CanvasStore): boolean {
+  const first = store.node(store.inspected)?.bodies[0];
+  if (first) openScope(store, first.scope);
+  return !!first;
+}
+
+/** Shows what is around the body that is shown. Returns whether one is. */
+export function leave(store: CanvasStore): boolean {
+  const { way } = store.get();
+  if (way.length) openScope(store, scopeOf(way.slice(0, -1)));
+  return way.length > 0;
+}
+
+/** Puts the selected nodes into an `if`. */
+export function wrap(store: CanvasStore): void {
+  const { selected } = store.get();
+  if (!selected.length) return store.say("Select what is to run for some samples only");
+  store.link.ask("wrap", { nodes: [...selected], op: "if" });
+  store.say(`${selected.join(", ")} put into an if`);
+}
+
+/** Replaces the inspected region by what stands in its first body. */
+export function unwrap(store: CanvasStore): void {
+  const node = store.node(store.inspected);
+  if (!node?.bodies[0]) return;
+  store.link.ask("unwrap", { node: node.id, body: node.bodies[0].name });
+  store.say(`${node.id} taken apart`);
 }
 
 export function move(store: CanvasStore, by: -1 | 1): void {

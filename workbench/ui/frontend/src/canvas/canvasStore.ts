@@ -4,7 +4,14 @@ import { focused } from "../lib/dom";
 import type { Link } from "../lib/model";
 import { jsonEqual, reuseUnchanged } from "../lib/jsonEquality";
 import { Store } from "../lib/store";
-import type { EdgeEntry, CompatibleOps, NodeEntry, ConnectTargets, OperatorEntry } from "../views";
+import type {
+  EdgeEntry,
+  CompatibleOps,
+  NodeEntry,
+  ConnectTargets,
+  OperatorEntry,
+  ScopeEntry,
+} from "../views";
 import { isOutput, type Point } from "./geometry";
 import type { Linking } from "./edgeDrag";
 
@@ -26,6 +33,8 @@ export type Popup = (
 export interface State {
   nodes: readonly NodeEntry[];
   edges: readonly EdgeEntry[];
+  /** The regions around the body that is shown, from outside in; empty for the graph itself. */
+  way: readonly ScopeEntry[];
   positions: Record<string, number[]>;
   operators: readonly OperatorEntry[];
   connectTargets: Partial<ConnectTargets>;
@@ -62,6 +71,7 @@ export class CanvasStore extends Store<State> {
     super({
       nodes: [],
       edges: [],
+      way: [],
       positions: {},
       operators: [],
       connectTargets: {},
@@ -79,6 +89,7 @@ export class CanvasStore extends Store<State> {
     const shown = [
       "nodes",
       "edges",
+      "way",
       "positions",
       "operators",
       "connect_targets",
@@ -111,6 +122,7 @@ export class CanvasStore extends Store<State> {
     this.set({
       nodes,
       edges,
+      way: jsonEqual(old.way, link.get("way", [])) ? old.way : link.get("way", []),
       said: outdated ? "" : old.said,
       positions: placed ? old.positions : positions,
       moved: placed ? old.moved : null,
@@ -130,6 +142,11 @@ export class CanvasStore extends Store<State> {
   /** What the keys are about: the inspected node, else an output that is picked. */
   get current(): string {
     return this.inspected || [...this.get().picked].find(isOutput) || "";
+  }
+
+  /** The body that is shown; empty for the graph itself. */
+  get scope(): string {
+    return scopeOf(this.get().way);
   }
 
   node(id: string): NodeEntry | undefined {
@@ -168,6 +185,10 @@ export class CanvasStore extends Store<State> {
     const el = this.element(id) ?? this.root.querySelector<HTMLElement>(".wb-canvas-box");
     el?.focus({ preventScroll: true });
   }
+}
+
+export function scopeOf(way: readonly ScopeEntry[]): string {
+  return way.at(-1)?.bodies.find((body) => body.shown)?.scope ?? "";
 }
 
 function ids(nodes: readonly NodeEntry[], edges: readonly EdgeEntry[]): string {

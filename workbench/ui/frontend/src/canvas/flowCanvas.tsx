@@ -31,6 +31,7 @@ import { heightFor, useLayoutCache } from "./layoutCache";
 import { Popups } from "./popups";
 import { rowOf, shareHeight } from "./equalHeight";
 import { Toolbar } from "./toolbar";
+import { Way } from "./way";
 import { gliding, LEAST_HEIGHT, useSize, useView } from "./viewport";
 
 const NODES = { op: Card, draw: Generator, out: Output };
@@ -56,7 +57,7 @@ export function FlowCanvas() {
   const latest = useRef(places);
   latest.current = places;
 
-  const height = heightFor(places.bounds, size.width, MARGIN, LEAST_HEIGHT);
+  const height = heightFor(places, size.width, MARGIN, LEAST_HEIGHT);
   // Sought when the height changes, not once: a host may put the canvas elsewhere.
   useLayoutEffect(() => shareHeight(rowOf(store.root), height), [store, height]);
 
@@ -167,6 +168,7 @@ export function FlowCanvas() {
         <Labels edges={state.edges} routes={places.routes} />
         <Toolbar places={places} />
       </ReactFlow>
+      <Way />
       {!state.nodes.length && <Empty />}
       {state.linking?.fixed === "source" && (
         <div className="wb-new-output" data-wb="new-output">

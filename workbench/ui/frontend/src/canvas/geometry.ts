@@ -2,7 +2,7 @@
 
 import type { NodeEntry, PortEntry } from "../views";
 
-export const CARD = { width: 148, height: 54, fault: 18 };
+export const CARD = { width: 148, height: 54, fault: 18, bodies: 32 };
 export const PILL = { height: 20, gap: 4, shown: 2, stem: 9 };
 export const DRAW = { height: 24, least: 84, most: 200, letter: 6.4 };
 export const PORT = 11;
@@ -39,7 +39,8 @@ export function sizeOf(node: NodeEntry): Size {
   const pills = Math.min(node.draws.length, PILL.shown);
   return {
     width: CARD.width,
-    height: height + (node.fault || node.note ? CARD.fault : 0),
+    height:
+      height + (node.fault || node.note ? CARD.fault : 0) + (node.bodies.length ? CARD.bodies : 0),
     over: pills ? pills * (PILL.height + PILL.gap) - PILL.gap + PILL.stem : 0,
   };
 }

@@ -2,7 +2,18 @@
 
 import { chord, isTyping, undoKey } from "../lib/keys";
 import { NONE, type CanvasStore } from "./canvasStore";
-import { connect, duplicate, move, remove, search, unfold } from "./actions";
+import {
+  connect,
+  duplicate,
+  enter,
+  leave,
+  move,
+  remove,
+  search,
+  unfold,
+  unwrap,
+  wrap,
+} from "./actions";
 import { isOutput } from "./geometry";
 import { neighbour, reading, type Spot } from "./arrowNavigation";
 
@@ -48,7 +59,7 @@ export function listen(store: CanvasStore, view: View): () => void {
   const escape = (): void => {
     if (store.get().picked.size || store.get().selected.length > 1) {
       store.select(store.inspected ? [store.inspected] : [], NONE);
-    } else store.select([]);
+    } else if (!leave(store)) store.select([]);
   };
   const rename = (): void => {
     if (store.current) store.set({ renaming: store.current });
@@ -80,6 +91,8 @@ export function listen(store: CanvasStore, view: View): () => void {
     C: () => connect(store),
     E: edges,
     U: () => unfold(store),
+    I: () => wrap(store),
+    "Shift+I": () => unwrap(store),
     L: () => view.arrange(),
     "Ctrl+ArrowLeft": () => view.nudge(-STEP, 0),
     "Ctrl+ArrowRight": () => view.nudge(STEP, 0),
@@ -90,7 +103,9 @@ export function listen(store: CanvasStore, view: View): () => void {
     "+": () => view.zoom(1.25),
     "=": () => view.zoom(1.25),
     "-": () => view.zoom(0.8),
-    Enter: () => go(at(), false),
+    Enter: () => {
+      if (at() !== store.inspected || !enter(store)) go(at(), false);
+    },
     " ": () => go(at(), false),
     Escape: escape,
   };

@@ -1,7 +1,7 @@
 // Where everything stands and how the edges run, worked out anew only when something moved.
 
 import { useMemo, useRef } from "react";
-import type { State } from "./canvasStore";
+import { scopeOf, type State } from "./canvasStore";
 import { Routes } from "./flowElements";
 import { drawnInputs, type Point } from "./geometry";
 import { manualLayout } from "./manualLayout";
@@ -10,7 +10,7 @@ import type { Route } from "./edgeRouting";
 
 /** Within which all is to be seen at once, before it has to be panned. */
 export const TALLEST = 560;
-const ROOM = { above: 18, below: 46 };
+const ROOM = { above: 18, below: 46, way: 30 };
 
 export interface Bounds extends Point {
   width: number;
@@ -24,6 +24,8 @@ export interface LayoutCache {
   settled: ReadonlyMap<string, Point>;
   routes: ReadonlyMap<string, Route>;
   bounds: Bounds;
+  /** The body that all of it stands in. */
+  scope: string;
 }
 
 export function useLayoutCache(state: State, width: number): LayoutCache {
@@ -49,7 +51,7 @@ export function useLayoutCache(state: State, width: number): LayoutCache {
   const routes = useMemo(() => found.find(state, settled), [shape, settled]);
   const boxes = useMemo(() => boxesOf(nodes, edges), [shape]);
   const bounds = useMemo(() => boundsOf(boxes, settled), [boxes, settled]);
-  return { boxes, spots, settled, routes, bounds };
+  return { boxes, spots, settled, routes, bounds, scope: scopeOf(state.way) };
 }
 
 /** All that the places depend on: values that change neither sizes nor edges leave them alone. */
@@ -60,6 +62,7 @@ function shapeOf({ nodes, edges }: State): string {
       node.generator && node.output,
       node.draws.length,
       !!(node.fault || node.note),
+      node.bodies.length,
       drawnInputs(node).map((port) => [port.name, port.argument]),
       node.outputs.length,
     ]),
@@ -86,18 +89,25 @@ export function framed(
   bounds: Bounds,
   size: { width: number; height: number },
   side: number,
+  inside: boolean,
 ): { x: number; y: number; zoom: number } {
-  const tall = size.height - ROOM.above - ROOM.below;
+  const above = ROOM.above + (inside ? ROOM.way : 0);
+  const tall = size.height - above - ROOM.below;
   const wide = size.width - 2 * side;
   const full = Math.min(wide / bounds.width, tall / bounds.height);
   const zoom = full > 0.98 ? 1 : Math.max(0.2, full); // letters are sharp at 1
   const spare = Math.max(0, tall - bounds.height * zoom);
-  return { x: side - bounds.x * zoom, y: ROOM.above + spare / 2 - bounds.y * zoom, zoom };
+  return { x: side - bounds.x * zoom, y: above + spare / 2 - bounds.y * zoom, zoom };
 }
 
 /** As tall as the content wants, within limits. */
-export function heightFor(bounds: Bounds, width: number, side: number, least: number): number {
+export function heightFor(
+  { bounds, scope }: LayoutCache,
+  width: number,
+  side: number,
+  least: number,
+): number {
   const zoom = Math.min(1, (width - 2 * side) / Math.max(1, bounds.width));
-  const wanted = bounds.height * zoom + ROOM.above + ROOM.below;
+  const wanted = bounds.height * zoom + ROOM.above + ROOM.below + (scope ? ROOM.way : 0);
   return Math.round(Math.min(TALLEST, Math.max(least, wanted)));
 }

@@ -37,7 +37,7 @@ export function offerItems(
   const found = Object.entries(connectTargets.reasons ?? {}).flatMap(([id, reason]) => {
     const at = id.indexOf(":");
     const [target, input] = [id.slice(0, at), id.slice(at + 1)];
-    if (only ? target !== only : target === connectTargets.source?.split(".")[0]) return [];
+    if (only ? target !== only : target === connectTargets.source?.replace(/\.[^.]*$/, "")) return [];
     const node = nodes.find((entry) => entry.id === target);
     if (!node) return []; // folded into another
     const port = node.inputs.find((entry) => entry.name === input);

@@ -3,6 +3,7 @@
 import type { NodeProps } from "@xyflow/react";
 import { memo } from "react";
 import type { DrawEntry, NodeEntry } from "../views";
+import { openScope } from "./actions";
 import { useCanvasStore } from "./context";
 import type { OpFlow, OutFlow } from "./flowElements";
 import {
@@ -25,6 +26,7 @@ const SHORT = { cpu: "CPU", mixed: "MIX", gpu: "GPU" } as const;
 
 /** What the id says beyond the operator's name: `2` of `flip_2`, all of `left_view`. */
 function besides({ id, op, twin }: NodeEntry): string {
+  if (!op) return "";
   const last = op.split(".").at(-1) ?? op;
   const usual = [last, op.replaceAll(".", "_")];
   if (usual.includes(id) || (op.startsWith("readers.") && id === "reader")) return "";
@@ -38,6 +40,7 @@ function besides({ id, op, twin }: NodeEntry): string {
 /** What stands beside the operator's name: where there is room, and always where names are equal. */
 function beside(node: NodeEntry): string {
   const id = besides(node);
+  if (node.bodies.length) return id;
   return node.twin || node.title.length + id.length <= ROOM ? id : "";
 }
 
@@ -57,6 +60,7 @@ function described(node: NodeEntry): string {
     node.generator && node.op,
     node.id,
     ...node.draws.map((draw) => draw.text),
+    !node.op && node.label,
     !node.known && (node.label ? "code" : "not an operator of this DALI"),
     node.fault && "faulty",
   ];
@@ -144,6 +148,31 @@ function Draws({ id, draws }: { id: string; draws: readonly DrawEntry[] }) {
   );
 }
 
+/** Opens the bodies of a region. */
+function Bodies({ node }: { node: NodeEntry }) {
+  const store = useCanvasStore();
+  if (!node.bodies.length) return null;
+  return (
+    <div className="wb-card-bodies nodrag" role="group" aria-label={`Bodies of ${node.id}`}>
+      {node.bodies.map(({ name, scope, nodes, faulty }) => (
+        <button
+          key={scope}
+          type="button"
+          tabIndex={-1}
+          data-wb="open-body"
+          data-scope={scope}
+          data-fault={faulty || undefined}
+          aria-label={`Open ${name} of ${node.id}, ${nodes} ${nodes === 1 ? "operator" : "operators"}`}
+          data-tip={`Open ${name}: ${nodes || "no"} ${nodes === 1 ? "operator" : "operators"}`}
+          onClick={() => openScope(store, scope)}
+        >
+          {name} <small>{nodes}</small>
+        </button>
+      ))}
+    </div>
+  );
+}
+
 /** What every node's own element says of it. */
 function facts({ entry, current, reached }: OpFlow["data"], selected: boolean) {
   return {
@@ -171,8 +200,18 @@ export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
     <>
       {over > 0 && <i className="wb-stem" style={{ height: over }} />}
       <Draws id={entry.id} draws={entry.draws} />
-      <div className="wb-card" {...facts(data, selected)}>
-        <b onDoubleClick={() => store.set({ renaming: entry.id })}>
+      <div
+        className="wb-card"
+        {...facts(data, selected)}
+        data-region={entry.bodies.length > 0 || undefined}
+        data-taken={!entry.op || undefined}
+        onDoubleClick={() => entry.bodies[0] && openScope(store, entry.bodies[0].scope)}
+      >
+        <b
+          onDoubleClick={() => {
+            if (entry.op && !entry.bodies.length) store.set({ renaming: entry.id });
+          }}
+        >
           <span>{entry.title}</span>
           {aside && <small> {aside}</small>}
         </b>{" "}
@@ -188,6 +227,7 @@ export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
           entry.note && <span className="wb-card-note">{entry.note}</span>
         )}
       </div>
+      <Bodies node={entry} />
       <Rename id={entry.id} name={entry.id} />
       <Ports node={entry} />
     </>
@@ -225,7 +265,7 @@ export const Output = memo(function Output({ data, selected }: NodeProps<OutFlow
         data-wb="output"
         data-output={edge.input}
         data-focus={id}
-        data-tip={`${edge.input} · output of the graph\n\n${edge.source}.${edge.output} · ${edge.kind}`}
+        data-tip={`${edge.input} · output of ${store.scope || "the graph"}\n\n${edge.source}.${edge.output} · ${edge.kind}`}
         aria-label={`output ${edge.input}, from ${edge.source}, ${edge.kind}`}
         aria-pressed={selected}
         onDoubleClick={() => store.set({ renaming: id })}

@@ -77,3 +77,26 @@ function kinds({ inputs, outputs }: OperatorEntry): string[] {
   const to = [...new Set(outputs)].join(" + ");
   return from || to ? [`${from}→${to}`.replace(/^→/, "→ ").replace("→", from ? " → " : "→ ")] : [];
 }
+
+/** What is chosen to put the selected nodes into an `if`. */
+export const WRAP = ":if";
+
+/** What can be made of the selected nodes. */
+export function regionItems(selected: readonly string[]): Item[] {
+  if (!selected.length) return [];
+  return [
+    {
+      id: WRAP,
+      name: "Put into an if",
+      group: "Region",
+      chips: [],
+      note: `${selected.join(", ")} for some samples only`,
+      reason: "",
+      places: [
+        { text: "if", weight: 12 },
+        { text: "put into an if", weight: 8 },
+        { text: "region condition chance probability branch", weight: 3 },
+      ],
+    },
+  ];
+}

@@ -5,8 +5,8 @@ import { useCanvasStore, useCanvasState } from "./context";
 import { drawItems, edgeItems, NEW_OUTPUT, offerItems, outputItems } from "./menuItems";
 import type { Place, Popup } from "./canvasStore";
 import { SearchableList, type Item } from "./searchableList";
-import { connectTo } from "./actions";
-import { addTo, askCompatibleOps, operatorItems, wherePlaced } from "./operatorSearch";
+import { connectTo, wrap } from "./actions";
+import { addTo, askCompatibleOps, operatorItems, regionItems, WRAP, wherePlaced } from "./operatorSearch";
 
 type Of<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
 
@@ -62,10 +62,11 @@ function Search({ popup }: { popup: Of<"search"> }) {
   useEffect(() => setAsked(askCompatibleOps(store, place)), [store, place]);
   const operators = useCanvasState((state) => state.operators);
   const compatibleOps = useCanvasState((state) => state.compatibleOps);
-  const items = useMemo(
-    () => operatorItems(operators, compatibleOps, asked ?? "?"),
-    [operators, compatibleOps, asked],
-  );
+  const selected = useCanvasState((state) => state.selected);
+  const items = useMemo(() => {
+    const chosen = place.do === "add" ? selected : [];
+    return [...operatorItems(operators, compatibleOps, asked ?? "?"), ...regionItems(chosen)];
+  }, [operators, compatibleOps, asked, place, selected]);
   return (
     <SearchableList
       title="Add an operator"
@@ -77,6 +78,7 @@ function Search({ popup }: { popup: Of<"search"> }) {
       style={style}
       choose={(item) => {
         close();
+        if (item.id === WRAP) return wrap(store);
         addTo(store, place, item.id);
         store.say(`${item.id} added`);
       }}

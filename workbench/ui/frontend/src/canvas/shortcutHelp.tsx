@@ -10,6 +10,8 @@ const KEYS: [string, string][] = [
   ["c", "connect its output"],
   ["e", "its edges: add on one, cut one"],
   ["u", "show or fold a random draw"],
+  ["i", "put the selected ones into an if; with Shift take them out"],
+  ["Enter", "open a region; Esc leads out"],
   ["F2", "rename it"],
   ["Delete", "remove it"],
   ["Ctrl D", "duplicate"],

@@ -2,7 +2,7 @@
 
 import { NodeToolbar, Panel, useStore } from "@xyflow/react";
 import { useCanvasStore, useCanvasState } from "./context";
-import { connect, duplicate, move, remove, unfold } from "./actions";
+import { connect, duplicate, move, remove, unfold, unwrap, wrap } from "./actions";
 import { Icon } from "./icons";
 import { freeSide } from "./toolbarPlacement";
 import type { LayoutCache } from "./layoutCache";
@@ -18,9 +18,17 @@ export function Toolbar({ places }: { places: LayoutCache }) {
   const view = useStore((state) => state.transform);
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
-  if (!node || busy) return null;
+  if (!node?.op || busy) return null; // what a body takes in stays as it is
   const movable = node.movable && !node.generator;
-  const buttons = 3 + (movable ? 2 : 0) + (node.generator ? 1 : 0) + (node.outputs.length ? 1 : 0);
+  const inner = node.bodies.length > 0;
+  const wraps = movable || inner;
+  const buttons =
+    3 +
+    (movable ? 2 : 0) +
+    (wraps ? 1 : 0) +
+    (inner ? 1 : 0) +
+    (node.generator ? 1 : 0) +
+    (node.outputs.length ? 1 : 0);
   const size = { width: buttons * BUTTON + 2, height: BUTTON };
   const side = freeSide(places, id, size, view, { width, height });
   const action = (label: string, hook: string, shape: React.ReactNode, run: () => void) => (
@@ -48,6 +56,10 @@ export function Toolbar({ places }: { places: LayoutCache }) {
       {node.generator && action("Fold", "fold", <Icon name="down" size={13} />, () => unfold(store))}
       {node.outputs.length > 0 &&
         action("Connect", "connect", <Icon name="connect" size={13} />, () => connect(store))}
+      {wraps &&
+        action("Put into an if", "wrap", <Icon name="split" size={13} />, () => wrap(store))}
+      {inner &&
+        action("Take out of the if", "unwrap", <Icon name="join" size={13} />, () => unwrap(store))}
       {action("Rename", "rename-button", <Icon name="pencil" size={13} />, () =>
         store.set({ renaming: id }),
       )}

@@ -44,7 +44,7 @@ export function useView(places: LayoutCache, size: { width: number; height: numb
     (duration = GLIDE) => {
       const { places: now, size: box } = latest.current;
       follows.current = true;
-      void flow.setViewport(framed(now.bounds, box, MARGIN), { duration: gliding(duration) });
+      void flow.setViewport(framed(now.bounds, box, MARGIN, !!now.scope), { duration: gliding(duration) });
     },
     [flow],
   );
@@ -68,7 +68,7 @@ export function useView(places: LayoutCache, size: { width: number; height: numb
   );
   const known = useRef<ReadonlySet<string>>(new Set());
   useLayoutEffect(() => {
-    const ids = new Set(places.boxes.map(({ id }) => id));
+    const ids = new Set(places.boxes.map(({ id }) => `${places.scope} ${id}`));
     const first = known.current.size === 0;
     const another = ![...ids].some((id) => known.current.has(id));
     known.current = ids;

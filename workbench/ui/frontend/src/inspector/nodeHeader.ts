@@ -2,6 +2,7 @@
 
 import type { InspectorView } from "../views";
 import { attr, h, show, text } from "../lib/dom";
+import { Region } from "./region";
 import { icon } from "../lib/icons";
 import type { Link } from "../lib/model";
 
@@ -18,6 +19,7 @@ export class Head {
   private side = h("select", { class: "wb-dist wb-side", "data-wb": "device" });
   private runs = h("label", { class: "wb-runs" }, "runs on", this.side);
   private device = "";
+  private region: Region;
 
   constructor(link: Link<"inspector">) {
     this.side.addEventListener("change", () => {
@@ -25,6 +27,7 @@ export class Head {
       link.ask("device", { node: id, device: this.side.value });
       this.side.value = this.device;
     });
+    this.region = new Region(link);
     this.el = h(
       "div",
       { class: "wb-inspector-head" },
@@ -32,6 +35,7 @@ export class Head {
       h("div", { class: "wb-inspector-title" }, this.title, this.id),
       this.doc,
       this.feeds,
+      this.region.el,
       this.runs,
       this.errors,
     );
@@ -49,6 +53,7 @@ export class Head {
     const feeds = view.feeds ?? [];
     show(this.feeds, feeds.length > 0);
     text(this.feeds, feeds.length ? `Feeds ${feeds.join(", ")}.` : "");
+    this.region.draw(view);
     this.runsOn(devices, view);
     this.errors.replaceChildren(
       ...(view.errors ?? []).map((error) =>
