@@ -30,7 +30,7 @@ export class Region {
           h(
             "button",
             {
-              class: "wb-btn",
+              class: "wb-quiet",
               type: "button",
               "data-wb": "open-body",
               "data-scope": scope,
@@ -49,7 +49,7 @@ export class Region {
               "aria-label": `Keep only ${name} of ${region}`,
               onclick: () => link.ask("unwrap", { node: region, body: name }),
             },
-            "Keep only this",
+            "Keep only",
           ),
         ),
     );

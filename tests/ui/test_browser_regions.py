@@ -1,0 +1,88 @@
+"""A region in a real JupyterLab and a real Panel app: opened, edited inside, left again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
+from workbench.catalog import load_catalog
+from workbench.graph.regions import wrap_in_region
+
+pytestmark = pytest.mark.browser
+
+BRANCHED, REGION = wrap_in_region(small(), load_catalog(), ["rotate"])
+LEAST = 24
+"""Pixels of a control's side (WCAG 2.5.8)."""
+
+
+def card(page: Page, name: str) -> Locator:
+    return part(page, "canvas").locator(f"[data-node='{name}']")
+
+
+def shown(page: Page, scope: str) -> Locator:
+    return part(page, "canvas").locator(f"[data-wb=scope][data-scope='{scope}']")
+
+
+def test_a_region_is_opened_edited_inside_and_left(host: Host, photos: Path) -> None:
+    host.open(photos, BRANCHED)
+    page = host.page
+    await_picture(page)
+    expect(card(page, "rotate")).to_have_count(0)
+    button = part(page, "canvas").get_by_role("button", name="Open then of branch")
+    box = button.bounding_box()
+    assert box is not None
+    assert min(box["width"], box["height"]) >= LEAST
+
+    button.click()
+    expect(shown(page, "branch.then")).to_have_attribute("aria-current", "true")
+    expect(card(page, "branch.then")).to_be_visible()
+    expect(card(page, "rotate")).to_have_attribute("aria-current", "true")
+    angle = part(page, "inspector").locator("[data-arg=angle]")
+    ends = angle.get_by_role("spinbutton")
+    expect(ends).to_have_count(2)
+    ends.nth(1).fill("33")
+    ends.nth(1).press("Enter")
+    value = "list(model.graph.node('angle').args['range'])"
+    await_python(host, value, lambda found: found[1] == 33)
+
+    card(page, "rotate").click()
+    page.keyboard.press("Control+z")
+    await_python(host, value, lambda found: found[1] == 10)
+    expect(ends.nth(1)).to_have_value("10")
+
+    page.keyboard.press("Control+c")
+    expect(part(page, "canvas").locator("[data-wb=said]")).to_have_text("rotate copied")
+    page.keyboard.press("Control+v")
+    expect(card(page, "rotate_2")).to_be_visible(timeout=PATIENCE)
+    assert host.python("model.graph.scope_of('rotate_2')") == "branch.then"
+
+    shown(page, "branch.else").click()
+    expect(card(page, "branch.else")).to_be_visible()
+    expect(card(page, "rotate_2")).to_have_count(0)
+    shown(page, "").click()
+    expect(card(page, "branch")).to_have_attribute("aria-current", "true")
+    expect(part(page, "canvas").locator("[data-wb=way]")).to_have_count(0)
+    expect(card(page, "branch")).to_contain_text("rotate_2: nothing feeds it")
+    region = part(page, "inspector").locator("[data-wb=region]")
+    expect(region).to_contain_text("0.5 yes, from chance")
+
+
+def test_a_region_is_made_and_left_by_keyboard(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    card(page, "rotate").click()
+    page.keyboard.press("i")
+    expect(card(page, "branch")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(card(page, "rotate")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(card(page, "branch")).to_be_focused()
+    page.keyboard.press("Shift+I")
+    expect(card(page, "rotate")).to_be_focused()
+    expect(card(page, "branch")).to_have_count(0)
+    same = "sorted(node.id for node in model.graph.nodes)"
+    await_python(host, same, lambda found: found == sorted(node.id for node in small().nodes))
