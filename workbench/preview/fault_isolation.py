@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workbench.engine.process import Engine
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
 from workbench.preview.request import PreviewRequest, run_request
@@ -59,6 +60,7 @@ def _named(error: WorkerCrashedError | WorkerTimeoutError) -> WorkbenchError:
     return type(error)(message, error.nodes)
 
 
+@task
 def run_one_by_one(worker: Worker, request: PreviewRequest) -> None:
     """Task: every node in a pipeline of its own."""
     run_request(worker, request, one_by_one=True)

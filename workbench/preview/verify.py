@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
 from workbench.engine.process import Engine
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
@@ -190,6 +191,7 @@ def verify(
     return Verifier(graph, data, batches, device).run(on_progress)
 
 
+@task
 def compare_batch(
     worker: Worker, graph: Graph, data: Datasets, batch: int, path: str
 ) -> tuple[int, list[Deviation]]:
