@@ -17,6 +17,7 @@ from tests.engine.tasks import until
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import (
     CancelledError,
@@ -110,10 +111,11 @@ def test_sigstop(hurt: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_cancelled_change(hurt: Engine, folder: Path) -> None:
-    assert isinstance(in_a_change(hurt, folder, lambda _: hurt.cancel()), CancelledError)
+    assert isinstance(in_a_change(hurt, folder, lambda _: hurt.end_worker()), CancelledError)
     assert_the_next_change_works(hurt, folder)
 
 
+@task
 def limit_memory(_: Worker, more: int) -> None:
     """Task: let the process take no more than these bytes above what it has."""
     with open("/proc/self/statm", encoding="ascii") as file:

@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import GenericAlias, NoneType, UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, NoReturn, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -94,6 +94,8 @@ def _adapter(hint: Any) -> _Adapter:
     origin, parts = get_origin(hint), get_args(hint)
     if hint is Any:
         return _Adapter(Any, _pack_any, _same)
+    if hint is NoReturn:
+        return _Adapter(None, _same, _same)
     if hint is Graph:
         return _Adapter(dict[str, Any], graph_to_json, graph_from_json)
     if hint is range:

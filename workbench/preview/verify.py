@@ -110,12 +110,17 @@ class Verifier:
         self.graph = graph
         self.batches = batches
         self._cancelled = threading.Event()
-        self._engine = engine or Engine(stop=self._cancelled)
         self._own = engine is None
+        self._engine = engine or Engine()
+        self._calls = self._engine.handle()
 
     def cancel(self) -> None:
         """End the comparison: ``run`` raises CancelledError, within 0.1 s with a fresh engine."""
         self._cancelled.set()
+        if self._own:
+            self._calls.cancel()
+        else:  # the worker is not ours to end
+            self._calls.interrupt()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Verification:
         """Compare.
@@ -137,7 +142,7 @@ class Verifier:
                 for batch in range(self.batches):
                     on_progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
                     path = script.batch(batch)
-                    same, deviations = self._engine.call(
+                    same, deviations = self._calls.call(
                         compare_batch, self.graph, self.data, batch, path
                     )
                     os.unlink(path)
@@ -159,7 +164,7 @@ class Verifier:
     def _explain(self, error: ScriptError, batch: int) -> str:
         """Why the script ended in this batch, and what to do. Raises DataError, CancelledError."""
         try:
-            bad = self._engine.call(skipped_files, self.graph, self.data, batch)
+            bad = self._calls.call(skipped_files, self.graph, self.data, batch)
         except CancelledError:
             raise
         except EngineError:  # the preview fails there as well; the script's reason is told
