@@ -7,7 +7,6 @@ folder, where the preview engine, which runs the same batch its own way, compare
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 import tempfile
 import threading
@@ -27,7 +26,7 @@ from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.sources import reading
-from workbench.preview.exported import ExportedScript, ScriptError
+from workbench.preview.exported import ExportedScript, ScriptError, read_batch
 from workbench.preview.skipped_files import describe_skipped, skipped_files
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
@@ -204,9 +203,8 @@ def compare_batch(
 
     ``path`` holds what the script gave.
     """
-    with open(path, "rb") as file:
-        theirs: list[list[NDArray[Any]]] = pickle.load(file)
     size = graph.settings.batch_size
+    theirs = read_batch(path, len(graph.outputs), size)
     result = worker.runner.run(graph, data, batch, size, list(graph.outputs.values()))
     ours = [result.batches[port].arrays() for port in graph.outputs.values()]
     found: list[Deviation] = []
