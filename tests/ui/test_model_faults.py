@@ -61,14 +61,14 @@ def test_a_killed_worker_is_told_and_the_next_change_works(
     model, screen = ready
     picture = screen.picture
     entered, killed = threading.Event(), threading.Event()
-    real = model.previewer._engine.call
+    real = model.engine._run
 
     def call(*arguments: Any, **options: Any) -> Any:
         entered.set()
         killed.wait(30)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(model.engine, "call", call)
+    monkeypatch.setattr(model.engine, "_run", call)
     edit(model, "set", node="rotate", arg="angle", value=45, group="")
     assert entered.wait(30)
     monkeypatch.undo()
