@@ -23,6 +23,7 @@ from workbench.cli import main
 from workbench.emit.imports.proto import read_pipeline
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
+from workbench.engine.registry import task
 from workbench.engine.scripts import trace_source
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError, PipelineFormatError
@@ -197,6 +198,7 @@ def test_processes_that_hide_end_with_it_too(end: str, code: int, spot: Path) ->
     until(lambda: not left.exists(), 10)
 
 
+@task
 def trace_with_little_memory(worker: Worker, path: str) -> Any:
     """Task: as an import does, with an eighth of the memory that it may take."""
     from workbench.engine import script_sandbox
