@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.catalog.enums import enum_names
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.imports.expressions import ARITHMETIC, INDEXING, expression_node
-from workbench.emit.imports.lines import Lines
+from workbench.emit.imports.lines import Lines, is_library
 from workbench.emit.imports.traced import TracedInput, TracedOp
 
 _FOLDER = "file_root"
@@ -29,8 +29,20 @@ class Call:
     """The port of each output of the traced call."""
     opaque: str | None = None
     """Why the graph cannot hold the call, or None where it can."""
+    bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
+    """Of a region."""
     folder: str | None = None
     """What a reader read, which a graph leaves to whoever runs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyCalls:
+    """What stands in one body of a region."""
+
+    made: Sequence[tuple[TracedOp, Call]] = ()
+    takes: Mapping[str, str] = field(default_factory=dict)
+    """What it takes in, by name: the edges that lead from there."""
+    gives: Mapping[str, TracedInput] = field(default_factory=dict)
 
 
 class _CannotHoldError(Exception):
@@ -90,7 +102,11 @@ def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) 
     if op.refused:
         raise _CannotHoldError(op.refused)
     if op.schema.startswith("_conditional"):
-        raise _CannotHoldError("a graph has no conditions yet")
+        raise _CannotHoldError(
+            "a graph has no automatic augmentation yet"
+            if is_library(op)
+            else "its branches cannot be told apart"
+        )
     if spec is None:
         raise _CannotHoldError(_lacking(op, catalog))
     if spec.unusable:
