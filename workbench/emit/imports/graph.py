@@ -101,24 +101,25 @@ def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
 def _nodes(
     made: Made, ids: Mapping[str, str], ports: Mapping[str, Port], seeds: Seeds
 ) -> tuple[Node, ...]:
-    return tuple(
-        Node(
-            ids[op.name],
-            call.op,
-            call.args,
-            {port: ports[edge.edge] for port, edge in call.inputs.items()},
-            seed=seeds.own.get(op.name),
-            bodies={
-                name: Body(
-                    _nodes(body.made, ids, ports, seeds),
-                    {output: ports[edge.edge] for output, edge in body.gives.items()},
-                    tuple(body.takes),
-                )
-                for name, body in call.bodies.items()
-            },
-        )
-        for op, call in made
-    )
+    nodes: list[Node] = []
+    for op, call in made:
+        inputs = {port: ports[edge.edge] for port, edge in call.inputs.items()}
+        node = Node(ids[op.name], call.op, call.args, inputs, seed=seeds.own.get(op.name))
+        if call.source is not None:
+            kind, dataset = call.source
+            node = Source(
+                node.id, node.op, node.args, inputs, seed=node.seed, kind=kind, dataset=dataset
+            )
+        bodies = {
+            name: Body(
+                _nodes(body.made, ids, ports, seeds),
+                {output: ports[edge.edge] for output, edge in body.gives.items()},
+                tuple(body.takes),
+            )
+            for name, body in call.bodies.items()
+        }
+        nodes.append(replace(node, bodies=bodies) if bodies else node)
+    return tuple(nodes)
 
 
 def _without_idle_constants(made: Made, gives: Sequence[str]) -> Made:

@@ -96,6 +96,15 @@ class Lines:
             return ()
         return tuple(_names(statement.targets[0]))
 
+    def assigned(self, op: TracedOp) -> list[str]:
+        """The variables that are set anywhere in the statement that made a call."""
+        found = (
+            node.id
+            for node in ast.walk(self._statements[op.name] or ast.Pass())
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        )
+        return list(dict.fromkeys(found))
+
     def keywords(self, op: TracedOp) -> list[ast.keyword]:
         """The arguments of a call as they were written; empty where that cannot be told."""
         statement = self._statements[op.name]
@@ -123,12 +132,16 @@ class Lines:
                     return number
         return None
 
-    def finds_files(self, op: TracedOp) -> bool:
-        """Whether a reader reads what the function ``find_files`` of our scripts found."""
-        return any(
-            keyword.arg is None and ast.unparse(keyword.value).startswith("find_files(")
-            for keyword in self.keywords(op)
-        )
+    def found_by(self, op: TracedOp) -> tuple[str, str] | None:
+        """The function and the parameter in ``**find_files(data)``, as our scripts are written."""
+        for keyword in self.keywords(op):
+            match keyword:
+                case ast.keyword(
+                    arg=None,
+                    value=ast.Call(func=ast.Name(id=function), args=[ast.Name(id=parameter)]),
+                ):
+                    return function, parameter
+        return None
 
     def returned(self, ops: Sequence[TracedOp], count: int) -> tuple[str | None, ...]:
         """The variables in the ``return`` of the function that the calls stand in."""

@@ -10,6 +10,7 @@ from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.imports.expressions import ARITHMETIC, INDEXING, expression_node
 from workbench.emit.imports.lines import Lines, is_library
 from workbench.emit.imports.traced import TracedInput, TracedOp
+from workbench.sources import load_source, source_kinds
 
 _FOLDER = "file_root"
 _LISTED = ("files", "labels")
@@ -33,6 +34,8 @@ class Call:
     """Of a region."""
     folder: str | None = None
     """What a reader read, which a graph leaves to whoever runs it."""
+    source: tuple[str, str] | None = None
+    """Of a reader whose data one of our scripts finds: the kind of source, and the parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,8 @@ def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) 
         raise _CannotHoldError(spec.unusable)
     given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
     folder: Value | None = None
-    if lines.finds_files(op):
+    source = _source(op, spec, lines)
+    if source is not None:
         folder = given.get(_FOLDER)
         given = {k: v for k, v in given.items() if k not in (_FOLDER, *_LISTED)}
     elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
@@ -126,7 +130,17 @@ def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) 
         inputs,
         _outputs(op, spec, inputs),
         folder=None if folder is None else str(folder),
+        source=source,
     )
+
+
+def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
+    """The kind of source and the parameter, where one of our scripts finds what a reader reads."""
+    found = lines.found_by(op)
+    kinds = {load_source(kind).find.__name__: kind for kind in source_kinds()}
+    if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
+        return None
+    return kinds[found[0]], found[1]
 
 
 def _lacking(op: TracedOp, catalog: Catalog) -> str:

@@ -37,7 +37,9 @@ class RegionMaker:
         self._make = make
         self._finish = finish
         self._words: dict[str, str] = {}
-        """The variable of each edge, as far as it is known; else what people call its kind."""
+        """The variable of each edge; where it is not known, what people call its kind."""
+        self._written: set[str] = set()
+        """The edges of which the variable is known."""
 
     def calls(self, block: Block, gives: Sequence[TracedInput]) -> Made:
         """A call for each of the block's."""
@@ -45,30 +47,35 @@ class RegionMaker:
         for op in block.ops:
             statement = block.statements.get(op.name)
             if statement is not None:
-                made.append((op, self._region(statement)))
+                made.append((op, self._region(op, statement)))
                 continue
             call = self._make(op)
             made.append((op, call))
             targets = self._lines.targets(op)
-            named = targets if len(targets) == len(op.outputs) else ()
             for index, (edge, _) in enumerate(op.outputs):
-                usual = usual_variable(call, index, self._catalog)
-                self._words[edge] = (named[index].strip("_") if named else "") or usual
+                self._words[edge] = usual_variable(call, index, self._catalog)
+            if len(targets) == len(op.outputs):
+                named = zip(op.outputs, targets, strict=True)
+                known = {edge: target for (edge, _), target in named if target.strip("_")}
+                self._words |= known
+                self._written |= known.keys()
         return self._finish(made, [edge.edge for edge in gives])
 
-    def _region(self, statement: Statement) -> Call:
+    def _region(self, op: TracedOp, statement: Statement) -> Call:
         inputs = {_CONDITION: statement.condition}
         names: dict[TracedInput, str] = {}
         taken = {_CONDITION}
         for block in statement.bodies:
             for edge, source in block.takes.items():
                 self._words[edge] = self._words[source.edge]
+                self._written |= {edge} if source.edge in self._written else set()
                 if source not in names:
                     names[source] = free_name(self._words[edge], taken)
                     inputs[names[source]] = source
         made = [self.calls(block, block.gives) for block in statement.bodies]
-        outputs = tuple(self._ends(statement))
+        outputs = self._ends(op, statement)
         self._words |= zip(statement.outputs, outputs, strict=True)
+        self._written |= set(statement.outputs)
         bodies = {
             name: BodyCalls(
                 calls,
@@ -79,13 +86,20 @@ class RegionMaker:
         }
         return Call("if", {}, inputs, outputs, bodies=bodies)
 
-    def _ends(self, statement: Statement) -> Iterator[str]:
+    def _ends(self, op: TracedOp, statement: Statement) -> tuple[str, ...]:
         """A name for each output: the variable that a body set, else the one that it left alone."""
-        taken: set[str] = set()
+        found: list[str | None] = []
+        usual: list[str] = []
         for ends in zip(*(block.gives for block in statement.bodies), strict=True):
             bodies = zip(statement.bodies, ends, strict=True)
-            untouched = [(end.edge in block.takes, self._words[end.edge]) for block, end in bodies]
-            yield free_name(min(untouched, key=lambda end: end[0])[1], taken)
+            edges = [end.edge for _, end in sorted(bodies, key=lambda b: b[1].edge in b[0].takes)]
+            found.append(next((self._words[e] for e in edges if e in self._written), None))
+            usual.append(self._words[edges[0]])
+        left = [name for name in self._lines.assigned(op) if name not in found]
+        if found.count(None) == 1 == len(left):  # a variable that is set to plain values
+            found[found.index(None)] = left[0]
+        taken: set[str] = set()
+        return tuple(free_name(n or u, taken) for n, u in zip(found, usual, strict=True))
 
 
 def every_call(made: Made) -> Iterator[tuple[TracedOp, Call]]:
