@@ -46,6 +46,7 @@ def new_node(graph: Graph, catalog: Catalog, op: str, wanted_id: str | None = No
 def usual_id(op: str) -> str:
     """The variable that a person would write: ``reader`` and ``decode``, else the last word."""
     module, _, word = op.rpartition(".")
+    word = word if is_name(word) else f"{word}_"  # if, one of Python's own
     return {"readers": "reader", "decoders": "decode"}.get(module, word)
 
 
