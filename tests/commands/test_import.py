@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.commands import bad_scripts as bad
 from tests.engine.tasks import until
+from tests.thorough import examples
 from workbench.cli import main
 from workbench.emit.imports.proto import read_pipeline
 from workbench.engine import Engine
@@ -281,14 +282,14 @@ def test_a_serialised_pipeline_cut_short_is_refused(serialised: bytes, spot: Pat
 
 
 @given(st.binary(max_size=2000))
-@settings(max_examples=200)
+@examples(200)
 def test_random_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(PipelineFormatError):
         read_pipeline(data)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=20))
-@settings(max_examples=200)
+@examples(200)
 def test_a_spoilt_pipeline_is_read_or_refused(
     serialised: bytes, tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]
 ) -> None:

@@ -12,10 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.emit.test_script import HOSTILE, imports_in, ruff
 from tests.helpers import CHAINS, chain_graph
+from tests.thorough import examples
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError, SaveError
@@ -95,7 +96,7 @@ def test_hostile_graphs_are_as_ruff_would_have_them(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(CHAINS)
 def test_any_chain_goes_to_every_target(graph: Graph) -> None:
     refused: dict[str, str] = {}
