@@ -28,6 +28,10 @@ if find_spec("playwright"):  # not on a machine that is there for its GPU
     )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--edits", type=int, default=2000, help="how many edits test_soak.py makes")
+
+
 @dataclass(frozen=True)
 class Row:
     what: str

@@ -17,6 +17,7 @@ from tests.ui.hosts import (
     await_mean,
     await_picture,
     await_python,
+    in_both_hosts,
     part,
     small,
 )
@@ -45,6 +46,7 @@ def drag(page: Page, slider: Locator, start: float, end: float) -> None:
     page.mouse.up()
 
 
+@in_both_hosts
 def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -113,6 +115,7 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     assert re.fullmatch(r"\d+ imgs/s\n", run.stdout)
 
 
+@in_both_hosts
 def test_a_drag_is_one_undo_and_keys_stay_in_the_workbench(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -162,6 +165,7 @@ def test_a_bad_value_is_named_and_the_picture_stays(host: Host, photos: Path) ->
     expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("ready")
 
 
+@in_both_hosts
 def test_a_folder_is_opened_and_its_bad_files_are_shown(
     host: Host, photos: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -212,7 +216,7 @@ def test_a_cell_sets_the_graph_and_a_running_cell_stops_nothing(lab: LabHost, ph
     assert lab.server.evaluate("'simclr' in w.code.source")
 
 
-@pytest.mark.parametrize("shown", ["w", "w.preview"])
+@pytest.mark.parametrize("shown", ["w", pytest.param("w.preview", marks=pytest.mark.thorough)])
 def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
     lab: LabHost, photos: Path, shown: str
 ) -> None:

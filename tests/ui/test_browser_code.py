@@ -71,6 +71,7 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
     (host.work / "loader.py").unlink()
 
 
+@pytest.mark.thorough
 def test_several_files_have_a_switch_and_a_zip(host: Host, photos: Path) -> None:
     open_code(host, photos)
     page = host.page

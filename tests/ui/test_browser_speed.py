@@ -170,6 +170,7 @@ def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None
     assert host.python("model.graph.settings.batch_size") == before
 
 
+@pytest.mark.thorough
 def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     stages = turn_to(speed, "Where the time goes", "stages")
@@ -189,6 +190,7 @@ def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     stages = turn_to(speed, "Where the time goes", "stages")
@@ -204,6 +206,7 @@ def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:
     assert host.python("model.state.selected") == ["decode"]
 
 
+@pytest.mark.thorough
 def test_a_record_is_dropped(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     text = dump_report(report(measured(1000.0), measured(9000.0, device="mixed")))
