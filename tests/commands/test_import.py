@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.commands import bad_scripts as bad
 from tests.engine.tasks import until
-from tests.thorough import examples
+from tests.thorough import examples, one_in
 from workbench.cli import main
 from workbench.emit.imports.proto import read_pipeline
 from workbench.engine import Engine
@@ -130,7 +130,7 @@ def test_a_script_that_changes_what_others_use(spot: Path) -> None:
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("case", bad.RAISING)
+@pytest.mark.parametrize("case", one_in(3, bad.RAISING))
 def test_what_a_script_raises_is_said_with_its_line(case: str, spot: Path) -> None:
     text, line, word = bad.RAISING[case]
     message = refused(written(spot, text))
@@ -138,7 +138,7 @@ def test_what_a_script_raises_is_said_with_its_line(case: str, spot: Path) -> No
     assert word in message
 
 
-@pytest.mark.parametrize("case", bad.ENDLESS)
+@pytest.mark.parametrize("case", one_in(3, bad.ENDLESS))
 def test_a_script_without_end_is_ended(case: str, spot: Path) -> None:
     text, line = bad.ENDLESS[case]
     start = time.monotonic()
@@ -147,7 +147,7 @@ def test_a_script_without_end_is_ended(case: str, spot: Path) -> None:
     assert f"script.py:{line}: it did not come to an end within 1 s" in message
 
 
-@pytest.mark.parametrize("case", bad.ENDING)
+@pytest.mark.parametrize("case", one_in(3, bad.ENDING))
 def test_a_script_that_ends_its_process(case: str, spot: Path) -> None:
     message = refused(written(spot, bad.ENDING[case]), there=False)
     assert "script.py: the script's process" in message

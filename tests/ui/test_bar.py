@@ -97,6 +97,7 @@ def test_recipes_have_pictures_and_keys_choose_one(host: Host, photos: Path) -> 
     expect(bar(page).locator("[data-wb=undo]")).to_be_disabled()
 
 
+@pytest.mark.thorough
 def test_what_comes_in_is_opened_or_refused_with_the_reason(
     host: Host, photos: Path, tmp_path: Path
 ) -> None:

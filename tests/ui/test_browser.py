@@ -165,7 +165,6 @@ def test_a_bad_value_is_named_and_the_picture_stays(host: Host, photos: Path) ->
     expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("ready")
 
 
-@in_both_hosts
 def test_a_folder_is_opened_and_its_bad_files_are_shown(
     host: Host, photos: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -216,7 +215,8 @@ def test_a_cell_sets_the_graph_and_a_running_cell_stops_nothing(lab: LabHost, ph
     assert lab.server.evaluate("'simclr' in w.code.source")
 
 
-@pytest.mark.parametrize("shown", ["w", pytest.param("w.preview", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("shown", ["w", "w.preview"])
 def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
     lab: LabHost, photos: Path, shown: str
 ) -> None:
@@ -239,6 +239,7 @@ def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
     assert (lab.work / "test.ipynb").stat().st_size < 200_000
 
 
+@pytest.mark.thorough
 def test_light_and_dark_follow_the_host(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page

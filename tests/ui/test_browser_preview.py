@@ -136,6 +136,7 @@ def test_tiles_of_a_size_and_one_photo_many_times(host: Host, photos: Path) -> N
     expect(preview(page).locator(f"[data-file='{file}']")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -172,6 +173,7 @@ def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
     expect(seed).to_be_enabled()
 
 
+@pytest.mark.thorough
 def test_a_tile_closely(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -396,6 +398,7 @@ def test_memory_that_does_not_suffice(host: Host, photos: Path) -> None:
     works_again(host, sheet)
 
 
+@pytest.mark.thorough
 def test_a_folder_that_goes_and_a_file_that_breaks(
     host: Host, photos: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

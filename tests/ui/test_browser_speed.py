@@ -116,6 +116,7 @@ def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path
             assert "</svg>" in content
 
 
+@pytest.mark.thorough
 def test_cancel_leaves_nothing(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     scaling = turn_to(speed, "Scaling", "scaling")
@@ -134,6 +135,7 @@ def test_cancel_leaves_nothing(host: Host, photos: Path) -> None:
     assert host.python("model._shown['speed', 'scaling']") == {}
 
 
+@pytest.mark.thorough
 def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     tune = turn_to(speed, "Tune", "tune")
