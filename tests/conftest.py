@@ -27,7 +27,7 @@ settings.register_profile(
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", settings.get_profile("quick"), max_examples=10 * EXAMPLES)
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=20 * EXAMPLES)
 settings.register_profile(
     "soak", settings.get_profile("quick"), derandomize=False, max_examples=200 * EXAMPLES
 )
