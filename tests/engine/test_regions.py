@@ -8,10 +8,12 @@ from hypothesis import given
 
 from tests.helpers import arrays_of, chain_graph, import_script, same
 from tests.region_graphs import BATCH, CATALOG, REGION_GRAPHS, two_datasets
+from tests.thorough import examples
 from workbench.emit import emit_script
 from workbench.engine.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
 from workbench.graph.model import Body
+from workbench.graph.rename import rename_node
 from workbench.sources import Datasets
 
 BATCHES = (0, 1, 7)
@@ -33,6 +35,7 @@ def script_outputs(graph: Graph, data: Datasets, folder: Path, batches: int) -> 
     return [[arrays_of(output) for output in pipe.run()] for _ in range(batches)]
 
 
+@examples(10)
 @given(graph=REGION_GRAPHS)
 def test_the_preview_is_the_script_at_any_batch(
     graph: Graph, data: Datasets, scripts: Path
@@ -173,3 +176,15 @@ def test_one_of_two_sources_may_stay_as_it_is_for_long(photos: Path) -> None:
         shuffled = replace(second, args={"initial_fill": 10 + number, "random_shuffle": True})
         changed = graph.replace_node(shuffled)
         assert len(runner.run(changed, photos, 0, 2, taps).samples) == 2
+
+
+def test_what_is_kept_is_found_under_other_names(photos: Path) -> None:
+    graph = branching(noise())
+    runner = Runner(CATALOG)
+    kept = runner.run(graph, photos, 0, 8, [Port("branch", "images")])
+    renamed = rename_node(rename_node(graph, "branch", "chosen"), "resize", "smaller")
+    port = Port("chosen", "images")
+    found = runner.run(renamed, photos, 0, 8, [port])
+    assert found.reran == ()
+    assert found.places["chosen.then"] == kept.places["branch.then"]
+    assert same(found.batches[port].arrays(), kept.batches[Port("branch", "images")].arrays())
