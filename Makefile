@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV ?= .venv
 DATA ?= samples
 PORT ?=
+WORKERS ?= 2
+SHARE ?=
+EDITS ?= 20000
 
 PHOTOS := $(filter samples,$(DATA))
 BIN := $(abspath $(VENV))/bin
@@ -18,10 +21,10 @@ TENSORFLOW_PLUGIN = "$(BIN)/pip" install --disable-pip-version-check --no-build-
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help app lab test targets lint perf clean chromium
+.PHONY: help app lab test test-all soak targets lint perf clean chromium
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
 
 app: $(VENV)/.installed $(PHOTOS) ## serve the web app on 127.0.0.1:5006 (DATA=folder, PORT=number)
 	@"$(BIN)/workbench" app --data "$(DATA)" $(if $(PORT),--port $(PORT))
@@ -29,8 +32,20 @@ app: $(VENV)/.installed $(PHOTOS) ## serve the web app on 127.0.0.1:5006 (DATA=f
 lab: $(VENV)/.installed $(PHOTOS) ## open JupyterLab on the quickstart notebook (PORT=number)
 	@"$(BIN)/workbench" lab $(if $(PORT),--port $(PORT))
 
-test: $(VENV)/.installed-test chromium ## run every test and every notebook
-	@"$(BIN)/pytest" --nbmake --nbmake-timeout=300 tests $(wildcard notebooks) $(ARGS)
+# The notebooks come first: they measure for a minute, with which no run should end.
+NOTEBOOKS = --nbmake --nbmake-timeout=600 $(wildcard notebooks)
+PYTEST = "$(BIN)/pytest" -n $(WORKERS) --dist loadgroup --timeout=600
+
+test: $(VENV)/.installed-test chromium ## run the tests and every notebook: 8 minutes on two cores (WORKERS=number)
+	@$(PYTEST) $(NOTEBOOKS) tests $(ARGS)
+
+test-all: $(VENV)/.installed-test chromium ## run the thorough tests too, in up to 70 minutes (SHARE=1/7: a part of what test leaves out)
+	@$(PYTEST) --hypothesis-profile=thorough --timeout=1800 \
+		$(if $(SHARE),--share $(SHARE),--thorough $(NOTEBOOKS)) tests $(ARGS)
+
+soak: $(VENV)/.installed-test ## for hours: random edits (EDITS=number), and examples that nobody has tried yet
+	@"$(BIN)/pytest" tests/perf/test_soak.py -s --edits $(EDITS) $(ARGS)
+	@$(PYTEST) --thorough --hypothesis-profile=soak --timeout=0 -m hypothesis tests $(ARGS)
 
 targets: $(VENV)/.installed-test ## install what exported programs need (3 GB), so that make test runs them
 	"$(BIN)/pip" install --disable-pip-version-check --editable '.[test,targets]'
@@ -43,7 +58,7 @@ lint: $(VENV)/.installed-test ## ruff, mypy and tsc
 	PATH="$(BIN):$$PATH" npm --prefix $(FRONTEND) run typecheck
 
 perf: $(VENV)/.installed-test ## run the benchmarks and print their table
-	@"$(BIN)/pytest" tests/perf -s $(ARGS)
+	@"$(BIN)/pytest" --thorough tests/perf -s $(ARGS)
 
 clean: ## remove all that was installed or built here (keeps samples/)
 	rm -rf "$(VENV)" $(FRONTEND)/node_modules workbench/ui/static build dist

@@ -6,26 +6,32 @@ import os
 import shutil
 import tempfile
 import threading
+import zlib
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.thorough import EXAMPLES
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine import Engine
 from workbench.samples import PHOTOS, write_samples
 
 settings.register_profile(
-    "workbench",
+    "quick",
     deadline=None,
     derandomize=True,  # the same examples on every machine
-    max_examples=50,
+    max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("workbench")
+settings.register_profile("thorough", settings.get_profile("quick"), max_examples=20 * EXAMPLES)
+settings.register_profile(
+    "soak", settings.get_profile("quick"), derandomize=False, max_examples=200 * EXAMPLES
+)
+settings.load_profile("quick")  # --hypothesis-profile loads another
 
 collect_ignore = ["emit/imports/pipelines"]
 """Pipelines that tests import; nbmake would run the notebook among them."""
@@ -67,11 +73,30 @@ def no_chromium() -> str:
 NEEDS = {"gpu": no_gpu, "browser": no_chromium}
 
 
+def share(text: str) -> tuple[int, int]:
+    """``K/N`` as two numbers, K from 1 to N. Raises ValueError for any other text."""
+    part, _, parts = text.partition("/")
+    if not 1 <= int(part) <= int(parts):
+        raise ValueError(text)
+    return int(part), int(parts)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden",
         action="store_true",
         help="write the golden files anew from what the code gives now",
+    )
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="run the tests marked thorough too",
+    )
+    parser.addoption(
+        "--share",
+        type=share,
+        metavar="K/N",
+        help="run only the K-th of N parts of the tests that are marked thorough or use Hypothesis",
     )
 
 
@@ -82,17 +107,51 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
 
 
-def pytest_unconfigure() -> None:
-    """A thread that outlives the tests would keep Python, and so CI, from ending: name it, fail."""
+def outlived() -> str:
+    """Which thread outlived the tests; it would keep Python, and so CI, from ending."""
     others = [t for t in threading.enumerate() if t is not threading.main_thread()]
     for thread in (t for t in others if not t.daemon):
         thread.join(timeout=20)
         if thread.is_alive():
-            print(f"\nThe thread {thread.name} outlived the tests.", flush=True)
-            os._exit(1)
+            return f"The thread {thread.name} outlived the tests."
+    return ""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)  # when all fixtures have ended
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist tells the process that controls it, which then fails."""
+    told: dict[str, object] | None = getattr(session.config, "workeroutput", None)
+    if told is not None and (message := outlived()):
+        told["shouldfail"] = message
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workeroutput") and (message := outlived()):
+        print(f"\n{message}", flush=True)
+        os._exit(1)
+
+
+def in_share(item: pytest.Item, part: int, parts: int) -> bool:
+    """Whether a test is in the part of that number; those that share an ``xdist_group`` stay so."""
+    group = item.get_closest_marker("xdist_group")
+    name = group.args[0] if group else item.nodeid
+    return zlib.crc32(name.encode()) % parts == part - 1
+
+
+def is_selected(item: pytest.Item) -> bool:
+    thorough = item.get_closest_marker("thorough") is not None
+    if chosen := item.config.getoption("--share"):
+        more = thorough or is_hypothesis_test(getattr(item, "obj", None))
+        return more and in_share(item, *chosen)
+    return not thorough or bool(item.config.getoption("--thorough"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist writes groups into the ids
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    selected = [item for item in items if is_selected(item)]
+    if len(selected) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if not is_selected(item)])
+        items[:] = selected
     for item in items:
         for marker, lacking in NEEDS.items():
             if item.get_closest_marker(marker) and (reason := lacking()):

@@ -78,7 +78,9 @@ class _Maker:
             "if",
             inputs={"condition": Port(condition[-1].id, "output"), **images},
         )
-        bodies = {name: self.body(region.scope(name), list(images), depth) for name in ("then", "else")}
+        bodies = {
+            name: self.body(region.scope(name), list(images), depth) for name in ("then", "else")
+        }
         return [*condition, replace(region, bodies=bodies)]
 
     def body(self, scope: str, taken: list[str], depth: int) -> Body:

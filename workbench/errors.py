@@ -16,6 +16,7 @@
     │   │   ├── WorkerCrashedError   it ended by itself
     │   │   └── WorkerTimeoutError   it did not answer in time and was ended
     │   └── CancelledError       the caller asked to stop
+    │       └── EngineClosedError    the engine was closed: it runs nothing any more
     ├── RecordFormatError        the text is not a record of measurements for this version
     ├── ImportFailedError        a source has no pipeline that can be read; nothing was written
     │   └── PipelineFormatError      the bytes are not a pipeline that DALI serialised
@@ -120,6 +121,10 @@ class WorkerTimeoutError(WorkerLostError):
 
 class CancelledError(EngineError):
     """The caller cancelled the work."""
+
+
+class EngineClosedError(CancelledError):
+    """The engine was closed for good while the call ran or waited, or before it was made."""
 
 
 class RecordFormatError(WorkbenchError):

@@ -22,6 +22,7 @@ from workbench.engine import Engine
 from workbench.engine.machine import usable_cores
 from workbench.errors import EngineError
 from workbench.graph import Node, Port, load_recipe, load_recipes
+from workbench.sources import open_datasets
 
 
 @pytest.mark.parametrize("name", list(load_recipes()))
@@ -210,7 +211,9 @@ def test_an_operator_without_inputs_is_timed_too(photos: Path) -> None:
     turned = replace(warp, args={}, inputs={**warp.inputs, "matrix": Port("matrix", "output")})
     graph = replace(graph.replace_node(turned), nodes=(matrix, *graph.replace_node(turned).nodes))
     with Engine() as engine:
-        found = engine.call(time_alone, graph, str(photos), ["matrix", "decode", "warp_affine"])
+        found = engine.call(
+            time_alone, graph, open_datasets(str(photos)), ["matrix", "decode", "warp_affine"]
+        )
     assert sorted(found) == ["decode", "matrix", "warp_affine"]
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from workbench.bench.worker_group import WorkerGroup
 from workbench.bench.workload import Workload
+from workbench.engine.registry import sendable
 from workbench.errors import CancelledError
 
 WAIT = "import sys; sys.stdin.read()"
@@ -31,6 +32,7 @@ class _Idle:
         return 3
 
 
+@sendable
 @dataclass(frozen=True)
 class ChildJob:
     """Starts a process, as a DataLoader does, and notes its id."""

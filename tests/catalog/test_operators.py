@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tests.helpers import same, script_batches
 from tests.placed import CATALOG, dali_function, placed
 from tests.placed import USABLE as PLACEABLE
+from tests.thorough import one_in
 from workbench.catalog import ArgSpec, OpSpec, Value, load_catalog
 from workbench.engine.runner import Runner
 
@@ -121,14 +122,14 @@ def test_start_values_do_something_sensible_to_photos_on_the_gpu(op: OpSpec) -> 
     check_images(op, *run(op, start_values(op), device="gpu"))
 
 
-@pytest.mark.parametrize("op", ON_CPU, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", one_in(5, ON_CPU), ids=lambda op: op.name)
 def test_dali_takes_every_choice(op: OpSpec) -> None:
     for arg in op.args.values():
         for choice in () if (op.name, arg.name) in CLASHES or arg.deprecated else arg.choices:
             run(op, {**start_values(op), arg.name: choice})
 
 
-@pytest.mark.parametrize("op", ON_CPU, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", one_in(5, ON_CPU), ids=lambda op: op.name)
 def test_dali_takes_every_draw(op: OpSpec) -> None:
     for arg in op.args.values():
         if arg.draw is None:
@@ -139,7 +140,7 @@ def test_dali_takes_every_draw(op: OpSpec) -> None:
         run(op, args, draw=arg)
 
 
-@pytest.mark.parametrize("op", ON_CPU, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", one_in(5, ON_CPU), ids=lambda op: op.name)
 def test_dali_takes_both_ends_of_the_sliders_that_start_open(op: OpSpec) -> None:
     for arg in op.args.values():
         if arg.advanced or arg.start is None or op.name == "transpose" or arg.name == "matrix":
@@ -151,7 +152,9 @@ def test_dali_takes_both_ends_of_the_sliders_that_start_open(op: OpSpec) -> None
                 run(op, {**start_values(op), arg.name: many})
 
 
-@pytest.mark.parametrize("op", [o for o in ON_CPU if o.inputs[0].dtypes], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", one_in(8, (op for op in ON_CPU if op.inputs[0].dtypes)), ids=lambda op: op.name
+)
 def test_dali_takes_the_element_types_that_the_catalogue_says_and_no_others(op: OpSpec) -> None:
     args = {name: value for name, value in start_values(op).items() if name != "dtype"}
     for dtype in ELEMENTS:
@@ -186,7 +189,7 @@ def test_dali_refuses_what_excludes_each_other(name: str, args: dict[str, Value]
 
 
 @pytest.mark.parametrize(
-    "op", [op for op in PLACEABLE if "cpu" in op.devices], ids=lambda op: op.name
+    "op", one_in(5, (op for op in PLACEABLE if "cpu" in op.devices)), ids=lambda op: op.name
 )
 def test_the_preview_runs_what_the_script_runs(op: OpSpec, photos: Path, tmp_path: Path) -> None:
     """Every usable operator, fed as the catalogue says, in the first batch and in a later one."""

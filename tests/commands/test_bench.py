@@ -108,6 +108,7 @@ def test_stages(photos: Path, tmp_path: Path) -> None:
     assert (tmp_path / "s.png").stat().st_size > 1000
 
 
+@pytest.mark.thorough
 def test_a_quick_look_at_the_stages(photos: Path, tmp_path: Path) -> None:
     graph, record = tmp_path / "g.json", tmp_path / "r.json"
     graph.write_text(_small("imagenet-eval"))
@@ -119,6 +120,7 @@ def test_a_quick_look_at_the_stages(photos: Path, tmp_path: Path) -> None:
     assert (kept.measurement_config, kept.name) == (COARSE_CONFIG, "first")
 
 
+@pytest.mark.thorough
 def test_tune_writes_graph_script_and_record(photos: Path, tmp_path: Path) -> None:
     out = {name: tmp_path / name for name in ("t.json", "pipe.py", "r.json")}
     result = run(
@@ -145,6 +147,7 @@ def test_an_exhaustive_sweep(photos: Path, tmp_path: Path) -> None:
     assert (found.kind, len(found.measurements)) == ("sweep", 2)
 
 
+@pytest.mark.thorough
 def test_scale(photos: Path, tmp_path: Path) -> None:
     graph = tmp_path / "g.json"
     graph.write_text(_small("imagenet-eval"))

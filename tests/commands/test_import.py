@@ -14,15 +14,17 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.commands import bad_scripts as bad
 from tests.engine.tasks import until
+from tests.thorough import examples, one_in
 from workbench.cli import main
 from workbench.emit.imports.proto import read_pipeline
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
+from workbench.engine.registry import task
 from workbench.engine.scripts import trace_source
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError, PipelineFormatError
@@ -129,7 +131,7 @@ def test_a_script_that_changes_what_others_use(spot: Path) -> None:
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize("case", bad.RAISING)
+@pytest.mark.parametrize("case", one_in(3, bad.RAISING))
 def test_what_a_script_raises_is_said_with_its_line(case: str, spot: Path) -> None:
     text, line, word = bad.RAISING[case]
     message = refused(written(spot, text))
@@ -137,7 +139,7 @@ def test_what_a_script_raises_is_said_with_its_line(case: str, spot: Path) -> No
     assert word in message
 
 
-@pytest.mark.parametrize("case", bad.ENDLESS)
+@pytest.mark.parametrize("case", one_in(3, bad.ENDLESS))
 def test_a_script_without_end_is_ended(case: str, spot: Path) -> None:
     text, line = bad.ENDLESS[case]
     start = time.monotonic()
@@ -146,7 +148,7 @@ def test_a_script_without_end_is_ended(case: str, spot: Path) -> None:
     assert f"script.py:{line}: it did not come to an end within 1 s" in message
 
 
-@pytest.mark.parametrize("case", bad.ENDING)
+@pytest.mark.parametrize("case", one_in(3, bad.ENDING))
 def test_a_script_that_ends_its_process(case: str, spot: Path) -> None:
     message = refused(written(spot, bad.ENDING[case]), there=False)
     assert "script.py: the script's process" in message
@@ -197,6 +199,7 @@ def test_processes_that_hide_end_with_it_too(end: str, code: int, spot: Path) ->
     until(lambda: not left.exists(), 10)
 
 
+@task
 def trace_with_little_memory(worker: Worker, path: str) -> Any:
     """Task: as an import does, with an eighth of the memory that it may take."""
     from workbench.engine import script_sandbox
@@ -281,14 +284,14 @@ def test_a_serialised_pipeline_cut_short_is_refused(serialised: bytes, spot: Pat
 
 
 @given(st.binary(max_size=2000))
-@settings(max_examples=200)
+@examples(200)
 def test_random_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(PipelineFormatError):
         read_pipeline(data)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=20))
-@settings(max_examples=200)
+@examples(200)
 def test_a_spoilt_pipeline_is_read_or_refused(
     serialised: bytes, tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.thorough import one_in
 from workbench.bench.interleaved import measure
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
@@ -47,7 +48,7 @@ def _where_the_files_are(photos: Path, tmp_path: Path, monkeypatch: pytest.Monke
     )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", one_in(3, COMMANDS))
 def test_a_graph_that_names_its_files_needs_no_folder(command: str) -> None:
     result = run(command, "own.json")
     assert result.exit_code == 0, result.output

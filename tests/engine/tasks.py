@@ -12,14 +12,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import PipelineError
 
 
+@task
 def echo(_: Worker, value: Any) -> Any:
     return value
 
 
+@task
 def where(_: Worker) -> tuple[int, str]:
     """Process id and folder for temporary files; leaves one there."""
     folder = tempfile.gettempdir()
@@ -27,75 +30,90 @@ def where(_: Worker) -> tuple[int, str]:
     return os.getpid(), folder
 
 
+@task
 def count_calls(worker: Worker) -> int:
     worker.kept["calls"] = int(worker.kept.get("calls", 0)) + 1
     return int(worker.kept["calls"])
 
 
+@task
 def report(worker: Worker, times: int) -> str:
     for number in range(times):
         worker.report(number)
     return "done"
 
 
+@task
 def report_for_ever(worker: Worker) -> NoReturn:
     while True:
         worker.report("still here")
 
 
+@task
 def hang(worker: Worker) -> None:
     worker.report("hanging")
     threading.Event().wait()
 
 
+@task
 def run_nodes_and_hang(worker: Worker) -> None:
     worker.runner._report_running(["rotate", "hue"])
     hang(worker)
 
 
+@task
 def fail(_: Worker) -> NoReturn:
     raise ValueError("seven is not eight")
 
 
+@task
 def refuse(_: Worker) -> NoReturn:
     raise PipelineError("rotate: no", "rotate")
 
 
+@task
 def run_out_of_memory(worker: Worker) -> NoReturn:
     worker.kept["much"] = "of it"
     worker.runner._report_running(["rotate", "hue"])
     raise MemoryError
 
 
+@task
 def kept(worker: Worker) -> list[Any]:
     return list(worker.kept)
 
 
+@task
 def spoil_the_gpu(_: Worker) -> NoReturn:
     raise PipelineError("CUDA runtime API error cudaErrorIllegalAddress (700)")
 
 
+@task
 def give_a_lambda(_: Worker) -> Any:
     return lambda: None
 
 
+@task
 def garble(worker: Worker, data: bytes) -> None:
     """Write into the connection to the kernel, as a script may."""
     print("\x1b[31mred", flush=True)
-    os.write(worker._connection.fileno(), data)
+    os.write(worker.channel.fileno(), data)
     threading.Event().wait()
 
 
+@task
 def abort(_: Worker) -> None:
     print("terminate called: the last words", file=sys.stderr, flush=True)
     os.abort()
 
 
+@task
 def end_by(_: Worker, number: int) -> None:
     os.kill(os.getpid(), number)
     threading.Event().wait()
 
 
+@task
 def read_while_it_is_cut_short(worker: Worker, path: str) -> int:
     """As DALI's reader does, which maps its files."""
     worker.runner._report_running(["reader"])
@@ -104,20 +122,24 @@ def read_while_it_is_cut_short(worker: Worker, path: str) -> int:
         return mapped[len(mapped) - 1]
 
 
+@task
 def leave(_: Worker, code: int) -> None:
     os._exit(code)
 
 
+@task
 def leave_politely(_: Worker, code: int) -> None:
     sys.exit(code)
 
 
+@task
 def fill_and_free(_: Worker, size: int) -> None:
     """Take memory in small pieces and free all but the last, so that the heap does not shrink."""
     pieces = [bytes(1000) for _ in range(size // 1000)]
     del pieces[:-1]
 
 
+@task
 def wait_for_a_newer_request(worker: Worker) -> None:
     """Come to one stage after the other, until given up."""
     worker.report("running")

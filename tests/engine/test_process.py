@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import pickle
 import select
 import signal
 import struct
@@ -16,14 +15,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.engine import tasks
+from tests.engine.tasks import until
 from tests.helpers import chain_graph, with_settings
 from workbench.engine import Engine
+from workbench.engine.channel import VERSION
 from workbench.engine.worker import release
 from workbench.errors import (
     CancelledError,
+    EngineClosedError,
     EngineError,
     GraphFaultsError,
     PipelineError,
@@ -37,6 +40,11 @@ from workbench.preview.render import render
 
 PROMPTLY = 0.5
 """Seconds within which a cancelled call ends."""
+
+
+def frame(message: bytes) -> bytes:
+    """A message as a worker sends it, which may be none."""
+    return struct.pack("!3sBIQ", b"DWB", VERSION, len(message), 0) + message
 
 
 def gone(pid: int, seconds: float = 10.0) -> bool:
@@ -142,11 +150,15 @@ def test_an_error_in_a_task_leaves_the_worker_alive(engine: Engine) -> None:
     assert engine.call(tasks.where)[0] == pid
 
 
-def test_a_task_that_cannot_be_sent(hurt: Engine) -> None:
-    hurt.call(tasks.echo, 1)
-    with pytest.raises((AttributeError, TypeError, ValueError), match=r"pickle|local"):
-        hurt.call(lambda worker: worker)
-    assert hurt.call(tasks.echo, 2) == 2
+def test_what_cannot_be_sent(engine: Engine) -> None:
+    engine.call(tasks.echo, 1)
+    with pytest.raises(EngineError, match=r"<lambda> cannot be run .* not registered.*@task"):
+        engine.call(lambda worker: worker)
+    with pytest.raises(EngineError, match=r"tasks:echo cannot be called .* A function cannot be"):
+        engine.call(tasks.echo, until)
+    with pytest.raises(EngineError, match="takes 1 arguments, not 2"):
+        engine.call(tasks.echo, 1, 2)
+    assert engine.call(tasks.echo, 2) == 2
 
 
 @pytest.mark.parametrize(
@@ -169,12 +181,21 @@ def test_a_worker_that_ends_by_itself(
     assert ("the last words" in str(caught.value)) == (task is tasks.abort)
 
 
-@pytest.mark.parametrize("message", [b"hello", pickle.dumps(3), pickle.dumps((1, 2, 3))])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"hello",
+        b"\x80\x05K\x03.",  # as pickle writes a 3
+        frame(b"hello"),
+        frame(msgspec.msgpack.encode(["result", 999])),
+        frame(msgspec.msgpack.encode(["failure", 1, "SystemExit"])),
+        frame(msgspec.msgpack.encode(["ready"])),
+    ],
+)
 def test_a_worker_that_answers_with_something_else(
-    message: bytes, hurt: Engine, worker: tuple[int, Path]
+    data: bytes, hurt: Engine, worker: tuple[int, Path]
 ) -> None:
-    data = struct.pack("!i", len(message)) + message
-    with pytest.raises(WorkerCrashedError, match="The worker wrote what is no answer") as caught:
+    with pytest.raises(WorkerCrashedError, match=r"worker wrote what is no answer \(") as caught:
         hurt.call(tasks.garble, data)
     assert str(caught.value).endswith("Its last words:\n\\x1b[31mred")
 
@@ -260,69 +281,138 @@ def in_thread(call: Callable[[], object]) -> tuple[threading.Thread, list[BaseEx
 
 
 @pytest.mark.parametrize("task", [tasks.hang, tasks.report_for_ever])
-@pytest.mark.parametrize("way", ["cancel", "close"])
-def test_a_call_is_cancelled_from_another_thread(
+@pytest.mark.parametrize("way", ["cancel", "end_worker"])
+def test_a_call_is_ended_from_another_thread(
     task: Callable[..., Any], way: str, hurt: Engine, worker: tuple[int, Path]
 ) -> None:
-    running = threading.Event()
-    thread, raised = in_thread(lambda: hurt.call(task, on_report=lambda _: running.set()))
+    running, handle = threading.Event(), hurt.handle()
+    thread, raised = in_thread(lambda: handle.call(task, on_report=lambda _: running.set()))
     assert running.wait(30)
     started = time.monotonic()
-    getattr(hurt, way)()
+    handle.cancel() if way == "cancel" else hurt.end_worker()
     thread.join()
     assert time.monotonic() - started < PROMPTLY
     assert isinstance(raised[0], CancelledError)
     assert gone(worker[0], 0)
 
 
-def test_a_start_is_cancelled(hurt: Engine) -> None:
+def test_a_start_is_cancelled() -> None:
     with Engine() as fresh:
-        thread, raised = in_thread(lambda: fresh.call(tasks.echo, 1))
+        handle = fresh.handle()
+        thread, raised = in_thread(lambda: handle.call(tasks.echo, 1))
         while fresh.pid is None and thread.is_alive():
             pass
         started = time.monotonic()
-        fresh.cancel()
+        handle.cancel()
         thread.join()
         assert time.monotonic() - started < PROMPTLY
         assert isinstance(raised[0], CancelledError)
         assert fresh.call(tasks.echo, 2) == 2
 
 
-def test_cancelling_nothing_does_nothing(engine: Engine) -> None:
-    engine.cancel()
-    assert engine.call(tasks.echo, 1) == 1
-
-
 def test_a_call_given_up_between_stages_leaves_the_worker_as_it_is(engine: Engine) -> None:
     engine.call(release)
     pid = engine.call(tasks.where)[0]
     engine.call(tasks.count_calls)
-
-    def give_up(_: object) -> None:
-        engine.interrupt()
-
+    handle = engine.handle()
     with pytest.raises(CancelledError, match="newer request"):
-        engine.call(tasks.wait_for_a_newer_request, on_report=give_up)
+        handle.call(tasks.wait_for_a_newer_request, on_report=lambda _: handle.interrupt())
     assert engine.call(tasks.count_calls) == 2, "what was kept is still there"
     assert engine.call(tasks.where)[0] == pid
 
 
 def test_giving_up_what_has_ended_does_nothing(engine: Engine) -> None:
-    for _ in range(3):
-        engine.interrupt()
+    handle = engine.handle()
+    assert handle.call(tasks.echo, 1) == 1
+    handle.interrupt()
+    handle.cancel()
     assert engine.call(tasks.echo, 1) == 1
     assert engine.call(tasks.report, 2) == "done"
-    Engine().interrupt()
 
 
-def test_close_leaves_nothing_and_a_later_call_starts_anew(
+@pytest.mark.parametrize("way", ["interrupt", "cancel"])
+def test_a_call_that_waits_is_given_up_without_the_one_that_runs(way: str, engine: Engine) -> None:
+    """A1: what one caller gives up is that caller's call, whatever runs meanwhile."""
+    running, mine, theirs = threading.Event(), engine.handle(), engine.handle()
+    pid = engine.call(tasks.where)[0]
+    thread, raised = in_thread(
+        lambda: mine.call(tasks.wait_for_a_newer_request, on_report=lambda _: running.set())
+    )
+    assert running.wait(30)
+    waiting, given_up = in_thread(lambda: theirs.call(tasks.echo, 1))
+    getattr(theirs, way)()
+    waiting.join(30)
+    assert isinstance(given_up[0], CancelledError)
+    with pytest.raises(CancelledError):
+        theirs.call(tasks.echo, 2)
+    assert thread.is_alive(), "the one that runs is somebody else's"
+    mine.interrupt()
+    thread.join(30)
+    assert isinstance(raised[0], CancelledError)
+    assert engine.call(tasks.where)[0] == pid
+
+
+def test_a_call_that_hangs_ends_alone(hurt: Engine) -> None:
+    """A1: the next one in the queue gets a fresh worker."""
+    running = threading.Event()
+    thread, raised = in_thread(
+        lambda: hurt.call(tasks.hang, limit=0.3, on_report=lambda _: running.set())
+    )
+    assert running.wait(30)
+    assert hurt.call(tasks.echo, "next") == "next"
+    thread.join(30)
+    assert isinstance(raised[0], WorkerTimeoutError)
+
+
+def test_close_is_for_good() -> None:
+    """A2: what runs, what waits and what comes later ends at once, and no worker is left."""
+    engine = Engine()
+    pid, folder = engine.call(tasks.where)
+    running = threading.Event()
+    thread, raised = in_thread(lambda: engine.call(tasks.hang, on_report=lambda _: running.set()))
+    assert running.wait(30)
+    waiting = [in_thread(lambda: engine.call(tasks.where)) for _ in range(3)]
+    started = time.monotonic()
+    engine.close()
+    for each, _ in [(thread, raised), *waiting]:
+        each.join(30)
+    assert time.monotonic() - started < PROMPTLY
+    for _, errors in [(thread, raised), *waiting]:
+        assert isinstance(errors[0], EngineClosedError)
+    with pytest.raises(EngineClosedError, match=r"closed\. Make a new one"):
+        engine.call(tasks.echo, 1)
+    assert engine.pid is None
+    assert gone(pid, 0)
+    assert not Path(folder).exists()
+    engine.close()
+
+
+def test_close_while_the_worker_starts_leaves_none() -> None:
+    engine = Engine()
+    thread, raised = in_thread(lambda: engine.call(tasks.echo, 1))
+    while engine.pid is None and thread.is_alive():
+        pass
+    pid = engine.pid
+    engine.close()
+    thread.join(30)
+    assert isinstance(raised[0], EngineClosedError)
+    assert pid is not None
+    assert gone(pid)
+
+
+def test_a_worker_is_ended_by_a_report(hurt: Engine, worker: tuple[int, Path]) -> None:
+    with pytest.raises(CancelledError, match="the worker was ended"):
+        hurt.call(tasks.hang, on_report=lambda _: hurt.end_worker())
+
+
+def test_a_worker_ended_leaves_nothing_and_a_later_call_starts_anew(
     hurt: Engine, worker: tuple[int, Path]
 ) -> None:
-    hurt.close()
+    hurt.end_worker()
     assert hurt.pid is None
     assert gone(worker[0], 0)
     assert not worker[1].exists()
-    hurt.close()
+    hurt.end_worker()
 
 
 def test_an_engine_that_is_forgotten_leaves_nothing() -> None:
@@ -339,7 +429,9 @@ def test_the_worker_ends_with_its_parent(when: str) -> None:
     code = f"""
 import os, signal
 from tests.engine import tasks
+from tests.engine.tasks import until
 from workbench.engine import Engine
+from workbench.engine.channel import VERSION
 engine = Engine()
 def die(_):
     os.kill(os.getpid(), signal.SIGKILL)

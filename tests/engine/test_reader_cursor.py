@@ -14,6 +14,7 @@ from workbench.engine.reader_cursor import ReaderCursor, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
 from workbench.graph.edit import set_arg
+from workbench.sources import Dataset
 
 SIZE, SEED = 3, 42
 
@@ -21,8 +22,9 @@ SIZE, SEED = 3, 42
 def cursor_over(data: Path, shuffle: bool = True) -> ReaderCursor:
     graph = set_arg(chain_graph(), load_catalog(), "reader", "random_shuffle", shuffle)
     taps = [Port("reader", "jpegs"), Port("reader", "labels")]
-    source = emit_stage(graph, load_catalog(), ["reader"], taps, {})
-    return ReaderCursor(source, str(data), SEED, SIZE)
+    made = emit_stage(graph, load_catalog(), ["reader"], taps, {})
+    (source,) = graph.sources
+    return ReaderCursor(made.code, source, Dataset("folder", str(data)), SEED, SIZE)
 
 
 def test_batches_in_any_order_are_those_of_the_script(photos: Path, tmp_path: Path) -> None:
@@ -80,12 +82,12 @@ def test_an_empty_file_changes_no_order_and_no_label(photos: Path, tmp_path: Pat
 
 
 def test_a_batch_that_would_fill_the_memory_is_refused(photos: Path) -> None:
-    require_room(str(photos), 1000)
+    require_room(Dataset("folder", str(photos)), 1000)
     with pytest.raises(
         DataError, match=r"A batch of 100,000,000 files .* GiB.* batch size of"
     ) as error:
-        require_room(str(photos), 100_000_000)
+        require_room(Dataset("folder", str(photos)), 100_000_000)
     fit = int(str(error.value).split("batch size of ")[1].split()[0].replace(",", ""))
-    require_room(str(photos), fit)
+    require_room(Dataset("folder", str(photos)), fit)
     with pytest.raises(DataError, match="takes about"):
-        require_room(str(photos), fit + fit // 100)
+        require_room(Dataset("folder", str(photos)), fit + fit // 100)

@@ -1,21 +1,190 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 
-from tests.helpers import arrays_of, import_script, same
+from tests.helpers import arrays_of, chain_graph, import_script, same
 from tests.region_graphs import BATCH, CATALOG, REGION_GRAPHS, two_datasets
+from tests.thorough import examples
 from workbench.emit import emit_script
 from workbench.engine.runner import Runner
-from workbench.graph import Graph, check_graph, dump_graph, load_graph
+from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
+from workbench.graph.model import Body
+from workbench.graph.rename import rename_node
+from workbench.sources import Datasets
 
 BATCHES = (0, 1, 7)
 
 
+@pytest.fixture(scope="module")
+def data(photos: Path) -> Datasets:
+    return two_datasets(photos)
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scripts")
+
+
+def script_outputs(graph: Graph, data: Datasets, folder: Path, batches: int) -> list[list[object]]:
+    script = import_script(emit_script(graph, CATALOG).text, folder)
+    pipe = script.build_pipeline(**{name: each.argument for name, each in data.items()})
+    return [[arrays_of(output) for output in pipe.run()] for _ in range(batches)]
+
+
+@examples(10)
 @given(graph=REGION_GRAPHS)
 def test_the_preview_is_the_script_at_any_batch(
-    graph: Graph, photos: Path, tmp_path_factory: object
+    graph: Graph, data: Datasets, scripts: Path
 ) -> None:
     assert check_graph(graph, CATALOG) == ()
     assert load_graph(dump_graph(graph)) == graph
+    expected = script_outputs(graph, data, scripts, max(BATCHES) + 1)
+    runner = Runner(CATALOG)
+    taps = list(graph.outputs.values())
+    for batch in reversed(BATCHES):
+        result = runner.run(graph, data, batch, BATCH, taps)
+        for port, theirs in zip(taps, expected[batch], strict=True):
+            assert same(result.batches[port].arrays(), theirs), (batch, port)
+
+
+def coin(name: str, seed: int) -> Node:
+    return Node(name, "random.coin_flip", {"probability": 0.5, "dtype": "BOOL"}, seed=seed)
+
+
+def branching(then: Body, otherwise: Body | None = None) -> Graph:
+    """A chain whose last node is a region on a coin, which takes the image in."""
+    graph = chain_graph("resize", resize={"size": (32.0, 32.0)})
+    region = Node(
+        "branch",
+        "if",
+        inputs={"condition": Port("flag", "output"), "images": Port("resize", "output")},
+        bodies={
+            "then": then,
+            "else": otherwise or Body((), {"images": Port("branch.else", "images")}, ("images",)),
+        },
+    )
+    return replace(
+        graph,
+        nodes=(*graph.nodes, coin("flag", 3), region),
+        outputs={**graph.outputs, "images": Port("branch", "images")},
+        settings=replace(graph.settings, batch_size=8),
+    )
+
+
+def noise(seed: int = 5) -> Body:
+    made = Node(
+        "noise",
+        "noise.gaussian",
+        {"stddev": 20.0},
+        {"data": Port("branch.then", "images")},
+        seed=seed,
+    )
+    return Body((made,), {"images": Port("noise", "output")}, ("images",))
+
+
+def test_what_runs_inside_is_seen_for_the_samples_that_came(photos: Path) -> None:
+    graph = branching(noise())
+    inner, outer = Port("noise", "output"), Port("branch", "images")
+    result = Runner(CATALOG).run(graph, photos, 1, 8, [inner, outer, Port("flag", "output")])
+    flags = [bool(value) for value in result.batches[Port("flag", "output")].arrays()]
+    came = tuple(place for place, flag in enumerate(flags) if flag)
+    assert 0 < len(came) < 8
+    assert result.places["branch.then"] == came
+    assert result.places["branch.else"] == tuple(set(range(8)) - set(came))
+    parts = result.batches[inner].arrays()
+    whole = result.batches[outer].arrays()
+    assert same(parts, [whole[place] for place in came])
+
+
+def test_fewer_samples_are_the_first_of_the_batch(photos: Path) -> None:
+    graph = branching(noise())
+    runner, port = Runner(CATALOG), Port("branch", "images")
+    for batch in (0, 3):
+        every = runner.run(graph, photos, batch, 8, [port]).batches[port].arrays()
+        few = Runner(CATALOG).run(graph, photos, batch, 3, [port]).batches[port].arrays()
+        assert same(few, every[:3])
+
+
+def test_a_change_behind_a_region_does_not_run_it_again(photos: Path) -> None:
+    graph = branching(noise())
+    last = Node("last", "brightness", {"brightness": 1.2}, {"data": Port("branch", "images")})
+    graph = replace(graph, nodes=(*graph.nodes, last), outputs={"images": Port("last", "output")})
+    runner = Runner(CATALOG)
+    runner.run(graph, photos, 0, 8, [Port("last", "output")])
+    brighter = graph.replace_node(replace(last, args={"brightness": 1.4}))
+    assert runner.run(brighter, photos, 0, 8, [Port("last", "output")]).reran == ("last",)
+    louder = brighter.replace_node(replace(brighter.node("noise"), args={"stddev": 40.0}))
+    assert runner.run(louder, photos, 0, 8, [Port("last", "output")]).reran == ("branch", "last")
+
+
+def test_a_fault_inside_names_the_node(photos: Path) -> None:
+    crop = Node("crop", "crop", {"crop": (64.0, 64.0)}, {"data": Port("branch.then", "images")})
+    body = Body((crop,), {"images": Port("crop", "output")}, ("images",))
+    with pytest.raises(Exception, match=r"^crop") as caught:
+        Runner(CATALOG).run(branching(body), photos, 0, 8, [Port("branch", "images")])
+    assert caught.value.node == "crop"  # type: ignore[attr-defined]
+
+
+def test_a_decoder_fed_from_a_decoded_image(photos: Path, scripts: Path) -> None:
+    """Finding A4: its script ran, and the preview raised KeyError."""
+    graph = chain_graph("resize", resize={"size": (32.0, 32.0)})
+    mean = Node("mean", "reductions.mean", {}, {"data": Port("decode", "output")})
+    part = Node(
+        "part",
+        "math.truediv",
+        {"right": 1000.0, "constant_type": "FLOAT"},
+        {"data": Port("mean", "output")},
+    )
+    start = Node(
+        "start", "stack", {}, {"input_0": Port("part", "output"), "input_1": Port("part", "output")}
+    )
+    sliced = Node(
+        "sliced",
+        "decoders.image_slice",
+        {"axis_names": "HW", "rel_shape": (0.5, 0.5)},
+        {"data": Port("reader", "jpegs"), "rel_start": Port("start", "output")},
+    )
+    graph = replace(
+        graph,
+        nodes=(*graph.nodes, mean, part, start, sliced),
+        outputs={"images": Port("sliced", "output")},
+        settings=replace(graph.settings, batch_size=4),
+    )
+    assert check_graph(graph, CATALOG) == ()
+    data: Datasets = {"data": two_datasets(photos)["data"]}
+    (expected,) = script_outputs(graph, data, scripts, 1)[0]
+    shown = Runner(CATALOG).run(graph, data, 0, 4, [Port("sliced", "output")])
+    assert same(shown.batches[Port("sliced", "output")].arrays(), expected)  # type: ignore[arg-type]
+
+
+def test_one_of_two_sources_may_stay_as_it_is_for_long(photos: Path) -> None:
+    """Finding A3: the samples of the source that was not run again were dropped after 64 runs."""
+    graph = chain_graph("resize", resize={"size": (32.0, 32.0)})
+    second = replace(graph.node("reader"), id="second", seed=77)
+    graph = replace(
+        graph,
+        nodes=(*graph.nodes, second),
+        outputs={**graph.outputs, "others": Port("second", "labels")},
+        settings=replace(graph.settings, batch_size=2),
+    )
+    runner, taps = Runner(CATALOG), list(graph.outputs.values())
+    for number in range(70):
+        shuffled = replace(second, args={"initial_fill": 10 + number, "random_shuffle": True})
+        changed = graph.replace_node(shuffled)
+        assert len(runner.run(changed, photos, 0, 2, taps).samples) == 2
+
+
+def test_what_is_kept_is_found_under_other_names(photos: Path) -> None:
+    graph = branching(noise())
+    runner = Runner(CATALOG)
+    kept = runner.run(graph, photos, 0, 8, [Port("branch", "images")])
+    renamed = rename_node(rename_node(graph, "branch", "chosen"), "resize", "smaller")
+    port = Port("chosen", "images")
+    found = runner.run(renamed, photos, 0, 8, [port])
+    assert found.reran == ()
+    assert found.places["chosen.then"] == kept.places["branch.then"]
+    assert same(found.batches[port].arrays(), kept.batches[Port("branch", "images")].arrays())

@@ -15,6 +15,7 @@ import pytest
 
 from tests.engine.tasks import until
 from workbench.engine import Engine
+from workbench.engine.registry import task
 from workbench.engine.script_sandbox import ScriptSandbox, place_of, short
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
@@ -29,6 +30,7 @@ def engine() -> Iterator[Engine]:
         yield started
 
 
+@task
 def run_guarded(worker: Worker, path: str, seconds: float) -> int:
     """Task: run a file under the sandbox; its last value of ``result``."""
     names: dict[str, object] = {"__name__": "guarded"}
@@ -96,6 +98,7 @@ def test_a_syntax_error_and_a_fork(engine: Engine, tmp_path: Path) -> None:
     assert "cannot fork" in message_of(engine, tmp_path, "import os\nos.fork()\n")
 
 
+@task
 def start_two(worker: Worker, path: str) -> list[int]:
     """Task: a child, and a child of a child that is gone, in sessions and without environment."""
     with ScriptSandbox([path], 30, worker.reply_error):

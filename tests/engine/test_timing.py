@@ -54,9 +54,9 @@ def test_nothing_that_is_kept_changes(runner: Runner, photos: Path) -> None:
 
 def test_a_decoder_stays_built(runner: Runner, photos: Path) -> None:
     result = run(runner, chain_graph(), photos)
-    (built,) = runner._decoders.values()
+    (built,) = runner._built.values()
     assert time_node(runner, result, result.plan.nodes[1]).milliseconds
-    assert list(runner._decoders.values()) == [built]
+    assert list(runner._built.values()) == [built]
 
 
 def test_the_threads_can_be_chosen(

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from workbench.engine import watch as module
-from workbench.engine.watch import FolderWatcher
+from workbench.engine.watch import DatasetWatcher
+from workbench.sources import Dataset
 
 
 @pytest.fixture
@@ -19,8 +20,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def watcher(folder: Path) -> FolderWatcher:
-    watcher = FolderWatcher(str(folder))
+def watcher(folder: Path) -> DatasetWatcher:
+    watcher = DatasetWatcher(Dataset("folder", str(folder)))
     assert not watcher.look([])
     assert not watcher.remember({"a/1.jpg": 7, "b/3.jpg": 7})
     return watcher
@@ -29,7 +30,7 @@ def watcher(folder: Path) -> FolderWatcher:
 FILES = ["a/1.jpg", "a/2.jpg", "b/3.jpg"]
 
 
-def test_nothing_changed(watcher: FolderWatcher) -> None:
+def test_nothing_changed(watcher: DatasetWatcher) -> None:
     version = watcher.version
     for _ in range(3):
         assert not watcher.look(FILES)
@@ -37,7 +38,7 @@ def test_nothing_changed(watcher: FolderWatcher) -> None:
 
 
 @pytest.mark.parametrize("change", ["content", "size", "touch", "remove", "replace"])
-def test_a_file_that_was_read(change: str, watcher: FolderWatcher, folder: Path) -> None:
+def test_a_file_that_was_read(change: str, watcher: DatasetWatcher, folder: Path) -> None:
     path, version = folder / "b/3.jpg", watcher.version
     stat = path.stat()
     match change:
@@ -59,7 +60,7 @@ def test_a_file_that_was_read(change: str, watcher: FolderWatcher, folder: Path)
     assert not watcher.look(FILES), "once"
 
 
-def test_a_file_of_another_batch_is_not_looked_at(watcher: FolderWatcher, folder: Path) -> None:
+def test_a_file_of_another_batch_is_not_looked_at(watcher: DatasetWatcher, folder: Path) -> None:
     path = folder / "b/3.jpg"
     path.write_text("changed in place")
     assert not watcher.look(["a/1.jpg"])
@@ -67,7 +68,7 @@ def test_a_file_of_another_batch_is_not_looked_at(watcher: FolderWatcher, folder
 
 
 @pytest.mark.parametrize("change", ["new file", "file gone", "new class", "class gone", "all gone"])
-def test_the_folder(change: str, watcher: FolderWatcher, folder: Path) -> None:
+def test_the_folder(change: str, watcher: DatasetWatcher, folder: Path) -> None:
     match change:
         case "new file":
             (folder / "a/0.jpg").write_text("")
@@ -83,18 +84,21 @@ def test_the_folder(change: str, watcher: FolderWatcher, folder: Path) -> None:
     assert not watcher.look(["a/1.jpg"])
 
 
-def test_a_file_that_changes_while_it_is_read(watcher: FolderWatcher) -> None:
+def test_a_file_that_changes_while_it_is_read(watcher: DatasetWatcher) -> None:
     assert watcher.remember({"a/2.jpg": 3})
     assert not watcher.remember({"a/2.jpg": 7})
     assert not watcher.remember({"a/gone.jpg": 3})
 
 
 def test_two_watches_never_share_a_version(folder: Path) -> None:
-    assert FolderWatcher(str(folder)).version != FolderWatcher(str(folder)).version
+    assert (
+        DatasetWatcher(Dataset("folder", str(folder))).version
+        != DatasetWatcher(Dataset("folder", str(folder))).version
+    )
 
 
 def test_a_slow_folder_is_looked_at_rarely(
-    watcher: FolderWatcher, folder: Path, monkeypatch: pytest.MonkeyPatch
+    watcher: DatasetWatcher, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
@@ -113,3 +117,15 @@ def test_a_slow_folder_is_looked_at_rarely(
     assert not watcher.look(FILES), "it rests"
     clock[0] += 50 * took
     assert watcher.look(FILES)
+
+
+def test_a_list_of_files(tmp_path: Path) -> None:
+    listed = tmp_path / "list.txt"
+    (tmp_path / "1.jpg").write_text("photo")
+    listed.write_text("1.jpg 0\n")
+    watcher = DatasetWatcher(Dataset("file_list", str(listed)))
+    assert not watcher.look([])
+    assert not watcher.remember({"1.jpg": 5})
+    assert not watcher.look(["1.jpg"])
+    listed.write_text("1.jpg 0\n1.jpg 1\n")
+    assert watcher.look(["1.jpg"])

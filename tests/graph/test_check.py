@@ -358,7 +358,7 @@ def test_an_input_and_the_arguments_that_it_stands_for() -> None:
 def test_a_list_of_the_wrong_length() -> None:
     graph = set_arg(chain_graph("warp_affine"), CATALOG, "warp_affine", "matrix", (1.0, 0.0))
     assert str(only_fault(graph)) == (
-        "warp_affine.matrix: [1.0, 0.0] has 2 elements. Give exactly 6."
+        "warp_affine.matrix: [1.0, 0.0] has 2 elements. Give exactly 6 or 12."
     )
 
 

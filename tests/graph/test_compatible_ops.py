@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import GRAPHS
+from tests.thorough import examples
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, load_recipe
@@ -50,7 +51,7 @@ def test_a_place_that_is_not_there_is_named(place: Port | str) -> None:
 
 
 @given(GRAPHS, st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_what_fits_can_be_added_and_what_does_not_cannot(graph: Graph, data: st.DataObject) -> None:
     edges = [edge_id(edge.target, edge.input) for edge in graph.edges]
     place = data.draw(st.sampled_from([*edges, *(f":{name}" for name in graph.outputs)]))
@@ -64,7 +65,7 @@ def test_what_fits_can_be_added_and_what_does_not_cannot(graph: Graph, data: st.
 
 
 @given(GRAPHS, st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_what_is_offered_can_be_connected(graph: Graph, data: st.DataObject) -> None:
     node = data.draw(st.sampled_from([n for n in graph.nodes if CATALOG[n.op].outputs]))
     source = Port(node.id, CATALOG[node.op].outputs[0].name)

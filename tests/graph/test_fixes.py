@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import (
@@ -21,6 +21,7 @@ from tests.helpers import (
     script_batches,
     with_settings,
 )
+from tests.thorough import examples
 from workbench.catalog import Catalog, Value, load_catalog
 from workbench.engine.runner import Runner
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
@@ -163,7 +164,7 @@ BROKEN = st.builds(
 )
 
 
-@settings(max_examples=150)
+@examples(100)
 @given(BROKEN)
 def test_every_fault_has_a_remedy_and_every_remedy_works(graph: Graph) -> None:
     before = deepcopy(graph)
@@ -181,7 +182,7 @@ def test_every_fault_has_a_remedy_and_every_remedy_works(graph: Graph) -> None:
     assert graph == before
 
 
-@settings(max_examples=100)
+@examples(60)
 @given(BROKEN)
 def test_the_first_remedies_one_after_another_lead_to_a_sound_graph(graph: Graph) -> None:
     for _ in range(60):

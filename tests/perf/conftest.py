@@ -17,7 +17,19 @@ from workbench.engine import describe_machine
 
 if find_spec("playwright"):  # not on a machine that is there for its GPU
     # Here, not in each module: Playwright starts once only.
-    from tests.ui.conftest import browser, host, lab, lab_server, page, panel  # noqa: F401
+    from tests.ui.conftest import (  # noqa: F401
+        browser,
+        host,
+        lab,
+        lab_server,
+        page,
+        panel,
+        panel_server,
+    )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--edits", type=int, default=2000, help="how many edits test_soak.py makes")
 
 
 @dataclass(frozen=True)

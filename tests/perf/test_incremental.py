@@ -14,6 +14,7 @@ import pytest
 
 from tests.perf.conftest import Table
 from tests.perf.test_preview_latency import CHANGES, Nowhere, chain
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.graph import Graph
 from workbench.preview import PreviewRequest
@@ -26,6 +27,7 @@ NEVER_SLOWER = 0.9
 """Not 1: after a change of the first node both do the same work, and 25 pairs scatter."""
 
 
+@task
 def seconds(worker: Worker, graph: Graph, photos: Path, keep: set[str] | None) -> float:
     """Time from a changed graph to the encoded sheet.
 

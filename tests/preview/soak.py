@@ -14,6 +14,7 @@ from tests.helpers import good_value, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.memory import give_back_free, own_bytes, thread_count
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker, release
 from workbench.errors import (
     GraphEditError,
@@ -242,6 +243,7 @@ def soak(engine: Engine, data: Path, edits: int, seed: int = 0, compare_each: in
     return found
 
 
+@task
 def tidy(_: Worker) -> None:
     """Task: what the worker does when it has had nothing to do for a while."""
     give_back_free()

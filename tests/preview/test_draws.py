@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import CHAINS, apply_step, same, step, with_settings
+from tests.thorough import examples
 from workbench.catalog import load_catalog
 from workbench.engine.runner import Runner
 from workbench.errors import PipelineError
@@ -36,7 +37,7 @@ def drawn(graph: Graph) -> dict[str, Port]:
     }
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.one_of(st.sampled_from(list(load_recipes().values())), CHAINS),
     st.lists(step(("set", "insert", "remove", "move", "randomise", "reset")), max_size=4),

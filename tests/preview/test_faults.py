@@ -17,6 +17,8 @@ from tests.engine.tasks import until
 from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
+from workbench.engine.call_handle import Caller
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import (
     CancelledError,
@@ -56,12 +58,14 @@ def graph_of(angle: float = 5.0) -> Graph:
     return with_settings(graph, batch_size=COUNT)
 
 
-def show(engine: Engine, data: Path, angle: float = 5.0, **options: object) -> Preview:
+def show(engine: Caller, data: Path, angle: float = 5.0, **options: object) -> Preview:
     request = PreviewRequest(graph_of(angle), str(data), tile_size=64, lossless=True)
     return preview_batch(engine, replace(request, **options))  # type: ignore[arg-type]
 
 
-def in_a_change(engine: Engine, data: Path, happens: Callable[[int], None]) -> WorkbenchError:
+def in_a_change(
+    engine: Engine, data: Path, happens: Callable[[int], None], caller: Caller | None = None
+) -> WorkbenchError:
     """The error of a change during which something happens to the worker, which stands still."""
     show(engine, data)
     pid = engine.pid
@@ -71,7 +75,7 @@ def in_a_change(engine: Engine, data: Path, happens: Callable[[int], None]) -> W
 
     def change() -> None:
         try:
-            show(engine, data, angle=50.0)
+            show(caller or engine, data, angle=50.0)
         except WorkbenchError as error:
             raised.append(error)
 
@@ -110,10 +114,17 @@ def test_sigstop(hurt: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_cancelled_change(hurt: Engine, folder: Path) -> None:
-    assert isinstance(in_a_change(hurt, folder, lambda _: hurt.cancel()), CancelledError)
+    handle = hurt.handle()
+
+    def cancel(_: int) -> None:
+        handle.cancel()
+        hurt.end_worker()  # where the change was not under way yet: it stands still
+
+    assert isinstance(in_a_change(hurt, folder, cancel, handle), CancelledError)
     assert_the_next_change_works(hurt, folder)
 
 
+@task
 def limit_memory(_: Worker, more: int) -> None:
     """Task: let the process take no more than these bytes above what it has."""
     with open("/proc/self/statm", encoding="ascii") as file:

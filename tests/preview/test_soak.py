@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.preview.soak import BUDGET, soak
 from workbench.engine import Engine
 
-EDITS = 150
 
-
-def test_random_edits_show_what_the_export_gives(photos: Path) -> None:
+@pytest.mark.parametrize("edits", [50, pytest.param(300, marks=pytest.mark.thorough)])
+def test_random_edits_show_what_the_export_gives(photos: Path, edits: int) -> None:
     with Engine(budget=BUDGET) as engine:
-        found = soak(engine, photos, EDITS, seed=1, compare_each=50)
+        found = soak(engine, photos, edits, seed=1, compare_each=25)
         assert engine.pid is not None, "the worker is there after all of it"
-    assert found.shown > EDITS / 3
+    assert found.shown > edits / 3
     assert found.compared >= 1
     assert not found.lost, "\n".join(found.lost)

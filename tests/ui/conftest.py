@@ -8,13 +8,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
-from tests.ui.hosts import Host, LabHost, PanelHost
+from tests.ui.hosts import Host, LabHost, PanelHost, PanelServer
 from tests.ui.labserver import LabServer
 from tests.ui.screen import Make, Screen
 from workbench.ui.model import ViewModel
 
+expect.set_options(timeout=30_000)  # of both hosts, a worker and a browser on two cores
 FLAGS = [
     "--headless=new",
     "--no-sandbox",
@@ -80,15 +81,25 @@ def lab(page: Page, lab_server: LabServer) -> Iterator[LabHost]:
     lab_server.forget()
 
 
+@pytest.fixture(scope="session")
+def panel_server() -> Iterator[PanelServer]:
+    with pytest.MonkeyPatch.context() as patch:
+        server = PanelServer(patch)
+        yield server
+        server.close()
+
+
 @pytest.fixture
-def panel(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PanelHost]:
+def panel(
+    page: Page, panel_server: PanelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PanelHost]:
     monkeypatch.chdir(tmp_path)
-    host = PanelHost(page, tmp_path)
-    yield host
-    host.close()
+    yield PanelHost(page, tmp_path, panel_server)
+    page.goto("about:blank")
+    panel_server.forget()
 
 
-@pytest.fixture(params=["lab", "panel"])
+@pytest.fixture(params=["panel", pytest.param("lab", marks=pytest.mark.thorough)])
 def host(request: pytest.FixtureRequest) -> Host:
     """Each test with it runs in JupyterLab and in Panel."""
     found: Host = request.getfixturevalue(request.param)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.labserver import LabServer, await_server, free_port
@@ -41,6 +42,10 @@ def small(name: str = "rotate-jitter") -> Graph:
     return set_setting(load_recipe(name), batch_size=4, num_threads=2)
 
 
+in_both_hosts = pytest.mark.parametrize("host", ["panel", "lab"], indirect=True)
+"""On the journeys that ``make test`` takes in both; others it takes in Panel, which costs less."""
+
+
 class Host(Protocol):
     """Where the workbench runs."""
 
@@ -68,47 +73,67 @@ class LabHost:
         return self.server.evaluate(f"(lambda model: {expression})(w._model)")
 
 
-class PanelHost:
-    """The server runs in a thread of the test's process, so its sessions can be looked at."""
+class PanelServer:
+    """One server for all tests, in a thread of their process, so its sessions can be looked at.
 
-    def __init__(self, page: Page, work: Path) -> None:
-        self.page, self.work = page, work
+    A test's own are what new pages show and ``sessions``; ``forget`` ends them with the test.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.shown: tuple[Path | str, Graph] | None = None
+        """Folder and graph of the pages that are opened next."""
         self.sessions: list[web.Session] = []
-        self.url = ""
-        self._server: Any = None
-
-    def open(self, data: Path | str, graph: Graph) -> None:
-        self.close()
-        port = free_port()
-        sessions = self.sessions
+        noted = self.sessions
 
         class Noted(web.Session):
             def __init__(self, *arguments: Any) -> None:
                 super().__init__(*arguments)
-                sessions.append(self)
+                noted.append(self)
 
-        self._real, web.Session = web.Session, Noted  # type: ignore[misc]
-        self._server = web.start_server(data, graph, port, threaded=True)
+        create_app = web.create_app
+
+        def create_shown(*_: Any) -> Any:
+            assert self.shown, "a page of a test that has ended"
+            return create_app(*self.shown)
+
+        patch.setattr(web, "Session", Noted)
+        patch.setattr(web, "create_app", create_shown)
+        port = free_port()
+        self._server = web.start_server(".", None, port, threaded=True)
         self.url = f"http://{web.HOST}:{port}"
         await_server(f"{self.url}/favicon.ico")
+
+    def forget(self) -> None:
+        self.shown = None
+        for session in self.sessions:
+            session.model.close()
+        self.sessions.clear()
+
+    def close(self) -> None:
+        # Panel's own stop() first awaits every task of its sessions, and some never end: its
+        # thread would then keep this process from ending.
+        loop = self._server.asyncio_loop
+        loop.call_soon_threadsafe(loop.stop)
+        self._server.join(timeout=30)
+        assert not self._server.is_alive(), "the web server did not end"
+
+
+class PanelHost:
+    def __init__(self, page: Page, work: Path, server: PanelServer) -> None:
+        self.page, self.work, self.server = page, work, server
+        self.url = server.url
+
+    @property
+    def sessions(self) -> list[web.Session]:
+        """Of the pages that this test has opened, in that order."""
+        return self.server.sessions
+
+    def open(self, data: Path | str, graph: Graph) -> None:
+        self.server.shown = data, graph
         self.page.goto(self.url)
 
     def python(self, expression: str) -> Any:
         return eval(expression, {"model": self.sessions[-1].model})
-
-    def close(self) -> None:
-        if self._server is not None:
-            self.page.goto("about:blank")
-            web.Session = self._real  # type: ignore[misc]
-            for session in self.sessions:
-                session.model.close()
-            # Panel's own stop() first awaits every task of its sessions, and some never end: its
-            # thread would then keep this process from ending.
-            loop = self._server.asyncio_loop
-            loop.call_soon_threadsafe(loop.stop)
-            self._server.join(timeout=30)
-            assert not self._server.is_alive(), "the web server did not end"
-            self._server = None
 
 
 def part(page: Page, name: str) -> Locator:

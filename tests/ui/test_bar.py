@@ -10,7 +10,16 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import PATIENCE, Host, LabHost, PanelHost, await_picture, part, small
+from tests.ui.hosts import (
+    PATIENCE,
+    Host,
+    LabHost,
+    PanelHost,
+    await_picture,
+    in_both_hosts,
+    part,
+    small,
+)
 from workbench.catalog import load_catalog
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edit import set_arg
@@ -54,6 +63,7 @@ def rename(page: Page, name: str) -> None:
     expect(title(page)).to_have_text(name)
 
 
+@pytest.mark.thorough
 def test_recipes_have_pictures_and_keys_choose_one(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -87,6 +97,7 @@ def test_recipes_have_pictures_and_keys_choose_one(host: Host, photos: Path) -> 
     expect(bar(page).locator("[data-wb=undo]")).to_be_disabled()
 
 
+@pytest.mark.thorough
 def test_what_comes_in_is_opened_or_refused_with_the_reason(
     host: Host, photos: Path, tmp_path: Path
 ) -> None:
@@ -184,6 +195,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     other.context.close()
 
 
+@in_both_hosts
 def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -204,6 +216,7 @@ def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -
     expect(bar(page).locator("[data-wb=undo]")).to_be_disabled()
 
 
+@pytest.mark.thorough
 def test_each_tab_gets_its_own_edits_back(panel: PanelHost, photos: Path) -> None:
     panel.open(photos, small())
     page = panel.page

@@ -17,6 +17,7 @@ from tests.ui.hosts import (
     await_mean,
     await_picture,
     await_python,
+    in_both_hosts,
     part,
     small,
 )
@@ -45,6 +46,7 @@ def drag(page: Page, slider: Locator, start: float, end: float) -> None:
     page.mouse.up()
 
 
+@in_both_hosts
 def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -113,6 +115,7 @@ def test_from_photos_to_a_script_that_runs(host: Host, photos: Path) -> None:
     assert re.fullmatch(r"\d+ imgs/s\n", run.stdout)
 
 
+@in_both_hosts
 def test_a_drag_is_one_undo_and_keys_stay_in_the_workbench(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -212,6 +215,7 @@ def test_a_cell_sets_the_graph_and_a_running_cell_stops_nothing(lab: LabHost, ph
     assert lab.server.evaluate("'simclr' in w.code.source")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shown", ["w", "w.preview"])
 def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
     lab: LabHost, photos: Path, shown: str
@@ -235,6 +239,7 @@ def test_a_notebook_keeps_a_picture_for_when_no_kernel_runs(
     assert (lab.work / "test.ipynb").stat().st_size < 200_000
 
 
+@pytest.mark.thorough
 def test_light_and_dark_follow_the_host(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page

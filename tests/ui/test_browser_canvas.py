@@ -295,6 +295,7 @@ def test_what_cannot_be_says_why(host: Host, photos: Path) -> None:
     assert not host.python("list(model.state.checked.faults)")
 
 
+@pytest.mark.thorough
 def test_a_reload_finds_the_graph_again(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -316,6 +317,7 @@ def test_a_reload_finds_the_graph_again(host: Host, photos: Path) -> None:
     assert host.python("model.history.can_undo")
 
 
+@pytest.mark.thorough
 def test_nodes_are_pasted_into_a_second_notebook(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -337,6 +339,7 @@ def test_nodes_are_pasted_into_a_second_notebook(host: Host, photos: Path) -> No
     expect(part(page, "canvas").locator("[data-wb=empty]")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_words_do_not_outlive_what_they_tell_of(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -363,6 +366,7 @@ def test_words_do_not_outlive_what_they_tell_of(host: Host, photos: Path) -> Non
     expect(tip).not_to_contain_text("angle", timeout=PATIENCE)
 
 
+@pytest.mark.thorough
 def test_the_buttons_of_a_node_cover_no_other(host: Host, photos: Path) -> None:
     host.open(photos, load_recipe("simclr"))
     page = host.page
@@ -387,6 +391,7 @@ def test_the_buttons_of_a_node_cover_no_other(host: Host, photos: Path) -> None:
             assert apart, f"{name}: {other.get_attribute('data-node')} is covered"
 
 
+@pytest.mark.thorough
 def test_the_focus_is_back_before_another_key_can_come(host: Host, photos: Path) -> None:
     """Keys would reach the page, and in JupyterLab its own commands, if it came a frame later."""
     host.open(photos, load_recipe("rotate-jitter"))
@@ -404,6 +409,7 @@ def test_the_focus_is_back_before_another_key_can_come(host: Host, photos: Path)
     assert held is True
 
 
+@pytest.mark.thorough
 def test_text_that_is_no_graph_is_not_pasted(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page

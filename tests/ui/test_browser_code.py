@@ -71,6 +71,7 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
     (host.work / "loader.py").unlink()
 
 
+@pytest.mark.thorough
 def test_several_files_have_a_switch_and_a_zip(host: Host, photos: Path) -> None:
     open_code(host, photos)
     page = host.page
@@ -93,6 +94,7 @@ def test_several_files_have_a_switch_and_a_zip(host: Host, photos: Path) -> None
     expect(code(page).locator(".wb-line").first).to_have_text("# %% [markdown]\n")
 
 
+@pytest.mark.thorough
 def test_what_cannot_go_says_why_and_the_old_code_stays(host: Host, photos: Path) -> None:
     open_code(host, photos)
     page = host.page

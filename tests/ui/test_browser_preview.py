@@ -98,6 +98,7 @@ def test_the_originals_are_seen_while_a_key_is_held(host: Host, photos: Path) ->
     await_mean(page, most=bright - 15)
 
 
+@pytest.mark.thorough
 def test_tiles_of_a_size_and_one_photo_many_times(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -135,6 +136,7 @@ def test_tiles_of_a_size_and_one_photo_many_times(host: Host, photos: Path) -> N
     expect(preview(page).locator(f"[data-file='{file}']")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -171,6 +173,7 @@ def test_pinned_and_kept_draws(host: Host, photos: Path) -> None:
     expect(seed).to_be_enabled()
 
 
+@pytest.mark.thorough
 def test_a_tile_closely(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -290,6 +293,7 @@ def test_the_preview_is_verified(host: Host, photos: Path) -> None:
     expect(verified).to_have_attribute("data-state", "stopped", timeout=PATIENCE)
 
 
+@pytest.mark.thorough
 def test_a_wrong_mean_shows(host: Host, photos: Path) -> None:
     graph, catalog = small("imagenet-train"), load_catalog()
     node = next(n.id for n in graph.nodes if n.op == "crop_mirror_normalize")
@@ -307,6 +311,7 @@ def test_a_wrong_mean_shows(host: Host, photos: Path) -> None:
     assert host.python("model.state.show_statistics") is False
 
 
+@pytest.mark.thorough
 def test_figures_that_cannot_be_counted_say_why(
     panel: PanelHost, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -335,7 +340,11 @@ def works_again(host: Host, picture: str | None) -> None:
     expect(part(page, "bar").locator("[data-wb=status]")).to_contain_text("ready", timeout=PATIENCE)
 
 
-@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGSTOP], ids=["kill", "hang"])
+@pytest.mark.parametrize(
+    "by",
+    [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.thorough)],
+    ids=["kill", "hang"],
+)
 def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: int) -> None:
     host.open(photos, small())
     page = host.page
@@ -363,6 +372,7 @@ def test_a_worker_that_ends_or_hangs_in_a_change(host: Host, photos: Path, by: i
     assert host.python("model.engine.pid") != pid
 
 
+@pytest.mark.thorough
 def test_memory_that_does_not_suffice(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -388,6 +398,7 @@ def test_memory_that_does_not_suffice(host: Host, photos: Path) -> None:
     works_again(host, sheet)
 
 
+@pytest.mark.thorough
 def test_a_folder_that_goes_and_a_file_that_breaks(
     host: Host, photos: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
@@ -53,6 +54,7 @@ def test_the_key_is_heard_wherever_the_focus_is(host: Host, photos: Path) -> Non
     page.keyboard.press("Escape")
 
 
+@pytest.mark.thorough
 def test_nothing_moves_while_the_key_is_held(host: Host, photos: Path) -> None:
     host.open(photos, small("imagenet-train"))
     page = host.page
@@ -85,6 +87,7 @@ def look_closely(page: Page) -> Locator:
     return closeup
 
 
+@pytest.mark.thorough
 def test_the_key_shows_the_original_closely(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -119,6 +122,7 @@ def test_the_key_shows_the_original_closely(host: Host, photos: Path) -> None:
     expect(closeup).to_have_attribute("data-of", "original", timeout=PATIENCE)
 
 
+@pytest.mark.thorough
 def test_values_that_a_worker_takes_along_are_asked_for_again(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -136,6 +140,7 @@ def test_values_that_a_worker_takes_along_are_asked_for_again(host: Host, photos
     expect(reading).to_contain_text("uint8", timeout=PATIENCE)
 
 
+@pytest.mark.thorough
 def test_every_picture_is_named_and_originals_have_no_draws(host: Host, photos: Path) -> None:
     host.open(photos, small("two-view"))
     page = host.page
@@ -151,6 +156,7 @@ def test_every_picture_is_named_and_originals_have_no_draws(host: Host, photos: 
     assert (frame.get_attribute("aria-label") or "").endswith(f", label {label}")
 
 
+@pytest.mark.thorough
 def test_a_click_while_a_fault_stands_is_answered(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page

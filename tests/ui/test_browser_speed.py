@@ -116,6 +116,7 @@ def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path
             assert "</svg>" in content
 
 
+@pytest.mark.thorough
 def test_cancel_leaves_nothing(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     scaling = turn_to(speed, "Scaling", "scaling")
@@ -134,6 +135,7 @@ def test_cancel_leaves_nothing(host: Host, photos: Path) -> None:
     assert host.python("model._shown['speed', 'scaling']") == {}
 
 
+@pytest.mark.thorough
 def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     tune = turn_to(speed, "Tune", "tune")
@@ -170,6 +172,7 @@ def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None
     assert host.python("model.graph.settings.batch_size") == before
 
 
+@pytest.mark.thorough
 def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     stages = turn_to(speed, "Where the time goes", "stages")
@@ -189,6 +192,7 @@ def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     stages = turn_to(speed, "Where the time goes", "stages")
@@ -204,6 +208,7 @@ def test_a_stage_leads_to_its_node(host: Host, photos: Path) -> None:
     assert host.python("model.state.selected") == ["decode"]
 
 
+@pytest.mark.thorough
 def test_a_record_is_dropped(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     text = dump_report(report(measured(1000.0), measured(9000.0, device="mixed")))

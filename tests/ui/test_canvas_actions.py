@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import HOSTILE, VALUES
+from tests.thorough import examples
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError, WorkbenchError
@@ -212,7 +213,7 @@ def messages(document: Document) -> st.SearchStrategy[tuple[str, str, dict[str, 
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_edits_leave_a_graph_that_runs_or_says_why_and_can_be_undone(
     data: st.DataObject,
 ) -> None:

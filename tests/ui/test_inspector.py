@@ -46,6 +46,7 @@ def of(host: Host, expression: str) -> Any:
     return host.python(f"model.graph.{expression}")
 
 
+@pytest.mark.thorough
 def test_the_dice_remembers_and_a_draw_is_shared(host: Host, photos: Path) -> None:
     graph = with_ops("rotate")
     graph = set_arg(graph, CATALOG, "rotate_2", "angle", 33)

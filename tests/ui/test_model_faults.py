@@ -11,6 +11,7 @@ import pytest
 from tests.ui.screen import Make, Screen, edit, read_picture
 from workbench.bench.worker_group import WorkerGroup
 from workbench.engine.machine import describe_machine
+from workbench.errors import EngineClosedError
 from workbench.graph.edit import set_setting
 from workbench.ui.model import ViewModel
 
@@ -60,14 +61,14 @@ def test_a_killed_worker_is_told_and_the_next_change_works(
     model, screen = ready
     picture = screen.picture
     entered, killed = threading.Event(), threading.Event()
-    real = model.previewer._engine.call
+    real = model.engine._run
 
     def call(*arguments: Any, **options: Any) -> Any:
         entered.set()
         killed.wait(30)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(model.engine, "call", call)
+    monkeypatch.setattr(model.engine, "_run", call)
     edit(model, "set", node="rotate", arg="angle", value=45, group="")
     assert entered.wait(30)
     monkeypatch.undo()
@@ -138,7 +139,7 @@ def test_a_crash_of_the_preview_itself_is_told(
     screen.wait_ready()
 
 
-def test_closing_ends_the_worker(ready: tuple[ViewModel, Screen]) -> None:
+def test_closing_ends_the_worker_for_good(ready: tuple[ViewModel, Screen], tmp_path: Path) -> None:
     model, screen = ready
     pid = model.engine.pid
     assert pid
@@ -146,7 +147,11 @@ def test_closing_ends_the_worker(ready: tuple[ViewModel, Screen]) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     edit(model, "set", node="rotate", arg="angle", value=45, group="")
-    assert model.engine.pid is None
+    with pytest.raises(EngineClosedError):
+        model.share(tmp_path / "shared.png")
+    model.act("bar", {"do": "share"})
+    assert model.engine.pid is None, "nothing starts a worker that nobody would end"
+    assert list(tmp_path.iterdir()) == []
     assert screen["bar", "status"]["state"] == "ready"
 
 

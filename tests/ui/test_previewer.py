@@ -1,10 +1,13 @@
 """Of what waits, the latest wins."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.engine import tasks
+from workbench.engine.call_handle import Caller, CallHandle
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, PipelineError
 from workbench.graph import Graph
@@ -12,69 +15,84 @@ from workbench.preview import PreviewRequest
 from workbench.ui.previewer import BackgroundJob, Outcome, Previewer
 
 
-class Gate:
-    """Stands in for ``preview_batch``: notes what it is asked, and waits to be let through."""
+class FakeEngine:
+    """An engine whose calls wait to be let through. Handles are real: each ends its own calls."""
+
+    pid: int | None = None
 
     def __init__(self) -> None:
-        self.asked: list[int] = []
+        self.asked: list[Any] = []
         self.entered = threading.Semaphore(0)
         self.open = threading.Semaphore(0)
         self.error: Exception | None = None
+        self.given_up: list[str] = []
+        self.told = threading.Semaphore(0)
+        self.deaf = False
+        """Whether a call that is interrupted comes to no stage any more."""
+        self._turn = threading.Lock()
 
-    def __call__(self, engine: Engine, request: PreviewRequest) -> Any:
-        self.asked.append(request.batch)
-        self.entered.release()
-        assert self.open.acquire(timeout=30)
-        if self.error is not None:
-            raise self.error
-        return request.batch
+    def handle(self) -> CallHandle:
+        return CallHandle(self._run)
+
+    def _run(
+        self,
+        handle: CallHandle,
+        task: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        limit: float | None,
+        on_report: Any,
+    ) -> Any:
+        interrupted = threading.Event()
+
+        def interrupt() -> None:
+            self.given_up.append("interrupt")
+            interrupted.set()
+            self.told.release()
+
+        while not self._turn.acquire(timeout=0.01):
+            handle.require_wanted()
+        try:
+            with handle.running(lambda: None, interrupt):
+                self.asked.append(arguments[0])
+                self.entered.release()
+                while not self.open.acquire(timeout=0.01):
+                    if handle.cancelled:
+                        self.given_up.append("cancel")
+                        handle.require_wanted()
+                    if interrupted.is_set() and not self.deaf:
+                        handle.require_wanted()
+                if self.error is not None:
+                    raise self.error
+                return arguments[0]
+        finally:
+            self._turn.release()
 
 
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
-    gate = Gate()
-    monkeypatch.setattr("workbench.ui.previewer.preview_batch", gate)
-    return gate
+def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr("workbench.ui.previewer.preview_batch", batch_number)
+    return FakeEngine()
+
+
+def batch_number(engine: Caller, request: PreviewRequest) -> Any:
+    """Stands in for ``preview_batch``."""
+    return engine.call(tasks.echo, request.batch)
 
 
 def request(batch: int) -> PreviewRequest:
     return PreviewRequest(Graph(), "data", batch)
 
 
-def end(previewer: Previewer, gate: Gate) -> None:
+def end(previewer: Previewer, fake: FakeEngine) -> None:
     """Let nothing of it reach into the next test."""
     previewer.close()
     for _ in range(4):
-        gate.open.release()
+        fake.open.release()
     previewer._thread.join(30)
     assert not previewer._thread.is_alive()
 
 
-class Worker:
-    """Stands in for an engine: notes what it is asked to give up, and does so."""
-
-    pid: int | None = None
-
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
-        self.given_up: list[str] = []
-        self.told = threading.Semaphore(0)
-        self.deaf = False
-
-    def interrupt(self) -> None:
-        self.given_up.append("interrupt")
-        if not self.deaf:
-            self.gate.error = CancelledError("Given up for a newer request.")
-            self.gate.open.release()
-        self.told.release()
-
-    def cancel(self) -> None:
-        self.given_up.append("cancel")
-        self.gate.error = CancelledError("Cancelled.")
-        self.gate.open.release()
-
-
-def test_the_newest_request_replaces_the_one_that_waits(gate: Gate) -> None:
+def test_the_newest_request_replaces_the_one_that_waits(fake: Any) -> None:
     done: list[Any] = []
     finished = threading.Semaphore(0)
 
@@ -82,20 +100,20 @@ def test_the_newest_request_replaces_the_one_that_waits(gate: Gate) -> None:
         done.append(outcome)
         finished.release()
 
-    previewer = Previewer(Engine(), on_done, lambda: None)
+    previewer = Previewer(fake, on_done, lambda: None)
     previewer.ask(request(0))
-    assert gate.entered.acquire(timeout=30)
+    assert fake.entered.acquire(timeout=30)
     for batch in (1, 2, 3):
         previewer.ask(request(batch))
-    gate.open.release()
-    gate.open.release()
+    fake.open.release()
+    fake.open.release()
     assert finished.acquire(timeout=30)
     assert finished.acquire(timeout=30)
-    assert gate.asked == done == [0, 3]
-    end(previewer, gate)
+    assert fake.asked == done == [0, 3]
+    end(previewer, fake)
 
 
-def test_what_waits_can_be_dropped_and_errors_are_handed_on(gate: Gate) -> None:
+def test_what_waits_can_be_dropped_and_errors_are_handed_on(fake: Any) -> None:
     done: list[Any] = []
     finished, slow = threading.Event(), threading.Event()
 
@@ -103,83 +121,79 @@ def test_what_waits_can_be_dropped_and_errors_are_handed_on(gate: Gate) -> None:
         done.append(outcome)
         finished.set()
 
-    previewer = Previewer(Engine(), on_done, slow.set)
+    previewer = Previewer(fake, on_done, slow.set)
     previewer.ask(request(0))
-    assert gate.entered.acquire(timeout=30)
+    assert fake.entered.acquire(timeout=30)
     assert previewer.running == request(0)
     previewer.ask(request(1))
     previewer.ask(None)
     assert slow.wait(30)
-    gate.error = PipelineError("refused", "rotate")
-    gate.open.release()
+    fake.error = PipelineError("refused", "rotate")
+    fake.open.release()
     assert finished.wait(30)
-    assert done == [gate.error]
-    assert gate.asked == [0]
-    end(previewer, gate)
+    assert done == [fake.error]
+    assert fake.asked == [0]
+    end(previewer, fake)
 
 
-def test_a_slow_one_gives_way_but_not_two_in_a_row(gate: Gate) -> None:
+def test_a_slow_one_gives_way_but_not_two_in_a_row(fake: Any) -> None:
     done: list[Any] = []
     finished, slow = threading.Semaphore(0), threading.Semaphore(0)
-    worker: Any = Worker(gate)
 
     def on_done(request: PreviewRequest, outcome: Outcome) -> None:
         done.append((request.batch, isinstance(outcome, CancelledError)))
-        gate.error = None
         finished.release()
 
-    previewer = Previewer(worker, on_done, slow.release)
+    previewer = Previewer(fake, on_done, slow.release)
     previewer.ask(request(0))
-    assert gate.entered.acquire(timeout=30)
+    assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))  # it waits until the first has become slow
     assert finished.acquire(timeout=30)
-    assert gate.entered.acquire(timeout=30)
+    assert fake.entered.acquire(timeout=30)
     previewer.ask(request(2))
     assert slow.acquire(timeout=30)
     assert slow.acquire(timeout=30)
     previewer.ask(request(3))
-    assert worker.given_up == ["interrupt"]
-    gate.open.release()
-    gate.open.release()
+    assert fake.given_up == ["interrupt"]
+    fake.open.release()
+    fake.open.release()
     assert finished.acquire(timeout=30)
     assert finished.acquire(timeout=30)
     assert done == [(0, True), (1, False), (3, False)]
-    end(previewer, gate)
+    end(previewer, fake)
 
 
 def test_one_that_does_not_give_way_loses_its_worker(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch
+    fake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workbench.ui.previewer.GRACE", 0.01)
     finished = threading.Event()
-    worker: Any = Worker(gate)
-    worker.deaf = True
-    previewer = Previewer(worker, lambda request, outcome: finished.set(), lambda: None)
+    fake.deaf = True
+    previewer = Previewer(fake, lambda request, outcome: finished.set(), lambda: None)
     previewer.ask(request(0))
-    assert gate.entered.acquire(timeout=30)
+    assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
     assert finished.wait(30)
-    assert worker.given_up == ["interrupt", "cancel"]
-    end(previewer, gate)
+    assert fake.given_up == ["interrupt", "cancel"]
+    end(previewer, fake)
 
 
-def test_a_worker_that_starts_has_its_time(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_starts_has_its_time(fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.ui.previewer.GRACE", 0.0)
-    worker: Any = Worker(gate)
-    worker.deaf, worker.pid = True, 4711
-    previewer = Previewer(worker, lambda request, outcome: None, lambda: None)
+    fake.deaf, fake.pid = True, 4711
+    previewer = Previewer(fake, lambda request, outcome: None, lambda: None)
     previewer.ask(request(0))
-    assert gate.entered.acquire(timeout=30)
+    assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
-    assert worker.told.acquire(timeout=30)
-    gate.open.release()
-    assert gate.entered.acquire(timeout=30)  # the next one, with the same worker
-    gate.open.release()
-    assert worker.given_up == ["interrupt"]
-    end(previewer, gate)
+    assert fake.told.acquire(timeout=30)
+    fake.open.release()
+    assert fake.entered.acquire(timeout=30)  # the next one, with the same worker
+    fake.open.release()
+    assert fake.given_up == ["interrupt"]
+    end(previewer, fake)
 
 
-def test_asides_wait_for_pictures_and_live_ones_take_turns(gate: Gate) -> None:
+def test_asides_wait_for_pictures_and_live_ones_take_turns(fake: Any) -> None:
     order: list[str] = []
     finished = threading.Semaphore(0)
     held = threading.Event()
@@ -204,46 +218,76 @@ def test_asides_wait_for_pictures_and_live_ones_take_turns(gate: Gate) -> None:
             previewer.drop_background("dropped")
         finished.release()
 
-    previewer = Previewer(Engine(), on_done, lambda: None)
+    previewer = Previewer(fake, on_done, lambda: None)
     held.set()
     previewer.ask(request(0))
-    assert gate.entered.acquire(timeout=30)
+    assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
     for _ in range(2):
-        gate.open.release()
+        fake.open.release()
     for _ in range(4):
         assert finished.acquire(timeout=30)
     assert order == ["0", "live", "1", "late"]
-    end(previewer, gate)
+    end(previewer, fake)
 
 
-def test_an_aside_that_gave_way_runs_again(gate: Gate) -> None:
-    runs: list[str] = []
-    entered, finished = threading.Event(), threading.Event()
-    worker: Any = Worker(gate)
-
-    def run(engine: Any) -> str:
-        runs.append("begun")
-        if len(runs) == 1:
-            entered.set()
-            assert worker.told.acquire(timeout=30)
-            raise CancelledError("Given up for a newer request.")
-        return "there"
-
+def test_a_job_that_gave_way_runs_again(fake: Any) -> None:
     outcomes: list[Any] = []
+    finished = threading.Event()
 
     def told(outcome: Any) -> None:
         outcomes.append(outcome)
         finished.set()
 
-    worker.deaf = True
-    previewer = Previewer(worker, lambda request, outcome: None, lambda: None)
-    previewer.submit_background(BackgroundJob("steps", 0, False, run, told))
-    assert entered.wait(30)
-    gate.open.release()
+    previewer = Previewer(fake, lambda request, outcome: None, lambda: None)
+    job = BackgroundJob("steps", 0, False, lambda engine: engine.call(tasks.echo, "job"), told)
+    previewer.submit_background(job)
+    assert fake.entered.acquire(timeout=30)
     previewer.ask(request(0))
+    for _ in range(2):
+        assert fake.entered.acquire(timeout=30)
+        fake.open.release()
     assert finished.wait(30)
-    assert outcomes == ["there"]
-    assert gate.asked == [0]
-    assert worker.given_up == ["interrupt"]
-    end(previewer, gate)
+    assert outcomes == ["job"]
+    assert fake.asked == ["job", 0, "job"]
+    assert fake.given_up == ["interrupt"]
+    end(previewer, fake)
+
+
+def test_two_requests_do_not_end_a_third_callers_call(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A1, with a real worker."""
+    monkeypatch.setattr("workbench.ui.previewer.preview_batch", batch_number)
+    done: list[Any] = []
+    raised: list[BaseException] = []
+    running, slow, finished = threading.Event(), threading.Event(), threading.Semaphore(0)
+    third = engine.handle()
+
+    def share() -> None:
+        try:
+            third.call(tasks.wait_for_a_newer_request, on_report=lambda _: running.set())
+        except CancelledError as error:
+            raised.append(error)
+
+    def on_done(request: PreviewRequest, outcome: Any) -> None:
+        done.append(outcome)
+        finished.release()
+
+    thread = threading.Thread(target=share)
+    thread.start()
+    assert running.wait(30)
+    previewer = Previewer(engine, on_done, slow.set)
+    previewer.ask(request(0))
+    assert slow.wait(30)
+    previewer.ask(request(1))
+    assert finished.acquire(timeout=30)
+    assert isinstance(done[0], CancelledError), "the first request gives way to the second"
+    assert thread.is_alive(), "the third caller's call goes on"
+    third.interrupt()
+    thread.join(30)
+    assert len(raised) == 1
+    assert finished.acquire(timeout=30)
+    assert done[1:] == [1]
+    previewer.close()
+    previewer._thread.join(30)

@@ -17,6 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.emit.parts import has_regions
 from workbench.emit.stage import SAMPLE, emit_stage
 from workbench.engine.pipelines import Compiled
+from workbench.engine.registry import sendable, task
 from workbench.engine.runner import Runner
 from workbench.engine.timing import floor, time_node
 from workbench.engine.worker import Worker
@@ -26,6 +27,7 @@ from workbench.graph.ports import output_ports
 from workbench.sources import Datasets
 
 
+@sendable
 @dataclass(frozen=True, slots=True)
 class CachedJob:
     """What lies behind the decoders, fed with one decoded batch again and again."""
@@ -81,6 +83,7 @@ class _CachedWorkload:
         return self._size
 
 
+@task
 def time_alone(
     worker: Worker, graph: Graph, data: Datasets, nodes: Sequence[str]
 ) -> dict[str, float]:

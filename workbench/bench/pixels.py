@@ -16,6 +16,7 @@ from workbench.emit.code import Code
 from workbench.emit.script import emit_script
 from workbench.engine.pipelines import Compiled
 from workbench.engine.process import Engine
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
@@ -97,6 +98,7 @@ def compare_decoders(graph: Graph, data: Datasets, stop: threading.Event) -> dic
     return asdict(found) if found else {"reason": "the two decoders gave different shapes"}
 
 
+@task
 def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> Difference | None:
     """Task: the first batch of two sources, decoded on the CPU and mixed, compared."""
     return difference(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))

@@ -17,6 +17,7 @@ from workbench.emit.code import Code
 from workbench.engine.gpu import Gpu, visible_gpu
 from workbench.engine.pipelines import Compiled
 from workbench.engine.reader_cursor import NO_FILES
+from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, PipelineError, WorkbenchError
 from workbench.sources import Datasets, nothing_found
@@ -42,7 +43,7 @@ class Workload(Protocol):
 
 
 class Job(Protocol):
-    """What a worker is told to measure; sent to it, so it must be picklable."""
+    """What a worker is told to measure: a dataclass with ``@sendable``."""
 
     def start(self) -> Workload:
         """Build it, in the worker."""
@@ -81,6 +82,7 @@ class TimedRound:
         return self.samples / self.seconds
 
 
+@sendable
 @dataclass(frozen=True, slots=True)
 class ScriptJob:
     """The exported source, as the user runs it. ``to_host`` copies every output to the host."""
@@ -165,6 +167,7 @@ def _shard_size(meta: dict[str, Any], epoch: int) -> int:
     return int(size * (shard + 1) // shards - size * shard // shards)
 
 
+@task
 def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> StartupStats:
     """Task: build it and run its first batch. ``cores`` is where it may run, empty for anywhere."""
     if cores:
@@ -185,6 +188,7 @@ def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Sta
     return StartupStats(spent, peak_host_bytes(descendants(os.getpid())), taken)
 
 
+@task
 def run_round(
     worker: Worker, seconds: float, batches: int, start_at: float | None = None
 ) -> TimedRound:
@@ -236,6 +240,7 @@ def _wait_until_idle(children: list[int]) -> None:
             return
 
 
+@task
 def memory_usage(worker: Worker) -> tuple[int, int | None]:
     """Task: the most host memory so far, and the GPU memory of the process now, in bytes.
 

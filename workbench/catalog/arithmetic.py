@@ -202,7 +202,7 @@ def _constant(
         step=ends.step,
         start=start,
         draw=ends.draw,
-        elements="any",
+        elements=(),
         advanced=advanced,
     )
 

@@ -8,7 +8,9 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     image = true                # takes one image, gives one image
     alters = false              # its start values leave the pixels as they are
     needs_channels = 3          # DALI ends the process on any other number; or an argument's name
-    takes = ["UINT8"]           # element types of the first input; none for any
+    takes = ["UINT8"]           # element types of the first input; none for any; or a table of
+                                # them by the input's name
+    same_dtype = [["anchor", "shape_input"]]   # groups of inputs that must be fed one element type
     inputs = ["image"]          # port kinds, in order; image operators need none of these two
     outputs = { output = "image" }   # port names and kinds, in order; "same": the first input's
     layouts = { data = ["FHWC"] }    # those that a port takes, where the schema does not say
@@ -58,11 +60,12 @@ from workbench.errors import CatalogError
 _OP_KEYS = (
     *("category", "label", "image", "alters", "inputs", "outputs"),
     *("mutually_exclusive", "unusable", "args", "needs_channels", "ports", "gives", "adds"),
-    *("feeds", "together", "one_of", "whole_batch", "layouts", "takes"),
+    *("feeds", "together", "one_of", "whole_batch", "layouts", "takes", "same_dtype"),
 )
 _ARG_KEYS = (
     *("label", "unit", "low", "high", "step", "minimum", "maximum"),
     *("choices", "start", "draw", "constant", "advanced", "form", "parts", "items", "elements"),
+    "volume_items",
 )
 _GIVES_KEYS = ("dtype", "layout", "shape")
 _FEED_KEYS = ("op", "args", "output")
@@ -141,10 +144,11 @@ def _fitting(overlay: Overlay, known: Mapping[str, OpSpec]) -> Overlay:
     for name, row in overlay.ops.items():
         if name in known:
             args = {arg: r for arg, r in row.get("args", {}).items() if arg in known[name].args}
-            names = known[name].args.keys() | {port.name for port in known[name].inputs}
+            count = max(len(known[name].inputs), len(row.get("inputs", ())))
+            names = known[name].args.keys() | {known[name].input(i).name for i in range(count)}
             groups = {
                 key: [group for group in row.get(key, []) if set(group) <= names]
-                for key in ("mutually_exclusive", "together", "one_of")
+                for key in ("mutually_exclusive", "together", "one_of", "same_dtype")
             }
             adds = {name: a for name, a in row.get("adds", {}).items() if name in names}
             feeds = {fed: f for fed, f in row.get("feeds", {}).items() if f.get("op") in known}
@@ -192,13 +196,18 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     layouts = row.get("layouts", {})
     for name in layouts:
         _demand(name, [port.name for port in inputs], f"{where}: layouts: input")
+    takes = row.get("takes", {})
+    if not isinstance(takes, dict):
+        takes = {inputs[0].name: takes}
+    for name in takes:
+        _demand(name, [port.name for port in inputs], f"{where}: takes: input")
     inputs = tuple(
         replace(
             port,
             layouts=tuple(layouts.get(port.name, port.layouts)),
-            dtypes=tuple(row.get("takes", ())) if index == 0 else (),
+            dtypes=tuple(takes.get(port.name, ())),
         )
-        for index, port in enumerate(inputs)
+        for port in inputs
     )
     offered = row.get("ports", op.max_inputs)
     merged = replace(
@@ -221,6 +230,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
         ),
         together=_groups(merged, row, "together", overlay.together, where),
         one_of=_groups(merged, row, "one_of", (), where),
+        same_dtype=_groups(merged, row, "same_dtype", (), where),
     )
     reason = row.get("unusable", unusable_reason(merged, described=True))
     return replace(merged, unusable=reason or None)

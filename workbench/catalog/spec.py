@@ -76,6 +76,9 @@ class OutputRule:
     data tell; or None where not even their number is known."""
 
 
+_TENSOR_TYPES = {"int": "INT32", "float": "FLOAT", "DALIInterpType": "INTERP_TYPE"}
+"""The element type of a tensor that DALI takes for an argument, by its kind: no others (tried)."""
+
 NOTHING_KNOWN = OutputRule(None, None, None)
 
 
@@ -133,11 +136,21 @@ class ArgSpec:
     """Folded away in the inspector."""
     items: int | None = None
     """How many elements a list must have, where DALI takes no other number."""
+    volume_items: int | None = None
+    """How many it must have instead where volumes flow in: where the layout has a ``D``."""
     feed: Feed | None = None
     """What can feed it, where a fixed value is of no use."""
-    elements: str | None = None
-    """The element type that a linked tensor must have, where it is not that of ``kind``; ``any``
-    where DALI converts."""
+    elements: tuple[str, ...] | None = None
+    """The element types that a linked tensor may have, where they are not that of ``kind``; empty
+    for any."""
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The element types that a linked tensor may have; empty for any."""
+        if self.elements is not None:
+            return self.elements
+        dtype = _TENSOR_TYPES.get(self.enum or self.kind.removesuffix("_list"))
+        return () if dtype is None else (dtype,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +216,9 @@ class OpSpec:
     ``crop_w``."""
     one_of: tuple[tuple[str, ...], ...] = ()
     """Groups of arguments and ports of which at least one must be given."""
+    same_dtype: tuple[tuple[str, ...], ...] = ()
+    """Groups of ports that must be fed one element type, such as ``anchor`` and ``shape_input``.
+    Ports beyond the named ones, where any number is allowed, belong to the group of the last."""
     whole_batch: bool = False
     """What a sample becomes depends on the others of its batch."""
     expression: str = ""

@@ -63,6 +63,7 @@ class _Counter:
         needed = ancestors(deciding, list(deciding.node(region.id).inputs.values()))
         nodes = [node for node in deciding.nodes if node.id in needed or node.id == region.id]
         ids = {node.id for node in nodes}
+        deciding = replace(deciding, nodes=tuple(nodes), outputs={})
         self._made: StageCode = emit_stage(deciding, catalog, ids, [], {}, positioned=False)
         self._settings = deciding.settings
         self._data = {name: plan.data[name].argument for name in parameters(nodes)}

@@ -6,27 +6,36 @@ memory) ends as an exception here, and the next call starts a fresh worker.
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
 import signal
-import socket
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from multiprocessing.connection import Connection
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from workbench.engine.exit_status import describe_exit, exit_remedy, printable
+from msgspec import MsgspecError
+
+from workbench.engine.call_handle import CallHandle, ReportListener
+from workbench.engine.channel import ChannelError, VersionError
+from workbench.engine.codec import arguments_codec, result_codec
+from workbench.engine.exit_status import describe_exit, exit_remedy
+from workbench.engine.messages import (
+    Call,
+    Failure,
+    Interrupt,
+    Ready,
+    Result,
+    Running,
+    decode_error,
+)
+from workbench.engine.registry import find_registered, name_of
+from workbench.engine.worker_process import WorkerProcess
 from workbench.errors import (
     CancelledError,
+    EngineClosedError,
     EngineError,
+    WorkbenchError,
     WorkerCrashedError,
     WorkerTimeoutError,
 )
@@ -36,12 +45,15 @@ START_LIMIT = 120.0
 CALL_LIMIT = 60.0
 """Seconds for one call before it counts as a hang. A mixed decoder takes 1.6 s to build."""
 _TICK = 0.05
+"""Seconds between two looks at whether a call was given up."""
+_END_LIMIT = 1.0
+"""Seconds that ``close`` waits for the thread of a call to tidy up after the worker."""
 
 
 class Engine:
     """One worker process, started when first needed.
 
-    Calls from several threads take turns. ``cancel`` and ``close`` may come from any thread.
+    Calls from several threads take turns. ``handle`` gives what ends a call from another thread.
     """
 
     def __init__(
@@ -60,101 +72,193 @@ class Engine:
         self.budget = budget
         self._environment = dict(environment or {})
         self._stop = stop or threading.Event()
-        self._number = 0
-        self._sending = threading.Lock()
-        self._lock = threading.Lock()
-        self._process: _Process | None = None
-        self._cancelled = False
+        self._turn = threading.Lock()
+        self._thread: int | None = None
+        """That of the call whose turn it is."""
+        self._process: WorkerProcess | None = None
+        self._closed = False
         self._finalizer: weakref.finalize[Any, Any] | None = None
+
+    def handle(self) -> CallHandle:
+        """A handle for calls that can be interrupted or cancelled, these and no others."""
+        return CallHandle(self._run)
 
     def call(
         self,
         task: Callable[..., Any],
         *arguments: Any,
         limit: float | None = None,
-        on_report: Callable[[Any], None] | None = None,
+        on_report: ReportListener | None = None,
     ) -> Any:
         """Run ``task(worker, *arguments)`` in the worker and return what it gives.
 
-        ``limit`` is in seconds without any sign of life. Raises what the task raises if that is a
-        WorkbenchError, and WorkerCrashedError, WorkerTimeoutError or CancelledError.
+        ``task`` is registered with ``@task``. ``limit`` is in seconds without any sign of life.
+        Raises what the task raises if that is a WorkbenchError, EngineError for what cannot be
+        sent, WorkerCrashedError, WorkerTimeoutError, CancelledError, or, after ``close``,
+        EngineClosedError.
         """
-        with self._lock:
-            self._cancelled = False
-            process = self._alive() or self._start()
+        return self._run(self.handle(), task, arguments, limit, on_report)
+
+    def _run(
+        self,
+        handle: CallHandle,
+        task: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        limit: float | None,
+        on_report: ReportListener | None,
+    ) -> Any:
+        name = name_of(task)
+        find_registered(name)
+        try:
+            payload = arguments_codec(task, len(arguments)).encode(arguments)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise EngineError(f"{name} cannot be called with these arguments: {error}") from None
+        with self._taking_turns(handle):
+            process = self._alive() or self._start(handle)
             process.running = ()
-            try:
-                with self._sending:
-                    self._number += 1
-                    process.connection.send(("call", self._number, task, arguments))
-                kind, value = self._await(process, limit or self.call_limit, on_report)
-            except (EOFError, OSError):
-                raise self._crashed(process) from None
-            except BaseException:  # an interrupt: the answer would be taken for the next call's
+            process.calls += 1
+            call = Call(process.calls, name, len(arguments))
+
+            def begin() -> None:
+                try:
+                    process.channel.send(call, payload)
+                except OSError:
+                    raise self._lost(process, handle) from None
+
+            def interrupt() -> None:
+                with suppress(OSError):
+                    process.channel.send(Interrupt(call.number))
+
+            with handle.running(begin, interrupt):
+                raised, value = self._answer(process, handle, task, call.number, limit, on_report)
+            if raised is None:
+                return value
+            if "CUDA" in str(raised):  # a CUDA fault spoils the process's context for good
                 self._end()
-                raise
-            if kind == "error":
-                if "CUDA" in str(value):  # a CUDA fault spoils the process's context for good
-                    self._end()
-                raise value
-            return value
+            raise raised
+
+    def _answer(
+        self,
+        process: WorkerProcess,
+        handle: CallHandle,
+        task: Callable[..., Any],
+        number: int,
+        limit: float | None,
+        on_report: ReportListener | None,
+    ) -> tuple[WorkbenchError | None, Any]:
+        """What the task raised, or else what it gave."""
+        try:
+            message, payload = self._await(process, handle, number, limit, on_report)
+            if isinstance(message, Failure):
+                return decode_error(message.error, payload), None
+            return None, result_codec(task).decode(payload)
+        except (EOFError, OSError):
+            raise self._lost(process, handle) from None
+        except (ChannelError, MsgspecError, ValueError) as error:
+            raise self._lost(process, handle, error) from None
+        except BaseException:  # an interrupt: the answer would be taken for the next call's
+            self._end()
+            raise
 
     def _await(
-        self, process: _Process, limit: float, on_report: Callable[[Any], None] | None
-    ) -> tuple[str, Any]:
-        """The answer: ``result`` and what the task gave, or ``error`` and what it raised."""
+        self,
+        process: WorkerProcess,
+        handle: CallHandle,
+        number: int,
+        limit: float | None,
+        on_report: ReportListener | None,
+    ) -> tuple[Result | Failure, memoryview]:
+        limit = limit or self.call_limit
         deadline = time.monotonic() + limit
         while True:
-            if self._given_up():
-                raise CancelledError("Cancelled.")
-            if process.connection.poll(_TICK):
-                kind, value = process.receive()
-                if kind in ("result", "error"):
-                    return kind, value
-                if kind == "running":
-                    process.running = value
-                elif kind == "report" and on_report is not None:
-                    on_report(value)
-                deadline = time.monotonic() + limit
-            elif time.monotonic() > deadline:
-                raise WorkerTimeoutError(
-                    f"No answer within {limit:g} s{_where(process.running)}: the worker was ended. "
-                    "The next change starts a fresh one; fewer tiles take less time.",
-                    process.running,
-                )
+            self._require_wanted(handle)
+            received = process.channel.receive(_TICK)
+            if received is None:
+                if time.monotonic() > deadline:
+                    raise WorkerTimeoutError(
+                        f"No answer within {limit:g} s{_where(process.running)}: the worker was "
+                        "ended. The next change starts a fresh one; fewer tiles take less time.",
+                        process.running,
+                    )
+                continue
+            message, payload = received
+            if isinstance(message, Ready) or message.number != number:
+                raise ChannelError(f"{message} while call {number} ran")
+            if isinstance(message, Result | Failure):
+                return message, payload
+            if isinstance(message, Running):
+                process.running = message.nodes
+            elif on_report is not None:
+                on_report(message.value)
+            deadline = time.monotonic() + limit
 
-    def _alive(self) -> _Process | None:
-        if self._process is not None and self._process.popen.poll() is not None:
+    @contextmanager
+    def _taking_turns(self, handle: CallHandle) -> Iterator[None]:
+        """Wait until no other call runs, or until this one is not wanted any more."""
+        while True:
+            self._require_wanted(handle)
+            handle.require_wanted()
+            if self._turn.acquire(timeout=_TICK):
+                break
+        self._thread = threading.get_ident()
+        try:
+            self._require_wanted(handle)
+            yield
+        finally:
+            self._thread = None
+            self._turn.release()
+
+    def _require_wanted(self, handle: CallHandle) -> None:
+        """Raise what ends a call at once. An interrupt does not: the worker is told of it."""
+        if self._closed:
+            raise EngineClosedError(
+                "The engine is closed. Make a new one, or a new workbench, to go on."
+            )
+        if self._stop.is_set() or handle.cancelled:
+            raise CancelledError("Cancelled.")
+
+    def _alive(self) -> WorkerProcess | None:
+        if self._process is not None and not self._process.alive:
             self._end()
         return self._process
 
-    def _start(self) -> _Process:
+    def _start(self, handle: CallHandle) -> WorkerProcess:
+        process = self._process = WorkerProcess(self.budget, self._environment)
+        self._finalizer = weakref.finalize(self, process.close)
+        deadline = time.monotonic() + START_LIMIT
         try:
-            process = _Process(self.budget, self._environment)
-        except OSError as error:
-            raise EngineError(f"The worker could not be started: {_refusal(error)}") from None
-        self._process = process
-        self._finalizer = weakref.finalize(self, process.end)
-        try:
-            deadline = time.monotonic() + START_LIMIT
-            while not process.connection.poll(_TICK):
-                if self._given_up():
-                    self._end()
-                    raise CancelledError("Cancelled.")
+            while (received := process.channel.receive(_TICK)) is None:
+                self._require_wanted(handle)
                 if time.monotonic() > deadline:
-                    self._end()
                     raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
-            process.receive()
         except (EOFError, OSError):
-            raise self._crashed(process) from None
+            raise self._lost(process, handle) from None
+        except VersionError as error:
+            self._end()
+            raise EngineError(str(error)) from None
+        except ChannelError as error:
+            raise self._lost(process, handle, error) from None
+        except BaseException:
+            self._end()
+            raise
+        if not isinstance(received[0], Ready):
+            raise self._lost(process, handle, ChannelError(f"{received[0]} at its start"))
         return process
 
-    def _crashed(self, process: _Process) -> EngineError:
-        if self._given_up():
+    def _lost(
+        self, process: WorkerProcess, handle: CallHandle, garbled: Exception | None = None
+    ) -> EngineError:
+        """The error of a call whose worker is gone, or sent what is no answer. Ends the worker."""
+        try:
+            self._require_wanted(handle)
+        except CancelledError as error:
             self._end()
-            return CancelledError("Cancelled.")
-        code = None if process.garbled else process.wait(5.0)
-        how = "wrote what is no answer" if process.garbled else describe_exit(code)
+            return error
+        if process.ended:
+            self._end()
+            return CancelledError("Cancelled: the worker was ended.")
+        code = None if garbled else process.wait(5.0)
+        how = f"wrote what is no answer ({garbled})" if garbled else describe_exit(code)
         words = process.last_words()
         self._end()
         return WorkerCrashedError(
@@ -163,9 +267,6 @@ class Engine:
             process.running,
             killed=code == -signal.SIGKILL,
         )
-
-    def _given_up(self) -> bool:
-        return self._cancelled or self._stop.is_set()
 
     def _end(self) -> None:
         if self._finalizer is not None:
@@ -177,135 +278,36 @@ class Engine:
     def pid(self) -> int | None:
         """Process id of the worker, or None while there is none."""
         process = self._process
-        return process.popen.pid if process is not None and process.popen.poll() is None else None
+        return process.popen.pid if process is not None and process.alive else None
 
-    def cancel(self) -> None:
-        """End the call that runs now, if one does: it raises CancelledError within 0.1 s."""
-        self._cancelled = True
+    def end_worker(self) -> None:
+        """End the worker: host and GPU memory go back to the system.
 
-    def interrupt(self) -> None:
-        """Ask the call that runs now to end before its next stage, where it raises CancelledError.
-
-        The worker stays, with all that it keeps. A call that comes to no stage any more ends as
-        usual. May come from any thread.
+        The call that runs raises CancelledError. The next call starts a fresh worker.
         """
         process = self._process
         if process is None:
             return
-        with self._sending, suppress(OSError):
-            process.connection.send(("stop", self._number))
+        process.kill()
+        if self._thread == threading.get_ident():
+            return  # in ``on_report``: the call sees the end of its worker itself
+        deadline = time.monotonic() + _END_LIMIT
+        while not process.closed and time.monotonic() < deadline:
+            if self._turn.acquire(timeout=_TICK):
+                if self._process is process:
+                    self._end()
+                self._turn.release()
 
     def close(self) -> None:
-        """End the worker. Host and GPU memory go back to the system; a later call starts anew."""
-        self._cancelled = True
-        with self._lock:
-            self._end()
+        """End the worker for good: every call, running, waiting or later, raises at once."""
+        self._closed = True
+        self.end_worker()
 
     def __enter__(self) -> Engine:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class _Process:
-    """The operating system's side of one worker."""
-
-    def __init__(self, budget: int | None, environment: Mapping[str, str]) -> None:
-        self.folder = tempfile.mkdtemp(prefix="workbench-")
-        self.running: tuple[str, ...] = ()
-        self.garbled = False
-        """Whether something came that is no message of the worker's."""
-        ours, theirs = socket.socketpair()
-        paths = [path for path in sys.path if path and Path(path).exists()]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(paths),
-            "TMPDIR": self.folder,  # so that what a killed worker leaves behind goes with it
-            **environment,
-        }
-        self._log = Path(self.folder, "log")
-        try:
-            with self._log.open("wb") as log:
-                self.popen = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-P",  # a numpy.py where the user happens to stand is not numpy
-                        "-m",
-                        "workbench.engine.worker",
-                        str(theirs.fileno()),
-                        self.folder,
-                        *([] if budget is None else [str(budget)]),
-                    ],
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    env=environment,
-                    start_new_session=True,  # Ctrl+C in the terminal is the kernel's affair
-                )
-        except OSError:
-            ours.close()
-            shutil.rmtree(self.folder, ignore_errors=True)
-            raise
-        finally:
-            theirs.close()
-        self.connection = Connection(ours.detach())
-
-    def receive(self) -> tuple[str, Any]:
-        """The next message: its kind and value. Raises EOFError or OSError where none comes."""
-        try:
-            kind, value = self.connection.recv()
-        except (EOFError, OSError):
-            raise
-        except Exception as error:  # a task that wrote into the connection: unpickling may fail so
-            self.garbled = True
-            raise EOFError(str(error)) from None
-        return kind, value
-
-    def wait(self, seconds: float) -> int | None:
-        try:
-            return self.popen.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return None
-
-    def last_words(self) -> str:
-        """The end of what the worker printed, or nothing."""
-        try:
-            text = self._log.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return ""
-        lines = [line for line in text.splitlines() if line.strip() and "libcuda" not in line]
-        last = [printable(line.expandtabs()) for line in lines[-8:]]
-        return "\nIts last words:\n" + "\n".join(last) if last else ""
-
-    def end(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.popen.pid, signal.SIGKILL)  # with the processes that a task started
-        self.popen.wait()
-        self.connection.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def _refusal(error: OSError) -> str:
-    """What the system's refusal of a process means, and what to do."""
-    reason = error.strerror or str(error)
-    match error.errno:
-        case errno.EAGAIN:
-            why = "the limit of processes or threads is reached"
-            remedy = "End other notebooks or programs, or raise it (`ulimit -u`), then try again."
-        case errno.ENOMEM:
-            why = "the memory does not suffice"
-            remedy = "End other notebooks or programs, then try again."
-        case errno.EMFILE | errno.ENFILE:
-            why = "too many files are open"
-            remedy = "End other notebooks or programs, or raise it (`ulimit -n`), then try again."
-        case errno.ENOSPC | errno.EDQUOT:
-            why = f"there is no space left in {tempfile.gettempdir()}"
-            remedy = "Free some, or set TMPDIR to another folder, then try again."
-        case _:
-            return f"{reason}."
-    return f"{why} ({reason}). {remedy}"
 
 
 def _where(nodes: tuple[str, ...]) -> str:

@@ -71,10 +71,18 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """One output of a node, with the port that gave it."""
+    """One output of a node, or of what stands inside it, with the port that gave it."""
 
+    node: str
     port: Port
     batch: Batch
+
+    def port_of(self, node: str) -> Port:
+        """The same port of a node of another name: names change no bits, so keys leave them out."""
+        place = self.port.node
+        if place == self.node or place.startswith(f"{self.node}."):
+            place = node + place.removeprefix(self.node)
+        return Port(place, self.port.output)
 
     @property
     def device(self) -> Memory:
@@ -225,7 +233,7 @@ class Runner:
                 missing.add(node.id)
                 needed |= {port.node for port in node.inputs.values()}
             else:
-                job.batches.update({each.port: each.batch for each in kept})
+                job.batches.update({each.port_of(node.id): each.batch for each in kept})
         return missing
 
     def _read(self, job: _Job, node: Source) -> None:
@@ -349,7 +357,7 @@ class Runner:
             self._built.popitem(last=False)
 
     def _keep(self, job: _Job, node: Node, batches: Mapping[Port, Batch]) -> None:
-        kept = [_Kept(port, batch) for port, batch in batches.items()]
+        kept = [_Kept(node.id, port, batch) for port, batch in batches.items()]
         self.store.put(job.plan.keys[node.id], kept)
         job.batches.update(batches)
 

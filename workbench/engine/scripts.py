@@ -23,6 +23,7 @@ from typing import Any
 
 from workbench.emit.imports.traced import Traced
 from workbench.engine.pipeline_discovery import ScriptResult, after_the_stop, find_pipeline, name_of
+from workbench.engine.registry import task
 from workbench.engine.script_sandbox import ScriptSandbox, place_of
 from workbench.engine.tracing import ready, trace_pipeline
 from workbench.engine.worker import Worker
@@ -50,6 +51,7 @@ class Piece:
     text: str
 
 
+@task
 def trace_source(
     worker: Worker,
     path: str,

@@ -1,8 +1,8 @@
 """The worker process: owns DALI, answers one call at a time, ends when its parent does.
 
-Started by ``workbench.engine.process`` as ``python -m workbench.engine.worker FD FOLDER [BUDGET]``.
-A call is a function of this package and its arguments; the function gets a ``Worker`` first.
-Messages come as ``("call", number, task, arguments)`` and ``("stop", number)``.
+Started by ``workbench.engine.worker_process`` as ``python -m workbench.engine FD FOLDER BUDGET
+PACKAGE...``. A call names a registered function (``engine.registry``), which gets a ``Worker``
+before its arguments. Messages are those of ``engine.messages``.
 """
 
 from __future__ import annotations
@@ -11,17 +11,31 @@ import gc
 import os
 import select
 import shutil
-import sys
+import socket
 import threading
 import traceback
-from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from workbench.catalog import load_catalog
+from workbench.engine.channel import Channel
+from workbench.engine.codec import arguments_codec, result_codec
 from workbench.engine.exit_status import raise_oom_score
 from workbench.engine.memory import MemoryUse, give_back_free, resident_bytes, thread_count
+from workbench.engine.messages import (
+    Call,
+    Failure,
+    Interrupt,
+    Ready,
+    Report,
+    Result,
+    Running,
+    ToWorker,
+    encode_error,
+)
 from workbench.engine.pipelines import is_out_of_memory, out_of_memory
+from workbench.engine.registry import find_registered, know_packages, task
 from workbench.engine.runner import Runner
 from workbench.engine.values import Memory
 from workbench.errors import CancelledError, EngineError, WorkbenchError
@@ -35,9 +49,9 @@ _TIDY_EACH = 100
 class Worker:
     """What a task may use: the runner with all it kept, and a way to report progress."""
 
-    def __init__(self, connection: Connection, budget: int | None = None) -> None:
+    def __init__(self, channel: Channel, budget: int | None = None) -> None:
         """``budget`` limits what the runner keeps, in bytes on each device."""
-        self._connection = connection
+        self.channel = channel
         limits: dict[Memory, int] | None = (
             None if budget is None else {"cpu": budget, "gpu": budget}
         )
@@ -49,60 +63,61 @@ class Worker:
         self.number = 0
         """The number of this call."""
 
-    def report(self, value: Any) -> None:
+    def report(self, value: float | str) -> None:
         """Send progress to the caller's ``on_report``."""
-        self._connection.send(("report", value))
+        self.channel.send(Report(self.number, value))
 
     def reply_error(self, error: WorkbenchError) -> None:
         """Answer the call that runs now with an error; the process must end after that."""
-        self._connection.send(("error", error))
+        name, payload = encode_error(error)
+        self.channel.send(Failure(self.number, name), payload)
 
     def check_interrupt(self) -> None:
         """Where a call may end early: raises CancelledError if the caller gave it up."""
-        while self._connection.poll():
-            _, number, *_ = self._connection.recv()
-            if number == self.number:
+        while (received := self.channel.receive(0)) is not None:
+            if received[0].number == self.number:
                 raise CancelledError("Given up for a newer request.")
 
     def report_running(self, nodes: Sequence[str]) -> None:
         """Say which nodes run next: the last word before a crash. Checks for an interrupt."""
         self.check_interrupt()
         self.running = tuple(nodes)
-        self._connection.send(("running", self.running))
+        self.channel.send(Running(self.number, self.running))
 
 
-Task = Callable[..., Any]
-"""``task(worker, *arguments)``; a module-level function, sent by its name."""
-
-
-def serve(connection: Connection, budget: int | None = None) -> None:
+def serve(channel: Channel, budget: int | None = None) -> None:
     """Answer calls until the other side closes."""
-    worker = Worker(connection, budget)
-    connection.send(("ready", None))
+    worker = Worker(channel, budget)
+    channel.send(Ready())
     untidy = 0
     while True:
-        if untidy >= _TIDY_EACH or (untidy and not connection.poll(_IDLE)):
+        received = None if untidy >= _TIDY_EACH else channel.receive(_IDLE if untidy else None)
+        if received is None:
             give_back_free()
             untidy = 0
-        try:
-            kind, worker.number, *call = connection.recv()
-        except EOFError:
-            return
-        if kind == "stop":
-            continue  # for a call that ended in the meantime
-        task, arguments = call
-        worker.running = ()
+            continue
+        message, payload = received
+        if isinstance(message, Interrupt):
+            continue  # of a call that ended in the meantime
+        worker.number, worker.running = message.number, ()
         untidy += 1
         exhausted = False
         try:
-            connection.send(("result", task(worker, *arguments)))
+            channel.send(Result(message.number), _run(worker, message, payload))
         except BrokenPipeError:
             return
         except Exception as error:
-            connection.send(("error", _as_workbench_error(worker, error)))
+            worker.reply_error(_as_workbench_error(worker, error))
             exhausted = is_out_of_memory(error)
         if exhausted:  # here, where no frame of the error holds arrays any more
             release(worker)
+
+
+def _run(worker: Worker, call: Call, payload: memoryview) -> bytes:
+    """What the task gives, encoded."""
+    task = find_registered(call.task)
+    arguments = arguments_codec(task, call.arguments).decode(payload)
+    return result_codec(task).encode(task(worker, *arguments))
 
 
 def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
@@ -115,6 +130,7 @@ def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
     return EngineError(f"The worker failed: {type(error).__name__}: {error}\n{detail}")
 
 
+@task
 def release(worker: Worker) -> None:
     """Task: drop all that was kept."""
     worker.runner.forget()
@@ -122,6 +138,7 @@ def release(worker: Worker) -> None:
     gc.collect()
 
 
+@task
 def memory_use(worker: Worker) -> MemoryUse:
     """Task: what is kept, of which budget."""
     store = worker.runner.store
@@ -135,12 +152,12 @@ def memory_use(worker: Worker) -> MemoryUse:
     )
 
 
-def end_with_parent(connection: Connection, folder: str) -> threading.Thread:
+def end_with_parent(channel: Channel, folder: str) -> threading.Thread:
     """When the other side is gone, also in the midst of a call: remove ``folder`` and end."""
 
     def watch() -> None:
         poll = select.poll()
-        poll.register(connection.fileno(), 0)  # hang-ups are reported without being asked for
+        poll.register(channel.fileno(), 0)  # hang-ups are reported without being asked for
         poll.poll()
         shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
@@ -150,9 +167,12 @@ def end_with_parent(connection: Connection, folder: str) -> threading.Thread:
     return thread
 
 
-if __name__ == "__main__":
+def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
+    """Serve the socket of that number; ``packages`` are those that tasks may be imported from."""
     raise_oom_score()
-    parent = Connection(int(sys.argv[1]))
-    watcher = end_with_parent(parent, sys.argv[2])
-    serve(parent, int(sys.argv[3]) if len(sys.argv) > 3 else None)
+    know_packages(packages)
+    channel = Channel(socket.socket(fileno=int(descriptor)), ToWorker)
+    watcher = end_with_parent(channel, folder)
+    with suppress(EOFError):
+        serve(channel, None if budget == "default" else int(budget))
     watcher.join()

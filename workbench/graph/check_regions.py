@@ -44,9 +44,25 @@ def region_faults(
         yield Fault(
             node.id, "", f"it stands {depth} regions deep", "Put fewer into each other.", "bodies"
         )
+    for port in spec.inputs:
+        yield from _control(node, port.name, types)
     for name in node.bodies:
         yield from _body(node, spec, name, graph, catalog)
     yield from _outputs(node, types)
+
+
+def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """What decides must be one number for each sample, of any type: all but 0 count as true."""
+    source = node.inputs.get(name)
+    found = types.get(source) if source is not None else None
+    if found is not None and found.shape:
+        axes = f"{len(found.shape)} axes" if len(found.shape) > 1 else "1 axis"
+        yield Fault(
+            node.id,
+            name,
+            f"{source} gives an array of {axes}, and one number decides for each sample",
+            "Take one of its numbers with subscript, or make one of them with reductions.",
+        )
 
 
 def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -> Iterator[Fault]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
 from workbench.graph.arithmetic import broadcast, operand_types, result_type
@@ -11,10 +11,9 @@ from workbench.graph.faults import Fault
 from workbench.graph.index import index_text, parse_index
 from workbench.graph.model import Node, Port
 from workbench.graph.tensor_type import Call, TensorType
+from workbench.graph.values import value_fault
 
 _ORDER = "output_layout"
-_ELEMENTS = {"int": "INT32", "float": "FLOAT"}
-"""Element types of a tensor that DALI takes for an argument, by its kind: no others (tried)."""
 
 
 def type_faults(
@@ -37,6 +36,8 @@ def type_faults(
                 yield from _elements(node, spec.args[name], source, flow)
         elif flow is not None:
             yield from _input(node, spec, name, flow)
+    yield from _same_dtype(node, spec, flows)
+    yield from _volumes(node, spec, flows)
     if "relayout" in (spec.outputs[0].gives.shape or () if spec.outputs else ()):
         yield from _relayout(node, spec, flows)
     if spec.needs_channels is not None:
@@ -78,29 +79,29 @@ def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[F
 
 
 def _elements(node: Node, arg: ArgSpec, source: Port, flow: TensorType) -> Iterator[Fault]:
-    wanted = wanted_elements(arg)
-    if wanted is not None and flow.dtype is not None and flow.dtype != wanted:
+    if arg.dtypes and flow.dtype is not None and flow.dtype not in arg.dtypes:
+        wanted = _usual(arg.dtypes)
         yield Fault(
             node.id,
             arg.name,
-            f"it takes {_noun(wanted)} ({wanted}) and {source} gives {_noun(flow.dtype)} "
-            f"({flow.dtype})",
+            f"it takes {_noun(wanted)} ({' or '.join(arg.dtypes)}) and {source} gives "
+            f"{_noun(flow.dtype)} ({flow.dtype})",
             f"Put a cast to {wanted} between them.",
             "arg_dtype",
             wanted,
         )
 
 
-def wanted_elements(arg: ArgSpec) -> str | None:
-    """The only element type of a tensor that an argument takes; None where DALI takes several."""
-    if arg.elements == "any":
-        return None
-    return arg.elements or _ELEMENTS.get(arg.kind.removesuffix("_list"))
+def _usual(dtypes: Sequence[str]) -> str:
+    """The type to cast to, where several will do."""
+    return next((dtype for dtype in ("FLOAT", "INT32") if dtype in dtypes), dtypes[0])
 
 
 def _noun(dtype: str) -> str:
     if dtype == "BOOL":
         return "truth values"
+    if dtype == "INTERP_TYPE":
+        return "interpolations"
     return "fractions" if dtype.startswith("FLOAT") else "whole numbers"
 
 
@@ -109,8 +110,7 @@ def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fa
     if port is None or not kind_fits(port.kind, flow.kind):
         return
     if port.dtypes and flow.dtype is not None and flow.dtype not in port.dtypes:
-        usual = (dtype for dtype in ("FLOAT", "INT32") if dtype in port.dtypes)
-        wanted = next(usual, port.dtypes[0])
+        wanted = _usual(port.dtypes)
         yield Fault(
             node.id,
             name,
@@ -121,6 +121,49 @@ def _input(node: Node, spec: OpSpec, name: str, flow: TensorType) -> Iterator[Fa
         )
     if port.layouts and flow.layout is not None:
         yield from _layout(node, name, port.layouts, flow)
+
+
+def _same_dtype(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """Inputs of one group that are fed different element types."""
+    further = [name for name in node.inputs if name not in spec.args]
+    further = further[len(spec.inputs) :] if spec.max_inputs > len(spec.inputs) else []
+    for group in spec.same_dtype:
+        names = (*group, *further) if spec.inputs[-1].name in group else group
+        fed = {name: node.inputs[name] for name in names if name in node.inputs}
+        known = {n: flow.dtype for n, p in fed.items() if (flow := flows.get(p)) and flow.dtype}
+        for name, dtype in known.items():
+            first, wanted = next(iter(known.items()))
+            allowed = next((port.dtypes for port in spec.inputs if port.name == name), ())
+            if dtype != wanted and (not allowed or dtype in allowed):
+                yield Fault(
+                    node.id,
+                    name,
+                    f"{fed[name]} gives {dtype}, and {first} is fed {wanted}: {node.op} takes one "
+                    "type for both",
+                    f"Put a cast to {wanted} before it.",
+                    "same_dtype",
+                    wanted,
+                )
+
+
+def _volumes(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """Lists with an element for each axis of a volume, where pictures flow in, or the reverse."""
+    source = node.inputs.get(spec.inputs[0].name) if spec.inputs else None
+    layout = flows[source].layout if source is not None and source in flows else None
+    for arg in spec.args.values() if layout else ():
+        value = node.args.get(arg.name)
+        if arg.volume_items is None or value is None or value_fault(arg, value):
+            continue
+        count = len(value) if isinstance(value, tuple) else 1
+        wanted = arg.volume_items if "D" in (layout or "") else arg.items
+        if count != wanted:
+            yield Fault(
+                node.id,
+                arg.name,
+                f"it has {count} elements, and {layout} flows in",
+                f"Give exactly {wanted}.",
+                "value",
+            )
 
 
 def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -> Iterator[Fault]:

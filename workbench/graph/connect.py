@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.errors import GraphEditError
-from workbench.graph.check_types import wanted_elements
 from workbench.graph.devices import device_of, infer_devices, is_generator, port_device, port_kind
 from workbench.graph.draw import draw_refusal, element_for
 from workbench.graph.edit import without_idle_generators
@@ -166,9 +165,8 @@ def _argument_refusal(source: _Source, catalog: Catalog, spec: OpSpec, into: str
         return f"{into} must come from the CPU, and {source.port.node} runs on the GPU"
     if source.drawn is not None:
         return draw_refusal(source.drawn, arg)
-    wanted = wanted_elements(arg)
-    if None not in (wanted, source.dtype) and wanted != source.dtype:
-        return f"{into} takes {wanted}, and {source.port} gives {source.dtype}"
+    if arg.dtypes and source.dtype is not None and source.dtype not in arg.dtypes:
+        return f"{into} takes {' or '.join(arg.dtypes)}, and {source.port} gives {source.dtype}"
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from workbench.catalog.spec import ArgSpec, Value
 from workbench.graph.model import Node
 
-_ELEMENTS = {"float": "FLOAT", "int": "INT32", "bool": "BOOL"}
+_DRAWN = {"float": "FLOAT", "int": "INT32", "bool": "BOOL"}
 _GENERATORS: dict[str | None, tuple[str, ...]] = {
     "FLOAT": ("random.uniform", "random.normal", "random.beta"),
     "INT32": ("random.coin_flip", "random.uniform", "random.normal"),
@@ -18,13 +18,14 @@ _UNSAID = {"random.coin_flip": "INT32"}
 
 
 def element_for(arg: ArgSpec) -> str | None:
-    """The only element type of a tensor that DALI reads for an argument (2.4.0 converts none).
+    """The element type to draw for an argument: DALI 2.4.0 converts few.
 
-    None where no generator gives it: names, texts, Python objects.
+    None where no generator gives what it takes: names, texts, Python objects.
     """
-    if arg.elements not in (None, "any"):
-        return arg.elements
-    return _ELEMENTS.get(arg.kind.removesuffix("_list"))
+    usual = _DRAWN.get(arg.kind.removesuffix("_list"))
+    if usual is None or not arg.dtypes or usual in arg.dtypes:
+        return usual
+    return arg.dtypes[0]
 
 
 def generators_for(arg: ArgSpec) -> tuple[str, ...]:
@@ -52,9 +53,10 @@ def draw_refusal(generator: Node, arg: ArgSpec) -> str | None:
         return f"{arg.name} takes no random numbers"
     if generator.op not in allowed:
         return f"{arg.name} takes {', '.join(allowed)}, not {generator.op}"
-    if arg.elements != "any" and element_of(generator) != element_for(arg):
+    if arg.dtypes and element_of(generator) not in arg.dtypes:
         return (
-            f"{arg.name} takes {element_for(arg)}, and {generator.id} draws {element_of(generator)}"
+            f"{arg.name} takes {' or '.join(arg.dtypes)}, and {generator.id} draws "
+            f"{element_of(generator)}"
         )
     return None
 

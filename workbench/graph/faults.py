@@ -9,8 +9,9 @@ FaultCode = Literal[
     "", "duplicate_id", "bad_id", "no_outputs", "output_name", "output_source", "no_reader",
     "cycle", "setting", "unknown_op", "unusable_op", "unknown_arg", "value_and_link", "value",
     "conflict", "apart", "missing_arg", "seed", "source", "fixed_arg", "unknown_input", "kind",
-    "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype", "channels",
-    "layout", "relayout", "constant", "shapes", "zero", "index", "bodies", "branches",
+    "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype",
+    "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
+    "bodies", "branches",
 ]  # fmt: skip
 """What kind of fault it is: ``graph/fixes.py`` has remedies for each."""
 

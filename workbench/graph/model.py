@@ -165,7 +165,7 @@ class Settings:
 class Graph:
     """Nodes, what they give out by name, and how to run them.
 
-    A node of one of DALI's readers becomes a ``Source`` by itself.
+    The sources stand first; a node of one of DALI's readers becomes a ``Source`` by itself.
 
     ``enclosing`` is set where this is one body of another graph, taken out to be edited
     (``at_scope``): that graph, and the scope.
@@ -180,8 +180,11 @@ class Graph:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
-        if any(_reads(node) for node in self.nodes):
-            object.__setattr__(self, "nodes", tuple(map(_as_source, self.nodes)))
+        nodes = self.nodes
+        if any(map(_reads, nodes)):
+            nodes = tuple(map(_as_source, nodes))
+        nodes = tuple(sorted(nodes, key=lambda node: not isinstance(node, Source)))
+        object.__setattr__(self, "nodes", nodes)
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[Node, str]]:

@@ -73,8 +73,10 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
             return f"{_show(value)} is no index: {error}", (
                 "Give for each axis a number or a range, for example 0:128, 0:128 or :, :, 0."
             )
-    if arg.items is not None and len(items) != arg.items:
-        return f"{_show(value)} has {len(items)} elements", f"Give exactly {arg.items}."
+    counts = [count for count in (arg.items, arg.volume_items) if count is not None]
+    if counts and len(items) not in counts:
+        exactly = " or ".join(map(str, counts))
+        return f"{_show(value)} has {len(items)} elements", f"Give exactly {exactly}."
     return None
 
 

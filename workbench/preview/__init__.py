@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.engine.process import Engine
+from workbench.engine.call_handle import Caller
 from workbench.graph.check import require_sound
 from workbench.preview.fault_isolation import call
 from workbench.preview.pixels import Picture, Pixels, read_picture, read_pixels
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def preview_batch(engine: Engine, request: PreviewRequest) -> Preview:
+def preview_batch(engine: Caller, request: PreviewRequest) -> Preview:
     """Render a preview in the worker process.
 
     Raises GraphFaultsError where the graph cannot run, DataError for the folder, PipelineError with
@@ -40,14 +40,14 @@ def preview_batch(engine: Engine, request: PreviewRequest) -> Preview:
     return preview
 
 
-def preview_steps(engine: Engine, request: PreviewRequest, index: int, times: bool = True) -> Steps:
+def preview_steps(engine: Caller, request: PreviewRequest, index: int, times: bool = True) -> Steps:
     """One sample through every node (see ``render_steps``). Raises as ``preview_batch``."""
     _require_sound(request)
     steps: Steps = call(engine, render_steps, request, index, times)
     return steps
 
 
-def preview_statistics(engine: Engine, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
+def preview_statistics(engine: Caller, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
     """Histogram, mean and deviation of each image output. Raises as ``preview_batch``."""
     _require_sound(request)
     found: tuple[OutputStatistics, ...] = call(engine, batch_statistics, request)
@@ -55,7 +55,7 @@ def preview_statistics(engine: Engine, request: PreviewRequest) -> tuple[OutputS
 
 
 def preview_pixels(
-    engine: Engine,
+    engine: Caller,
     request: PreviewRequest,
     index: int,
     of: str,
@@ -70,7 +70,7 @@ def preview_pixels(
     return pixels
 
 
-def preview_picture(engine: Engine, request: PreviewRequest, index: int, of: str) -> Picture:
+def preview_picture(engine: Caller, request: PreviewRequest, index: int, of: str) -> Picture:
     """One sample at its own size, as PNG (see ``read_picture``). Raises as ``preview_batch``."""
     _require_sound(request)
     picture: Picture = call(engine, read_picture, request, index, of)

@@ -12,7 +12,10 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench.emit.code import Code
 from workbench.engine.exit_status import describe_exit, exit_remedy, raise_oom_score
@@ -26,7 +29,7 @@ _LINE = re.compile(r'File "([^"]+)", line (\d+)')
 
 _DRIVER = '''\
 """Runs an exported script: for each line on stdin writes the next batch into the folder."""
-import importlib.util, inspect, json, os, pickle, sys, threading
+import importlib.util, inspect, json, os, sys, threading
 import numpy as np
 
 script, data, device, folder = sys.argv[1:]
@@ -41,13 +44,11 @@ given = {name: argument for name, argument in data.items() if name in taken}
 pipe = module.build_pipeline(**given, device=device)
 print("built", file=answers, flush=True)
 for line in sys.stdin:
-    batch = []
-    for output in pipe.run():
-        host = output.as_cpu() if "GPU" in type(output).__name__ else output
-        batch.append([np.array(host[i]) for i in range(len(host))])
-    path = os.path.join(folder, line.strip())
-    with open(path, "wb") as file:
-        pickle.dump(batch, file, protocol=5)
+    with open(os.path.join(folder, line.strip()), "wb") as file:
+        for output in pipe.run():
+            host = output.as_cpu() if "GPU" in type(output).__name__ else output
+            for i in range(len(host)):
+                np.save(file, np.asarray(host[i]), allow_pickle=False)
     print(line.strip(), file=answers, flush=True)
 '''
 
@@ -115,7 +116,7 @@ class ExportedScript:
         return self
 
     def batch(self, number: int) -> str:
-        """Path of the file that holds the next batch: a pickled list of outputs, of samples."""
+        """Path of the file that holds the next batch (see ``read_batch``)."""
         name = f"batch-{number}"
         try:
             print(name, file=self._orders, flush=True)
@@ -165,6 +166,12 @@ class ExportedScript:
         self._process.kill()
         self._process.wait()
         self._orders.close()
+
+
+def read_batch(path: str, outputs: int, samples: int) -> list[list[NDArray[Any]]]:
+    """For each output the samples of a batch, from a file of ``ExportedScript.batch``."""
+    with open(path, "rb") as file:
+        return [[np.load(file, allow_pickle=False) for _ in range(samples)] for _ in range(outputs)]
 
 
 def _last_words(text: str) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.engine.process import Engine
+from workbench.engine.call_handle import Caller
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
 from workbench.preview.request import PreviewRequest, run_request
@@ -18,7 +19,7 @@ LIMIT = 20.0
 """Seconds for one node of the second run."""
 
 
-def call(engine: Engine, task: Callable[..., Any], request: PreviewRequest, *arguments: Any) -> Any:
+def call(engine: Caller, task: Callable[..., Any], request: PreviewRequest, *arguments: Any) -> Any:
     """``engine.call(task, request, *arguments)``.
 
     Where several nodes ran when the worker ended by itself, they are run again one by one. What is
@@ -35,7 +36,7 @@ def call(engine: Engine, task: Callable[..., Any], request: PreviewRequest, *arg
         raise find_failing_node(engine, request) or error from None
 
 
-def find_failing_node(engine: Engine, request: PreviewRequest) -> WorkbenchError | None:
+def find_failing_node(engine: Caller, request: PreviewRequest) -> WorkbenchError | None:
     """The error of the second run, with its node where one is known; None where it goes well.
 
     Raises CancelledError where the second run is cancelled.
@@ -59,6 +60,7 @@ def _named(error: WorkerCrashedError | WorkerTimeoutError) -> WorkbenchError:
     return type(error)(message, error.nodes)
 
 
+@task
 def run_one_by_one(worker: Worker, request: PreviewRequest) -> None:
     """Task: every node in a pipeline of its own."""
     run_request(worker, request, one_by_one=True)

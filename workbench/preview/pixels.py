@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.engine.registry import task
 from workbench.engine.samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
@@ -57,6 +58,7 @@ class Picture:
     sample: Sample
 
 
+@task
 def read_pixels(
     worker: Worker,
     request: PreviewRequest,
@@ -101,6 +103,7 @@ def read_pixels(
     )
 
 
+@task
 def read_picture(
     worker: Worker, request: PreviewRequest, index: int, of: str, largest: int = LARGEST_SIDE
 ) -> Picture:

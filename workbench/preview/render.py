@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 
 from workbench.engine.memory import MemoryUse
+from workbench.engine.registry import task
 from workbench.engine.samples import Sample
 from workbench.engine.values import Batch
 from workbench.engine.worker import Worker, memory_use
@@ -65,6 +66,7 @@ class Preview:
     folder: str = ""
 
 
+@task
 def render(worker: Worker, request: PreviewRequest) -> Preview:
     """Task: the preview of a sound graph.
 

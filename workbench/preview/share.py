@@ -21,7 +21,7 @@ from PIL import (
     UnidentifiedImageError,
 )
 
-from workbench.engine.process import Engine
+from workbench.engine.call_handle import Caller
 from workbench.errors import GraphFormatError, SaveError
 from workbench.graph.io import load_graph
 from workbench.graph.model import Graph
@@ -44,7 +44,7 @@ _BROKEN = (OSError, ValueError, SyntaxError, EOFError, KeyError, IndexError, Ove
 """What Pillow raises for files that are no PNG, or end too early, or lie about their sizes."""
 
 
-def share_sheet(engine: Engine, request: PreviewRequest, text: str) -> bytes:
+def share_sheet(engine: Caller, request: PreviewRequest, text: str) -> bytes:
     """Render a batch and draw the sheet, with the graph's file text in it. PNG.
 
     Raises as ``preview_batch`` and ``write_shared`` do.

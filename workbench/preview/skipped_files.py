@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.engine.registry import task
 from workbench.engine.samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import PipelineError
@@ -15,6 +16,7 @@ from workbench.sources import Datasets, every_file, unreadable
 _NAMED = 5
 
 
+@task
 def skipped_files(worker: Worker, graph: Graph, data: Datasets, batch: int) -> list[Sample]:
     """Task: the bad files that may have ended a script in batch ``batch`` (from 0).
 

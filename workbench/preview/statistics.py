@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.graph.model import Port
 from workbench.preview.display import picture_layout
@@ -71,6 +72,7 @@ class OutputStatistics:
     hint: str
 
 
+@task
 def batch_statistics(worker: Worker, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
     """Task: statistics of each image output, over the samples that could be read.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import Device, PortKind
+from workbench.engine.registry import task
 from workbench.engine.samples import Sample
 from workbench.engine.stages import THREADS
 from workbench.engine.timing import NodeTime, floor, time_node
@@ -94,6 +95,7 @@ class Steps:
     milliseconds: float
 
 
+@task
 def render_steps(worker: Worker, request: PreviewRequest, index: int, times: bool = True) -> Steps:
     """Task: sample ``index`` of the request's batch, from the outputs that are kept.
 

@@ -7,7 +7,6 @@ folder, where the preview engine, which runs the same batch its own way, compare
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 import tempfile
 import threading
@@ -21,12 +20,13 @@ from numpy.typing import NDArray
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
 from workbench.engine.process import Engine
+from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.sources import reading
-from workbench.preview.exported import ExportedScript, ScriptError
+from workbench.preview.exported import ExportedScript, ScriptError, read_batch
 from workbench.preview.skipped_files import describe_skipped, skipped_files
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
@@ -109,12 +109,17 @@ class Verifier:
         self.graph = graph
         self.batches = batches
         self._cancelled = threading.Event()
-        self._engine = engine or Engine(stop=self._cancelled)
         self._own = engine is None
+        self._engine = engine or Engine()
+        self._calls = self._engine.handle()
 
     def cancel(self) -> None:
         """End the comparison: ``run`` raises CancelledError, within 0.1 s with a fresh engine."""
         self._cancelled.set()
+        if self._own:
+            self._calls.cancel()
+        else:  # the worker is not ours to end
+            self._calls.interrupt()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Verification:
         """Compare.
@@ -136,7 +141,7 @@ class Verifier:
                 for batch in range(self.batches):
                     on_progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
                     path = script.batch(batch)
-                    same, deviations = self._engine.call(
+                    same, deviations = self._calls.call(
                         compare_batch, self.graph, self.data, batch, path
                     )
                     os.unlink(path)
@@ -158,7 +163,7 @@ class Verifier:
     def _explain(self, error: ScriptError, batch: int) -> str:
         """Why the script ended in this batch, and what to do. Raises DataError, CancelledError."""
         try:
-            bad = self._engine.call(skipped_files, self.graph, self.data, batch)
+            bad = self._calls.call(skipped_files, self.graph, self.data, batch)
         except CancelledError:
             raise
         except EngineError:  # the preview fails there as well; the script's reason is told
@@ -190,6 +195,7 @@ def verify(
     return Verifier(graph, data, batches, device).run(on_progress)
 
 
+@task
 def compare_batch(
     worker: Worker, graph: Graph, data: Datasets, batch: int, path: str
 ) -> tuple[int, list[Deviation]]:
@@ -197,9 +203,8 @@ def compare_batch(
 
     ``path`` holds what the script gave.
     """
-    with open(path, "rb") as file:
-        theirs: list[list[NDArray[Any]]] = pickle.load(file)
     size = graph.settings.batch_size
+    theirs = read_batch(path, len(graph.outputs), size)
     result = worker.runner.run(graph, data, batch, size, list(graph.outputs.values()))
     ours = [result.batches[port].arrays() for port in graph.outputs.values()]
     found: list[Deviation] = []

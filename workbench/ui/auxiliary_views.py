@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from workbench.catalog.spec import Catalog
-from workbench.engine.process import Engine
+from workbench.engine.call_handle import Caller
 from workbench.errors import CancelledError, GraphError, WorkbenchError
 from workbench.preview import (
     Pixels,
@@ -183,7 +183,7 @@ class AuxiliaryViews:
             self._ask("values", (base, look, at), values, partial(self._probed, look, at))
 
     def _ask(
-        self, name: str, key: Any, run: Callable[[Engine], Any], done: Callable[[Any], None]
+        self, name: str, key: Any, run: Callable[[Caller], Any], done: Callable[[Any], None]
     ) -> None:
         if self._asked.get(name) == key:
             return
@@ -239,7 +239,7 @@ def _akin(one: PreviewRequest, other: PreviewRequest) -> bool:
     return nodes[0] == nodes[1] and replace(one, graph=other.graph) == other
 
 
-def _region(engine: Engine, request: PreviewRequest, look: Closeup, at: tuple[int, int]) -> Pixels:
+def _region(engine: Caller, request: PreviewRequest, look: Closeup, at: tuple[int, int]) -> Pixels:
     for side in (REGION, NARROW_REGION):
         x, y = region_around(*at, side)
         try:

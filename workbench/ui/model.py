@@ -190,10 +190,10 @@ class ViewModel:
 
     def rest(self) -> None:
         """End the worker and give its memory back; the next change starts a fresh one."""
-        self.engine.close()
+        self.engine.end_worker()
 
     def close(self) -> None:
-        """End the worker and the threads. What is shown stays."""
+        """End the worker and the threads, for good. What is shown stays."""
         self._closed = True
         if self.autosave is not None:
             self.autosave.close()
@@ -201,6 +201,7 @@ class ViewModel:
         self.speed.cancel()
         self.verification.cancel()
         self.previewer.close()
+        self.share_job.close()
         self.engine.close()
 
     # What the browser asks for

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.engine.call_handle import Caller, CallHandle
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, EngineError, WorkbenchError
 from workbench.preview import Preview, PreviewRequest, preview_batch
@@ -39,7 +40,7 @@ class BackgroundJob:
     name: str
     rank: int
     interactive: bool
-    run: Callable[[Engine], Any]
+    run: Callable[[Caller], Any]
     done: Callable[[Any], None]
 
 
@@ -68,6 +69,8 @@ class Previewer:
         self._closed = False
         self.running: PreviewRequest | None = None
         """What is being rendered now."""
+        self._handle = engine.handle()
+        """That of the calls which the present rendering or job makes."""
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
         self._thread.start()
 
@@ -106,16 +109,16 @@ class Previewer:
         if self._waiting is None or self._interrupted or not (late or background):
             return
         self._interrupted = True
-        self._engine.interrupt()
-        grace = threading.Timer(GRACE, self._lose_patience, [self.running or self._background_job])
+        self._handle.interrupt()
+        grace = threading.Timer(GRACE, self._lose_patience, [self._handle])
         grace.daemon = True
         grace.start()
 
-    def _lose_patience(self, job: PreviewRequest | BackgroundJob) -> None:
+    def _lose_patience(self, handle: CallHandle) -> None:
         with self._condition:
-            runs = job is self.running or job is self._background_job
+            runs = handle is self._handle and (self.running or self._background_job)
             if runs and self._engine.pid == self._proven:  # one that starts needs its time
-                self._engine.cancel()
+                handle.cancel()
 
     def _work(self) -> None:
         while True:
@@ -126,6 +129,7 @@ class Previewer:
                 if self._closed:
                     return
                 self._slow = self._interrupted = False
+                self._handle = self._engine.handle()
                 self._choose()
             if self.running is not None:
                 self._render(self.running)
@@ -151,7 +155,7 @@ class Previewer:
         slow = threading.Timer(PATIENCE, self._is_slow, [request])
         slow.daemon = True
         slow.start()
-        outcome = self._attempt(lambda: preview_batch(self._engine, request))
+        outcome = self._attempt(lambda: preview_batch(self._handle, request))
         slow.cancel()
         if isinstance(outcome, Preview):
             self._proven = self._engine.pid
@@ -162,7 +166,7 @@ class Previewer:
             self._on_done(request, outcome)
 
     def _look(self, job: BackgroundJob) -> None:
-        outcome = self._attempt(lambda: job.run(self._engine))
+        outcome = self._attempt(lambda: job.run(self._handle))
         with self._condition:
             self._background_job = None
             gave_way = self._interrupted and isinstance(outcome, CancelledError)

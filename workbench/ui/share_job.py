@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from workbench.engine.process import Engine
-from workbench.errors import EngineError, SaveError, WorkbenchError
+from workbench.errors import CancelledError, EngineError, SaveError, WorkbenchError
 from workbench.graph.layout import Document, dump_document
 from workbench.preview import PreviewRequest
 from workbench.preview.share import draw_sheet, share_sheet, write_shared
@@ -19,9 +19,10 @@ class ShareJob:
     def __init__(
         self, engine: Engine, done: Callable[[Document, bytes | WorkbenchError], None]
     ) -> None:
-        self._engine = engine
+        self._handle = engine.handle()
         self._done = done
         self._asked: Document | None = None
+        self._closed = False
 
     def start(self, document: Document, request: PreviewRequest | None, reason: str) -> None:
         """Draw this document, unless that is being done.
@@ -29,7 +30,7 @@ class ShareJob:
         Where it cannot be run (there is then no request), the picture says the ``reason``: it
         still carries the graph.
         """
-        if self._asked is document:
+        if self._closed or self._asked is document:
             return
         self._asked = document
         threading.Thread(
@@ -38,6 +39,11 @@ class ShareJob:
             name="workbench-share",
             daemon=True,
         ).start()
+
+    def close(self) -> None:
+        """Draw nothing any more; ``done`` is not called again for what is being drawn."""
+        self._closed = True
+        self._handle.interrupt()
 
     def _draw(self, document: Document, request: PreviewRequest | None, reason: str) -> None:
         outcome: bytes | WorkbenchError
@@ -50,14 +56,15 @@ class ShareJob:
             outcome = EngineError(f"The picture failed: {type(error).__name__}: {error}")
         if self._asked is document:
             self._asked = None
-        self._done(document, outcome)
+        if not self._closed:
+            self._done(document, outcome)
 
     def _picture(self, document: Document, request: PreviewRequest | None, reason: str) -> bytes:
         text = dump_document(document)
         if request is not None:
             try:
-                return share_sheet(self._engine, request, text)
-            except SaveError:
+                return share_sheet(self._handle, request, text)
+            except (SaveError, CancelledError):
                 raise
             except WorkbenchError as error:
                 reason = str(error)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import with_settings
+from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.peers import OPERATORS, PEERS
@@ -37,7 +38,9 @@ def _torchvision(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-@pytest.mark.parametrize(("name", "recipe"), [(ON_CPU[0], "imagenet-train"), (ON_CPU[1], "simclr")])
+@pytest.mark.parametrize(
+    ("name", "recipe"), one_in(2, [(ON_CPU[0], "imagenet-train"), (ON_CPU[1], "simclr")])
+)
 def test_it_runs_in_turns_with_dali_at_the_same_work(name: str, recipe: str, photos: Path) -> None:
     graph = with_settings(load_recipe(recipe), batch_size=8, num_threads=2)
     report = Benchmark(graph, str(photos), ("cpu",), measurement_config=SHORT, peers=(name,)).run()

@@ -26,6 +26,8 @@ from workbench.errors import GraphFaultsError, ImportFailedError
 from workbench.graph import check_graph
 from workbench.graph.devices import infer_devices
 
+pytestmark = pytest.mark.xdist_group("material")  # in one worker: all of it is imported once
+
 CATALOG = load_catalog()
 BATCHES = 3
 named = pytest.mark.parametrize("material", MATERIAL, ids=lambda material: material.name)

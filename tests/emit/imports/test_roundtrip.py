@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.emit.imports.graphs import CPU_ONLY, GROWN, MOST, canonical
 from tests.helpers import import_script
 from tests.placed import CATALOG, USABLE, placed
+from tests.thorough import examples
 from workbench.catalog import OpSpec
 from workbench.emit import emit_script
 from workbench.emit.imports.graph import Imported, import_traced
@@ -72,7 +73,7 @@ def test_every_usable_operator(op: OpSpec, folder: Path) -> None:
             assert_the_same(graph, there_and_back(graph, folder))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(graph=GROWN)
 def test_any_graph(graph: Graph, folder: Path) -> None:
     assert len(graph.nodes) <= MOST

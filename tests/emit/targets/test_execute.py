@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
@@ -27,6 +27,8 @@ pytestmark = pytest.mark.timeout(600)  # Ray and TensorFlow alone take a minute 
 ROOT = Path(__file__).parents[3]
 CATALOG = load_catalog()
 RECIPES = load_recipes()
+SOME = ("cutout", "medical-gray", "simclr")
+"""What ``make test`` executes: a crop that is decoded, grey images, two views."""
 SETTINGS = {"batch_size": 4, "num_threads": 2}
 
 NEEDS = {
@@ -137,18 +139,29 @@ def uneven(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 SHARDED = ("pytorch", "tensorflow", "ray", "jax")
 
 
+def together(targets: Iterable[str]) -> list[Any]:
+    """Cases of which those of one target run in one worker: its framework starts once."""
+    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in targets]
+
+
+def first_of(target: str, names: Iterable[str], folder: Path, data: Path) -> tuple[Any, ...]:
+    """The commands that give the first batches of these recipes."""
+    graphs = {name: RECIPES[name] for name in names}
+    for name, graph in graphs.items():
+        write_with_files(graph, target, folder / name)
+    return ("start", target, "+", "first", target, folder, data, outputs_of(graphs))
+
+
 @pytest.fixture(scope="module")
 def execute(
     few: Path, uneven: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], list[Any]]:
-    """The first batches of every recipe, and three epochs of two shards of one."""
+    """The first batches of some recipes, and three epochs of two shards of one."""
 
     @cache
     def run(target: str) -> list[Any]:
         folder = tmp_path_factory.mktemp(target)
-        for name, graph in RECIPES.items():
-            write_with_files(graph, target, folder / name)
-        first = ("start", target, "+", "first", target, folder, few, outputs_of(RECIPES))
+        first = first_of(target, SOME, folder, few)
         if target not in SHARDED:
             return drive(*first)[1:]
         shards = write(shuffled_eval(), target, folder / "shards")
@@ -172,12 +185,21 @@ def compare(target: str, found: dict[str, list[Any]], scripts: dict[str, list[An
             assert ours == {output: theirs[output] for output in ours}, name
 
 
-@pytest.mark.parametrize("target", NEEDS)
-def test_first_batches_of_every_recipe_are_those_of_the_script(
+@pytest.mark.parametrize("target", together(NEEDS))
+def test_first_batches_are_those_of_the_script(
     target: str, execute: Callable[[str], list[Any]], scripts: dict[str, list[Any]]
 ) -> None:
     require(target)
-    compare(target, execute(target)[0], scripts)
+    compare(target, execute(target)[0], {name: scripts[name] for name in SOME})
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("target", NEEDS)
+def test_first_batches_of_every_recipe_are_those_of_the_script(
+    target: str, few: Path, tmp_path: Path, scripts: dict[str, list[Any]]
+) -> None:
+    require(target)
+    compare(target, drive(*first_of(target, RECIPES, tmp_path, few))[1], scripts)
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +235,7 @@ def shuffled_eval() -> Graph:
     return set_arg(load_recipe("imagenet-eval"), CATALOG, "reader", "random_shuffle", True)
 
 
-@pytest.mark.parametrize("target", SHARDED)
+@pytest.mark.parametrize("target", together(SHARDED))
 def test_two_shards_lose_and_double_nothing(
     target: str, execute: Callable[[str], list[Any]]
 ) -> None:

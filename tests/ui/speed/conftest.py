@@ -17,6 +17,7 @@ from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
+from workbench.sources import open_datasets
 from workbench.ui.actions import parse_action
 from workbench.ui.components import ACTIONS
 from workbench.ui.speed import RunAction, SpeedPanel
@@ -30,7 +31,7 @@ class Bed:
 
     def __init__(self, data: str, folder: Path | None) -> None:
         self.graph: Graph = load_recipe("rotate-jitter")
-        self.data = data
+        self.data = open_datasets(data)
         self._condition = threading.Condition(threading.RLock())
         self.speed = SpeedPanel(self._condition, self._changed, NO_GPU, folder)  # type: ignore[arg-type]
 

@@ -53,7 +53,7 @@ def test_edits_after_a_run_are_told(bed: Bed) -> None:
     assert "the graph now has batch 8, 4 threads" in bed["compare"]["on"][0]["earlier"]
     bed.graph = graph
     assert bed["compare"]["on"][0]["earlier"] == ""
-    bed.data = "elsewhere"
+    bed.data = open_datasets("elsewhere")
     assert bed["compare"]["on"][0]["earlier"].startswith("of other data")
 
 

@@ -27,6 +27,7 @@ from workbench.emit.code import Code
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
 from workbench.engine.process import Engine
+from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice
@@ -70,6 +71,7 @@ OPERATORS: Mapping[str, frozenset[str]] = {
 """The operators, and the arguments of each, that every peer has a counterpart of."""
 
 
+@sendable
 @dataclass(frozen=True, slots=True)
 class PeerJob:
     """A peer's way to run a program over a folder."""
@@ -148,6 +150,7 @@ def _pixels(experiment: Experiment, catalog: Catalog, peer: Peer) -> Difference:
     return found
 
 
+@task
 def differ(
     worker: Worker, source: Code, program: Program, peer: Peer, data: Datasets
 ) -> Difference | None:

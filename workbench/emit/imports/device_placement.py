@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Device
@@ -10,7 +10,7 @@ from workbench.emit.imports.ids import Made
 from workbench.emit.imports.traced import TracedInput
 from workbench.graph.devices import infer_devices, transfers
 from workbench.graph.edit import free_id
-from workbench.graph.model import Graph, Node, Port, topological
+from workbench.graph.model import Graph, Node, Port, running_order
 
 
 def with_sides(
@@ -21,17 +21,20 @@ def with_sides(
     outputs: Sequence[TracedInput],
 ) -> Graph:
     """The graph with devices of nodes, and with copies where an edge alone changes sides."""
-    devices = {ids[op.name]: op.device for op, _ in made}
+    devices = {ids[op.name]: op.device for op, call in made if not call.bodies}
     graph = _placed(graph, catalog, devices)
     copies = _Copies(graph)
     inferred = infer_devices(graph, catalog)
     lying = {edge: side for op, _ in made for edge, side in op.outputs}
+    for _, call in made:
+        for body in call.bodies.values():
+            lying |= {edge: call.inputs[taken].device for taken, edge in body.takes.items()}
     for op, call in made:
         spec = catalog.find(call.op)
         if call.opaque or spec is None:
             continue
         node = copies.graph.node(ids[op.name])
-        moved = transfers(node, spec, inferred)
+        moved = {} if call.bodies else transfers(node, spec, inferred)
         for port, edge in call.inputs.items():
             side = moved.get(port, lying[edge.edge])
             if port not in spec.args and edge.device != side:
@@ -47,10 +50,19 @@ def with_sides(
 
 def _placed(graph: Graph, catalog: Catalog, devices: Mapping[str, Device]) -> Graph:
     """The graph with a device for each node that would run elsewhere without one."""
-    for node in topological(graph)[0]:
-        if infer_devices(graph, catalog)[node.id] != devices[node.id]:
+    for node in _running(graph.nodes):
+        wanted = devices.get(node.id)
+        if wanted is not None and infer_devices(graph, catalog)[node.id] != wanted:
             graph = graph.replace_node(replace(node, device=devices[node.id]))
     return graph
+
+
+def _running(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    """The nodes in running order, and at each region those in it."""
+    for node in running_order(nodes)[0]:
+        yield node
+        for body in node.bodies.values():
+            yield from _running(body.nodes)
 
 
 class _Copies:
@@ -66,10 +78,12 @@ class _Copies:
             node = Node(
                 free_id(self.graph, f"{port.node}_{side}"), "copy", {}, {"data": port}, side
             )
-            at = len(self.graph.nodes)
+            scope = self.graph.scope_of(before) if before is not None else ""
+            body = self.graph.body_at(scope)
+            at = len(body.nodes)
             if before is not None:
-                at = next(i for i, n in enumerate(self.graph.nodes) if n.id == before)
-            nodes = self.graph.nodes
-            self.graph = replace(self.graph, nodes=(*nodes[:at], node, *nodes[at:]))
+                at = next(i for i, n in enumerate(body.nodes) if n.id == before)
+            body = replace(body, nodes=(*body.nodes[:at], node, *body.nodes[at:]))
+            self.graph = self.graph.replace_body(scope, body)
             self._made[port, side] = Port(node.id, "output")
         return self._made[port, side]

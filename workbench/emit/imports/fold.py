@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 
 from workbench.catalog.spec import MOST_OPAQUE_OUTPUTS, OPAQUE, Device
+from workbench.emit.imports.conditionals import MERGE, SPLIT, predicate_of
 from workbench.emit.imports.ids import Made
-from workbench.emit.imports.lines import Lines
+from workbench.emit.imports.lines import Lines, is_library, library_function
 from workbench.emit.imports.nodes import Call, call_name
 from workbench.emit.imports.traced import TracedInput, TracedOp
 
-SPLIT, MERGE = "_conditional__Split", "_conditional__Merge"
-_LIBRARY = "/nvidia/dali/auto_aug/"
-"""DALI's Python code of whole augmentations: what it calls is the user's one call."""
 _REASONS = 3
 _CONDITION = "condition"
 
@@ -75,7 +72,7 @@ def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
     open_since: dict[str, int] = {}
     merged: dict[str, tuple[int, int]] = {}
     for index, op in enumerate(ops):
-        predicate = next((e.edge for e in op.inputs if e.argument == "predicate"), "")
+        predicate = predicate_of(op)
         if op.schema == SPLIT:
             if predicate in merged:  # another condition on the same
                 yield merged.pop(predicate)
@@ -93,7 +90,7 @@ def _folded(calls: Made, lines: Lines) -> list[int]:
     core = {
         index
         for index, (op, call) in enumerate(calls)
-        if call.opaque or lines.block(op).branch or _library(op)
+        if call.opaque or lines.block(op).branch or is_library(op)
     }
     ops = [op for op, _ in calls]
     between = _reached(ops, core) & _needed(ops, core)
@@ -163,14 +160,6 @@ def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, C
 
 def _name(calls: Made, last: TracedOp, text: str) -> str:
     """``if``, the function of DALI's library that was called, or the last of the calls."""
-    if last.schema == MERGE and not _library(last):
+    if last.schema == MERGE and not is_library(last):
         return "if" if text.startswith(("if", "elif")) else _CONDITION  # as in x = a and b
-    for op, _ in reversed(calls):
-        for place in op.places:
-            if _LIBRARY in place.file:
-                return f"{PurePath(place.file).stem}.{place.function}"
-    return call_name(last)
-
-
-def _library(op: TracedOp) -> bool:
-    return any(_LIBRARY in place.file for place in op.places)
+    return next(filter(None, (library_function(op) for op, _ in reversed(calls))), call_name(last))

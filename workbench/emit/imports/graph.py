@@ -7,19 +7,22 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
+from workbench.emit.imports.conditionals import edge_makers, every_op, find_statements
 from workbench.emit.imports.device_placement import with_sides
 from workbench.emit.imports.fold import fold_calls
 from workbench.emit.imports.ids import Made, node_ids, output_names
 from workbench.emit.imports.lines import Lines
+from workbench.emit.imports.logic import without_logic
 from workbench.emit.imports.nodes import make_call, read_folder
 from workbench.emit.imports.order import in_order
+from workbench.emit.imports.regions import RegionMaker, every_call
 from workbench.emit.imports.report import Entry, ImportReport
 from workbench.emit.imports.seeds import Seeds, share_seeds
 from workbench.emit.imports.traced import Place, Traced, TracedPipeline
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
 from workbench.graph.layout import Document
-from workbench.graph.model import Graph, Node, Port, Settings, Source
+from workbench.graph.model import Body, Graph, Node, Port, Settings, Source
 from workbench.graph.sources import parameter_of
 
 
@@ -43,52 +46,85 @@ class Imported:
 def import_traced(traced: Traced, catalog: Catalog) -> Imported:
     """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report."""
     pipeline = traced.pipeline
+    seeded = {spec.schema for spec in catalog.values() if spec.seeded}
     lines = Lines(traced.sources, pipeline.ops)
-    makers = {edge: op for op in pipeline.ops for edge, _ in op.outputs}
     ordered = in_order(pipeline.ops, lines)
     folder = read_folder(ordered)
-    calls = [(op, make_call(op, catalog, lines, makers, folder)) for op in ordered]
-    folded = fold_calls(calls, lines, [edge.edge for edge in pipeline.outputs])
-    made = _without_idle_constants(folded, pipeline)
-    outputs = output_names(made, [edge.edge for edge in pipeline.outputs], catalog, lines)
-    ids = node_ids(made, outputs, catalog, lines)
-    seeded = {spec.schema for spec in catalog.values() if spec.seeded}
+    plain, given = without_logic(ordered, pipeline.outputs, seeded)
+    block, given = find_statements(plain, given, lines)
+    lines = Lines(traced.sources, list(every_op(block)))
+    makers = edge_makers(block)
+    maker = RegionMaker(
+        catalog,
+        lines,
+        make=lambda op: make_call(op, catalog, lines, makers, folder),
+        finish=lambda made, gives: _without_idle_constants(fold_calls(made, lines, gives), gives),
+    )
+    made = maker.calls(block, given)
+    every = list(every_call(made))
+    outputs = output_names(made, [edge.edge for edge in given], catalog, lines)
+    ids = node_ids(every, outputs, catalog, lines)
     asking = [op for op in pipeline.ops if op.schema in seeded]
-    held = [op for op, call in made if not call.opaque and catalog[call.op].seeded]
+    turns = {op.name: index for index, op in enumerate(ordered)}
+    held = [op for op, call in every if not call.opaque and catalog[call.op].seeded]
+    held.sort(key=lambda op: turns[op.name])
     seeds = share_seeds(asking, held, lines, pipeline.seed)
-    ports = {
-        edge: Port(ids[op.name], output)
-        for op, call in made
-        for (edge, _), output in zip(op.outputs, call.outputs, strict=True)
-    }
+    ports = _ports(every, ids)
     settings, refused = _settings(pipeline, seeds.base)
     graph = Graph(
         name=traced.name,
         about=traced.about,
-        nodes=tuple(
-            Node(
-                ids[op.name],
-                call.op,
-                call.args,
-                {port: ports[edge.edge] for port, edge in call.inputs.items()},
-                seed=seeds.own.get(op.name),
-            )
-            for op, call in made
-        ),
-        outputs={n: ports[edge.edge] for n, edge in zip(outputs, pipeline.outputs, strict=True)},
+        nodes=_nodes(made, ids, ports, seeds),
+        outputs={n: ports[edge.edge] for n, edge in zip(outputs, given, strict=True)},
         settings=settings,
     )
-    graph = with_sides(graph, catalog, made, ids, pipeline.outputs)
-    places = {ids[op.name]: _place(lines.place(op)) for op, _ in made}
+    graph = with_sides(graph, catalog, every, ids, given)
+    places = {ids[op.name]: _place(lines.place(op)) for op, _ in every}
     document = Document(graph, origins={node: place for node, place in places.items() if place})
     faults = _faults(graph, catalog, places)
-    report = _report(graph, made, ids, document, seeds, refused, faults, traced)
+    report = _report(graph, every, ids, document, seeds, refused, faults, traced)
     return Imported(document, report)
 
 
-def _without_idle_constants(made: Made, pipeline: TracedPipeline) -> Made:
+def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
+    """The port of each edge: of the call that makes it, or of the body that takes it in."""
+    ports: dict[str, Port] = {}
+    for op, call in every:
+        node = ids[op.name]
+        for (edge, _), output in zip(op.outputs, call.outputs, strict=True):
+            ports[edge] = Port(node, output)
+        for name, body in call.bodies.items():
+            ports |= {edge: Port(f"{node}.{name}", taken) for taken, edge in body.takes.items()}
+    return ports
+
+
+def _nodes(
+    made: Made, ids: Mapping[str, str], ports: Mapping[str, Port], seeds: Seeds
+) -> tuple[Node, ...]:
+    nodes: list[Node] = []
+    for op, call in made:
+        inputs = {port: ports[edge.edge] for port, edge in call.inputs.items()}
+        node = Node(ids[op.name], call.op, call.args, inputs, seed=seeds.own.get(op.name))
+        if call.source is not None:
+            kind, dataset = call.source
+            node = Source(
+                node.id, node.op, node.args, inputs, seed=node.seed, kind=kind, dataset=dataset
+            )
+        bodies = {
+            name: Body(
+                _nodes(body.made, ids, ports, seeds),
+                {output: ports[edge.edge] for output, edge in body.gives.items()},
+                tuple(body.takes),
+            )
+            for name, body in call.bodies.items()
+        }
+        nodes.append(replace(node, bodies=bodies) if bodies else node)
+    return tuple(nodes)
+
+
+def _without_idle_constants(made: Made, gives: Sequence[str]) -> Made:
     """Without the constants whose values other nodes hold themselves."""
-    used = {edge.edge for edge in pipeline.outputs}
+    used = set(gives)
     used |= {edge.edge for _, call in made for edge in call.inputs.values()}
     return [
         (op, call)
@@ -164,5 +200,5 @@ def _report(
         ):
             notes.append(f"{node} names its files itself: it reads no data folder")
     told = {entry.node for entry in entries}
-    exact = tuple(node.id for node in graph.nodes if node.id not in told)
+    exact = tuple(node.id for node in graph.walk() if node.id not in told)
     return ImportReport(exact, tuple(entries), tuple(faults), tuple(notes))

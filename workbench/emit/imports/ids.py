@@ -24,16 +24,20 @@ def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Line
     ops = [op for op, _ in made]
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
+    ends: dict[str, str] = {}
+    """What regions give."""
     for op, call in made:
         first = next((edge.edge for edge in call.inputs.values()), "")
         for index, (edge, _) in enumerate(op.outputs):
             kinds[edge] = _kind(call, index, catalog, kinds.get(first, "any"))
+        if call.bodies:
+            ends |= zip((edge for edge, _ in op.outputs), call.outputs, strict=True)
     taken: set[str] = set()
     names = []
     for edge, said in zip(edges, lines.returned(ops, len(edges)), strict=True):
         kind = "values" if kinds[edge] == "any" else _PLURAL.get(kinds[edge], kinds[edge])
-        wanted = said or targets.get(edge) or kind
-        names.append(_free(wanted, taken))
+        wanted = said or targets.get(edge) or ends.get(edge) or kind
+        names.append(free_name(wanted, taken))
     return names
 
 
@@ -51,7 +55,7 @@ def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines)
         for read in op.inputs:
             fed.setdefault(read.edge, read.argument or "")
     taken = set(outputs)
-    ids = {op.name: _free(op.name, taken) for op in ops if not op.name.startswith("__")}
+    ids = {op.name: free_name(op.name, taken) for op in ops if not op.name.startswith("__")}
     for op, call in made:
         if op.name in ids:
             continue
@@ -62,8 +66,14 @@ def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines)
         spec = catalog.find(call.op)
         argument = fed.get(edge, "") if spec is not None and is_generator(spec) else ""
         word = (op.display if call.opaque else usual_id(call.op)).lstrip("_")
-        ids[op.name] = _free(variable or argument or word, taken)
+        ids[op.name] = free_name(variable or argument or word, taken)
     return ids
+
+
+def usual_variable(call: Call, index: int, catalog: Catalog) -> str:
+    """What people call what flows out of an output, by its kind."""
+    kind = _kind(call, index, catalog, "any")
+    return "values" if kind == "any" else _PLURAL.get(kind, kind)
 
 
 def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
@@ -80,13 +90,13 @@ def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
 def _kind(call: Call, index: int, catalog: Catalog, first: PortKind) -> PortKind:
     """What flows out of an output; where the catalogue does not say, as what flows in first."""
     spec = catalog.find(call.op)
-    if spec is None or call.opaque:
+    if spec is None or call.opaque or call.bodies:
         return "any"
     output = spec.outputs[index]
     return first if output.follows or output.kind == "any" else output.kind
 
 
-def _free(wanted: str, taken: set[str]) -> str:
+def free_name(wanted: str, taken: set[str]) -> str:
     """``wanted`` as a Python name, with the smallest number that makes it unique; taken from now.
 
     Cut where it is longer than names of nodes may be.
@@ -97,6 +107,6 @@ def _free(wanted: str, taken: set[str]) -> str:
         name = next((n for n in (name, f"{name}_", f"node_{name}") if is_name(n)), "node")
     number, candidate = 2, name
     while candidate in taken:
-        candidate, number = f"{name}_{number}", number + 1
+        candidate, number = f"{name.rstrip('_')}_{number}", number + 1
     taken.add(candidate)
     return candidate

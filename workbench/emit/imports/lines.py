@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from textwrap import dedent
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from workbench.emit.imports.traced import Place, TracedOp
 _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
 _MOVES = ("gpu", "cpu")
 _DALI = ("/nvidia/dali/", "\\nvidia\\dali\\")
+_LIBRARY = "/nvidia/dali/auto_aug/"
+"""DALI's Python code of whole augmentations: what it calls is the user's one call."""
 _MERGE = "_conditional__Merge"
 Statement = tuple[str, int]
 """A file and the line at which a statement begins."""
@@ -48,6 +51,10 @@ class Lines:
     def place(self, op: TracedOp) -> Place | None:
         """The innermost line of the user's own that made a call."""
         return self._places[op.name]
+
+    def stack(self, op: TracedOp) -> tuple[Place, ...]:
+        """The lines of the user's own that led to a call, the outermost first."""
+        return _own_places(op)
 
     def source(self, op: TracedOp) -> str:
         """The statement that made a call, or the line if no more is known."""
@@ -89,6 +96,15 @@ class Lines:
             return ()
         return tuple(_names(statement.targets[0]))
 
+    def assigned(self, op: TracedOp) -> list[str]:
+        """The variables that are set anywhere in the statement that made a call."""
+        found = (
+            node.id
+            for node in ast.walk(self._statements[op.name] or ast.Pass())
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        )
+        return list(dict.fromkeys(found))
+
     def keywords(self, op: TracedOp) -> list[ast.keyword]:
         """The arguments of a call as they were written; empty where that cannot be told."""
         statement = self._statements[op.name]
@@ -116,12 +132,16 @@ class Lines:
                     return number
         return None
 
-    def finds_files(self, op: TracedOp) -> bool:
-        """Whether a reader reads what the function ``find_files`` of our scripts found."""
-        return any(
-            keyword.arg is None and ast.unparse(keyword.value).startswith("find_files(")
-            for keyword in self.keywords(op)
-        )
+    def found_by(self, op: TracedOp) -> tuple[str, str] | None:
+        """The function and the parameter in ``**find_files(data)``, as our scripts are written."""
+        for keyword in self.keywords(op):
+            match keyword:
+                case ast.keyword(
+                    arg=None,
+                    value=ast.Call(func=ast.Name(id=function), args=[ast.Name(id=parameter)]),
+                ):
+                    return function, parameter
+        return None
 
     def returned(self, ops: Sequence[TracedOp], count: int) -> tuple[str | None, ...]:
         """The variables in the ``return`` of the function that the calls stand in."""
@@ -171,6 +191,17 @@ def _parse(text: str) -> ast.Module | None:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def is_library(op: TracedOp) -> bool:
+    """Whether DALI's library of whole augmentations made a call."""
+    return any(_LIBRARY in place.file for place in op.places)
+
+
+def library_function(op: TracedOp) -> str | None:
+    """The function of that library that the user called, with its module."""
+    inside = (place for place in op.places if _LIBRARY in place.file)
+    return next((f"{PurePath(place.file).stem}.{place.function}" for place in inside), None)
 
 
 def _own_places(op: TracedOp) -> tuple[Place, ...]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.catalog.enums import enum_names
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.imports.expressions import ARITHMETIC, INDEXING, expression_node
-from workbench.emit.imports.lines import Lines
+from workbench.emit.imports.lines import Lines, is_library
 from workbench.emit.imports.traced import TracedInput, TracedOp
+from workbench.sources import load_source, source_kinds
 
 _FOLDER = "file_root"
 _LISTED = ("files", "labels")
@@ -29,8 +30,22 @@ class Call:
     """The port of each output of the traced call."""
     opaque: str | None = None
     """Why the graph cannot hold the call, or None where it can."""
+    bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
+    """Of a region."""
     folder: str | None = None
     """What a reader read, which a graph leaves to whoever runs it."""
+    source: tuple[str, str] | None = None
+    """Of a reader whose data one of our scripts finds: the kind of source, and the parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyCalls:
+    """What stands in one body of a region."""
+
+    made: Sequence[tuple[TracedOp, Call]] = ()
+    takes: Mapping[str, str] = field(default_factory=dict)
+    """What it takes in, by name: the edges that lead from there."""
+    gives: Mapping[str, TracedInput] = field(default_factory=dict)
 
 
 class _CannotHoldError(Exception):
@@ -90,14 +105,19 @@ def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) 
     if op.refused:
         raise _CannotHoldError(op.refused)
     if op.schema.startswith("_conditional"):
-        raise _CannotHoldError("a graph has no conditions yet")
+        raise _CannotHoldError(
+            "a graph has no automatic augmentation yet"
+            if is_library(op)
+            else "its branches cannot be told apart"
+        )
     if spec is None:
         raise _CannotHoldError(_lacking(op, catalog))
     if spec.unusable:
         raise _CannotHoldError(spec.unusable)
     given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
     folder: Value | None = None
-    if lines.finds_files(op):
+    source = _source(op, spec, lines)
+    if source is not None:
         folder = given.get(_FOLDER)
         given = {k: v for k, v in given.items() if k not in (_FOLDER, *_LISTED)}
     elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
@@ -110,7 +130,17 @@ def _operator(op: TracedOp, catalog: Catalog, lines: Lines, root: Value | None) 
         inputs,
         _outputs(op, spec, inputs),
         folder=None if folder is None else str(folder),
+        source=source,
     )
+
+
+def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
+    """The kind of source and the parameter, where one of our scripts finds what a reader reads."""
+    found = lines.found_by(op)
+    kinds = {load_source(kind).find.__name__: kind for kind in source_kinds()}
+    if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
+        return None
+    return kinds[found[0]], found[1]
 
 
 def _lacking(op: TracedOp, catalog: Catalog) -> str:

@@ -13,7 +13,7 @@ _NUMBERED = re.compile(r"__.+_(\d+)$")
 
 
 def in_order(ops: Sequence[TracedOp], lines: Lines) -> list[TracedOp]:
-    """The calls as they were made, each behind what feeds it.
+    """The calls as they were made, each behind what feeds it; those on a cycle are left out.
 
     DALI numbers those that it names itself; a call that the user named stands before the first one
     on a later line, or else before the first one that it feeds.
@@ -21,7 +21,7 @@ def in_order(ops: Sequence[TracedOp], lines: Lines) -> list[TracedOp]:
     numbers = {op.name: float(m[1]) for op in ops if (m := _NUMBERED.match(op.name))}
     keys = {op.name: numbers.get(op.name, _between(op, ops, numbers, lines)) for op in ops}
     makers = {edge: op.name for op in ops for edge, _ in op.outputs}
-    needs = {op.name: {makers[edge.edge] for edge in op.inputs} for op in ops}
+    needs = {op.name: {makers[e.edge] for e in op.inputs if e.edge in makers} for op in ops}
     waiting: dict[str, list[str]] = {}
     for name, sources in needs.items():
         for source in sources:

@@ -45,6 +45,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "unfed": edges.unfed_input,
     "arg_dtype": edges.arg_dtype,
     "dtype": edges.dtype,
+    "same_dtype": edges.same_dtype,
     "layout": edges.layout,
     "shapes": whole.unusable_op,
     "channels": edges.channels,

@@ -68,8 +68,9 @@ def _near_values(arg: ArgSpec, found: Value) -> list[Value]:
         near.append(mended)
         if all(isinstance(item, int | float) for item in mended):
             near.append(tuple(sorted(mended)))
-        if arg.items is not None and mended:
-            near.append((*mended, *[mended[-1]] * arg.items)[: arg.items])
+        for count in (arg.items, arg.volume_items) if mended else ():
+            if count is not None:
+                near.append((*mended, *[mended[-1]] * count)[:count])
     elif mended:
         near.append(mended[0])
     return near

@@ -133,6 +133,12 @@ def dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield removal(graph, catalog, node.id)
 
 
+def same_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """A cast to what the other input is fed, or no edge."""
+    yield from _cast(graph, catalog, fault)
+    yield "Cut the edge", partial(without, graph, node_of(graph, fault), fault.arg)
+
+
 def _cast(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     node, wanted = node_of(graph, fault), fault.about
     if "cast" in catalog:

@@ -81,7 +81,7 @@ def _crop(call: Call, flow: TensorType) -> TensorType:
         wanted = {a: (call.whole(n) or (None,))[0] for a, n in single.items() if call.given(n)}
     if call.text("out_of_bounds_policy") == "trim_to_shape":
         wanted = dict.fromkeys(wanted)
-    return _set(flow, {axis: extent or None for axis, extent in wanted.items()})
+    return _set(flow, {axis: e if e and e > 0 else None for axis, e in wanted.items()})
 
 
 def _pad_channels(call: Call, flow: TensorType) -> TensorType:

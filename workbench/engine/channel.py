@@ -1,0 +1,129 @@
+"""Messages over a stream socket: framed, versioned, and never pickled.
+
+A frame is a header, a message and a payload::
+
+    "DWB" | version (1 byte) | length of the message (4) | of the payload (8) | message | payload
+
+The message is one of ``engine.messages``, the payload what it carries, encoded by its own type
+(``engine.codec``): bytes of megabytes are neither copied into the message nor out of it.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import threading
+import time
+from typing import Any
+
+import msgspec
+
+VERSION = 1
+"""Of the frames and of all messages. Any change of theirs that the other side must know of."""
+_MAGIC = b"DWB"
+_HEADER = struct.Struct("!3sBIQ")
+_LONGEST = 2**32
+"""Bytes of a frame: a header that claims more is none."""
+_SMALL = 2**14
+"""Bytes of a payload that is copied behind its message, for one system call instead of two."""
+
+
+class ChannelError(Exception):
+    """What came is no message."""
+
+
+class VersionError(ChannelError):
+    """The other side speaks another version. The message names both, and what to do."""
+
+
+class Channel:
+    """Sends messages and receives those of a union of types. ``send`` may come from any thread."""
+
+    def __init__(self, connected: socket.socket, receives: Any) -> None:
+        self._socket = connected
+        self._sending = threading.Lock()
+        self._encoder = msgspec.msgpack.Encoder()
+        self._decoder = msgspec.msgpack.Decoder(receives)
+        self._poll = select.poll()
+        self._poll.register(connected, select.POLLIN)
+        self._expect(_HEADER.size)
+        self._split: int | None = None
+        """Where in the frame the payload begins; None while the header is read."""
+
+    def send(self, message: msgspec.Struct, payload: bytes = b"") -> None:
+        """Send all of it. Raises OSError where the other side is gone."""
+        text = self._encoder.encode(message)
+        head = _HEADER.pack(_MAGIC, VERSION, len(text), len(payload)) + text
+        with self._sending:
+            if len(payload) <= _SMALL:
+                self._socket.sendall(head + payload)
+                return
+            sent = self._socket.sendmsg([head, payload])
+            if sent < len(head):
+                self._socket.sendall(head[sent:])
+            self._socket.sendall(memoryview(payload)[max(0, sent - len(head)) :])
+
+    def receive(self, timeout: float | None = None) -> tuple[Any, memoryview] | None:
+        """The next message and its payload, or None where it is not there in time (seconds).
+
+        A part that came is kept for the next try. Raises EOFError or OSError where the other side
+        is gone, ChannelError where something else came.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._advance():
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not self._poll.poll(left and left * 1000):
+                return None
+        frame, split = self._frame, self._split
+        self._expect(_HEADER.size)
+        self._split = None
+        try:
+            return self._decoder.decode(frame[:split]), frame[split:]
+        except msgspec.DecodeError as error:
+            raise ChannelError(str(error)) from None
+
+    def _expect(self, size: int) -> None:
+        self._frame = memoryview(bytearray(size))
+        self._filled = 0
+
+    def _advance(self) -> bool:
+        """Take what has come. Whether a frame is complete."""
+        while True:
+            if self._filled == len(self._frame):
+                if self._split is not None:
+                    return True
+                _, _, text, payload = _HEADER.unpack(self._frame)
+                if text + payload > _LONGEST:
+                    raise ChannelError(f"a frame of {text + payload} bytes")
+                self._expect(text + payload)
+                self._split = text
+            try:
+                count = self._socket.recv_into(self._frame[self._filled :], 0, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return False
+            if not count:
+                raise EOFError
+            self._filled += count
+            if self._split is None:
+                self._check_start()
+
+    def _check_start(self) -> None:
+        """At once, for what is no header may be shorter than one."""
+        start = bytes(self._frame[: min(self._filled, len(_MAGIC))])
+        if not _MAGIC.startswith(start):
+            raise ChannelError(f"a frame that begins with {start!r}")
+        if self._filled > len(_MAGIC) and self._frame[len(_MAGIC)] != VERSION:
+            raise VersionError(
+                f"The worker speaks version {self._frame[len(_MAGIC)]} of the protocol, this "
+                f"process version {VERSION}. Install the same version of dali-workbench on both "
+                "sides, then restart both."
+            )
+
+    def fileno(self) -> int:
+        """The socket's file descriptor."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Close the socket; the other side sees the end."""
+        self._socket.close()
