@@ -155,7 +155,9 @@ def test_widget_and_preview_alone_leave_a_picture(
     widget.preview._ipython_display_()
     widget.canvas._ipython_display_()
     assert shown[0::2] == [widget.model_id, widget.preview.model_id, widget.canvas.model_id]
-    assert all(html.startswith('<div class="wb-static-snapshot">') for html in shown[1::2])
+    snapshots = shown[1::2]
+    assert len(snapshots) == 2
+    assert all(html.startswith('<div class="wb-static-snapshot">') for html in snapshots)
     while not updated or "of batch 2." not in updated[-1]:
         widget.preview.batch = 2
         assert done.acquire(timeout=60)

@@ -16,6 +16,7 @@ from workbench.bench.stages import Stages
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph.edit import set_arg, set_setting
+from workbench.sources import open_datasets
 
 TRY = {"threads": "1, 2, 4", "batches": "16 32 64", "prefetch": "2", "loads": "", "memory": ""}
 
