@@ -39,7 +39,7 @@ def test_sources_become_of_the_kind_of_their_data(tmp_path: Path) -> None:
     assert [source.kind for source in exchanged.sources] == ["folder", "file_list"]
     assert exchanged.nodes[0] is graph.nodes[0]
     assert reading(exchanged, data) is exchanged
-    with pytest.raises(DataError, match="second: nothing says what it reads. Give data for 'oth"):
+    with pytest.raises(DataError, match="second: nothing says what it reads"):
         require_datasets(graph, open_datasets(tmp_path))
 
 
@@ -56,8 +56,8 @@ def test_one_parameter_is_read_in_one_way() -> None:
     faults = check_graph(with_second("data", "file_list"), load_catalog())
     assert [fault.node for fault in faults] == ["second"]
     assert "Give one of them a parameter of its own." in faults[0].remedy
-    assert check_graph(with_second("data"), load_catalog()) == []
-    assert check_graph(with_second("others", "file_list"), load_catalog()) == []
+    assert check_graph(with_second("data"), load_catalog()) == ()
+    assert check_graph(with_second("others", "file_list"), load_catalog()) == ()
 
 
 def names_beside_data(text: str) -> set[str]:
@@ -83,9 +83,12 @@ def test_no_target_uses_a_name_that_a_parameter_may_have(target: str) -> None:
     files = export(graph, target).files
     texts = [file.text for name, file in files.items() if name.endswith(".py")]
     own = {*dir(builtins), "data", "imagenet_eval_pipeline", "jpegs", "labels", "images"}
-    for name in set().union(*map(names_beside_data, texts)) - own:
-        faults = check_graph(with_second(name), load_catalog())
-        assert any("cannot be called" in str(fault) for fault in faults), name
+    free = {
+        name
+        for name in set().union(*map(names_beside_data, texts)) - own
+        if not check_graph(with_second(name), load_catalog())
+    }
+    assert free == set()
 
 
 def test_variables_make_room_for_parameters() -> None:

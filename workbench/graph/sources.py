@@ -15,8 +15,18 @@ _TAKEN = frozenset(
         *("args", "base_seed", "batch_size", "batches", "checkpoint", "device", "device_id"),
         *("epochs", "fn", "jax", "math", "np", "num_shards", "num_threads", "os", "out", "parser"),
         *("pipe", "pipes", "place", "resumable", "seed", "self", "shard_id", "tf", "threads"),
-        *("build_pipeline", "everywhere", "find_files", "ndd", "read_list", "reader", "shard"),
-        *("augment", "batches", "trainer", "lightning", "time", "types"),
+        *(
+            "build_pipeline",
+            "everywhere",
+            "position",
+            "shape",
+            "find_files",
+            "ndd",
+            "read_list",
+            "reader",
+            "shard",
+        ),
+        *("augment", "trainer", "lightning", "pipeline_def", "time", "types"),
     }
 )
 """Names that an exported program uses otherwise, besides those in capitals."""
