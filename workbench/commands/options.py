@@ -58,23 +58,24 @@ def _data(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
     found: dict[str, Dataset] = {}
     for value in values:
         name, equals, path = value.partition("=")
+        hint = f" Write ./{value} for a path with '=' in it."
         if not equals or not is_name(name):
-            name, path = PARAMETER, value
+            name, path, hint = PARAMETER, value, ""
         if name in found:
             raise click.BadParameter(
                 f"{value}: {name!r} has data already, {found[name]}. Name another parameter as "
-                "name=PATH, and write ./name=PATH for a path with '=' in it."
+                f"name=PATH.{hint}"
             )
-        found[name] = _dataset(path)
+        found[name] = _dataset(path, hint)
     return found
 
 
-def _dataset(path: str) -> Dataset:
+def _dataset(path: str, hint: str = "") -> Dataset:
     try:
         dataset = open_dataset(path)
         require_dataset(dataset)
     except DataError as error:
-        raise click.BadParameter(str(error)) from None
+        raise click.BadParameter(f"{error}{hint}") from None
     return dataset
 
 
@@ -129,8 +130,8 @@ def datasets_of(graph: Graph, data: Datasets) -> Datasets:
         return {}
     for name in data.keys() - wanted.keys():
         raise click.BadParameter(
-            f"the graph has no parameter {name!r}. Give {_data_words(wanted)}; write ./{name}=PATH "
-            "for a path with '=' in it.",
+            f"the graph has no parameter {name!r}. Give {_data_words(wanted)}; write "
+            f"./{name}=PATH for a path with '=' in it.",
             param_hint="'--data'",
         )
     for name in wanted.keys() - data.keys():
