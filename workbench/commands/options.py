@@ -128,13 +128,13 @@ def datasets_of(graph: Graph, data: Datasets) -> Datasets:
                 f"note: the graph names its files itself: --data {dataset} is not read", err=True
             )
         return {}
-    for name in data.keys() - wanted.keys():
+    for name in (name for name in data if name not in wanted):
         raise click.BadParameter(
             f"the graph has no parameter {name!r}. Give {_data_words(wanted)}; write "
             f"./{name}=PATH for a path with '=' in it.",
             param_hint="'--data'",
         )
-    for name in wanted.keys() - data.keys():
+    for name in (name for name in wanted if name not in data):
         hint = "'--data'" if name == PARAMETER else f"'--data {name}=PATH'"
         raise click.MissingParameter(
             f"The graph reads {_data_words(wanted)}.", param_hint=hint, param_type="option"
