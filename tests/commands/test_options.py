@@ -134,9 +134,9 @@ def test_the_script_for_a_list_runs_by_itself(table: str) -> None:
 
 def test_each_parameter_is_given_by_name(two_sources: str, table: str, photos: Path) -> None:
     data = ["--data", str(photos), "--data", f"others={table}"]
-    for command in ("preview", "verify", "bench"):
-        result = run(command, two_sources, *data)
-        assert result.exit_code == 0, (command, result.output)
+    for each in ("preview", "verify", "bench"):
+        result = run(each, two_sources, *data)
+        assert result.exit_code == 0, (each, result.output)
     assert run("export", two_sources, *data).exit_code == 0
     text = Path("pipe.py").read_text()
     assert "find_files(data)" in text
