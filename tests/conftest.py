@@ -155,6 +155,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if not is_selected(item)])
         items[:] = selected
     for item in items:
+        if item.path.suffix == ".ipynb":  # they share the folder ``photos``
+            item.add_marker(pytest.mark.xdist_group("notebooks"))
         for marker, lacking in NEEDS.items():
             if item.get_closest_marker(marker) and (reason := lacking()):
                 item.add_marker(pytest.mark.skip(reason=reason))
