@@ -109,6 +109,9 @@ class SourceKind:
         Paths of which one changes when files come or go.
     nothing_found:
         Why there are no files, and what to do.
+    write_placeholder:
+        Writes data of the kind into an empty folder and gives their path: an exported program is
+        imported on them, which reads nothing.
     """
 
     about: str
@@ -122,6 +125,7 @@ class SourceKind:
     class_names: Callable[[Dataset], list[str]]
     watched: Callable[[Dataset], Iterator[str]]
     nothing_found: Callable[[Dataset], str]
+    write_placeholder: Callable[[Path], Path]
     helpers: str = ""
     imports: tuple[str, ...] = field(default=())
 

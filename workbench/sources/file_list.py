@@ -97,6 +97,12 @@ def _root(dataset: Dataset) -> str:
     return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
 
 
+def _write_placeholder(folder: Path) -> Path:
+    path = folder / "list.txt"
+    path.write_text("image.jpg 0\n", encoding="utf-8")
+    return path
+
+
 SOURCE = SourceKind(
     about="list of files with labels (.txt or .csv)",
     op="readers.file",
@@ -111,4 +117,5 @@ SOURCE = SourceKind(
     class_names=_class_names,
     watched=lambda dataset: iter([dataset.location] if dataset.location else []),
     nothing_found=lambda dataset: f"{dataset} names no file. Write 'path label' on each line.",
+    write_placeholder=_write_placeholder,
 )

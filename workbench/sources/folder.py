@@ -101,6 +101,11 @@ def _nothing_found(dataset: Dataset) -> str:
     )
 
 
+def _write_placeholder(folder: Path) -> Path:
+    (folder / "class").mkdir()
+    return folder
+
+
 SOURCE = SourceKind(
     about="folder of images",
     op="readers.file",
@@ -115,4 +120,5 @@ SOURCE = SourceKind(
     class_names=_class_names,
     watched=_watched,
     nothing_found=_nothing_found,
+    write_placeholder=_write_placeholder,
 )
