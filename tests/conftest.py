@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import threading
 import zlib
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -74,11 +76,12 @@ NEEDS = {"gpu": no_gpu, "browser": no_chromium}
 
 
 def share(text: str) -> tuple[int, int]:
-    """``K/N`` as two numbers, K from 1 to N. Raises ValueError for any other text."""
-    part, _, parts = text.partition("/")
-    if not 1 <= int(part) <= int(parts):
-        raise ValueError(text)
-    return int(part), int(parts)
+    """``K/N`` as two numbers, K from 1 to N. Raises ArgumentTypeError for any other text."""
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    part, parts = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= part <= parts:
+        raise ArgumentTypeError(f"{text} is not K/N with K from 1 to N, for example 3/7")
+    return part, parts
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -131,10 +134,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         os._exit(1)
 
 
-def in_share(item: pytest.Item, part: int, parts: int) -> bool:
-    """Whether a test is in the part of that number; those that share an ``xdist_group`` stay so."""
-    group = item.get_closest_marker("xdist_group")
-    name = group.args[0] if group else item.nodeid
+def in_share(name: str, part: int, parts: int) -> bool:
+    """Whether what has this name is in the part of that number; the same on every machine."""
     return zlib.crc32(name.encode()) % parts == part - 1
 
 
@@ -142,7 +143,8 @@ def is_selected(item: pytest.Item) -> bool:
     thorough = item.get_closest_marker("thorough") is not None
     if chosen := item.config.getoption("--share"):
         more = thorough or is_hypothesis_test(getattr(item, "obj", None))
-        return more and in_share(item, *chosen)
+        group = item.get_closest_marker("xdist_group")
+        return more and in_share(group.args[0] if group else item.nodeid, *chosen)
     return not thorough or bool(item.config.getoption("--thorough"))
 
 
@@ -153,6 +155,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if not is_selected(item)])
         items[:] = selected
     for item in items:
+        if item.path.suffix == ".ipynb":  # they share the folder ``photos``
+            item.add_marker(pytest.mark.xdist_group("notebooks"))
         for marker, lacking in NEEDS.items():
             if item.get_closest_marker(marker) and (reason := lacking()):
                 item.add_marker(pytest.mark.skip(reason=reason))

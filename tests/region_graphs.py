@@ -124,3 +124,46 @@ def two_datasets(photos: Path) -> Datasets:
     files = sorted(path for path in photos.rglob("*") if path.suffix in (".jpg", ".png"))
     pairs = [(str(path), number % 3) for number, path in enumerate(reversed(files))]
     return {**open_datasets(photos), OTHERS: Dataset("file_list", items=tuple(pairs))}
+
+
+def branching_graph() -> Graph:
+    """A chain with an ``if`` in an ``if``: noise and turned or blurred, or mirrored."""
+    graph = start_graph(CATALOG, "branching")
+    size: Mapping[str, Value] = {"size": (64.0, 64.0)}
+    resized = Node("resize", "resize", size, {"data": Port("decode", "output")})
+
+    def coin(name: str, seed: int) -> Node:
+        return Node(name, "random.coin_flip", {"probability": 0.5, "dtype": "BOOL"}, seed=seed)
+
+    def image(scope: str) -> Port:
+        return Port(scope, "images")
+
+    def given(node: str) -> Mapping[str, Port]:
+        return {"images": Port(node, "output")}
+
+    noise = Node("noise", "noise.gaussian", {"stddev": 10.0}, {"data": image("outer.then")}, seed=3)
+    angle = Node("angle", "random.uniform", {"range": (-30.0, 30.0)}, seed=4)
+    turned = {"data": image("inner.then"), "angle": Port("angle", "output")}
+    rotate = Node("rotate", "rotate", {"keep_size": True}, turned)
+    blur = Node("blur", "gaussian_blur", {"sigma": 1.5}, {"data": image("inner.else")})
+    flip = Node("flip", "flip", {}, {"data": image("outer.else")})
+    inner = Node(
+        "inner",
+        "if",
+        inputs={"condition": Port("turn", "output"), "images": Port("noise", "output")},
+        bodies={
+            "then": Body((angle, rotate), given("rotate"), ("images",)),
+            "else": Body((blur,), given("blur"), ("images",)),
+        },
+    )
+    outer = Node(
+        "outer",
+        "if",
+        inputs={"condition": Port("disturb", "output"), "images": Port("resize", "output")},
+        bodies={
+            "then": Body((noise, coin("turn", 2), inner), {"images": image("inner")}, ("images",)),
+            "else": Body((flip,), given("flip"), ("images",)),
+        },
+    )
+    nodes = (*graph.nodes, resized, coin("disturb", 1), outer)
+    return replace(graph, nodes=nodes, outputs={**graph.outputs, "images": image("outer")})

@@ -18,8 +18,8 @@ from workbench.commands.imports import import_command
 from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import FOLDER as _FOLDER
 from workbench.commands.options import SOURCE as _SOURCE
+from workbench.commands.options import datasets_of as _datasets_of
 from workbench.commands.options import file as _file
-from workbench.commands.options import folder_of as _folder_of
 from workbench.commands.options import graph_of as _graph
 from workbench.commands.options import place as _place
 from workbench.commands.options import reports as _reports
@@ -28,6 +28,7 @@ from workbench.commands.speed import COMMANDS
 from workbench.emit.targets import target_names
 from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
+from workbench.sources import Datasets
 
 TARGETS = target_names()
 MAX_SEED = 2**31 - 10_000 - 1
@@ -121,7 +122,7 @@ def recipes() -> None:
 @_reports
 def preview(
     graph: str,
-    data: str | None,
+    data: Datasets,
     output: str,
     batch: int,
     seed: int | None,
@@ -136,7 +137,6 @@ def preview(
     from workbench.files import write_bytes
     from workbench.graph.edit import set_setting
     from workbench.preview import PreviewRequest, preview_batch
-    from workbench.sources import open_datasets
 
     mime = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}.get(
         Path(output).suffix.lower()
@@ -146,11 +146,9 @@ def preview(
     _spare(graph, output)
     chosen = {"seed": seed, "device": device}
     edited = set_setting(_graph(graph), **{k: v for k, v in chosen.items() if v is not None})
-    folder = _folder_of(edited, data)
+    datasets = _datasets_of(edited, data)
     _require_gpu(edited)
-    request = PreviewRequest(
-        edited, open_datasets(folder), batch, tiles, lossless=mime == "image/png"
-    )
+    request = PreviewRequest(edited, datasets, batch, tiles, lossless=mime == "image/png")
     with Engine() as engine:
         shown = preview_batch(engine, request)
     for tile in shown.tiles:
@@ -172,7 +170,7 @@ def preview(
     "-o", "--output", required=True, metavar="SHEET.png", callback=_file, help="PNG to write."
 )
 @_reports
-def share(graph: str, data: str | None, output: str) -> None:
+def share(graph: str, data: Datasets, output: str) -> None:
     """Write a contact sheet that carries the graph: dropped on a workbench, it opens it.
 
     Example:  workbench share simclr --data photos -o simclr.png
@@ -182,17 +180,14 @@ def share(graph: str, data: str | None, output: str) -> None:
     from workbench.graph.io import dump_graph
     from workbench.preview import PreviewRequest
     from workbench.preview.share import share_sheet
-    from workbench.sources import open_datasets
 
     if not output.endswith(".png"):
         raise click.BadParameter(f"{output} does not end in .png.", param_hint="-o")
     opened = _graph(graph)
-    folder = _folder_of(opened, data)
+    datasets = _datasets_of(opened, data)
     _require_gpu(opened)
     with Engine() as engine:
-        picture = share_sheet(
-            engine, PreviewRequest(opened, open_datasets(folder)), dump_graph(opened)
-        )
+        picture = share_sheet(engine, PreviewRequest(opened, datasets), dump_graph(opened))
     click.echo(write_bytes(output, picture))
 
 
@@ -202,7 +197,7 @@ def share(graph: str, data: str | None, output: str) -> None:
 @click.option("--batches", type=click.IntRange(1, MAX_BATCH), default=3, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
 @_reports
-def verify(graph: str, data: str | None, batches: int, device: str | None) -> None:
+def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None:
     """Compare the exported script with the preview, sample by sample, bit for bit.
 
     The last line is `identical: N of N`; the exit code is 1 where anything differs.
@@ -214,7 +209,7 @@ def verify(graph: str, data: str | None, batches: int, device: str | None) -> No
 
     opened = _graph(graph)
     edited = opened if device is None else set_setting(opened, device=device)
-    folder = _folder_of(edited, data)
+    datasets = _datasets_of(edited, data)
     _require_gpu(edited)
     with click.progressbar(length=1000, label="verifying", file=sys.stderr) as bar:
 
@@ -222,7 +217,7 @@ def verify(graph: str, data: str | None, batches: int, device: str | None) -> No
             bar.label = text
             bar.update(int(share * 1000) - bar.pos)
 
-        report = Verifier(edited, folder, batches).run(progress)
+        report = Verifier(edited, datasets, batches).run(progress)
     for line in report.lines():
         click.echo(line)
     if not report.exact:
@@ -231,6 +226,7 @@ def verify(graph: str, data: str | None, batches: int, device: str | None) -> No
 
 @main.command()
 @_SOURCE
+@_DATA
 @click.option("--target", type=click.Choice(TARGETS), default="script", show_default=True)
 @click.option(
     "-o",
@@ -241,16 +237,23 @@ def verify(graph: str, data: str | None, batches: int, device: str | None) -> No
     help="File to write; a new folder where the target makes several.",
 )
 @_reports
-def export(graph: str, target: str, output: str) -> None:
+def export(graph: str, data: Datasets, target: str, output: str) -> None:
     """Write the graph as code that runs without the workbench.
+
+    With --data the code reads what is of that kind, such as a list of files; without, what the
+    graph says.
 
     Example:  workbench export rotate-jitter --target pytorch -o loader.py
     """
     from workbench.emit.targets import export as export_graph
     from workbench.files import write_folder, write_text
+    from workbench.graph.sources import reading
 
     _spare(graph, output)
-    exported = export_graph(_graph(graph), target)
+    opened = _graph(graph)
+    if data:
+        opened = reading(opened, _datasets_of(opened, data))
+    exported = export_graph(opened, target)
     files = {name: file.text for name, file in exported.files.items()}
     if len(files) == 1:
         try:

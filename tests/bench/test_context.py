@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from workbench.bench.config import config_of
 from workbench.bench.context import gpu_command, graph_hash
@@ -10,6 +11,9 @@ from workbench.bench.tune import adopt
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.model import Body, Node, Port, Source
+from workbench.graph.sources import reading
+from workbench.sources import open_datasets
 
 
 def loaded(graph: Graph, load: float) -> Graph:
@@ -22,6 +26,26 @@ def test_knobs_do_not_change_the_hash_and_arguments_do() -> None:
     assert graph_hash(same) == graph_hash(graph)
     other = set_arg(graph, load_catalog(), "rotate", "angle", 45.0)
     assert graph_hash(other) != graph_hash(graph)
+
+
+def test_neither_the_kind_of_data_nor_the_file_format_changes_the_hash(photos: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    listed = reading(graph, open_datasets([next(photos.rglob("*.jpg"))]))
+    assert listed != graph
+    assert graph_hash(listed) == graph_hash(graph)
+    record = Path(__file__).parents[2] / "assets/benchmarks/peers-rotate-jitter-2-cores.json"
+    assert f'"graph_sha256": "{graph_hash(graph)}"' in record.read_text()
+
+
+def test_what_is_inside_a_region_counts() -> None:
+    inner = Node("flip", "flip", inputs={"data": Port("if.then", "images")})
+    passed = Body((), {"images": Port("if.else", "images")}, ("images",))
+    flipped = Body((inner,), {"images": Port("flip", "output")}, ("images",))
+    graph = Graph(nodes=(Node("if", "if", bodies={"then": flipped, "else": passed}),))
+    vertical = graph.replace_node(replace(inner, args={"vertical": 1}))
+    assert graph_hash(vertical) != graph_hash(graph)
+    loaded_inside = graph.replace_node(replace(inner, args={"hw_decoder_load": 0.9}))
+    assert graph_hash(loaded_inside) == graph_hash(graph)
 
 
 def test_what_to_run_on_a_machine_with_a_gpu() -> None:
@@ -38,6 +62,13 @@ def test_what_to_run_on_a_machine_with_a_gpu() -> None:
         "workbench bench 'my graph.json' --data DIR --regime decode --json 'my graph-gpu.json'"
     )
     assert "Save the graph" in hint
+
+
+def test_each_further_parameter_is_named() -> None:
+    recipe = load_recipe("rotate-jitter")
+    second = Source("second", "readers.file", kind="folder", dataset="others")
+    command, _ = gpu_command(replace(recipe, nodes=(*recipe.nodes, second)))
+    assert " --data DIR --data others=DIR " in command
 
 
 def test_a_setting_without_an_option_goes_by_file() -> None:

@@ -96,6 +96,7 @@ def test_unsteady_rounds_are_marked(photos: Path, monkeypatch: pytest.MonkeyPatc
     assert "unstable: the rounds differ by more than 10 %" in result.output
 
 
+@pytest.mark.thorough
 def test_stages(photos: Path, tmp_path: Path) -> None:
     graph = tmp_path / "g.json"
     graph.write_text(_small("imagenet-eval"))

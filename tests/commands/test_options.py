@@ -1,8 +1,10 @@
-"""The data folder of a command: asked for where the graph reads one, and only there."""
+"""The data of a command: asked for where the graph reads some, by parameter, and only there."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.cli import main
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.model import Graph, Node, Port, Source
 
 COMMANDS = {
     "preview": ["-o", "sheet.png", "--tiles", "4"],
@@ -25,11 +28,12 @@ COMMANDS = {
     "tune": ["--threads", "1,2", "--batch-sizes", "4", "--prefetch", "2", "--exhaustive"],
     "scale": ["--threads", "1,2"],
 }
+OPTIONS = {**COMMANDS, "export": ["-o", "pipe.py"]}
 NOTE = "note: the graph names its files itself: --data photos is not read"
 
 
 def run(command: str, graph: str, *more: str) -> Result:
-    return CliRunner().invoke(main, [command, graph, *COMMANDS[command], *more])
+    return CliRunner().invoke(main, [command, graph, *OPTIONS[command], *more])
 
 
 @pytest.fixture(autouse=True)
@@ -77,3 +81,93 @@ def test_a_record_tells_nothing_of_a_folder_that_was_not_read() -> None:
     assert found["data"]["root"] == "files that the graph names"
     assert found["data"]["files"] == "not measured"
     assert found["data"]["cache"]["state"] == "as found"
+
+
+@pytest.fixture
+def table(photos: Path, tmp_path: Path) -> str:
+    """A CSV file of a few photos, with class names."""
+    some = sorted(photos.rglob("*.jpg"))[::20][::-1]
+    rows = "".join(f"{path},{path.parent.name}\n" for path in some)
+    (tmp_path / "list.csv").write_text("path,label\n" + rows)
+    return "list.csv"
+
+
+@pytest.fixture
+def two_sources() -> str:
+    """A graph file of photos and, by a parameter of their own, others; labels of both."""
+    graph = Graph(
+        "two",
+        nodes=(
+            Source("reader", "readers.file", seed=0, kind="folder"),
+            Source("second", "readers.file", seed=1, kind="folder", dataset="others"),
+            Node("decode", "decoders.image", inputs={"data": Port("second", "jpegs")}),
+            Node("resize", "resize", {"size": (32.0, 32.0)}, {"data": Port("decode", "output")}),
+        ),
+        outputs={
+            "images": Port("resize", "output"),
+            "labels": Port("reader", "labels"),
+            "other_labels": Port("second", "labels"),
+        },
+    )
+    Path("two.json").write_text(dump_graph(set_setting(graph, batch_size=4, num_threads=2)))
+    return "two.json"
+
+
+@pytest.mark.parametrize("command", ["preview", "verify", "bench", "stages"])
+def test_a_list_of_files_in_the_place_of_a_folder(command: str, table: str) -> None:
+    result = run(command, "imagenet-eval", "--data", table)
+    assert result.exit_code == 0, result.output
+
+
+def test_the_script_for_a_list_runs_by_itself(table: str) -> None:
+    told = run("export", "imagenet-eval", "--data", table)
+    assert told.exit_code == 0, told.output
+    text = Path("pipe.py").read_text()
+    assert "**read_list(data)" in text
+    assert "list of files with labels (.txt or .csv)" in text
+    command = [sys.executable, "pipe.py", "--data", table, "--batch-size", "4", "--batches", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "imgs/s" in done.stdout, done.stderr
+    assert run("export", "imagenet-eval").exit_code == 0
+    assert "**find_files(data)" in Path("pipe.py").read_text()
+
+
+def test_each_parameter_is_given_by_name(two_sources: str, table: str, photos: Path) -> None:
+    data = ["--data", str(photos), "--data", f"others={table}"]
+    for each in ("preview", "verify", "bench"):
+        result = run(each, two_sources, *data)
+        assert result.exit_code == 0, (each, result.output)
+    assert run("export", two_sources, *data).exit_code == 0
+    text = Path("pipe.py").read_text()
+    assert "find_files(data)" in text
+    assert "read_list(others)" in text
+    command = [sys.executable, "pipe.py", "--data", str(photos), "--others", table]
+    done = subprocess.run([*command, "--batches", "1"], capture_output=True, text=True, check=False)
+    assert "imgs/s" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ([], "Missing option '--data'"),
+        (["photos"], "Missing option '--data others=PATH'"),
+        (["others=photos"], "The graph reads --data PATH --data others=PATH."),
+        (["photos", "others=photos", "more=photos"], "the graph has no parameter 'more'"),
+        (["photos", "photos"], "'data' has data already, photos"),
+        (["photos", "others=nowhere"], "There is no folder nowhere"),
+        (["photos", "others=nowhere.csv"], "There is no list of files nowhere.csv"),
+        (["photos", "others="], "The path of the data is empty"),
+    ],
+)
+def test_parameters_that_are_wrong(two_sources: str, data: list[str], words: str) -> None:
+    result = run("verify", two_sources, *(word for path in data for word in ("--data", path)))
+    assert result.exit_code == 2
+    assert words in " ".join(result.output.split())
+
+
+def test_a_path_with_an_equals_sign(photos: Path) -> None:
+    Path("a=b").symlink_to(photos)
+    refused = run("verify", "imagenet-eval", "--data", "a=b")
+    assert "There is no folder b" in refused.output
+    assert "Write ./a=b for a path with '=' in it." in " ".join(refused.output.split())
+    assert run("verify", "imagenet-eval", "--data", "./a=b", "--batches", "1").exit_code == 0

@@ -22,6 +22,7 @@ from workbench.engine.pipeline_discovery import (
     name_of,
 )
 from workbench.errors import ImportFailedError
+from workbench.sources.file_list import read_list
 
 MODULE = "imported_source"
 
@@ -136,16 +137,16 @@ def test_our_own_scripts_get_a_folder() -> None:
         return live()
 
     factory = find_pipeline(found(build_pipeline=build_pipeline, train=train), None, {})
-    assert factory.placeholder is not None
+    assert factory.placeholders
     try:
         assert is_pipeline(factory.make())
-        assert seen == [factory.placeholder]
-        assert [path.is_dir() for path in Path(factory.placeholder).iterdir()] == [True]
+        assert seen == list(factory.placeholders)
+        assert [path.is_dir() for path in Path(factory.placeholders[0]).iterdir()] == [True]
         assert "name the folder" in factory.notes[0]
     finally:
-        shutil.rmtree(factory.placeholder)
+        shutil.rmtree(factory.placeholders[0])
     given = find_pipeline(found(build_pipeline=build_pipeline), None, {"data": "photos"})
-    assert (given.placeholder, given.notes) == (None, ())
+    assert (given.placeholders, given.notes) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -181,3 +182,25 @@ def test_the_name_of_a_class(kind: str, name: str) -> None:
     assert name_of(traced, None, "stem", Pipeline) == ("stem", "")
     helped = Traced(pipeline(op("Constant", "__C_0", places=(dalis, place(3, function="eval")))))
     assert name_of(helped, None, "stem", Pipeline) == ("eval", "")
+
+
+def test_our_own_scripts_get_data_of_each_kind(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("fn.readers.file(**find_files(data)); fn.readers.file(**read_list(others))")
+    seen = []
+
+    def build_pipeline(data: str, others: str) -> Any:
+        seen.append((data, others))
+        return live()
+
+    made = found(build_pipeline=build_pipeline)
+    made.module.__file__ = str(script)
+    factory = find_pipeline(made, None, {})
+    try:
+        factory.make()
+        ((data, others),) = seen
+        assert data == factory.placeholders[0]
+        assert read_list(others)["labels"] == [0]
+    finally:
+        for folder in factory.placeholders:
+            shutil.rmtree(folder)

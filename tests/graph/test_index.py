@@ -61,7 +61,10 @@ def test_what_is_refused(text: str, words: str) -> None:
         parse_index(text)
 
 
-@given(st.text(alphabet="0123456789:,+- []()_.e;\n", max_size=30))
+@given(
+    st.from_regex(r"(-?\d{0,3}:?){1,3}(, ?(-?\d{0,3}:?){1,3}){0,3}", fullmatch=True)
+    | st.text(alphabet="0123456789:,+- []()_.e;\n", max_size=30)
+)
 def test_only_numbers_become_code(text: str) -> None:
     try:
         made = index_text(parse_index(text))

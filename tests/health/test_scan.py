@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from workbench.engine.folder import list_files
 from workbench.errors import DataError
 from workbench.health import scan_folder
+from workbench.sources import list_files, open_dataset
 
 
 def area(size: tuple[int, int]) -> int:
@@ -30,7 +30,7 @@ def test_only_what_the_reader_reads_counts(tmp_path: Path) -> None:
     for name in ("a/x.jpg", "a/y.PNG", "a/notes.txt", "a/deep/z.jpg", "b/w.webp", "top.jpg"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"x")
-    assert sorted(entry.name for entry, _, _ in list_files(str(tmp_path))) == [
+    assert sorted(Path(file.name).name for file in list_files(open_dataset(tmp_path))) == [
         "w.webp",
         "x.jpg",
         "y.PNG",

@@ -16,7 +16,6 @@ from tests.ui.hosts import (
     LabHost,
     PanelHost,
     await_picture,
-    in_both_hosts,
     part,
     small,
 )
@@ -195,7 +194,6 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     other.context.close()
 
 
-@in_both_hosts
 def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page

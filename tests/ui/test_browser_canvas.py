@@ -192,6 +192,7 @@ def draw_by_mouse(page: Page, name: str, low: float, high: float) -> None:
         page.mouse.up()
 
 
+@pytest.mark.thorough
 def test_rotate_jitter_is_composed_by_mouse_alone(host: Host, photos: Path) -> None:
     host.open(photos, EMPTY)
     page = host.page

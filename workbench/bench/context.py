@@ -4,25 +4,45 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from workbench.bench.config import LOAD, REGIMES, Config, Regime, config_of
 from workbench.errors import GraphFormatError
-from workbench.graph.io import dump_graph
+from workbench.graph.io import dump_json, graph_to_json
 from workbench.graph.model import Graph, Settings
 from workbench.graph.recipes import load_recipe
+from workbench.graph.sources import parameters
+from workbench.sources import PARAMETER
 
 
 def graph_hash(graph: Graph) -> str:
-    """SHA-256 of a graph but for settings and ``hw_decoder_load``: knobs are compared apart."""
-    nodes = tuple(
-        replace(node, args={name: value for name, value in node.args.items() if name != LOAD})
-        for node in graph.nodes
-    )
-    bare = replace(graph, settings=Settings(), nodes=nodes)
-    return hashlib.sha256(dump_graph(bare).encode()).hexdigest()
+    """SHA-256 of a graph but for what is compared apart: settings, ``hw_decoder_load``, the data.
+
+    It is of the text that version 1 of the file format had for the graph, whatever the version is
+    now: records of graphs that are still the same stay records of these.
+    """
+    bare = graph_to_json(replace(graph, settings=Settings()))
+    entries = {entry["id"]: entry for entry in (*bare.pop("sources"), *bare.pop("nodes"))}
+    for entry in _every_entry(entries.values()):
+        entry.pop("kind", None)
+        if LOAD in (args := entry.get("args", {})):
+            del args[LOAD]
+            if not args:
+                del entry["args"]
+    outputs = bare.pop("outputs")
+    nodes = [entries[node.id] for node in graph.nodes]
+    text = dump_json({**bare, "version": 1, "nodes": nodes, "outputs": outputs})
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _every_entry(entries: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for entry in entries:
+        yield entry
+        for body in entry.get("bodies", {}).values():
+            yield from _every_entry(body["nodes"])
 
 
 def gpu_command(graph: Graph, regimes: Sequence[Regime] = REGIMES) -> tuple[str, str]:
@@ -39,7 +59,12 @@ def gpu_command(graph: Graph, regimes: Sequence[Regime] = REGIMES) -> tuple[str,
         if options is not None and graph_hash(recipe) == graph_hash(graph):
             words, hint = [name, *options], ""
     part = ["--regime", regimes[0]] if len(regimes) == 1 else []
-    whole = [*words, "--data", "DIR", *part, "--json", f"{name}-gpu.json"]
+    data = [
+        word
+        for parameter in parameters(graph.nodes)
+        for word in ("--data", "DIR" if parameter == PARAMETER else f"{parameter}=DIR")
+    ]
+    whole = [*words, *data, *part, "--json", f"{name}-gpu.json"]
     return shlex.join(["workbench", "bench", *whole]), hint
 
 

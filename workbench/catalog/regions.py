@@ -20,7 +20,7 @@ REGIONS: Mapping[str, OpSpec] = {
             name="if",
             schema="",
             devices=("cpu", "gpu"),
-            inputs=(PortSpec("condition", "number", device="cpu"),),
+            inputs=(PortSpec("condition", device="cpu"),),
             max_inputs=_UNLIMITED,
             bodies=("then", "else"),
             doc="For each sample one of two bodies, by a truth value.",

@@ -17,8 +17,9 @@ from workbench.commands.measuring import (
     require_figures,
     write_record,
 )
-from workbench.commands.options import DATA, SOURCE, folder_of, graph_of, reports, spare
+from workbench.commands.options import DATA, SOURCE, datasets_of, graph_of, reports, spare
 from workbench.graph.model import DecodeDevice
+from workbench.sources import Datasets
 
 
 @click.command()
@@ -59,7 +60,7 @@ from workbench.graph.model import DecodeDevice
 @reports
 def bench(
     graph: str,
-    data: str | None,
+    data: Datasets,
     record: str | None,
     device: str,
     regime: str,
@@ -92,11 +93,11 @@ def bench(
     edited = set_setting(graph_of(graph), **{k: v for k, v in chosen.items() if v is not None})
     if load is not None:
         edited = adopt(edited, replace(config_of(edited), hw_decoder_load=load))
-    folder = folder_of(edited, data)
+    datasets = datasets_of(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
     run = Benchmark(
         edited,
-        folder,
+        datasets,
         devices,
         REGIMES if regime == "both" else tuple(r for r in REGIMES if r == regime),
         measurement_config=MeasurementConfig(budget=budget, processes=processes),

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from workbench.commands.options import DATA, SOURCE, file, folder_of, graph_of, reports, spare
+from workbench.commands.options import DATA, SOURCE, datasets_of, file, graph_of, reports, spare
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.sources import Datasets
 
 if TYPE_CHECKING:
     from workbench.bench.measurement import Measurement
@@ -85,7 +86,7 @@ class MeasureOptions:
     """
 
     graph: Graph
-    data: str
+    data: Datasets
     device: DecodeDevice | None
     name: str
     record: str | None
@@ -111,7 +112,7 @@ def measure_options(
     @wraps(function)
     def wrapped(
         graph: str,
-        data: str | None,
+        data: Datasets,
         device: DecodeDevice | None,
         name: str,
         record: str | None,
@@ -122,7 +123,7 @@ def measure_options(
         script = own.get("script")  # of tune, whose -o may be the graph itself: it adopts into it
         spare(graph, record, picture, script if isinstance(script, str) else None)
         edited = graph_of(graph)
-        options = MeasureOptions(edited, folder_of(edited, data), device, name, record, picture)
+        options = MeasureOptions(edited, datasets_of(edited, data), device, name, record, picture)
         function(options, *args, **own)
 
     return wrapped

@@ -1,8 +1,8 @@
-"""What the commands share: how a graph, a folder and a file are named, how errors are told."""
+"""What the commands share: how a graph, its data and a file are named, how errors are told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -11,8 +11,9 @@ import click
 
 from workbench.errors import DataError, GraphFormatError, SaveError, WorkbenchError
 from workbench.files import require_place
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, is_name
 from workbench.graph.sources import parameters
+from workbench.sources import PARAMETER, Dataset, Datasets, open_dataset, require_dataset
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,14 +53,34 @@ def graph_of(source: str) -> Graph:
         raise click.BadParameter(str(error)) from None
 
 
-def _data(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    from workbench.sources import open_dataset, require_dataset
+def _data(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, Dataset]:
+    """What each parameter is given: a path without a name is that of ``data``."""
+    found: dict[str, Dataset] = {}
+    for value in values:
+        name, equals, path = value.partition("=")
+        hint = f" Write ./{value} for a path with '=' in it."
+        if not equals or not is_name(name):
+            name, path, hint = PARAMETER, value, ""
+        if name in found:
+            raise click.BadParameter(
+                f"{value}: {name!r} has data already, {found[name]}. Name another parameter as "
+                f"name=PATH.{hint}"
+            )
+        found[name] = _dataset(path, hint)
+    return found
 
+
+def _dataset(path: str, hint: str = "") -> Dataset:
     try:
-        if value is not None:
-            require_dataset(open_dataset(value))
+        dataset = open_dataset(path)
+        require_dataset(dataset)
     except DataError as error:
-        raise click.BadParameter(str(error)) from None
+        raise click.BadParameter(f"{error}{hint}") from None
+    return dataset
+
+
+def _one_data(_: click.Context, __: click.Parameter, value: str) -> str:
+    _dataset(value)
     return value
 
 
@@ -94,34 +115,52 @@ def spare(source: str, *outputs: str | None) -> None:
             )
 
 
-def folder_of(graph: Graph, data: str | None) -> str:
-    """The folder that a command runs a graph on.
+def datasets_of(graph: Graph, data: Datasets) -> Datasets:
+    """The data that a command runs a graph on, one for each of its parameters.
 
     A graph that names its files itself needs none and reads none: file names without a folder are
     looked for in the current one.
     """
-    if parameters(graph.nodes):
-        if data is None:
-            raise click.MissingParameter(param_hint="'--data'", param_type="option")
-        return data
-    if data is not None:
-        click.echo(f"note: the graph names its files itself: --data {data} is not read", err=True)
-    return "."
+    wanted = parameters(graph.nodes)
+    if not wanted:
+        for dataset in data.values():
+            click.echo(
+                f"note: the graph names its files itself: --data {dataset} is not read", err=True
+            )
+        return {}
+    for name in (name for name in data if name not in wanted):
+        raise click.BadParameter(
+            f"the graph has no parameter {name!r}. Give {_data_words(wanted)}; write "
+            f"./{name}=PATH for a path with '=' in it.",
+            param_hint="'--data'",
+        )
+    for name in (name for name in wanted if name not in data):
+        hint = "'--data'" if name == PARAMETER else f"'--data {name}=PATH'"
+        raise click.MissingParameter(
+            f"The graph reads {_data_words(wanted)}.", param_hint=hint, param_type="option"
+        )
+    return data
+
+
+def _data_words(names: Iterable[str]) -> str:
+    return " ".join(f"--data {'' if name == PARAMETER else f'{name}='}PATH" for name in names)
 
 
 FOLDER = click.option(
     "--data",
     required=True,
     metavar="DATA",
-    callback=_data,
+    callback=_one_data,
     help="Folder of images or of class folders, or a list of files (.txt, .csv).",
 )
 DATA = click.option(
     "--data",
-    metavar="DATA",
+    multiple=True,
+    metavar="[NAME=]DATA",
     callback=_data,
-    help="Folder of images or of class folders, or a list of files (.txt, .csv); only a graph that "
-    "names its files needs none.",
+    help="Folder of images or of class folders, or a list of files (.txt, .csv); once more with "
+    "its name for each further parameter of the graph. Only a graph that names its files needs "
+    "none.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 RECORD = click.Path(exists=True, dir_okay=False)

@@ -25,7 +25,7 @@ from workbench.graph.devices import device_of, infer_devices, is_decoder, port_d
 from workbench.graph.index import index_text, parse_index
 from workbench.graph.model import Graph, Node, Port, Source, running_order
 from workbench.graph.ports import outputs_of, positional_ports
-from workbench.graph.sources import parameter_of
+from workbench.graph.sources import parameter_of, parameters
 from workbench.sources import load_source
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "DEVICE", "SEED", "IMAGES"}
@@ -85,7 +85,8 @@ class Emitter:
         self._lifted: dict[tuple[str, str], str] = {}
         if lift:
             self._lift()
-        self.names = name_outputs(graph, catalog, ordered, [*self.constants, *taken])
+        names = [*self.constants, *parameters(ordered), *taken]
+        self.names = name_outputs(graph, catalog, ordered, names)
         self.indent = INDENT
         self.scope = ""
 

@@ -17,7 +17,8 @@ from workbench.graph.ports import body_inputs, outputs_of
 _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
 RESERVED = frozenset(dir(builtins)) | {
     *("fn", "math", "types", "np", "os", "csv", "time", "argparse", "glob", "main", "IMAGES"),
-    *("data", "device", "base_seed", "position", "positions", "find_files", "read_list"),
+    *("data", "device", "base_seed", "position", "positions"),
+    *("find_files", "read_rows", "read_list"),
     *("random_state", "stage", "taps"),
     *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),
     *("l", "O", "I"),

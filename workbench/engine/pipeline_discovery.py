@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,13 +17,12 @@ from workbench.emit.imports.traced import Traced
 from workbench.emit.parts import function_name
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Graph
+from workbench.sources import PARAMETER, SourceKind, load_source, source_kinds
 
 BUILDER = "build_pipeline"
 """A function of this name, as in the workbench's own scripts, goes before all others."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Between two words of a class's name."""
-_FOLDER = "data"
-"""Its argument for which any folder will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class PipelineFactory:
 
     make: Callable[[], Any]
     notes: tuple[str, ...] = ()
-    placeholder: str | None = None
+    placeholders: tuple[str, ...] = ()
+    """Folders of data made up for what the script was not given."""
 
 
 def find_pipeline(
@@ -104,13 +105,15 @@ def _factory(
             f"{', '.join(_parameters(value)) or 'none'}."
         )
     notes: tuple[str, ...] = ()
-    placeholder = None
+    placeholders: list[str] = []
     missing = _missing(value, given)
-    if name == BUILDER and missing == [_FOLDER]:
-        placeholder = tempfile.mkdtemp(prefix="data-")
-        os.mkdir(os.path.join(placeholder, "class"))
-        given[_FOLDER] = placeholder
-        notes = ("name the folder of images when you run the graph",)
+    kinds = _datasets(script, missing) if name == BUILDER else {}
+    if missing and kinds.keys() == set(missing):
+        for parameter, kind in kinds.items():
+            placeholders.append(tempfile.mkdtemp(prefix="data-"))
+            given[parameter] = str(kind.write_placeholder(Path(placeholders[-1])))
+        words = " and the ".join(dict.fromkeys(kind.about for kind in kinds.values()))
+        notes = (f"name the {words} when you run the graph",)
     elif missing:
         raise ImportFailedError(
             f"{file}: {name} needs {', '.join(missing)}. Give them: "
@@ -126,7 +129,19 @@ def _factory(
             )
         return pipe
 
-    return PipelineFactory(make, notes, placeholder)
+    return PipelineFactory(make, notes, tuple(placeholders))
+
+
+def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:
+    """What the parameters of an exported program name, by the function that finds the data."""
+    found = {name: load_source("folder") for name in parameters if name == PARAMETER}
+    with suppress(OSError, UnicodeDecodeError):
+        text = Path(getattr(script.module, "__file__", None) or "").read_text("utf-8")
+        for kind in map(load_source, source_kinds()):
+            for name in parameters:
+                if f"**{kind.find.__name__}({name})" in text:
+                    found[name] = kind
+    return found
 
 
 def is_pipeline(value: Any) -> bool:

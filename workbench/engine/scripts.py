@@ -93,7 +93,7 @@ def trace_source(
         name=name,
         about=about,
         notes=(*notes, *chosen.notes),
-        placeholder=chosen.placeholder,
+        placeholders=chosen.placeholders,
     )
 
 

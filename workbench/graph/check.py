@@ -16,6 +16,7 @@ from workbench.graph.devices import infer_devices
 from workbench.graph.faults import Fault
 from workbench.graph.model import Graph, Node, is_name, topological
 from workbench.graph.shapes import infer_types
+from workbench.graph.sources import parameter_faults
 
 __all__ = ["LARGEST_SEED", "Fault", "check_graph", "require_sound"]
 
@@ -102,6 +103,7 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
         yield Fault(
             "", "", "nothing reads images", "Add a reader, for example readers.file.", "no_reader"
         )
+    yield from parameter_faults(graph)
     _, cyclic = topological(graph)
     if cyclic:
         names = ", ".join(node.id for node in cyclic)

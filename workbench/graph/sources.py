@@ -2,12 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from workbench.errors import DataError
-from workbench.graph.model import Graph, Node, Source
+from workbench.graph.faults import Fault
+from workbench.graph.model import Graph, Node, Source, is_name
 from workbench.sources import Datasets, SourceKind, load_source
+
+_TAKEN = frozenset(
+    {
+        *("args", "base_seed", "batch_size", "batches", "checkpoint", "device", "device_id"),
+        *("epochs", "fn", "jax", "math", "np", "num_shards", "num_threads", "os", "out", "parser"),
+        *("pipe", "pipes", "place", "resumable", "seed", "self", "shard_id", "tf", "threads"),
+        *(
+            "build_pipeline",
+            "everywhere",
+            "position",
+            "shape",
+            "find_files",
+            "ndd",
+            "read_list",
+            "reader",
+            "shard",
+        ),
+        *("augment", "trainer", "lightning", "pipeline_def", "time", "types"),
+    }
+)
+"""Names that an exported program uses otherwise, besides those in capitals."""
+
+
+def parameter_faults(graph: Graph) -> Iterator[Fault]:
+    """Parameters that a program cannot have, and those that two sources read in two ways."""
+    kinds: dict[str, Source] = {}
+    for source in graph.sources:
+        name = parameter_of(source)
+        if name is None:
+            continue
+        if not is_name(name) or name in _TAKEN or name.isupper():
+            yield Fault(
+                source.id,
+                "",
+                f"its data cannot be called {name!r}: that is no Python name in small letters, or "
+                "one that the program uses otherwise",
+                "Choose another, for example others.",
+            )
+        first = kinds.setdefault(name, source)
+        if first.kind != source.kind:
+            yield Fault(
+                source.id,
+                "",
+                f"it reads {name!r} as {load_source(source.kind).about}, and {first.id} as "
+                f"{load_source(first.kind).about}",
+                "Give one of them a parameter of its own.",
+            )
 
 
 def parameter_of(source: Source) -> str | None:

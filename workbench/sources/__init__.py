@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
@@ -90,8 +91,8 @@ class SourceKind:
     find:
         The function that the exported code calls with the parameter for the reader's arguments;
         its source is exported, so it stands on its own.
-    constants:
-        Source that ``find`` needs beside it.
+    helpers:
+        Source of what ``find`` needs beside it, exported before it.
     imports:
         Modules that it needs.
     accepts:
@@ -108,6 +109,9 @@ class SourceKind:
         Paths of which one changes when files come or go.
     nothing_found:
         Why there are no files, and what to do.
+    write_placeholder:
+        Writes data of the kind into an empty folder and gives their path: an exported program is
+        imported on them, which reads nothing.
     """
 
     about: str
@@ -121,14 +125,15 @@ class SourceKind:
     class_names: Callable[[Dataset], list[str]]
     watched: Callable[[Dataset], Iterator[str]]
     nothing_found: Callable[[Dataset], str]
-    constants: str = ""
+    write_placeholder: Callable[[Path], Path]
+    helpers: str = ""
     imports: tuple[str, ...] = field(default=())
 
     @property
     def find_source(self) -> str:
-        """The source of ``constants`` and ``find``, with a line break at its end."""
-        gap = "\n\n" if self.constants else ""
-        return f"{self.constants}{gap}{inspect.getsource(self.find)}"
+        """The source of ``helpers`` and ``find``, with a line break at its end."""
+        gap = "\n\n" if self.helpers else ""
+        return f"{self.helpers}{gap}{inspect.getsource(self.find)}"
 
 
 @cache
@@ -169,6 +174,8 @@ def open_dataset(data: Location) -> Dataset:
     """
     if isinstance(data, Dataset):
         return data
+    if data == "":
+        raise DataError("The path of the data is empty. Give a folder or a list of files.")
     if isinstance(data, str | Path):
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in source_kinds() if load_source(kind).accepts(path))
@@ -187,7 +194,9 @@ def _item(item: Any) -> tuple[str, int | str]:
     match item:
         case str() | Path():
             return os.path.abspath(item), 0
-        case (str() | Path() as path, int() | str() as label):
+        case (str() | Path() as path, Integral() as label):
+            return os.path.abspath(path), int(label)
+        case (str() | Path() as path, str() as label) if label.strip():
             return os.path.abspath(path), label
     raise DataError(
         f"{repr(item)[:60]} is no file. Give paths, or pairs of a path and a label: a whole number "

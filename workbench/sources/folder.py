@@ -14,27 +14,13 @@ from typing import Any
 from workbench.errors import DataError
 from workbench.sources import Dataset, File, SourceKind
 
-_CONSTANTS = """\
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-"""
-
 IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
     *(".pgm", ".pbm", ".jp2", ".webp"),
 )
 """What DALI's file reader takes for images (its ``file_filters``, without the sounds)."""
 
-_CONSTANTS = f"""\
-IMAGES = (
-    {", ".join(f'"{suffix}"' for suffix in IMAGES[:8])},
-    {", ".join(f'"{suffix}"' for suffix in IMAGES[8:])},
-)  # fmt: skip
-"""
-
-_CONSTANTS = f"""\
+_IMAGES_SOURCE = f"""\
 IMAGES = (
     {", ".join(f'"{suffix}"' for suffix in IMAGES[:8])},
     {", ".join(f'"{suffix}"' for suffix in IMAGES[8:])},
@@ -115,12 +101,17 @@ def _nothing_found(dataset: Dataset) -> str:
     )
 
 
+def _write_placeholder(folder: Path) -> Path:
+    (folder / "class").mkdir()
+    return folder
+
+
 SOURCE = SourceKind(
     about="folder of images",
     op="readers.file",
     located_by=frozenset({"file_root", "files", "file_list"}),
     find=find_files,
-    constants=_CONSTANTS,
+    helpers=_IMAGES_SOURCE,
     imports=("os",),
     accepts=lambda path: path.is_dir(),
     require=_require,
@@ -129,4 +120,5 @@ SOURCE = SourceKind(
     class_names=_class_names,
     watched=_watched,
     nothing_found=_nothing_found,
+    write_placeholder=_write_placeholder,
 )

@@ -21,6 +21,7 @@ from workbench.emit import emit_script
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import load_recipe
+from workbench.sources import open_datasets
 
 pytest.importorskip("cv2", reason="opencv-python-headless is not installed")
 NEAR = {LEVELS: 1.5, FLOATS: 0.05}
@@ -44,7 +45,7 @@ def test_its_pixels_are_near_dalis(
     config = replace(config_of(graph, "cpu"), batch_size=IMAGES)
     source = emit_script(configured(graph, catalog, config), catalog)
     program = program_of(graph, catalog, OPERATORS, "OpenCV")
-    found = engine.call(differ, source, program, PEERS["OpenCV"], str(photos))
+    found = engine.call(differ, source, program, PEERS["OpenCV"], open_datasets(photos))
     assert isinstance(found, Difference)
     assert found.images == IMAGES
     assert 0 < found.mean < NEAR[found.unit]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -16,7 +17,7 @@ from workbench.catalog import Value
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.edit import new_node, start_graph
 from workbench.graph.feed import feed_node, fitting_ports, link
-from workbench.graph.model import ancestors
+from workbench.graph.model import Source, region_of
 
 MOST = 30
 """Nodes of a graph, at most."""
@@ -101,35 +102,72 @@ _NAMES: dict[Key, str] = {}
 
 @dataclass(frozen=True)
 class Canonical:
-    """What a graph does, without the ids of its nodes and without what leads to no output."""
+    """What a graph does, without names and without what leads to no output.
+
+    What a body takes in is what feeds it, and so is what a region gives as it took it in. Where
+    draws that nothing feeds stand says nothing: they are drawn for the whole batch.
+    """
 
     outputs: tuple[tuple[str, str], ...]
     """In order, each its node's key and its port."""
     nodes: Mapping[str, tuple[Key, int]]
     """By key: what the node is, and how often it is there."""
     settings: Settings
+    regions: tuple[Key, ...] = ()
+    """What each region gives."""
 
 
 def canonical(graph: Graph) -> Canonical:
     keys: dict[str, str] = {}
     contents: dict[str, Key] = {}
+    regions: dict[str, set[tuple[str, str]]] = {}
+
+    def named(op: str, content: Key) -> str:
+        return _NAMES.setdefault(content, f"{op}#{len(_NAMES)}")
+
+    @cache
+    def value(port: Port) -> tuple[str, str]:
+        if not graph.has(port.node):
+            return value(graph.node(region_of(port.node)).inputs[port.output])
+        node = graph.node(port.node)
+        if not node.bodies:
+            return key(node.id), port.output
+        ends = {name: value(body.outputs[port.output]) for name, body in node.bodies.items()}
+        if len(set(ends.values())) == 1:
+            return next(iter(ends.values()))
+        content = (node.op, value(node.inputs["condition"]), tuple(sorted(ends.items())))
+        regions.setdefault(node.id, set()).add((named(node.op, content), "value"))
+        return named(node.op, content), "value"
+
+    @cache
+    def standing(scope: str) -> tuple[Key, ...]:
+        found: list[Key] = []
+        while scope:
+            region, _, body = scope.rpartition(".")
+            found.append((value(graph.node(region).inputs["condition"]), body))
+            scope = graph.scope_of(region)
+        return tuple(found)
 
     def key(node_id: str) -> str:
         if node_id not in keys:
             node = graph.node(node_id)
-            inputs = sorted((into, key(p.node), p.output) for into, p in _operands(node).items())
+            inputs = sorted((into, *value(port)) for into, port in _operands(node).items())
             kept = {k: v for k, v in node.args.items() if k not in LOST and not _idle(node, k)}
             args = sorted((k, plain(v)) for k, v in kept.items())
             seed = None if node.seed is None else node.seed + graph.settings.seed
-            content = (node.op, tuple(args), tuple(inputs), node.device, seed)
-            keys[node_id] = _NAMES.setdefault(content, f"{node.op}#{len(_NAMES)}")
+            read = (node.kind, node.dataset) if isinstance(node, Source) else ()
+            content = (
+                *(node.op, tuple(args), tuple(inputs), node.device, seed),
+                *(standing(graph.scope_of(node_id)) if inputs else (), read),
+            )
+            keys[node_id] = named(node.op, content)
             contents[keys[node_id]] = content
         return keys[node_id]
 
-    outputs = tuple((key(port.node), port.output) for port in graph.outputs.values())
-    counts = Counter(map(key, ancestors(graph, list(graph.outputs.values()))))
-    nodes = {name: (contents[name], count) for name, count in counts.items()}
-    return Canonical(outputs, nodes, graph.settings)
+    outputs = tuple(value(port) for port in graph.outputs.values())
+    nodes = {name: (contents[name], count) for name, count in Counter(keys.values()).items()}
+    gives = sorted(tuple(sorted(given)) for given in regions.values())
+    return Canonical(outputs, nodes, graph.settings, tuple(gives))
 
 
 def _operands(node: Node) -> dict[str, Port]:

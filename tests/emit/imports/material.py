@@ -80,7 +80,7 @@ MATERIAL = (
         ("fn.readers.coco",),
         data="coco",
     ),
-    Material("conditionals.py", "sometimes", "partly", ("if",)),
+    Material("conditionals.py", "sometimes", "exact"),
     Material(
         "auto_augment.py",
         "auto_augmented",

@@ -148,7 +148,7 @@ class TestOpaque:
     @pytest.mark.parametrize(
         ("call", "why"),
         [
-            (op("_conditional__Split", "__S_1", IMAGES, outputs=2), "no conditions yet"),
+            (op("_conditional__Split", "__S_1", IMAGES, outputs=2), "cannot be told apart"),
             (op("readers__COCO", "__C_1", outputs=3), "another source"),
             (op("NoSuchThing", "__N_1", IMAGES), "no such operator"),
             (op("Rotate", "__Rotate_1", IMAGES, angle=1.0, wings=2), "argument wings"),

@@ -11,6 +11,7 @@ from hypothesis import given
 from tests.emit.imports.graphs import CPU_ONLY, GROWN, MOST, canonical
 from tests.helpers import import_script
 from tests.placed import CATALOG, USABLE, placed
+from tests.region_graphs import OTHERS, REGION_GRAPHS
 from tests.thorough import examples
 from workbench.catalog import OpSpec
 from workbench.emit import emit_script
@@ -18,15 +19,18 @@ from workbench.emit.imports.graph import Imported, import_traced
 from workbench.emit.parts import function_name
 from workbench.engine.tracing import trace_pipeline
 from workbench.graph import Graph, Port, check_graph, load_recipes
+from workbench.graph.sources import parameters
+from workbench.sources import PARAMETER, Dataset, open_dataset
 
 
-def there_and_back(graph: Graph, folder: Path) -> Imported:
+def there_and_back(graph: Graph, folder: Path, others: Dataset | None = None) -> Imported:
     """Exported, imported as Python imports it, and traced in this process: nothing is built."""
     text = emit_script(graph, CATALOG).text
     script = import_script(text, folder)
     chosen = graph.settings
+    data = {PARAMETER: open_dataset(folder), OTHERS: others or open_dataset(folder)}
     pipe = getattr(script, function_name(graph))(
-        str(folder),
+        *(data[name].argument for name in parameters(graph.nodes)),
         chosen.device,
         chosen.seed,
         batch_size=chosen.batch_size,
@@ -42,8 +46,9 @@ def assert_the_same(graph: Graph, imported: Imported) -> None:
     assert after.nodes == before.nodes
     assert after.outputs == before.outputs
     assert after.settings == before.settings
+    assert after.regions == before.regions
     assert imported.report.is_exact, str(imported.report)
-    assert set(imported.report.exact) == {node.id for node in imported.graph.nodes}
+    assert set(imported.report.exact) == {node.id for node in imported.graph.walk()}
     assert check_graph(imported.graph, CATALOG) == ()
 
 
@@ -81,3 +86,10 @@ def test_any_graph(graph: Graph, folder: Path) -> None:
     assert_the_same(graph, imported)
     again = there_and_back(imported.graph, folder)
     assert canonical(again.graph) == canonical(imported.graph)
+
+
+@examples(5)  # AutoGraph takes a second for each
+@given(graph=REGION_GRAPHS)
+def test_any_regions(graph: Graph, folder: Path) -> None:
+    listed = Dataset("file_list", items=((str(folder / "a.jpg"), 3),))
+    assert_the_same(graph, there_and_back(graph, folder, listed))

@@ -76,6 +76,7 @@ def train_with_two_ranks(photos: Path, folder: Path, gpus: str = "") -> None:
     assert sorted((rank, count) for rank, count, _ in found) == [("0", "4"), ("1", "5")]
 
 
+@pytest.mark.thorough
 def test_ray_writes_no_shards_beside_those_of_another_run(tmp_path: Path) -> None:
     require("ray")
     folder = write(load_recipe("imagenet-eval"), "ray", tmp_path)
@@ -124,6 +125,7 @@ def ranks_read_all(photos: Path, tmp_path: Path, gpus: str = "") -> list[dict[st
     return found
 
 
+@pytest.mark.thorough
 def test_ranks_of_torchrun_lose_and_double_nothing(photos: Path, tmp_path: Path) -> None:
     require("pytorch")
     found = ranks_read_all(photos, tmp_path)
@@ -160,6 +162,7 @@ def test_the_training_loop_runs_on_the_gpu(photos: Path, tmp_path: Path) -> None
     assert "10 samples" in run(folder, "loader.py", "--data", str(few), gpus="0")
 
 
+@pytest.mark.thorough
 def test_lightning_trains_and_resumes(photos: Path, tmp_path: Path) -> None:
     require("lightning")
     few = some_of(photos, 10, tmp_path / "photos")

@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 
 from tests.helpers import with_settings
+from tests.region_graphs import branching_graph
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
+from workbench.errors import GraphExportError
 from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edit import set_arg, set_setting
 
@@ -26,9 +28,12 @@ pytestmark = pytest.mark.timeout(600)  # Ray and TensorFlow alone take a minute 
 
 ROOT = Path(__file__).parents[3]
 CATALOG = load_catalog()
-RECIPES = load_recipes()
-SOME = ("cutout", "medical-gray", "simclr")
-"""What ``make test`` executes: a crop that is decoded, grey images, two views."""
+REGIONS = "regions"
+RECIPES = {**load_recipes(), REGIONS: branching_graph()}
+"""What is executed: the recipes, and one graph with regions inside each other."""
+HOLD_NO_REGION = ("dynamic", "notebook")
+SOME = ("cutout", "medical-gray", "simclr", REGIONS)
+"""What ``make test`` executes: a crop that is decoded, grey images, two views, regions."""
 SETTINGS = {"batch_size": 4, "num_threads": 2}
 
 NEEDS = {
@@ -126,6 +131,14 @@ def outputs_of(graphs: dict[str, Graph]) -> str:
     return json.dumps({name: list(graph.outputs) for name, graph in graphs.items()})
 
 
+@pytest.mark.parametrize("target", HOLD_NO_REGION)
+def test_a_target_that_cannot_hold_a_region_says_so(target: str) -> None:
+    with pytest.raises(
+        GraphExportError, match=r"^outer: .* has no if.*Export the graph as a script"
+    ):
+        export(RECIPES[REGIONS], target, CATALOG)
+
+
 def test_every_target_is_executed_or_cannot_be() -> None:
     assert {*NEEDS, "script", "paddle"} == set(target_names())
 
@@ -144,9 +157,14 @@ def together(targets: Iterable[str]) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in targets]
 
 
+def held(target: str, names: Iterable[str]) -> list[str]:
+    """Those that a target can hold."""
+    return [name for name in names if name != REGIONS or target not in HOLD_NO_REGION]
+
+
 def first_of(target: str, names: Iterable[str], folder: Path, data: Path) -> tuple[Any, ...]:
     """The commands that give the first batches of these recipes."""
-    graphs = {name: RECIPES[name] for name in names}
+    graphs = {name: RECIPES[name] for name in held(target, names)}
     for name, graph in graphs.items():
         write_with_files(graph, target, folder / name)
     return ("start", target, "+", "first", target, folder, data, outputs_of(graphs))
@@ -190,7 +208,7 @@ def test_first_batches_are_those_of_the_script(
     target: str, execute: Callable[[str], list[Any]], scripts: dict[str, list[Any]]
 ) -> None:
     require(target)
-    compare(target, execute(target)[0], {name: scripts[name] for name in SOME})
+    compare(target, execute(target)[0], {name: scripts[name] for name in held(target, SOME)})
 
 
 @pytest.mark.thorough
@@ -199,7 +217,8 @@ def test_first_batches_of_every_recipe_are_those_of_the_script(
     target: str, few: Path, tmp_path: Path, scripts: dict[str, list[Any]]
 ) -> None:
     require(target)
-    compare(target, drive(*first_of(target, RECIPES, tmp_path, few))[1], scripts)
+    found = drive(*first_of(target, RECIPES, tmp_path, few))[1]
+    compare(target, found, {name: scripts[name] for name in held(target, RECIPES)})
 
 
 @pytest.fixture(scope="module")
@@ -211,9 +230,10 @@ def mixed(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
     @cache
     def run(target: str) -> Any:
         folder = tmp_path_factory.mktemp(f"mixed-{target}")
-        for name, graph in graphs.items():
+        chosen = {name: graphs[name] for name in held(target, graphs)}
+        for name, graph in chosen.items():
             write_with_files(graph, target, folder / name)
-        command = ("start", target, "+", "first", target, folder, few, outputs_of(graphs))
+        command = ("start", target, "+", "first", target, folder, few, outputs_of(chosen))
         return drive(*command, gpus="0")[1]
 
     return run

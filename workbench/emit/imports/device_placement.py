@@ -38,9 +38,19 @@ def with_sides(
         for port, edge in call.inputs.items():
             side = moved.get(port, lying[edge.edge])
             if port not in spec.args and edge.device != side:
-                source = copies.of(node.inputs[port], edge.device, before=node.id)
+                scope = graph.scope_of(node.id)
+                source = copies.of(node.inputs[port], edge.device, scope, before=node.id)
                 node = replace(node, inputs={**node.inputs, port: source})
         copies.graph = copies.graph.replace_node(node)
+    for op, call in made:
+        for name, made_in in call.bodies.items():
+            scope = f"{ids[op.name]}.{name}"
+            ends = dict(copies.graph.body_at(scope).outputs)
+            for output, edge in made_in.gives.items():
+                if edge.device != lying[edge.edge]:
+                    ends[output] = copies.of(ends[output], edge.device, scope)
+            ended = replace(copies.graph.body_at(scope), outputs=ends)
+            copies.graph = copies.graph.replace_body(scope, ended)
     given = dict(copies.graph.outputs)
     for name, edge in zip(list(given), outputs, strict=True):
         if edge.device != lying[edge.edge]:
@@ -72,13 +82,11 @@ class _Copies:
         self.graph = graph
         self._made: dict[tuple[Port, Device], Port] = {}
 
-    def of(self, port: Port, side: Device, before: str | None = None) -> Port:
-        """The output on that side, through a copy."""
+    def of(self, port: Port, side: Device, scope: str = "", before: str | None = None) -> Port:
+        """The output on that side, through a copy in the scope."""
         if (port, side) not in self._made:
-            node = Node(
-                free_id(self.graph, f"{port.node}_{side}"), "copy", {}, {"data": port}, side
-            )
-            scope = self.graph.scope_of(before) if before is not None else ""
+            word = port.node if self.graph.has(port.node) else port.output
+            node = Node(free_id(self.graph, f"{word}_{side}"), "copy", {}, {"data": port}, side)
             body = self.graph.body_at(scope)
             at = len(body.nodes)
             if before is not None:

@@ -191,7 +191,7 @@ def _report(
             # by which DALI's iterators and reader_meta ask for it
             why = f"the source names it {op.name!r}: give the new name where that is used"
             entries.append(Entry("changed", node, place, why))
-        if call.folder is not None and call.folder != traced.placeholder:
+        if call.folder is not None and call.folder not in traced.placeholders:
             notes.append(f"{node} read {call.folder}: name that folder when you run the graph")
         elif (
             call.op == "readers.file"

@@ -89,5 +89,5 @@ class Traced:
     """File, as in ``Place``, -> its text, as far as it could be read."""
     notes: tuple[str, ...] = ()
     """What the reader of the import's report should know."""
-    placeholder: str | None = None
-    """A folder that stood for one which the source was not given."""
+    placeholders: tuple[str, ...] = ()
+    """Folders that stood for those which the source was not given."""

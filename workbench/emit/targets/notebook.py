@@ -10,7 +10,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
-from workbench.emit.outputs import Outputs, describe_outputs
+from workbench.emit.outputs import Outputs, describe_outputs, require_no_regions
 from workbench.emit.parts import body_of, fill, make_parts, reached_nodes, title
 from workbench.emit.python import call, constant
 from workbench.emit.targets import Target
@@ -83,6 +83,7 @@ _TAKEN = (
 def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The notebook ``pipeline.ipynb``."""
     nodes = reached_nodes(graph, catalog)
+    require_no_regions(nodes, "a notebook, whose cells call DALI without a function,")
     emitter = Emitter(graph, catalog, nodes, lift=True, taken=_TAKEN)
     parts = make_parts(emitter, body_of(emitter, nodes, 0)[0], "", {})
     outputs = describe_outputs(graph, catalog)

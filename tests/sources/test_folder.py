@@ -7,13 +7,21 @@ import pytest
 
 from tests.damaged import make_folder
 from workbench.catalog import load_catalog
-from workbench.emit.parts import IMAGES
-from workbench.engine.folder import SOUNDS, class_folders, list_files, no_images, unreadable
 from workbench.errors import DataError
+from workbench.sources import (
+    Dataset,
+    class_names,
+    list_files,
+    load_source,
+    nothing_found,
+    open_dataset,
+    unreadable,
+)
+from workbench.sources.folder import IMAGES, SOUNDS, find_files
 
 
 def listed(data: Path) -> list[tuple[str, int]]:
-    return [(path, label) for _, path, label in list_files(str(data))]
+    return [(file.name, file.label) for file in list_files(open_dataset(data))]
 
 
 def test_the_suffixes_are_those_that_dali_looks_for() -> None:
@@ -25,7 +33,7 @@ def test_the_suffixes_are_those_that_dali_looks_for() -> None:
 def test_class_folders_give_labels_in_order(photos: Path) -> None:
     found = listed(photos)
     names = sorted(path.name for path in photos.iterdir())
-    assert class_folders(str(photos)) == names
+    assert class_names(open_dataset(photos)) == names
     assert found == [
         (f"{name}/{file.name}", label)
         for label, name in enumerate(names)
@@ -38,7 +46,7 @@ def test_a_flat_folder_has_one_label_also_beside_hidden_ones(photos: Path, tmp_p
     shutil.copytree(photos / "coffee", data)
     (data / ".ipynb_checkpoints").mkdir()
     (data / "notes.txt").touch()
-    assert class_folders(str(data)) == []
+    assert class_names(open_dataset(data)) == []
     names = sorted(path.name for path in (photos / "coffee").iterdir())
     assert listed(data) == [(name, 0) for name in names]
 
@@ -46,24 +54,25 @@ def test_a_flat_folder_has_one_label_also_beside_hidden_ones(photos: Path, tmp_p
 def test_what_cannot_be_read(photos: Path, tmp_path: Path) -> None:
     bad, good = make_folder(photos, tmp_path, ["empty.jpg", "text.jpg"])
     (bad / "class" / "link.jpg").symlink_to(tmp_path / "gone.jpg")
-    reasons = {path: unreadable(entry) for entry, path, _ in list_files(str(bad))}
+    reasons = {file.name: unreadable(file.path) for file in list_files(open_dataset(bad))}
     assert {path: reason for path, reason in reasons.items() if reason} == {
         "class/00_empty.jpg": "the file is empty",
         "class/link.jpg": "No such file or directory",
     }
-    assert not any(unreadable(entry) for entry, _, _ in list_files(str(good)))
+    assert not any(unreadable(file.path) for file in list_files(open_dataset(good)))
 
 
 def test_why_there_is_no_image(tmp_path: Path) -> None:
-    assert no_images(str(tmp_path)).endswith("is empty. Give a folder of images.")
+    data = Dataset("folder", str(tmp_path))
+    assert nothing_found(data).endswith("is empty. Give a folder of images.")
     for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
         (tmp_path / name).touch()
-    text = no_images(str(tmp_path))
+    text = nothing_found(data)
     assert "(found: a.txt, b.txt, c.txt, ...)" in text
     assert all(suffix in text for suffix in IMAGES)
     (tmp_path / "photo.JPG").touch()
     (tmp_path / "folder").mkdir()
-    assert "images beside folders are not read" in no_images(str(tmp_path))
+    assert "images beside folders are not read" in nothing_found(data)
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
@@ -72,3 +81,13 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match="is a file"):
         listed(tmp_path / "file")
+
+
+def test_the_exported_function_is_this_one_and_runs_by_itself(photos: Path) -> None:
+    namespace: dict[str, object] = {}
+    exec(f"import os\nfrom typing import Any\n{load_source('folder').find_source}", namespace)
+    exported = namespace["find_files"]
+    assert callable(exported)
+    assert namespace["IMAGES"] == IMAGES
+    for data in (str(photos), str(photos / "coffee")):
+        assert exported(data) == find_files(data)

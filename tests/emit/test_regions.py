@@ -1,0 +1,114 @@
+"""Regions as a person would write them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from textwrap import dedent
+
+from hypothesis import given
+
+from tests.region_graphs import CATALOG, REGION_GRAPHS, branching_graph
+from workbench.emit import emit_script
+from workbench.graph import Graph, Port
+from workbench.graph.model import Body
+
+
+def pipeline_of(graph: Graph) -> str:
+    """The body of the pipeline function."""
+    text = emit_script(graph, CATALOG).text
+    body = text.split("tuple[DataNode, ...]:\n")[1].split("\n\n\n")[0]
+    return dedent(body)
+
+
+def test_ifs_inside_each_other() -> None:
+    expected = """\
+        jpegs, labels = fn.readers.file(**find_files(data), seed=base_seed, name="reader")
+        images = fn.decoders.image(jpegs, device=device)
+        images = fn.resize(images, size=SIZE)
+        disturb = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=base_seed + 1)
+        turn = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=base_seed + 2)
+        angle = fn.random.uniform(range=[-30.0, 30.0], seed=base_seed + 4)
+        if disturb:
+            images = fn.noise.gaussian(images, stddev=10.0, seed=base_seed + 3)
+            if turn:
+                images = fn.rotate(images, keep_size=True, angle=angle)
+            else:
+                images = fn.gaussian_blur(images, sigma=1.5)
+        else:
+            images = fn.flip(images)
+        return images, labels"""
+    assert pipeline_of(branching_graph()) == dedent(expected)
+
+
+def test_a_body_that_changes_nothing_is_left_out() -> None:
+    graph = branching_graph()
+    outer = graph.node("outer")
+    through = Body((), {"images": Port("outer.else", "images")}, ("images",))
+    graph = graph.replace_node(replace(outer, bodies={**outer.bodies, "else": through}))
+    assert "else:\n    images = fn.flip" not in pipeline_of(graph)
+    assert pipeline_of(graph).count("else:") == 1
+
+
+def test_what_is_needed_behind_a_region_keeps_its_variable() -> None:
+    graph = branching_graph()
+    graph = replace(graph, outputs={**graph.outputs, "original": Port("resize", "output")})
+    text = pipeline_of(graph)
+    assert "return outer, labels, images" in text
+    assert "    outer = fn.flip(images)" in text
+    assert "    outer = fn.noise.gaussian(images, " in text
+
+
+def test_a_line_belongs_to_the_innermost_node() -> None:
+    code = emit_script(branching_graph(), CATALOG)
+    lines = code.text.splitlines()
+    for node, words in {
+        "rotate": "fn.rotate(",
+        "blur": "fn.gaussian_blur(",
+        "inner": "if turn:",
+        "outer": "if disturb:",
+        "angle": "angle = ",
+    }.items():
+        at = next(number for number, line in enumerate(lines, 1) if words in line)
+        assert code.node_at(at) == node
+
+
+@given(REGION_GRAPHS)
+def test_no_body_reads_a_variable_that_stands_for_something_else(graph: Graph) -> None:
+    """Run on values that say which port they are: DALI's ``if`` runs both bodies, apart."""
+    text = emit_script(graph, CATALOG).text
+    function = next(
+        node
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef) and node.name == "regions_pipeline"
+    )
+    read = {name.id for name in ast.walk(function) if isinstance(name, ast.Name)}
+    assert read
+    for choices in (True, False):
+        values = _run(function.body, {}, choices)
+        assert values is not None
+
+
+def _run(statements: list[ast.stmt], known: dict[str, str], choice: bool) -> dict[str, str]:
+    for statement in statements:
+        match statement:
+            case ast.If(test=ast.Name(id=name)):
+                assert name in known
+                branch = statement.body if choice else statement.orelse
+                inside = _run(branch, dict(known), choice)
+                known = {key: inside[key] for key in inside}
+            case ast.Assign(targets=[target], value=value):
+                for used in ast.walk(value):
+                    if isinstance(used, ast.Name) and isinstance(used.ctx, ast.Load):
+                        outside = {"fn", "types", "math", "data", "others", "device", "base_seed"}
+                        constant = used.id.isupper()
+                        callee = used.id in ("find_files", "read_list")
+                        assert used.id in known or used.id in outside or constant or callee
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        known = {**known, name.id: ast.unparse(value)}
+            case ast.Return(value=value):
+                assert value is not None
+                names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+                assert names <= known.keys()
+    return known

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nvidia.dali import fn, pipeline_def
+
+from workbench.errors import DataError
+from workbench.sources import (
+    Data,
+    class_names,
+    list_files,
+    load_source,
+    nothing_found,
+    open_dataset,
+    require_dataset,
+)
+from workbench.sources.file_list import read_list
+
+
+def written(path: Path, text: str | bytes) -> str:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(path)
+
+
+def named(data: Any) -> list[tuple[str, int]]:
+    return [(file.name, file.label) for file in list_files(open_dataset(data))]
+
+
+def refusal(data: Any) -> str:
+    with pytest.raises(DataError) as caught:
+        require_dataset(open_dataset(data))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("list.txt", "b.jpg 1\na.jpg 0\n"),
+        ("list.lst", "b.jpg\t1\r\n\r\na.jpg   0"),
+        ("list.txt", "\ufeffb.jpg 1\n  a.jpg 0  \n\n"),
+        ("list.csv", "path,label\nb.jpg,1\na.jpg,0\n"),
+        ("LIST.CSV", "\ufeffpath,label,width\r\nb.jpg, 1,9\r\n\r\na.jpg,0,9\r\n"),
+    ],
+)
+def test_files_of_a_list_keep_their_order(tmp_path: Path, name: str, text: str) -> None:
+    data = written(tmp_path / name, text)
+    assert named(data) == [("b.jpg", 1), ("a.jpg", 0)]
+    assert class_names(open_dataset(data)) == []
+    assert open_dataset(data).root == str(tmp_path)
+
+
+def test_names_with_spaces_and_commas(tmp_path: Path) -> None:
+    text = written(tmp_path / "list.txt", "my cat, two.jpg 3\n")
+    table = written(tmp_path / "list.csv", 'path,label\n"my cat, two.jpg",3\n')
+    assert named(text) == named(table) == [("my cat, two.jpg", 3)]
+
+
+def test_labels_in_words_are_classes_in_alphabetical_order(tmp_path: Path) -> None:
+    data = written(tmp_path / "list.csv", "path,label\na.jpg,zebra\nb.jpg,big cat\nc.jpg,zebra\n")
+    assert [label for _, label in named(data)] == [1, 0, 1]
+    assert class_names(open_dataset(data)) == ["big cat", "zebra"]
+    mixed = written(tmp_path / "mixed.txt", "a.jpg 10\nb.jpg cat\n")
+    assert class_names(open_dataset(mixed)) == ["10", "cat"]
+
+
+def test_negative_and_padded_numbers_are_numbers(tmp_path: Path) -> None:
+    data = written(tmp_path / "list.txt", "a.jpg -1\nb.jpg 007\n")
+    assert named(data) == [("a.jpg", -1), ("b.jpg", 7)]
+    assert class_names(open_dataset(data)) == []
+
+
+def test_relative_paths_start_at_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lists").mkdir()
+    written(tmp_path / "lists" / "list.txt", f"../a.jpg 0\n{tmp_path}/b.jpg 0\n")
+    monkeypatch.chdir(tmp_path)
+    paths = [file.path for file in list_files(open_dataset("lists/list.txt"))]
+    assert [os.path.normpath(path) for path in paths] == [
+        str(tmp_path / "a.jpg"),
+        str(tmp_path / "b.jpg"),
+    ]
+
+
+def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    here = str(tmp_path)
+    assert named(["a.jpg", Path("b.jpg")]) == [(f"{here}/a.jpg", 0), (f"{here}/b.jpg", 0)]
+    assert named([("a.jpg", np.int64(4)), ["b.jpg", 2]]) == [
+        (f"{here}/a.jpg", 4),
+        (f"{here}/b.jpg", 2),
+    ]
+    pairs = open_dataset([("a.jpg", "dog"), ("b.jpg", "cat")])
+    assert [file.label for file in list_files(pairs)] == [1, 0]
+    assert class_names(pairs) == ["cat", "dog"]
+    assert str(pairs) == "a list of 2 files"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("list.txt", "a.jpg 0\nb.jpg\n", "row 2 is ['b.jpg'], without a path or a label"),
+        ("list.csv", "path,label\na.jpg,0\n\nb.jpg\n", "row 4 is ['b.jpg']"),
+        ("list.csv", "path,label\na.jpg, \n", "row 2 is ['a.jpg', ' ']"),
+        ("list.csv", "path;label\na.jpg;0\n", "Write path,label in each row."),
+        ("list.csv", "path,label\n,7\n", "row 2 is ['', '7']"),
+        ("list.txt", b"caf\xe9.jpg 0\n", "is not UTF-8 text. Save it as UTF-8."),
+        ("list.txt", "a\0.jpg 0\n", "holds a NUL character"),
+    ],
+)
+def test_what_is_no_list(tmp_path: Path, name: str, text: str | bytes, words: str) -> None:
+    data = written(tmp_path / name, text)
+    assert words in refusal(data)
+    assert name in refusal(data)
+
+
+def test_lists_that_are_missing_or_empty(tmp_path: Path) -> None:
+    assert "There is no list of files" in refusal(tmp_path / "missing.csv")
+    (tmp_path / "pipe.txt").symlink_to(os.devnull)
+    assert "is no file" in refusal(tmp_path / "pipe.txt")
+    for name, text in (("empty.txt", ""), ("header.csv", "path,label\n")):
+        dataset = open_dataset(written(tmp_path / name, text))
+        assert list(list_files(dataset)) == []
+        assert "names no file. Write 'path label'" in nothing_found(dataset)
+
+
+def exported() -> Callable[[Any], dict[str, Any]]:
+    kind = load_source("file_list")
+    imports = "\n".join(f"import {module}" for module in kind.imports)
+    namespace: dict[str, Any] = {}
+    exec(f"{imports}\nfrom typing import Any\n{kind.find_source}", namespace)
+    function: Callable[[Any], dict[str, Any]] = namespace["read_list"]
+    return function
+
+
+def test_the_exported_function_runs_by_itself(tmp_path: Path) -> None:
+    table = written(tmp_path / "list.csv", "path,label\nb.jpg,cat\na.jpg,ant\n")
+    lists: list[Data] = [table, ["a.jpg"], [("a.jpg", "x"), ("b.jpg", "w")]]
+    for data in lists:
+        assert isinstance(data, str | list)
+        argument = open_dataset(data).argument
+        assert exported()(argument) == read_list(argument)
+    with pytest.raises(ValueError, match="row 1"):
+        exported()(written(tmp_path / "bad.txt", "a.jpg\n"))
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "pairs"])
+def test_dali_reads_the_files_in_that_order(photos: Path, tmp_path: Path, form: str) -> None:
+    some = sorted(photos.rglob("*.jpg"))[::9][::-1]
+    rows = [(os.path.relpath(path, tmp_path), label - 1) for label, path in enumerate(some)]
+    data: Any = [(path, label - 1) for label, path in enumerate(some)]
+    if form == "text":
+        data = written(tmp_path / "l.txt", "".join(f"{path} {n}\n" for path, n in rows))
+    elif form == "csv":
+        data = written(tmp_path / "l.csv", "p,l\n" + "".join(f"{path},{n}\n" for path, n in rows))
+
+    @pipeline_def(batch_size=len(some), num_threads=1, device_id=None)
+    def pipeline() -> Any:
+        jpegs, labels = fn.readers.file(**read_list(open_dataset(data).argument))
+        return jpegs, labels
+
+    built = pipeline()
+    built.build()
+    jpegs, labels = built.run()
+    assert [bytes(np.array(jpeg)) for jpeg in jpegs] == [path.read_bytes() for path in some]
+    assert [int(np.array(label)[0]) for label in labels] == list(range(-1, len(some) - 1))
