@@ -13,6 +13,7 @@ from workbench.catalog import Value, load_catalog
 from workbench.emit import parts
 from workbench.graph import Graph, Node, Port, check_graph
 from workbench.graph.fixes import fixes
+from workbench.graph.model import Body
 
 CATALOG = load_catalog()
 DECODED = Port("decode", "output")
@@ -235,4 +236,29 @@ def test_values_are_refused_where_dali_refuses_them(
     op: str, args: dict[str, Value], photos: Path, tmp_path: Path
 ) -> None:
     graph = fed_graph(op, {"fill_value": 0, **args} if op == "paste" else args, data=DECODED)
+    assert (check_graph(graph, CATALOG) == ()) == dali_runs(graph, photos, tmp_path)
+
+
+@pytest.mark.parametrize("op", ["random.coin_flip", "random.uniform"])
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_a_condition_is_one_number_of_any_type(
+    op: str, shape: tuple[int, ...], photos: Path, tmp_path: Path
+) -> None:
+    """What makes a fault here, and no other, DALI refuses."""
+    graph = chain_graph()
+    drawn = Node("drawn", op, {"shape": shape} if shape else {}, seed=5)
+    bodies = {
+        "then": Body(
+            (Node("flip", "flip", {}, {"data": Port("if_.then", "images")}),),
+            {"images": Port("flip", "output")},
+            ("images",),
+        ),
+        "else": Body((), {"images": Port("if_.else", "images")}, ("images",)),
+    }
+    inputs = {"condition": Port("drawn", "output"), "images": DECODED}
+    graph = replace(
+        graph,
+        nodes=(*graph.nodes, drawn, Node("if_", "if", {}, inputs, bodies=bodies)),
+        outputs={"images": Port("if_", "images")},
+    )
     assert (check_graph(graph, CATALOG) == ()) == dali_runs(graph, photos, tmp_path)

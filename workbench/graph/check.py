@@ -14,6 +14,7 @@ from workbench.graph.check_regions import region_faults
 from workbench.graph.check_types import type_faults
 from workbench.graph.devices import infer_devices
 from workbench.graph.faults import Fault
+from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, is_name, topological
 from workbench.graph.shapes import infer_types
 from workbench.graph.sources import parameter_faults
@@ -21,6 +22,7 @@ from workbench.graph.sources import parameter_faults
 __all__ = ["LARGEST_SEED", "Fault", "check_graph", "require_sound"]
 
 
+@identity_cached
 def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
     """Every fault of the graph, those of the whole first, then in the order of the nodes."""
     faults = list(_whole(graph, catalog))

@@ -31,7 +31,7 @@ CATALOG = load_catalog()
 REGIONS = "regions"
 RECIPES = {**load_recipes(), REGIONS: branching_graph()}
 """What is executed: the recipes, and one graph with regions inside each other."""
-HOLD_NO_REGION = ("dynamic", "notebook")
+HOLD_NO_REGION = ("dynamic", "notebook", "ray")
 SOME = ("cutout", "medical-gray", "simclr", REGIONS)
 """What ``make test`` executes: a crop that is decoded, grey images, two views, regions."""
 SETTINGS = {"batch_size": 4, "num_threads": 2}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
-from workbench.emit.outputs import require_next_shard
+from workbench.emit.outputs import require_next_shard, require_no_regions
 from workbench.emit.parts import needs
 from workbench.emit.python import constant
 from workbench.emit.targets import Target
@@ -189,6 +189,9 @@ if __name__ == "__main__":
 def emit_ray(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``augment.py``."""
     module = sharded_module(graph, catalog, "ray")
+    # DALI makes conditions from a function's source, which Ray's actors do not have: the function
+    # is sent to them without its module.
+    require_no_regions(module.nodes, "an actor of Ray, which gets the pipeline without its source,")
     require_next_shard(module.nodes, "ray")
     on_cpu = module.parts.device_id.endswith("None")
     source = module.fill(
