@@ -55,7 +55,7 @@ def test_a_region_is_one_card_with_its_ports_and_bodies(branched: Ready) -> None
     card = screen.node("branch")
     assert card["title"] == "if 0.5 yes"
     assert [(port["name"], port["kind"], port["argument"]) for port in card["inputs"]] == [
-        ("condition", "number", True),
+        ("condition", "any", True),
         ("images", "image", False),
     ]
     assert [(port["name"], port["kind"]) for port in card["outputs"]] == [("images", "image")]
