@@ -1,0 +1,235 @@
+"""Regions, and graph files with regions, that cannot run: faults with a node and a remedy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.region_graphs import CATALOG, branching_graph
+from workbench.errors import GraphFormatError
+from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
+from workbench.graph.io import MOST_NODES, VERSION
+from workbench.graph.model import Body
+
+GRAPH = branching_graph()
+
+
+def with_body(scope: str, **changes: Any) -> Graph:
+    return GRAPH.replace_body(scope, replace(GRAPH.body_at(scope), **changes))
+
+
+def with_last(scope: str, op: str, **args: Any) -> Graph:
+    """One more node at the end of a body."""
+    body = GRAPH.body_at(scope)
+    node = Node("added", op, args, {"data": body.outputs["images"]})
+    outputs = {"images": Port("added", "output")}
+    return with_body(scope, nodes=(*body.nodes, node), outputs=outputs)
+
+
+def outside(node: str, port: Port) -> Graph:
+    inner = GRAPH.node(node)
+    return GRAPH.replace_node(replace(inner, inputs={**inner.inputs, "data": port}))
+
+
+def with_reader() -> Graph:
+    body = GRAPH.body_at("outer.then")
+    return with_body("outer.then", nodes=(*body.nodes, Node("second", "readers.file", seed=9)))
+
+
+def deep() -> Graph:
+    """Twenty ifs inside each other."""
+    body = Body((), {"images": Port("if_20.then", "images")}, ("images",))
+    for number in range(20, 0, -1):
+        around = f"if_{number - 1}.then" if number > 1 else ""
+        image = Port(around, "images") if around else Port("resize", "output")
+        flag = Node(f"flag_{number}", "random.coin_flip", {"dtype": "BOOL"}, seed=number)
+        region = Node(
+            f"if_{number}",
+            "if",
+            inputs={"condition": Port(flag.id, "output"), "images": image},
+            bodies={
+                "then": body,
+                "else": Body((), {"images": Port(f"if_{number}.else", "images")}, ("images",)),
+            },
+        )
+        body = Body((flag, region), {"images": Port(region.id, "images")}, ("images",))
+    kept = tuple(node for node in GRAPH.nodes if node.id in ("reader", "decode", "resize"))
+    return replace(GRAPH, nodes=(*kept, *body.nodes), outputs={"images": Port("if_1", "images")})
+
+
+FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
+    "types": (
+        lambda: with_last("inner.then", "cast", dtype="FLOAT"),
+        "inner.images",
+        "inner.then gives FLOAT and inner.else UINT8",
+        "Put a cast to FLOAT",
+    ),
+    "layouts": (
+        lambda: with_last("outer.else", "transpose", perm=(2, 0, 1)),
+        "outer.images",
+        "outer.then gives HWC and outer.else CHW",
+        "Give both the same layout",
+    ),
+    "numbers of axes": (
+        lambda: with_last("outer.else", "reductions.min", axes=(0,)),
+        "outer.images",
+        "3 axes and outer.else 2",
+        "Give both the same number of axes",
+    ),
+    "an output that one body lacks": (
+        lambda: with_body("outer.else", outputs={}),
+        "outer.images",
+        "outer.else does not give images",
+        "Give images out of both",
+    ),
+    "what stands outside": (
+        lambda: outside("blur", Port("resize", "output")),
+        "blur.data",
+        "which stands outside inner.else",
+        "Take it in through the region's inputs",
+    ),
+    "what another body takes in": (
+        lambda: outside("blur", Port("inner.then", "images")),
+        "blur.data",
+        "which only the nodes of inner.then have",
+        "stands beside it",
+    ),
+    "what stands inside": (
+        lambda: replace(GRAPH, outputs={"images": Port("rotate", "output")}),
+        "",
+        "which stands inside inner.then",
+        "through the region's inputs and outputs",
+    ),
+    "what the body does not take in": (
+        lambda: outside("blur", Port("inner.else", "masks")),
+        "blur.data",
+        "inner.else takes in images",
+        "Choose one of these",
+    ),
+    "a condition that nothing feeds": (
+        lambda: GRAPH.replace_node(
+            replace(GRAPH.node("outer"), inputs={"images": Port("resize", "output")})
+        ),
+        "outer.condition",
+        "nothing feeds it",
+        "Connect a node",
+    ),
+    "an input that nothing feeds": (
+        lambda: GRAPH.replace_node(
+            replace(GRAPH.node("outer"), inputs={"condition": Port("disturb", "output")})
+        ),
+        "outer.images",
+        "fed by nothing",
+        "Connect a node to images",
+    ),
+    "a body that it has not got": (
+        lambda: GRAPH.replace_node(
+            replace(GRAPH.node("outer"), bodies={**GRAPH.node("outer").bodies, "finally": Body()})
+        ),
+        "outer",
+        "it has the bodies then, else, finally",
+        "if has then and else",
+    ),
+    "bodies of an operator": (
+        lambda: GRAPH.replace_node(replace(GRAPH.node("resize"), bodies={"then": Body()})),
+        "resize",
+        "resize owns no bodies",
+        "Remove them",
+    ),
+    "a reader inside": (with_reader, "second", "it reads, and stands in outer.then", "lead what"),
+    "an array as condition": (
+        lambda: GRAPH.replace_node(
+            replace(GRAPH.node("disturb"), args={**GRAPH.node("disturb").args, "shape": (3,)})
+        ),
+        "outer.condition",
+        "disturb.output gives an array of 1 axis, and one number decides",
+        "Take one of its numbers",
+    ),
+    "a cycle inside": (
+        lambda: outside("noise", Port("inner", "images")),
+        "noise",
+        "wait for each other",
+        "Cut one edge",
+    ),
+    "the same id twice": (
+        lambda: GRAPH.replace_node(replace(GRAPH.node("blur"), id="blur")).replace_body(
+            "inner.else",
+            replace(
+                GRAPH.body_at("inner.else"),
+                nodes=(
+                    *GRAPH.body_at("inner.else").nodes,
+                    Node("resize", "flip", {}, {"data": Port("inner.else", "images")}),
+                ),
+            ),
+        ),
+        "resize",
+        "2 nodes have this id",
+        "Give each its own",
+    ),
+    "too deep": (deep, "if_17", "it stands 16 regions deep", "Put fewer"),
+}
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_fault_names_the_node_and_the_remedy(case: str) -> None:
+    make, place, message, remedy = FAULTS[case]
+    found = [str(fault) for fault in check_graph(make(), CATALOG)]
+    assert any(
+        text.startswith(f"{place}: " if place else "output") and message in text and remedy in text
+        for text in found
+    ), found
+
+
+def test_the_graph_itself_is_sound() -> None:
+    assert check_graph(GRAPH, CATALOG) == ()
+
+
+def test_a_newer_version_says_so() -> None:
+    data = json.loads(dump_graph(GRAPH)) | {"version": VERSION + 1}
+    with pytest.raises(GraphFormatError, match="Open it with a newer workbench"):
+        load_graph(json.dumps(data))
+
+
+def test_version_1_opens_and_means_the_same() -> None:
+    data = json.loads(dump_graph(GRAPH))
+    (source,) = data.pop("sources")
+    del source["kind"]
+    old = data | {"version": 1, "nodes": [source, *data["nodes"]]}
+    assert load_graph(json.dumps(old)) == GRAPH
+
+
+def test_too_many_nodes_are_refused_in_one_sentence() -> None:
+    data = json.loads(dump_graph(GRAPH))
+    data["nodes"] += [{"id": f"n{number}", "op": "flip"} for number in range(100_000)]
+    with pytest.raises(GraphFormatError, match=f"more than {MOST_NODES:,} nodes"):
+        load_graph(json.dumps(data))
+
+
+def test_regions_too_deep_are_refused() -> None:
+    inner: dict[str, Any] = {"id": "x", "op": "if"}
+    for number in range(200):
+        inner = {"id": f"if_{number}", "op": "if", "bodies": {"then": {"nodes": [inner]}}}
+    data = json.loads(dump_graph(GRAPH))
+    data["nodes"].append(inner)
+    with pytest.raises(GraphFormatError, match="16 deep"):
+        load_graph(json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"kind": "fodler"}, "'fodler' is no kind of source. Known: folder, file_list"),
+        ({"kind": 3}, "3 is not a text"),
+        ({"dataset": "two words"}, "'two words' is not a Python name"),
+        ({"bodies": {}}, "no such entry"),
+    ],
+)
+def test_a_source_of_the_wrong_kind(entry: dict[str, Any], words: str) -> None:
+    data = json.loads(dump_graph(GRAPH))
+    data["sources"][0] |= entry
+    with pytest.raises(GraphFormatError, match=words):
+        load_graph(json.dumps(data))
