@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 from tests.helpers import arrays_of, chain_graph, import_script, same
 from tests.region_graphs import BATCH, CATALOG, REGION_GRAPHS, two_datasets
@@ -12,6 +12,7 @@ from tests.thorough import examples
 from workbench.emit import emit_script
 from workbench.engine.runner import Runner
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
+from workbench.graph.edit import set_setting
 from workbench.graph.model import Body
 from workbench.graph.rename import rename_node
 from workbench.sources import Datasets
@@ -45,6 +46,20 @@ def test_the_preview_is_the_script_at_any_batch(
     expected = script_outputs(graph, data, scripts, max(BATCHES) + 1)
     runner = Runner(CATALOG)
     taps = list(graph.outputs.values())
+    for batch in reversed(BATCHES):
+        result = runner.run(graph, data, batch, BATCH, taps)
+        for port, theirs in zip(taps, expected[batch], strict=True):
+            assert same(result.batches[port].arrays(), theirs), (batch, port)
+
+
+@pytest.mark.gpu
+@examples(20)
+@given(graph=REGION_GRAPHS)
+def test_so_it_is_with_mixed_decoding(graph: Graph, data: Datasets, scripts: Path) -> None:
+    graph = set_setting(graph, device="mixed")
+    assume(not check_graph(graph, CATALOG))
+    expected = script_outputs(graph, data, scripts, max(BATCHES) + 1)
+    runner, taps = Runner(CATALOG), list(graph.outputs.values())
     for batch in reversed(BATCHES):
         result = runner.run(graph, data, batch, BATCH, taps)
         for port, theirs in zip(taps, expected[batch], strict=True):
