@@ -16,6 +16,7 @@ from workbench.graph.edit import set_arg
 from workbench.preview import verify as module
 from workbench.preview.exported import ExportedScript, _last_words
 from workbench.preview.verify import Verifier
+from workbench.sources import open_datasets
 
 
 def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:
@@ -52,7 +53,9 @@ def test_the_kernel_ends_the_script_before_the_notebook(photos: Path, tmp_path: 
     def score(pid: int | str) -> int:
         return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
 
-    script = ExportedScript(Code(text, {}), str(photos), "cpu", str(tmp_path), lambda: None)
+    script = ExportedScript(
+        Code(text, {}), open_datasets(photos), "cpu", str(tmp_path), lambda: None
+    )
     with script:
         assert score(script._process.pid) == min(1000, score("self") + 500)
 
