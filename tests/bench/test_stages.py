@@ -9,7 +9,8 @@ import pytest
 
 from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import chain_graph, with_settings
-from workbench.bench.cached import time_alone
+from tests.region_graphs import branching_graph
+from workbench.bench.cached import CachedJob, time_alone
 from workbench.bench.config import Config, behind_decoder
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
@@ -46,6 +47,13 @@ def test_two_views_are_both_in_the_later_prefixes(catalog: Catalog) -> None:
 def test_what_lies_behind_the_decoder(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
     assert behind_decoder(graph, catalog) == {"crop", "mirror", "normalize"}
+
+
+def test_a_region_may_be_fed_with_what_nothing_in_it_uses(photos: Path) -> None:
+    graph = with_settings(branching_graph(), batch_size=2)
+    region = graph.node("outer")
+    fed = replace(region, inputs={**region.inputs, "labels": Port("reader", "labels")})
+    assert CachedJob(graph.replace_node(fed), open_datasets(photos)).start().run() == 2
 
 
 def steps() -> list[tuple[Node, str, str]]:

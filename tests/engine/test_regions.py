@@ -193,6 +193,18 @@ def test_one_of_two_sources_may_stay_as_it_is_for_long(photos: Path) -> None:
         assert len(runner.run(changed, photos, 0, 2, taps).samples) == 2
 
 
+@pytest.mark.parametrize("taken", [("images",), ("images", "labels")])
+def test_what_no_body_uses_may_feed_a_region(taken: tuple[str, ...], photos: Path) -> None:
+    """DALI leaves out what nothing uses, and the preview could not feed it."""
+    graph = branching(replace(noise(), inputs=taken))
+    region = graph.node("branch")
+    fed = replace(region, inputs={**region.inputs, "labels": Port("reader", "labels")})
+    port = Port("branch", "images")
+    plain = Runner(CATALOG).run(graph, photos, 1, 4, [port]).batches[port].arrays()
+    found = Runner(CATALOG).run(graph.replace_node(fed), photos, 1, 4, [port])
+    assert same(found.batches[port].arrays(), plain)
+
+
 def test_what_is_kept_is_found_under_other_names(photos: Path) -> None:
     graph = branching(noise())
     runner = Runner(CATALOG)

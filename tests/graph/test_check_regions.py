@@ -233,3 +233,23 @@ def test_a_source_of_the_wrong_kind(entry: dict[str, Any], words: str) -> None:
     data["sources"][0] |= entry
     with pytest.raises(GraphFormatError, match=words):
         load_graph(json.dumps(data))
+
+
+def test_a_region_whose_id_another_node_has() -> None:
+    """It is told, where the body that is meant could not be found."""
+    graph = replace(GRAPH, nodes=(Node("inner", "flip"), *GRAPH.nodes))
+    found = [str(fault) for fault in check_graph(graph, CATALOG)]
+    assert any("2 nodes have this id" in text for text in found), found
+
+
+def test_a_body_whose_name_holds_a_dot_is_refused() -> None:
+    text = dump_graph(GRAPH).replace('"else"', '"or.else"')
+    with pytest.raises(GraphFormatError, match=r"bodies\.or\.else: the name of a body"):
+        load_graph(text)
+
+
+def test_a_reader_with_bodies_is_a_fault_and_stays_in_its_file() -> None:
+    graph = GRAPH.replace_node(replace(GRAPH.node("inner"), op="readers.file", seed=9))
+    graph = replace(graph, nodes=(*graph.nodes, replace(graph.node("inner"), id="second")))
+    assert load_graph(dump_graph(graph)) == graph
+    assert "second: readers.file owns no bodies" in "".join(map(str, check_graph(graph, CATALOG)))

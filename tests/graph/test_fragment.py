@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.helpers import GRAPHS
-from workbench.errors import GraphFormatError
+from tests.region_graphs import branching_graph
+from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph import Graph, Node, load_recipe
 from workbench.graph.fragment import copy_fragment, duplicate, paste_fragment
 
@@ -56,3 +57,11 @@ def test_any_part_can_be_pasted_into_any_graph(graph: Graph, data: st.DataObject
     all_ids = [node.id for node in pasted.nodes]
     assert len(set(all_ids)) == len(all_ids) == len(JITTER.nodes) + len(new)
     assert {port.node for i in new for port in pasted.node(i).inputs.values()} <= set(new)
+
+
+def test_a_reader_is_not_pasted_into_a_region() -> None:
+    """What it became there was written into a file that did not open again."""
+    graph = branching_graph()
+    text = copy_fragment(graph, ["reader", "decode"])
+    with pytest.raises(GraphEditError, match=r"reader reads, .* Paste it beside outer"):
+        paste_fragment(graph, text, "outer.then")

@@ -44,7 +44,7 @@ def test_sources_become_of_the_kind_of_their_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["device", "seed", "pipe", "DATA", "two words", "if", "find_files"]
+    "name", ["device", "seed", "pipe", "DATA", "two words", "if", "find_files", "dict"]
 )
 def test_names_that_a_program_cannot_take(name: str) -> None:
     faults = [str(fault) for fault in check_graph(with_second(name), load_catalog())]

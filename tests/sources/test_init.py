@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from workbench.sources import (
     open_dataset,
     open_datasets,
     source_kinds,
+    unreadable,
 )
 
 
@@ -88,3 +90,9 @@ def test_equal_data_have_one_identity(tmp_path: Path, monkeypatch: pytest.Monkey
     assert open_dataset(".").identity == open_dataset(tmp_path).identity
     assert open_dataset(["a.jpg"]).identity == open_dataset([(tmp_path / "a.jpg", 0)]).identity
     assert open_dataset(["a.jpg"]).identity != open_dataset(["b.jpg"]).identity
+
+
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    """A list may name a folder: it is one bad tile, and the others are shown."""
+    assert unreadable(str(tmp_path)) == "it is a folder"
+    assert unreadable(os.devnull) == "it is no file"

@@ -23,7 +23,7 @@ from workbench.engine.timing import floor, time_node
 from workbench.engine.worker import Worker
 from workbench.graph.devices import infer_devices
 from workbench.graph.model import Graph, ancestors
-from workbench.graph.ports import output_ports
+from workbench.graph.ports import output_ports, used_inputs
 from workbench.sources import Datasets
 
 
@@ -48,7 +48,7 @@ class _CachedWorkload:
             port
             for node in graph.nodes
             if node.id in nodes
-            for port in node.inputs.values()
+            for port in used_inputs(node, catalog)
             if port.node not in nodes
         )
         kept = Runner(catalog).run(graph, job.data, 0, settings.batch_size, list(feeds)).batches

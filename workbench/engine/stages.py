@@ -19,7 +19,7 @@ from workbench.engine.pipelines import Compiled
 from workbench.engine.plan import Plan, draws
 from workbench.engine.values import Batch
 from workbench.graph.model import Node, Port
-from workbench.graph.ports import output_ports
+from workbench.graph.ports import output_ports, used_inputs
 
 THREADS = min(8, usable_cores())
 GPU_THREADS = min(2, usable_cores())
@@ -44,7 +44,8 @@ class Stage:
         ``threads`` it has as many as suit a preview.
         """
         inside = {node.id for node in nodes}
-        outside = [p for node in nodes for p in node.inputs.values() if p.node not in inside]
+        fed = [port for node in nodes for port in used_inputs(node, catalog)]
+        outside = [port for port in fed if port.node not in inside]
         self.feeds = tuple(dict.fromkeys(outside))
         taps = [port for node in nodes for port in output_ports(node, catalog[node.op])]
         self._plan = plan

@@ -10,7 +10,7 @@ from workbench.graph.arithmetic import whole_range
 from workbench.graph.bounds import LARGEST_SEED
 from workbench.graph.devices import port_kind
 from workbench.graph.faults import Fault
-from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.model import Body, Graph, Node, Port, region_of
 from workbench.graph.ports import outputs_of, positional_ports
 from workbench.graph.seeds import free_seed
 from workbench.graph.values import value_fault
@@ -43,7 +43,8 @@ def _body_input_problem(port: Port, graph: Graph, scope: str) -> tuple[str, str]
         if port.node and graph.has(region_of(port.node)):
             words = f"which only the nodes of {port.node} have"
         return words, "Connect it to a node that stands beside it."
-    taken = graph.body_at(scope).inputs
+    region, _, name = scope.rpartition(".")
+    taken = graph.node(region).bodies.get(name, Body()).inputs  # none where two have one id
     if port.output not in taken:
         return f"but {scope} takes in {', '.join(taken) or 'nothing'}", "Choose one of these."
     return None

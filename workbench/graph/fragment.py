@@ -11,7 +11,7 @@ from dataclasses import replace
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.edit import free_id
 from workbench.graph.io import dump_graph, load_graph
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port, region_of
 from workbench.graph.rename import renamed_nodes
 from workbench.graph.seeds import free_seed
 
@@ -53,6 +53,11 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
     part = load_graph(text)
     if not part.nodes:
         raise GraphFormatError("The text holds no nodes: there is nothing to paste.")
+    if scope and part.sources:
+        raise GraphEditError(
+            f"{part.sources[0].id} reads, and a reader stands outside all regions. Paste it beside "
+            f"{region_of(scope)}, and lead what it reads in."
+        )
     graph, renamed = _added(graph.at_scope(scope), part)
     return graph.whole, tuple(renamed.values())
 

@@ -245,6 +245,8 @@ class _Reader:
             return {}
         for name, entry in entries.items():
             at = f"{path}.{name}"
+            if "." in name:
+                self.faults.append(f"{at}: the name of a body holds no dot.")
             body = self.expect(entry, dict, at, "an object")
             for key in body.keys() - {"inputs", "nodes", "outputs"}:
                 self.faults.append(f"{at}.{key}: no such entry. Known: inputs, nodes, outputs.")

@@ -316,8 +316,8 @@ class Graph:
 
 
 def _reads(node: Node) -> bool:
-    """Whether a plain node is one of DALI's readers, which are sources."""
-    return node.op.startswith("readers.") and not isinstance(node, Source)
+    """Whether a plain node is one of DALI's readers, which are sources and own no bodies."""
+    return node.op.startswith("readers.") and not isinstance(node, Source) and not node.bodies
 
 
 def _as_source(node: Node) -> Node:

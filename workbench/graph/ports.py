@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.catalog.spec import NOTHING_KNOWN, OpSpec, PortKind, PortSpec
+from workbench.catalog.spec import NOTHING_KNOWN, Catalog, OpSpec, PortKind, PortSpec
 from workbench.graph.model import Node, Port
 
 
@@ -37,3 +37,15 @@ def body_inputs(node: Node) -> list[tuple[Port, Port]]:
         for taken in body.inputs
         if taken in node.inputs
     ]
+
+
+def used_inputs(node: Node, catalog: Catalog) -> list[Port]:
+    """What feeds a node; of a region, what decides or is used inside it."""
+    if not node.bodies:
+        return list(node.inputs.values())
+    used = {port.name for port in catalog[node.op].inputs}
+    for name, body in node.bodies.items():
+        inside = [port for inner in body.nodes for port in used_inputs(inner, catalog)]
+        scope = node.scope(name)
+        used |= {p.output for p in (*inside, *body.outputs.values()) if p.node == scope}
+    return [port for name, port in node.inputs.items() if name in used]

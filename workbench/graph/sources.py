@@ -27,6 +27,7 @@ _TAKEN = frozenset(
             "shard",
         ),
         *("augment", "trainer", "lightning", "pipeline_def", "time", "types"),
+        "dict",  # with regions AutoGraph writes a call of it for **
     }
 )
 """Names that an exported program uses otherwise, besides those in capitals."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -246,7 +247,10 @@ def nothing_found(dataset: Dataset) -> str:
 def unreadable(path: str) -> str | None:
     """Why the operating system cannot hand out a file's bytes, or None."""
     try:
-        if os.stat(path).st_size == 0:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            return "it is a folder" if stat.S_ISDIR(found.st_mode) else "it is no file"
+        if found.st_size == 0:
             return "the file is empty"
     except OSError as error:
         return error.strerror or str(error)
