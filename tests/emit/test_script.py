@@ -381,3 +381,12 @@ def test_what_only_asks_for_a_shape_stays_on_the_cpu_behind_mixed_decoding(
         )
         pipe._build_graph()
         assert [node.device for node in pipe._graph_outputs] == sides
+
+
+def test_a_parameter_does_not_hide_the_pipeline_function() -> None:
+    graph = replace(load_recipe("rotate-jitter"), name="cats")
+    second = replace(graph.sources[0], id="second", seed=99, dataset="cats_pipeline")
+    outputs = {**graph.outputs, "classes": Port("second", "labels")}
+    text = emit_script(replace(graph, nodes=(*graph.nodes, second), outputs=outputs), CATALOG).text
+    assert "def cats_pipeline_(" in text
+    assert "pipe = cats_pipeline_(" in text

@@ -109,6 +109,7 @@ def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("list.csv", "path,label\n,7\n", "row 2 is ['', '7']"),
         ("list.txt", b"caf\xe9.jpg 0\n", "is not UTF-8 text. Save it as UTF-8."),
         ("list.txt", "a\0.jpg 0\n", "holds a NUL character"),
+        ("list.txt", "a.jpg 99999999999\n", "99999999999 does not fit into 32 bits"),
     ],
 )
 def test_what_is_no_list(tmp_path: Path, name: str, text: str | bytes, words: str) -> None:

@@ -81,6 +81,8 @@ def pipeline_parts(
     emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken)
     function = function_name(graph)
     given = parameters(ordered)
+    while function in given:  # which would hide it
+        function += "_"
     signed = [*(f"{name}: str" for name in given), _SIGNATURE, *[_SHARD] * sharded]
     head = [pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
     if sharded:

@@ -75,6 +75,12 @@ def _read(dataset: Dataset) -> dict[str, Any]:
         raise DataError(f"{path} cannot be read as a list of files: {error}.") from None
     if named := next((name for name in found["files"] if "\0" in name), None):
         raise DataError(f"{dataset}: {named[:60]!r} holds a NUL character, which no file name has.")
+    large = next((label for label in found["labels"] if not -(2**31) <= label < 2**31), None)
+    if large is not None:  # DALI would drop its upper bits without a word
+        raise DataError(
+            f"{dataset}: the label {large} does not fit into 32 bits, as DALI's labels do. Number "
+            "the classes from 0, or give them names."
+        )
     return found
 
 
