@@ -83,6 +83,11 @@ def test_a_row_that_fits_nothing_is_an_error(toml: str, message: str) -> None:
         merged(toml)
 
 
+def test_a_file_may_add_a_category() -> None:
+    row = "[shared]\ncategories = ['lens']\n[rotate]\ncategory = 'lens'"
+    assert merged(row).category == "lens"
+
+
 def test_an_operator_has_one_row() -> None:
     with pytest.raises(CatalogError, match=r"b.toml: \[rotate\] has a row in a.toml already"):
         read_overlay({"a.toml": "[rotate]", "b.toml": "[rotate]"})

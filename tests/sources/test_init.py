@@ -21,7 +21,8 @@ from workbench.sources import (
 
 
 def test_kinds_are_the_modules_and_each_says_all() -> None:
-    assert source_kinds() == ("folder", "file_list")
+    assert source_kinds()[0] == "folder"
+    assert "file_list" in source_kinds()
     for kind in source_kinds():
         source = load_source(kind)
         assert source.about
@@ -35,7 +36,7 @@ def test_kinds_are_the_modules_and_each_says_all() -> None:
 def test_an_unknown_kind_names_the_nearest() -> None:
     with pytest.raises(DataError, match="Did you mean file_list"):
         load_source("filelist")
-    with pytest.raises(DataError, match="There are folder, file_list"):
+    with pytest.raises(DataError, match=f"There are {', '.join(source_kinds())}"):
         load_source("zzz")
 
 

@@ -17,7 +17,10 @@ def list_operators(catalog: Catalog, as_json: bool = False) -> str:
     or the reason why the workbench cannot use it yet. The JSON is an object with ``dali`` (the
     version) and ``operators``, a list with every field of ``OpSpec``, ``ArgSpec`` and ``PortSpec``.
     """
-    ops = sorted(catalog.values(), key=lambda op: (CATEGORIES.index(op.category), op.name))
+    rank = {category: place for place, category in enumerate(CATEGORIES)}
+    ops = sorted(
+        catalog.values(), key=lambda op: (rank.get(op.category, len(rank)), op.category, op.name)
+    )
     if as_json:
         document = {"dali": catalog.dali_version, "operators": [asdict(op) for op in ops]}
         return json.dumps(document, indent=2)

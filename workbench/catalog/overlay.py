@@ -3,7 +3,7 @@
 A file holds one table per operator, named as in ``nvidia.dali.fn``::
 
     [rotate]
-    category = "geometry"       # any of CATEGORIES
+    category = "geometry"       # any of CATEGORIES, or of ``shared.categories``
     label = "Rotate"
     image = true                # takes one image, gives one image
     alters = false              # its start values leave the pixels as they are
@@ -30,7 +30,7 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
 The inspector and the code have an operator's arguments in the order of its rows.
 ``[shared.args]`` holds rows for arguments that mean the same wherever they occur; an operator's
 own row replaces single keys of it. ``shared.mutually_exclusive`` holds groups for every operator
-that has all their arguments. Unknown operators, arguments and keys are errors.
+that has all their arguments, ``shared.categories`` further categories. Unknown operators, arguments and keys are errors.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ CATEGORIES = (
     *("format", "arithmetic", "random", "statistics", "boxes", "masks", "points", "transforms"),
     *("general", "video", "audio", "other"),
 )
-"""In the order in which a list of operators shows them."""
+"""In the order in which a list of operators shows them; those that files add come after."""
 
 Row = Mapping[str, Any]
 
@@ -92,6 +92,7 @@ class Overlay:
     together: tuple[tuple[str, ...], ...]
     origin: Mapping[str, str]
     """Operator name -> the file its row stands in."""
+    categories: tuple[str, ...] = CATEGORIES
 
 
 def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
@@ -104,6 +105,7 @@ def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
     shared: dict[str, Row] = {}
     mutually_exclusive: list[tuple[str, ...]] = []
     together: list[tuple[str, ...]] = []
+    categories = list(CATEGORIES)
     for file, text in (_package_texts() if texts is None else texts).items():
         try:
             tables = tomllib.loads(text)
@@ -113,11 +115,14 @@ def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
         shared |= common.get("args", {})
         mutually_exclusive += map(tuple, common.get("mutually_exclusive", []))
         together += map(tuple, common.get("together", []))
+        categories += common.get("categories", [])
         for name, row in tables.items():
             if name in ops:
                 raise CatalogError(f"{file}: [{name}] has a row in {origin[name]} already")
             ops[name], origin[name] = row, file
-    return Overlay(ops, shared, tuple(mutually_exclusive), tuple(together), origin)
+    return Overlay(
+        ops, shared, tuple(mutually_exclusive), tuple(together), origin, tuple(categories)
+    )
 
 
 def apply_overlay(
@@ -175,7 +180,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     for key in row:
         _demand(key, _OP_KEYS, f"{where}: key")
     category = row.get("category", "other")
-    _demand(category, CATEGORIES, f"{where}: category")
+    _demand(category, overlay.categories, f"{where}: category")
     image = row.get("image", False)
     own = row.get("args", {})
     for name in own:

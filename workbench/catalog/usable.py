@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.catalog.spec import OpSpec
+from workbench.sources import kind_of_reader
 
 
 def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
@@ -15,8 +16,8 @@ def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
         return "not described in the overlay yet"
     if op.category == "audio":
         return "works on sound, and there is no reader for sound yet"
-    if op.category == "source":
-        return "reads another source than a folder of images: not yet"
+    if op.category == "source" and not kind_of_reader(op.name):
+        return "no module of workbench.sources reads with it: not yet"
     if any(arg.required and arg.kind == "object" for arg in op.args.values()):
         return "needs a Python function: not yet"
     if op.category == "video" and not op.inputs:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.errors import DataError
 from workbench.graph.faults import Fault
 from workbench.graph.model import Graph, Node, Source, is_name
-from workbench.sources import Datasets, SourceKind, load_source
+from workbench.sources import Datasets, SourceKind, load_source, source_kinds
 
 _TAKEN = frozenset(
     {
@@ -20,9 +20,7 @@ _TAKEN = frozenset(
             "everywhere",
             "position",
             "shape",
-            "find_files",
             "ndd",
-            "read_list",
             "reader",
             "shard",
         ),
@@ -30,17 +28,18 @@ _TAKEN = frozenset(
         "dict",  # with regions AutoGraph writes a call of it for **
     }
 )
-"""Names that an exported program uses otherwise, besides those in capitals."""
+"""Names that an exported program uses otherwise, besides those in capitals and in sources."""
 
 
 def parameter_faults(graph: Graph) -> Iterator[Fault]:
     """Parameters that a program cannot have, and those that two sources read in two ways."""
+    taken = _TAKEN | {load_source(kind).find.__name__ for kind in source_kinds()}
     kinds: dict[str, Source] = {}
     for source in graph.sources:
         name = parameter_of(source)
         if name is None:
             continue
-        if not is_name(name) or name in _TAKEN or name.isupper():
+        if not is_name(name) or name in taken or name.isupper():
             yield Fault(
                 source.id,
                 "",

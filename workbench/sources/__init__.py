@@ -97,7 +97,7 @@ class SourceKind:
     imports:
         Modules that it needs.
     accepts:
-        Whether a path is of this kind.
+        Whether a path is of this kind. ``folder``, which takes any folder, is asked last.
     require:
         Raises DataError, with the remedy, where a dataset cannot be read at all.
     list_files:
@@ -179,7 +179,7 @@ def open_dataset(data: Location) -> Dataset:
         raise DataError("The path of the data is empty. Give a folder or a list of files.")
     if isinstance(data, str | Path):
         path = Path(os.path.expanduser(data))
-        kinds = (kind for kind in source_kinds() if load_source(kind).accepts(path))
+        kinds = (kind for kind in reversed(source_kinds()) if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
     if not isinstance(data, list | tuple):
         raise DataError(

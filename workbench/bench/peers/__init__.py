@@ -1,25 +1,28 @@
 """Other libraries at the same work: the same files, sizes, draws and number of workers.
 
+Adding one is adding a module here, with ``PEERS`` (each a library with a way to decode), ``start``,
+which gives a workload of batches, and ``images``, which gives a program's first output for some
+files, as arrays in DALI's layout. It imports its library in these two only, which the worker calls.
+
 A peer that is not installed, or lacks an operator of the graph, is a row that says so.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
+from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from workbench.bench.config import Config, config_of, configured
 from workbench.bench.experiment import Experiment
 from workbench.bench.interleaved import Entry, Progress, without_traceback
 from workbench.bench.measurement import Measurement
-from workbench.bench.peers.program import Program, UnlikeError, program_of, without_randomness
+from workbench.bench.peers.program import Peer, Program, UnlikeError, program_of, without_randomness
 from workbench.bench.pixels import IMAGES, LIMIT, Difference, difference, first_batch
 from workbench.bench.workload import Workload
 from workbench.catalog.spec import Catalog
@@ -34,25 +37,20 @@ from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets, every_file
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """A library with a way to decode. ``needs`` names its package and its module."""
-
-    name: str
-    device: DecodeDevice
-    needs: tuple[str, str]
-    decoder: str
+def _peers() -> Iterator[Peer]:
+    for module in iter_modules(__path__):
+        found: Iterable[Peer] = getattr(import_module(f"{__name__}.{module.name}"), "PEERS", ())
+        yield from found
 
 
-PEERS = {
-    peer.name: peer
-    for peer in (
-        Peer("torchvision, PIL", "cpu", ("torchvision", "torchvision"), "PIL"),
-        Peer("torchvision, decode_jpeg", "cpu", ("torchvision", "torchvision"), "decode_jpeg"),
-        Peer("torchvision, decode_jpeg on CUDA", "mixed", ("torchvision", "torchvision"), "CUDA"),
-        Peer("OpenCV", "cpu", ("opencv-python-headless", "cv2"), "OpenCV"),
-    )
-}
+PEERS = {peer.name: peer for peer in _peers()}
+
+
+def _module_of(peer: Peer) -> ModuleType:
+    """Of the peer that is known by that name: a message names no module."""
+    return import_module(PEERS[peer.name].module)
+
+
 _TWIST = frozenset({"brightness", "contrast", "hue", "saturation"})
 _CROP = frozenset({"crop", "crop_pos_x", "crop_pos_y"})
 OPERATORS: Mapping[str, frozenset[str]] = {
@@ -84,16 +82,9 @@ class PeerJob:
 
     def start(self) -> Workload:
         files = [file.path for file in every_file(self.data)]
-        parts = self.program, files, self.batch_size, self.workers
-        if self.peer.decoder == "OpenCV":
-            from workbench.bench.peers.opencv import PoolWorkload
-
-            return PoolWorkload(*parts)
-        from workbench.bench.peers.torchvision import CudaWorkload, LoaderWorkload
-
-        if self.peer.decoder == "CUDA":
-            return CudaWorkload(*parts)
-        return LoaderWorkload(*parts, self.peer.decoder)
+        start = _module_of(self.peer).start
+        workload: Workload = start(self.peer, self.program, files, self.batch_size, self.workers)
+        return workload
 
 
 def add_peers(
@@ -161,30 +152,8 @@ def differ(
     ours = first_batch(source, data, "cpu")
     paths = [file.path for file in every_file(data)]
     files = [paths[index % len(paths)] for index in range(len(ours))]
-    theirs = images(program, peer, files)
+    theirs = _module_of(peer).images(peer, program, files)
     return difference(ours, theirs)
-
-
-def images(program: Program, peer: Peer, files: list[str]) -> list[NDArray[Any]]:
-    """A peer's first output for some files, as arrays in DALI's layout. In the worker only."""
-    if peer.decoder == "OpenCV":
-        from workbench.bench.peers import opencv
-
-        chance = random.Random(0)
-        table = opencv.operators(chance)
-        made = [program.run(opencv.decode(f, program.gray), table, chance)[0] for f in files]
-        return [np.atleast_3d(image) for image in made]
-    from workbench.bench.peers import torchvision
-
-    if peer.decoder == "CUDA":
-        table, chance = torchvision.operators(), random.Random(0)
-        decoded = torchvision.decode_cuda(files, program.gray)
-        tensors = [program.run(image, table, chance)[0].cpu() for image in decoded]
-    else:
-        samples = torchvision.Samples(program, files, peer.decoder)
-        tensors = [samples[index][0] for index in range(len(files))]
-    normal = program.steps and program.steps[-1].op == "crop_mirror_normalize"
-    return [np.asarray(t if normal else t.permute(1, 2, 0)) for t in tensors]
 
 
 def _version(peer: Peer) -> str:

@@ -1,6 +1,6 @@
 """OpenCV: the operators, and batches from a pool of threads.
 
-Imported in the worker only, where OpenCV is installed.
+OpenCV itself is imported in the worker only, where it is installed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workbench.bench.peers.program import Image, Operator, Program
+from workbench.bench.peers.program import Image, Operator, Peer, Program
 from workbench.errors import DataError
 
+PEERS = (Peer("OpenCV", "cpu", ("opencv-python-headless", "cv2"), "OpenCV", __name__),)
 AHEAD = 2
 
 
@@ -197,3 +199,18 @@ class PoolWorkload:
             if len({one.shape for one in column}) == 1:
                 np.stack(column)
         return self._size
+
+
+def start(
+    peer: Peer, program: Program, files: list[str], batch_size: int, workers: int
+) -> PoolWorkload:
+    """Batches of the files."""
+    return PoolWorkload(program, files, batch_size, workers)
+
+
+def images(peer: Peer, program: Program, files: list[str]) -> list[NDArray[Any]]:
+    """The program's first output for each file, as arrays in DALI's layout."""
+    chance = random.Random(0)
+    table = operators(chance)
+    made = [program.run(decode(file, program.gray), table, chance)[0] for file in files]
+    return [np.atleast_3d(image) for image in made]

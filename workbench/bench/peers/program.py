@@ -14,13 +14,27 @@ from typing import Any
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import EngineError
 from workbench.graph.devices import image_outputs, is_decoder, is_generator
-from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
+from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source, ancestors, topological
 from workbench.graph.sources import parameters
 
 Image = Any
 """Whatever a peer's functions hand on."""
 Operator = Callable[..., Image]
 """``operator(image, **arguments)``: the arguments by DALI's names, each image's own draws."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A library with a way to decode.
+
+    ``needs`` names its package and its module, ``module`` is the one here that runs it.
+    """
+
+    name: str
+    device: DecodeDevice
+    needs: tuple[str, str]
+    decoder: str
+    module: str
 
 
 class UnlikeError(EngineError):

@@ -1,6 +1,6 @@
 """torchvision v2: the operators, and batches from a DataLoader or decoded on the GPU.
 
-Imported in the worker only, where torch is installed.
+torch itself is imported in the worker only, where it is installed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from workbench.bench.peers.program import Image, Operator, Program
+import numpy as np
+from numpy.typing import NDArray
 
+from workbench.bench.peers.program import Image, Operator, Peer, Program
+
+_NEEDS = ("torchvision", "torchvision")
+PEERS = (
+    Peer("torchvision, PIL", "cpu", _NEEDS, "PIL", __name__),
+    Peer("torchvision, decode_jpeg", "cpu", _NEEDS, "decode_jpeg", __name__),
+    Peer("torchvision, decode_jpeg on CUDA", "mixed", _NEEDS, "CUDA", __name__),
+)
 AHEAD = 2
 """Batches that each worker of the DataLoader has ready: its default ``prefetch_factor``."""
 
@@ -254,3 +263,25 @@ def _bytes(path: str) -> Any:
     import torch
 
     return torch.frombuffer(bytearray(Path(path).read_bytes()), dtype=torch.uint8)
+
+
+def start(
+    peer: Peer, program: Program, files: list[str], batch_size: int, workers: int
+) -> LoaderWorkload | CudaWorkload:
+    """Batches of the files."""
+    if peer.decoder == "CUDA":
+        return CudaWorkload(program, files, batch_size, workers)
+    return LoaderWorkload(program, files, batch_size, workers, peer.decoder)
+
+
+def images(peer: Peer, program: Program, files: list[str]) -> list[NDArray[Any]]:
+    """The program's first output for each file, as arrays in DALI's layout."""
+    if peer.decoder == "CUDA":
+        table, chance = operators(), random.Random(0)
+        decoded = decode_cuda(files, program.gray)
+        tensors = [program.run(image, table, chance)[0].cpu() for image in decoded]
+    else:
+        samples = Samples(program, files, peer.decoder)
+        tensors = [samples[index][0] for index in range(len(files))]
+    normal = program.steps and program.steps[-1].op == "crop_mirror_normalize"
+    return [np.asarray(tensor if normal else tensor.permute(1, 2, 0)) for tensor in tensors]

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
 
 Write = Callable[["Emitter", Node], Lines]
-"""Writes a region at the emitter's indent, each of its outputs assigned to its variable."""
+"""Writes a region at the emitter's indent, each of its outputs assigned to its variable.
+
+``Emitter.body_lines`` is called for the bodies in the order in which they stand in the code.
+"""
 
 
 @cache
