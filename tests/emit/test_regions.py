@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.region_graphs import CATALOG, REGION_GRAPHS, branching_graph
 from workbench.emit import emit_script
-from workbench.graph import Graph, Port
+from workbench.graph import Graph, Node, Port
 from workbench.graph.model import Body
 
 
@@ -112,3 +112,16 @@ def _run(statements: list[ast.stmt], known: dict[str, str], choice: bool) -> dic
                 names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
                 assert names <= known.keys()
     return known
+
+
+def test_what_decides_is_on_the_cpu_also_with_mixed_decoding() -> None:
+    """DALI splits a batch by a condition on the CPU; pictures that decide may lie on the GPU."""
+    graph = branching_graph()
+    mean = Node("mean", "reductions.mean", {}, {"data": Port("resize", "output")})
+    region = graph.node("outer")
+    fed = replace(region, inputs={**region.inputs, "condition": Port("mean", "output")})
+    graph = graph.replace_node(fed)
+    graph = replace(graph, nodes=(*graph.nodes, mean))
+    text = pipeline_of(graph)
+    assert "if mean.cpu():" in text
+    assert "    if turn:" in text

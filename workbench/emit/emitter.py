@@ -151,6 +151,12 @@ class Emitter:
         self.scope, self.indent = outside
         return made
 
+    def control_text(self, region: Node, name: str) -> str:
+        """What decides in a region: on the CPU, also where images are decoded on the GPU."""
+        port = region.inputs[name]
+        moved = "" if device_of(self._mixed, port) == "cpu" else ".cpu()"
+        return f"{self.names[port]}{moved}"
+
     def begin_body(self) -> Lines:
         """What stands at the beginning of every body."""
         return Lines()

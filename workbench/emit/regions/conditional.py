@@ -14,7 +14,7 @@ def write(emitter: Emitter, node: Node) -> Lines:
     """``if condition:`` with what then runs, and ``else:`` where anything runs."""
     made = emitter.written_before(node)
     start = len(made.text)
-    made.text.append(f"{emitter.indent}if {emitter.names[node.inputs['condition']]}:")
+    made.text.append(f"{emitter.indent}if {emitter.control_text(node, 'condition')}:")
     then, otherwise = (emitter.body_lines(node, name) for name in ("then", "else"))
     if not then.text:
         then.text.append(f"{emitter.indent}{INDENT}pass")
