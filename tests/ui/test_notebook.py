@@ -15,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.graph.edit import set_arg
 from workbench.graph.io import load_graph
 from workbench.ui import notebook
-from workbench.ui.components import COMPONENTS
+from workbench.ui.components import COMPONENTS, TABS
 from workbench.ui.notebook import PARTS, Workbench
 
 
@@ -41,13 +41,22 @@ def test_parts_are_widgets_of_their_own(widget: Workbench) -> None:
     assert "def rotate_jitter_pipeline(" in widget.code.source
     assert widget.bar.title == "rotate-jitter"
     assert [node["op"] for node in widget.canvas.nodes][:2] == ["readers.file", "decoders.image"]
-    parts = [widget.preview, widget.steps, widget.speed, widget.code, widget.data]
+    parts = [getattr(widget, name) for name in TABS]
+    assert set(PARTS) <= set(dir(widget))
     panels = widget.children[3:]
     assert [panel.children for panel in panels] == [(part,) for part in parts]
-    assert [panel.layout.display for panel in panels] == [None, "none", "none", "none", "none"]
+    displayed = [
+        name for name, panel in zip(TABS, panels, strict=True) if panel.layout.display is None
+    ]
+    assert displayed == ["preview"]
     widget.tabs.tab = "code"
-    assert [panel.layout.display for panel in panels] == ["none", "none", "none", None, "none"]
-    assert [part.layout.display for part in parts] == [None] * 5, "each can be shown by itself"
+    displayed = [
+        name for name, panel in zip(TABS, panels, strict=True) if panel.layout.display is None
+    ]
+    assert displayed == ["code"]
+    assert [part.layout.display for part in parts] == [None] * len(parts), (
+        "each can be shown by itself"
+    )
     with pytest.raises(traitlets.TraitError):
         widget.tabs.tab = "kitchen"
 

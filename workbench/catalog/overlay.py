@@ -30,7 +30,8 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
 The inspector and the code have an operator's arguments in the order of its rows.
 ``[shared.args]`` holds rows for arguments that mean the same wherever they occur; an operator's
 own row replaces single keys of it. ``shared.mutually_exclusive`` holds groups for every operator
-that has all their arguments, ``shared.categories`` further categories. Unknown operators, arguments and keys are errors.
+that has all their arguments, ``shared.categories`` further categories. Unknown operators, arguments
+and keys are errors.
 """
 
 from __future__ import annotations

@@ -219,50 +219,14 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     # What Python code uses
 
-    @property
-    def bar(self) -> _Part:
-        """Title, device, undo, state, files."""
-        return self._parts["bar"]
+    def __getattr__(self, name: str) -> _Part:
+        """The component of that name, as ``__dir__`` lists them."""
+        if name not in PARTS:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return self._parts[name]
 
-    @property
-    def canvas(self) -> _Part:
-        """The nodes."""
-        return self._parts["canvas"]
-
-    @property
-    def inspector(self) -> _Part:
-        """The arguments of the selected node."""
-        return self._parts["inspector"]
-
-    @property
-    def tabs(self) -> _Part:
-        """Which lower panel is open."""
-        return self._parts["tabs"]
-
-    @property
-    def preview(self) -> _Part:
-        """A batch, original and augmented."""
-        return self._parts["preview"]
-
-    @property
-    def steps(self) -> _Part:
-        """One sample through every node."""
-        return self._parts["steps"]
-
-    @property
-    def speed(self) -> _Part:
-        """imgs/s."""
-        return self._parts["speed"]
-
-    @property
-    def code(self) -> _Part:
-        """The graph as code for ``target``; the script, live, in ``code.source``."""
-        return self._parts["code"]
-
-    @property
-    def data(self) -> _Part:
-        """The data folder."""
-        return self._parts["data"]
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *PARTS]
 
     @traitlets.validate("graph")
     def _to_graph(self, proposal: Any) -> Graph:

@@ -26,7 +26,7 @@ from msgspec import structs
 from workbench.ui import preview_views, speed_views, views
 from workbench.ui.actions import Action
 from workbench.ui.actions.base import tag_of
-from workbench.ui.components import COMPONENTS, Component, Field
+from workbench.ui.components import COMPONENTS, TABS, Component, Field
 
 PATH = Path(__file__).parent / "frontend" / "src" / "views.ts"
 
@@ -55,7 +55,7 @@ def views_source() -> str:
     modules = (views, preview_views, speed_views)
     found = [item for module in modules for item in vars(module).values()]
     dicts = [item for item in found if is_typeddict(item)]
-    parts = [_HEAD, *map(_interface, dicts), *map(_component, COMPONENTS), _table()]
+    parts = [_HEAD, *map(_interface, dicts), *map(_component, COMPONENTS), _table(), _tabs()]
     return "\n".join(parts)
 
 
@@ -134,6 +134,11 @@ def _table() -> str:
             f"{{ fields: {title}Fields; both: {both}; actions: {title}Actions }};"
         )
     return _block("interface Components", lines, "Every component: `both` may be set from here.")
+
+
+def _tabs() -> str:
+    names = ", ".join(f'"{name}"' for name in TABS)
+    return f"/** The lower panels, in order. */\nexport const TABS = [{names}] as const;\n"
 
 
 def _block(head: str, lines: list[str], doc: str | None = "") -> str:

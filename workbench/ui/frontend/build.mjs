@@ -1,18 +1,12 @@
 // Bundles each component into one self-contained ES module: ../static/<name>.js.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
-const COMPONENTS = [
-  "bar",
-  "canvas",
-  "inspector",
-  "tabs",
-  "preview",
-  "steps",
-  "speed",
-  "code",
-  "data",
-];
+/** The modules that are a component: they say so by `export default component(...)`. */
+const COMPONENTS = readdirSync("src")
+  .filter((file) => file.endsWith(".ts"))
+  .filter((file) => readFileSync(`src/${file}`, "utf8").includes("export default component("))
+  .map((file) => file.slice(0, -".ts".length));
 const TARGET = ["chrome114", "firefox125", "safari17"];
 
 /** Style sheets become text, minified and with their imports inlined. */

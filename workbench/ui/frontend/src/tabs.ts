@@ -3,14 +3,11 @@
 import { component } from "./lib/component";
 import { attr, h } from "./lib/dom";
 import css from "./styles/tabs.css";
-
-const TABS = { preview: "Preview", steps: "Steps", speed: "Speed", code: "Code", data: "Data" } as const;
-type Tab = keyof typeof TABS;
-const NAMES = Object.keys(TABS) as Tab[];
+import { TABS } from "./views";
 
 export default component("tabs", css, (root, link) => {
   const list = h("div", { class: "wb-tabs-list", role: "tablist", "aria-label": "Panels" });
-  const buttons = NAMES.map((name) =>
+  const buttons = TABS.map((name) =>
     h(
       "button",
       {
@@ -20,18 +17,18 @@ export default component("tabs", css, (root, link) => {
         "data-tab": name,
         onclick: () => link.set("tab", name),
       },
-      TABS[name],
+      name.charAt(0).toUpperCase() + name.slice(1),
     ),
   );
   list.append(...buttons);
   list.addEventListener("keydown", (event) => {
-    const at = NAMES.indexOf(link.get("tab", "preview"));
+    const at = TABS.indexOf(link.get("tab", "preview"));
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    const next = NAMES.at(to % NAMES.length) ?? "preview";
+    const next = TABS.at(to % TABS.length) ?? "preview";
     link.set("tab", next);
-    buttons[NAMES.indexOf(next)]?.focus();
+    buttons[TABS.indexOf(next)]?.focus();
   });
   root.append(list);
 

@@ -807,3 +807,6 @@ export interface Components {
   code: { fields: CodeFields; both: "target" | "in_view"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };
 }
+
+/** The lower panels, in order. */
+export const TABS = ["preview", "steps", "speed", "code", "data"] as const;
