@@ -66,7 +66,7 @@ def prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
     return cut
 
 
-class Stages(Experiment):
+class StageCostExperiment(Experiment):
     """Where the time of a graph goes, with its own settings."""
 
     kind = "stages"

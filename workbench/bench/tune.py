@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import Any, cast
 
 from workbench.bench.config import Config, Regime, config_of, configured
-from workbench.bench.data import Cache, CacheState, Fingerprint
+from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.experiment import Experiment
 from workbench.bench.grid import KNOBS, Grid, Place, default_grid
 from workbench.bench.interleaved import Progress, format_duration
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import QUICK_CONFIG, MeasurementConfig
+from workbench.bench.page_cache import Cache, CacheState
 from workbench.bench.record import Report
 from workbench.bench.search import Search
 from workbench.catalog import Catalog, load_catalog
@@ -32,7 +33,7 @@ _HOST_SHARE = 0.8
 """Of the host's memory that a configuration may take where no limit is given."""
 
 
-class Sweep(Experiment):
+class SweepExperiment(Experiment):
     """Every setting of a grid, each in a fresh worker, in random order."""
 
     kind = "sweep"
@@ -139,7 +140,7 @@ class Sweep(Experiment):
         return self.measure([entry], on_progress, measurement_config)[0]
 
 
-class Tune(Sweep):
+class TuningExperiment(SweepExperiment):
     """The best setting of a grid, found in at most a quarter of the time that all would take.
 
     A grid of ``search.SMALL`` settings or fewer is probed whole.

@@ -1,4 +1,4 @@
-"""The folder's fingerprint, and whether its files are in memory."""
+"""The fingerprint of a folder, and which of its files are bad."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.damaged import make_folder
-from workbench.bench.data import (
-    bad_files,
-    fingerprint,
-    folder_size,
-    make_cache,
-    resident_share,
-)
+from workbench.bench.data_fingerprint import describe_bad_files, fingerprint, folder_size
 from workbench.errors import CancelledError
 from workbench.samples import write_samples
 from workbench.sources import open_datasets
@@ -54,25 +48,9 @@ def test_count_and_bytes(photos: Path) -> None:
 def test_a_folder_that_takes_too_long_has_no_size(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.data.LOOK_SECONDS", -1.0)
+    monkeypatch.setattr("workbench.bench.data_fingerprint.SCAN_SECONDS", -1.0)
     assert folder_size(open_datasets(photos)) == (None, None)
     assert fingerprint(open_datasets(photos)).mean_size is None
-
-
-def test_warm_and_cold(photos: Path) -> None:
-    warm = make_cache(open_datasets(photos), "warm", go_on)
-    assert warm.state == "warm"
-    assert "120 files" in warm.how
-    if warm.resident is None:
-        pytest.skip("this file system does not tell what is in memory")
-    assert warm.resident > 0.99
-    cold = make_cache(open_datasets(photos), "cold", go_on)
-    assert cold.resident is not None
-    assert "POSIX_FADV_DONTNEED" in cold.how
-    assert resident_share(open_datasets(photos)) == pytest.approx(cold.resident), (
-        "looking does not read"
-    )
-    assert make_cache(open_datasets(photos), "as found", go_on).state == "as found"
 
 
 def test_reading_can_be_cancelled(photos: Path) -> None:
@@ -80,14 +58,10 @@ def test_reading_can_be_cancelled(photos: Path) -> None:
         raise CancelledError("Cancelled.")
 
     with pytest.raises(CancelledError):
-        make_cache(open_datasets(photos), "warm", stop)
-    with pytest.raises(CancelledError):
         fingerprint(open_datasets(photos), stop)
-    with pytest.raises(CancelledError):
-        resident_share(open_datasets(photos), stop)
 
 
 def test_no_more_than_three_bad_files_are_named(photos: Path, tmp_path: Path) -> None:
     bad, _ = make_folder(photos, tmp_path, ["text.jpg"] * 5)
-    assert bad_files(open_datasets(bad), go_on).count("text, not an image") == 3
-    assert bad_files(open_datasets(photos), go_on) == ""
+    assert describe_bad_files(open_datasets(bad), go_on).count("text, not an image") == 3
+    assert describe_bad_files(open_datasets(photos), go_on) == ""
