@@ -15,7 +15,7 @@ from workbench.bench.config import behind_decoder
 from workbench.bench.workload import Workload
 from workbench.catalog import load_catalog
 from workbench.emit.parts import has_regions
-from workbench.emit.stage import SAMPLE, emit_stage
+from workbench.emit.preview_stage import SAMPLE, emit_stage
 from workbench.engine.pipelines import Compiled
 from workbench.engine.registry import sendable, task
 from workbench.engine.runner import Runner

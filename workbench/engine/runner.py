@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.stage import emit_stage
+from workbench.emit.preview_stage import emit_stage
 from workbench.engine.branch_counts import BranchCounts
 from workbench.engine.memory import default_budget, give_back_free, use_little_memory
 from workbench.engine.partition import kind_of

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.parts import has_regions
-from workbench.emit.stage import SAMPLE, emit_stage
+from workbench.emit.preview_stage import SAMPLE, emit_stage
 from workbench.engine.machine import usable_cores
 from workbench.engine.pipelines import Compiled
 from workbench.engine.plan import Plan, draws

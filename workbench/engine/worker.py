@@ -27,10 +27,10 @@ from workbench.engine.messages import (
     Call,
     Failure,
     Interrupt,
+    NodesRunning,
     Ready,
     Report,
     Result,
-    Running,
     ToWorker,
     encode_error,
 )
@@ -82,7 +82,7 @@ class Worker:
         """Say which nodes run next: the last word before a crash. Checks for an interrupt."""
         self.check_interrupt()
         self.running = tuple(nodes)
-        self.channel.send(Running(self.number, self.running))
+        self.channel.send(NodesRunning(self.number, self.running))
 
 
 def serve(channel: Channel, budget: int | None = None) -> None:

@@ -14,12 +14,12 @@ from workbench.graph.edit import reset_arg
 from workbench.graph.faults import Fault
 from workbench.graph.feed import feed_from_new, feed_of
 from workbench.graph.fixes.offer import Offer, node_of, removal, shown, with_arg, without
+from workbench.graph.free_seed import free_seed
 from workbench.graph.model import Graph
-from workbench.graph.seeds import free_seed
 from workbench.graph.values import value_fault
 
 
-def unknown_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_unknown_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The argument of the nearest name, or none."""
     node = node_of(graph, fault)
     for near in get_close_matches(fault.arg, catalog[node.op].args, n=1):
@@ -33,7 +33,7 @@ def _short(name: str) -> str:
     return name if len(name) <= 30 else name[:27] + "..."
 
 
-def value_and_link(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_value_and_link(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Either of the two."""
     node = node_of(graph, fault)
     yield (
@@ -45,7 +45,7 @@ def value_and_link(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Off
     yield f"Keep the link to {node.inputs[fault.arg].node}", keep_link
 
 
-def value(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_value(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The nearest value that is allowed, then the usual one."""
     node = node_of(graph, fault)
     arg = catalog[node.op].args[fault.arg]
@@ -110,14 +110,14 @@ def _number(item: Value) -> float | int | None:
     return number if math.isfinite(number) and abs(number) < 2**63 else None
 
 
-def conflicts(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_conflict(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Either of the two is left out."""
     node = node_of(graph, fault)
     for name in (fault.arg, fault.about):
         yield f"Leave {name} out", partial(without, graph, node, name)
 
 
-def apart(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_incomplete_group(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The missing one gets the same value, or none of them is given."""
     node = node_of(graph, fault)
     if fault.arg in node.args and fault.about in catalog[node.op].args:
@@ -129,7 +129,7 @@ def apart(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield f"Leave {fault.arg} out", partial(without, graph, node, *group)
 
 
-def missing_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_missing_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The usual value, or the node that can give it."""
     node = node_of(graph, fault)
     spec = catalog[node.op]
@@ -144,7 +144,7 @@ def missing_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]
     yield removal(graph, catalog, node.id)
 
 
-def constant(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_constant(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The nearest number of its type, or a type that holds it."""
     node = node_of(graph, fault)
     found = node.args[fault.arg]
@@ -158,21 +158,21 @@ def constant(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
             yield label, partial(with_arg, graph, node, "constant_type", dtype)
 
 
-def zero(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_zero_divisor(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A divisor that does."""
     node = node_of(graph, fault)
     yield "Set it to 1", partial(with_arg, graph, node, fault.arg, 1)
     yield "Make it FLOAT", partial(with_arg, graph, node, "constant_type", "FLOAT")
 
 
-def index(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_subscript_index(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The nearest index that the data have."""
     if fault.about:
         change = partial(with_arg, graph, node_of(graph, fault), fault.arg, fault.about)
         yield f"Set it to {fault.about}", change
 
 
-def relayout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_axis_order(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Each order that has the axes of what flows in."""
     node = node_of(graph, fault)
     for choice in catalog[node.op].args[fault.arg].choices:
@@ -180,7 +180,7 @@ def relayout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
             yield f"Set it to {choice}", partial(with_arg, graph, node, fault.arg, choice)
 
 
-def seed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_seed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A number that no other node has, or none where nothing is drawn."""
     node = node_of(graph, fault)
     if not catalog[node.op].seeded:
@@ -190,6 +190,6 @@ def seed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield f"Give it {free}", partial(graph.replace_node, replace(node, seed=free))
 
 
-def fixed_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def unlink_fixed_arg(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A value in place of the link."""
     yield "Cut the link", partial(reset_arg, graph, catalog, fault.node, fault.arg)

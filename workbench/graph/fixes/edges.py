@@ -24,7 +24,7 @@ _OFFERED = 2
 """How many of the nearest outputs are offered."""
 
 
-def source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_missing_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """An output that there is, or none."""
     node = node_of(graph, fault)
     gone = node.inputs[fault.arg]
@@ -47,7 +47,7 @@ def _nearest(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
         yield f"Connect {port}", partial(link, graph, catalog, port, fault.node, fault.arg)
 
 
-def unknown_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_unknown_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A port that is free, or none."""
     node = node_of(graph, fault)
     port = node.inputs[fault.arg]
@@ -58,13 +58,13 @@ def unknown_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offe
     yield "Cut the edge", lambda: cut
 
 
-def kind(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_port_kind(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Something of the right kind, or none."""
-    yield from unfed_input(graph, catalog, fault)
+    yield from fix_unfed(graph, catalog, fault)
     yield "Cut the edge", partial(without, graph, node_of(graph, fault), fault.arg)
 
 
-def unfed_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_unfed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A decoder, a node of the kind that the catalogue names, the nearest outputs, or no node."""
     yield from _decoder(graph, catalog, fault)
     feed = feed_of(catalog[graph.node(fault.node).op], fault.arg)
@@ -105,7 +105,7 @@ def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
     return replace(graph, nodes=tuple(nodes))
 
 
-def arg_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_arg_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Draws of the right type, or a cast."""
     node, wanted = node_of(graph, fault), fault.about
     port = node.inputs[fault.arg]
@@ -119,7 +119,7 @@ def arg_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield "Cut the link", partial(reset_arg, graph, catalog, node.id, fault.arg)
 
 
-def dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A cast, another place, or no node."""
     node = node_of(graph, fault)
     flows = infer_types(graph, catalog)
@@ -133,7 +133,7 @@ def dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield removal(graph, catalog, node.id)
 
 
-def same_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_same_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A cast to what the other input is fed, or no edge."""
     yield from _cast(graph, catalog, fault)
     yield "Cut the edge", partial(without, graph, node_of(graph, fault), fault.arg)
@@ -153,7 +153,7 @@ def _ends(catalog: Catalog, op: str) -> tuple[str, str]:
     return catalog[op].inputs[0].name, catalog[op].outputs[0].name
 
 
-def layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Another place, the axes in another order, or what the catalogue names."""
     node, wanted = node_of(graph, fault), fault.about
     flows = infer_types(graph, catalog)
@@ -179,7 +179,7 @@ def layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield removal(graph, catalog, node.id)
 
 
-def channels(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_channels(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Other colours from the decoder, or no node."""
     node = node_of(graph, fault)
     need = catalog[node.op].needs_channels

@@ -20,7 +20,7 @@ from workbench.graph.model import Edge, Graph, Node, Port, Settings, is_name, to
 from workbench.graph.ports import outputs_of
 
 
-def duplicate_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_duplicate_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """All but the first get ids of their own; edges stay with the first."""
     count = sum(node.id == fault.node for node in graph.nodes) - 1
     words = f"Rename the other{'s' if count > 1 else ''}"
@@ -37,7 +37,7 @@ def with_own_ids(graph: Graph, shared: str) -> Graph:
     return replace(graph, nodes=tuple(nodes))
 
 
-def bad_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_bad_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A name made of the letters that can stay."""
     new = free_id(graph, _as_name(fault.node, "node"))
 
@@ -66,7 +66,7 @@ def _as_name(text: str, usual: str) -> str:
     return name if name and is_name(name) else f"{name}_" if is_name(f"{name}_") and name else usual
 
 
-def no_outputs(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_no_outputs(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The last image, else whatever comes out last."""
     ports = _last_ports(graph, catalog)
     if ports:
@@ -86,7 +86,7 @@ def _last_ports(graph: Graph, catalog: Catalog) -> list[Port]:
     return sorted(found, key=lambda port: kinds[port] != "image")
 
 
-def output_name(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_output_name(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A name made of the letters that can stay, in the same place."""
     new = free_id(graph, _as_name(fault.about, "output"))
     outputs = {new if name == fault.about else name: p for name, p in graph.outputs.items()}
@@ -94,7 +94,7 @@ def output_name(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]
     yield _drop(graph, fault)
 
 
-def output_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_output_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Another output of the same node, the last image, or none."""
     gone = graph.outputs[fault.about]
     ports = _last_ports(graph, catalog)
@@ -109,7 +109,7 @@ def _drop(graph: Graph, fault: Fault) -> Offer:
     return f"Drop the output {short}", lambda: set_output(graph, fault.about, None)
 
 
-def no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A reader of files; decoders that nothing feeds get what it reads."""
     if "readers.file" not in catalog:
         return
@@ -129,7 +129,7 @@ def no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield "Add readers.file", added
 
 
-def cycle(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_cycle(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The edges that lead back, as the nodes stand in the graph."""
     cut: list[Edge] = []
     opened = graph
@@ -162,7 +162,7 @@ def _edge_back(graph: Graph) -> Edge | None:
     return max(edges, key=lambda e: order[e.source.node] - order[e.target], default=None)
 
 
-def setting(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_setting(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The nearest value that is allowed, and the usual one."""
     least, most = SETTINGS[fault.about]
     nearest = min(max(getattr(graph.settings, fault.about), least), most)
@@ -170,7 +170,7 @@ def setting(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
         yield f"Set it to {value}", partial(set_setting, graph, **{fault.about: value})
 
 
-def unknown_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_unknown_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """The operator of the nearest name, or none."""
     node = graph.node(fault.node)
     usable = [name for name, spec in catalog.items() if not spec.unusable]
@@ -179,6 +179,6 @@ def unknown_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield removal(graph, catalog, fault.node)
 
 
-def unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """There is nothing for it but to do without."""
     yield removal(graph, catalog, fault.node)

@@ -6,7 +6,7 @@ import pytest
 
 from workbench.graph import Graph, Node
 from workbench.graph.bounds import USUAL_SEEDS
-from workbench.graph.seeds import free_seed
+from workbench.graph.free_seed import free_seed
 
 
 @pytest.mark.parametrize(
