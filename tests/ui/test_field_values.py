@@ -15,7 +15,7 @@ from workbench.ui.model import ViewModel
 
 COSTLY = (
     "dump_document", "infer_devices", "on_drawn_nodes", "node_entries", "edge_entries",
-    "copy_fragment", "inspector_view", "saved_draw_entries", "folded_anywhere",
+    "copy_fragment", "inspector_view", "saved_draw_entries", "all_folded_generators",
     "scope_entries", "data_parameters", "shuffles",
 )  # fmt: skip
 

@@ -16,8 +16,8 @@ from workbench.graph.layout import Layout, dump_document
 from workbench.graph.model import Graph
 from workbench.ui import presenters, views
 from workbench.ui.argument_rows import inspector_view
-from workbench.ui.canvas_actions import folded_anywhere
-from workbench.ui.data_folder import DataFolder, data_parameters
+from workbench.ui.canvas_actions import all_folded_generators
+from workbench.ui.data_panel import DataPanel, data_parameters
 from workbench.ui.exports import target_entries
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
@@ -46,7 +46,7 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
 
 
 def graph_fields(
-    state: State, history: History, catalog: Catalog, folder: DataFolder, memo: IdentityMemo
+    state: State, history: History, catalog: Catalog, data_panel: DataPanel, memo: IdentityMemo
 ) -> Fields:
     """All other fields, but for those that measurements, comparisons and auxiliary views set.
 
@@ -81,7 +81,7 @@ def graph_fields(
                 node_entries, shown, catalog, layout, devices, facts, state.checked.flows, faults
             ),
             "edges": memo(edge_entries, shown, catalog, layout, devices),
-            "way": memo(scope_entries, graph, state.scope),
+            "breadcrumb": memo(scope_entries, graph, state.scope),
             "positions": memo(_positions, layout, shown),
             "selected": state.selected,
             "fragment": memo(_fragment, shown, state.selected),
@@ -160,7 +160,7 @@ def _fragment(shown: Graph, selected: Sequence[str]) -> str:
 
 
 def _folded(graph: Graph, catalog: Catalog, layout: Layout) -> list[str]:
-    return sorted(folded_anywhere(graph, catalog, layout))
+    return sorted(all_folded_generators(graph, catalog, layout))
 
 
 def _first(faults: Sequence[Fault]) -> str:
@@ -170,7 +170,7 @@ def _first(faults: Sequence[Fault]) -> str:
     return f"{str(faults[0]).strip()}{more}"
 
 
-def _status(state: State, folder: DataFolder, faults: Sequence[Fault]) -> Status:
+def _status(state: State, data_panel: DataPanel, faults: Sequence[Fault]) -> Status:
     if folder.error:
         return {"state": "fault", "text": "no images"}
     if state.failure and state.failure.dead and not state.checked.faults:

@@ -39,7 +39,7 @@ from workbench.ui.actions import (
 from workbench.ui.autosave import Autosave, Restored, state_folder
 from workbench.ui.auxiliary_views import AuxiliaryViews
 from workbench.ui.components import ACTIONS, TABS
-from workbench.ui.data_folder import DataFolder
+from workbench.ui.data_panel import DataPanel
 from workbench.ui.document_edits import DocumentEdit, apply_document_edit
 from workbench.ui.exports import Exports, save_file
 from workbench.ui.field_values import constant_fields, graph_fields
@@ -110,7 +110,7 @@ class ViewModel:
         self._publishing = self._stale = False
         self.state = State(check(self.graph, self.catalog, self.machine))
         self.state.selected = first_choice(self.graph, self.catalog)
-        self.folder = DataFolder(data, self.lock, self._on_folder)
+        self.data_panel = DataPanel(data, self.lock, self._on_folder)
         records = state_folder() / "records" if restore else None
         with self.lock:  # what threads find meanwhile waits until all is here
             self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records)
@@ -123,7 +123,7 @@ class ViewModel:
             self.exports = Exports(self.catalog)
             self._given = self._kept = self.history.document
             self.autosave = (
-                Autosave(describe_datasets(self.folder.datasets), self._kept, self._say)
+                Autosave(describe_datasets(self.data_panel.datasets), self._kept, self._say)
                 if restore
                 else None
             )
@@ -134,7 +134,7 @@ class ViewModel:
             for component, fields in constant_fields(self.catalog, self.machine).items():
                 for field, value in fields.items():
                     self._show(component, field, value)
-            self.folder.scan()
+            self.data_panel.scan()
             self._changed()
 
     # What Python code asks for
@@ -163,16 +163,16 @@ class ViewModel:
         One that cannot be used does not take the place of one that can.
         """
         with self.lock:
-            folder = DataFolder(data, self.lock, self._on_folder)
-            if folder.error and not self.folder.error:
+            folder = DataPanel(data, self.lock, self._on_folder)
+            if folder.error and not self.data_panel.error:
                 folder.close()
-                reason = f"{folder.error} {self.folder.chip} stays open."
-                self.folder.refuse(reason)
+                reason = f"{folder.error} {self.data_panel.chip} stays open."
+                self.data_panel.refuse(reason)
                 self._refresh()
                 return reason
-            self.folder.close()
-            self.folder = folder
-            self.folder.scan()
+            self.data_panel.close()
+            self.data_panel = folder
+            self.data_panel.scan()
             self.state.batch = 0
             self._changed()
             return folder.error
@@ -184,7 +184,7 @@ class ViewModel:
         """
         with self.lock:
             text = dump_document(self.history.document)
-            request = request_of(self.state, self.folder.datasets)
+            request = request_of(self.state, self.data_panel.datasets)
         target = writable_path(str(path), ".png", self._confined)
         return write_bytes(target, share_sheet(self.engine, request, text))
 
@@ -197,7 +197,7 @@ class ViewModel:
         self._closed = True
         if self.autosave is not None:
             self.autosave.close()
-        self.folder.close()
+        self.data_panel.close()
         self.speed.cancel()
         self.verification.cancel()
         self.previewer.close()
@@ -263,8 +263,8 @@ class ViewModel:
                 select_node(state, self.graph, node)
             case OpenScope(scope=scope):
                 open_scope(state, self.graph, self.catalog, scope)
-            case Retry() if self.folder.error:
-                return self.open_data(self.folder.datasets)
+            case Retry() if self.data_panel.error:
+                return self.open_data(self.data_panel.datasets)
             case Retry():
                 self._asked = None
             case _ if isinstance(action, DocumentEdit):
@@ -290,18 +290,18 @@ class ViewModel:
             case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
-                self.verification.start(self.graph, self.folder.datasets)
+                self.verification.start(self.graph, self.data_panel.datasets)
             case panels.StopVerification():
                 self.verification.cancel()
             case panels.OpenFolder():
-                others = dict(self.folder.datasets)
-                return self.open_data({**others, self.folder.parameter: action.path})
+                others = dict(self.data_panel.datasets)
+                return self.open_data({**others, self.data_panel.parameter: action.path})
             case panels.CheckFolder():
-                self.folder.check()
+                self.data_panel.check()
             case speed.Adopt():
                 self.history.push(self.speed.adopt(action.record, self.graph))
             case _ if isinstance(action, RunAction):
-                self.speed.do(action, self.graph, self.folder.datasets)
+                self.speed.do(action, self.graph, self.data_panel.datasets)
             case _:
                 raise GraphEditError(f"{component} cannot do {type(action).__name__} yet.")
         return ""
@@ -334,8 +334,8 @@ class ViewModel:
 
     def _share(self) -> None:
         document, faults = self.history.document, self.state.checked.faults
-        reason = self.folder.error or (f"It cannot run here: {faults[0]}" if faults else "")
-        request = None if reason else request_of(self.state, self.folder.datasets)
+        reason = self.data_panel.error or (f"It cannot run here: {faults[0]}" if faults else "")
+        request = None if reason else request_of(self.state, self.data_panel.datasets)
         self.share_job.start(document, request, reason)
 
     def _resume(self, session: str) -> str:
@@ -393,11 +393,13 @@ class ViewModel:
             state.checked = check(self.graph, self.catalog, self.machine)
         if state.checked.source is not None:
             state.source, state.sound = state.checked.source, self.graph
-        sound = not state.checked.faults and not self.folder.error and not unread
+        sound = not state.checked.faults and not self.data_panel.error and not unread
         differs = sound and state.mode == "difference"
         state.baselines = baselines_of(self.graph, self.catalog) if differs else []
-        self.verification.follow(self.graph, self.folder.datasets)
-        request = request_of(state, self.folder.datasets) if sound and not self._closed else None
+        self.verification.follow(self.graph, self.data_panel.datasets)
+        request = (
+            request_of(state, self.data_panel.datasets) if sound and not self._closed else None
+        )
         if request is None or request != self._asked:
             self._asked = request
             self.previewer.ask(request)
@@ -410,7 +412,7 @@ class ViewModel:
     def _follow_data(self) -> str:
         """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
         try:
-            graph = reading(self.graph, self.folder.datasets)
+            graph = reading(self.graph, self.data_panel.datasets)
         except DataError as error:
             self.state.message = str(error)
             return str(error)
@@ -447,7 +449,7 @@ class ViewModel:
             if isinstance(outcome, Preview):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
                 state.failure, self._done = None, request
-                self.folder.seen(request.data, f"{self.engine.pid} {outcome.folder}")
+                self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
                 self.auxiliary_views.follow(state, request)
             elif request is self._asked:
                 self._asked = None  # so that the same may be asked for again
@@ -475,13 +477,15 @@ class ViewModel:
                 self._publishing = False
 
     def _publish_changes(self) -> None:
-        shown = graph_fields(self.state, self.history, self.catalog, self.folder, self._memo)
-        shown["speed"] |= self.speed.fields(self.graph, self.folder.datasets)
+        shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
+        shown["speed"] |= self.speed.fields(self.graph, self.data_panel.datasets)
         shown["code"] |= self.exports.fields(self.state, self.history.layout)
         auxiliary = self.auxiliary_views.fields(self.state, shown["preview"]["stale"])
         shown["preview"] |= auxiliary["preview"]
         shown["steps"] |= auxiliary["steps"]
-        shown["preview"]["verification"] = self.verification.entry(self.graph, self.folder.datasets)
+        shown["preview"]["verification"] = self.verification.entry(
+            self.graph, self.data_panel.datasets
+        )
         for component, fields in shown.items():
             for field, value in fields.items():
                 self._show(component, field, value)

@@ -15,7 +15,7 @@ from workbench.graph.edit import is_movable
 from workbench.graph.layout import Layout
 from workbench.graph.model import Edge, Graph, Node, Port, topological
 from workbench.graph.ports import outputs_of, positional_ports
-from workbench.ui.canvas_actions import folded_anywhere, folded_generators
+from workbench.ui.canvas_actions import all_folded_generators, folded_generators_in_scope
 from workbench.ui.random_views import distribution, random_view
 from workbench.ui.region_views import body_entries, condition_of, drawn_around, faulty_scopes
 from workbench.ui.views import (
@@ -66,7 +66,7 @@ def on_drawn_nodes(
     graph: Graph, catalog: Catalog, layout: Layout, faults: Sequence[Fault]
 ) -> list[Fault]:
     """The faults, those of a folded generator moved to the argument that it feeds."""
-    folded = folded_anywhere(graph, catalog, layout)
+    folded = all_folded_generators(graph, catalog, layout)
     return [_moved(fault, folded) for fault in faults]
 
 
@@ -92,7 +92,7 @@ def node_entries(
     ``facts`` is what each gave when it last ran, by id; ``flows`` what each port will give as far
     as it is known without running.
     """
-    folded = folded_generators(graph, catalog, layout)
+    folded = folded_generators_in_scope(graph, catalog, layout)
     drawn = [node for node in _in_order(graph) if node.id not in folded]
     feeding = {port for node in graph.nodes for port in node.inputs.values()}
     feeding |= set(graph.outputs.values())
@@ -261,7 +261,7 @@ def edge_entries(
     graph: Graph, catalog: Catalog, layout: Layout, devices: Mapping[str, Device]
 ) -> list[EdgeEntry]:
     """The edges between drawn nodes, and those to the graph's outputs."""
-    folded = folded_generators(graph, catalog, layout)
+    folded = folded_generators_in_scope(graph, catalog, layout)
     entries = []
     for edge in graph.edges:
         if edge.source.node in folded or not graph.gives(edge.source):

@@ -74,7 +74,7 @@ class _Part(anywidget.AnyWidget):
         if (
             self._static_snapshot is not None
             and self._model is not None
-            and not self._model.folder.error
+            and not self._model.data_panel.error
         ):
             self._static_snapshot.show()
 
@@ -293,5 +293,5 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def _ipython_display_(self, **kwargs: Any) -> None:
         """Show the widget and, in an output of its own, the last picture for the saved notebook."""
         display(super()._repr_mimebundle_(**kwargs), raw=True)
-        if not self._model.folder.error:
+        if not self._model.data_panel.error:
             self._static_snapshot.show()

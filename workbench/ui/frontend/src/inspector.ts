@@ -2,7 +2,7 @@
 
 import type { ArgRow } from "./views";
 import { InteractionGuard } from "./inspector/interactionGuard";
-import { Head } from "./inspector/nodeHeader";
+import { NodeHeader } from "./inspector/nodeHeader";
 import { Memory } from "./inspector/previousValues";
 import { Row } from "./inspector/argumentRow";
 import { component } from "./lib/component";
@@ -11,7 +11,7 @@ import { undoKey } from "./lib/keys";
 import css from "./styles/inspector.css";
 
 export default component("inspector", css, (root, link) => {
-  const head = new Head(link);
+  const head = new NodeHeader(link);
   const main = h("div", { class: "wb-args" });
   const rest = h("div", { class: "wb-args" });
   const more = h("button", { class: "wb-link wb-more", type: "button", "data-wb": "more" });

@@ -4,7 +4,7 @@ import { iconButton } from "./lib/button";
 import { component } from "./lib/component";
 import { attr, h, Keyed, show, text } from "./lib/dom";
 import { icon } from "./lib/icons";
-import { numberField, UNBOUNDED } from "./lib/inputs";
+import { numberField, UNBOUNDED } from "./lib/numberInputs";
 import { undoKey } from "./lib/keys";
 import { Decoder, type Sheet } from "./lib/sheet";
 import { makeCard, updateCard } from "./steps/card";

@@ -31,7 +31,7 @@ import { heightFor, useLayoutCache } from "./layoutCache";
 import { Popups } from "./popups";
 import { rowOf, shareHeight } from "./equalHeight";
 import { Toolbar } from "./toolbar";
-import { Way } from "./way";
+import { Breadcrumb } from "./breadcrumb";
 import { gliding, LEAST_HEIGHT, useSize, useView } from "./viewport";
 
 const NODES = { op: Card, draw: Generator, out: Output };
@@ -168,7 +168,7 @@ export function FlowCanvas() {
         <Labels edges={state.edges} routes={places.routes} />
         <Toolbar places={places} />
       </ReactFlow>
-      <Way />
+      <Breadcrumb />
       {!state.nodes.length && <Empty />}
       {state.linking?.fixed === "source" && (
         <div className="wb-new-output" data-wb="new-output">

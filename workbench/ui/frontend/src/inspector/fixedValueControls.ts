@@ -4,7 +4,7 @@ import type { ArgRow, Json } from "../views";
 import { attr, h, text } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { asText, limitsOf, mark, placeholder, write, type Ask, type Control } from "./control";
-import { asField, numberField } from "../lib/inputs";
+import { asField, numberField } from "../lib/numberInputs";
 import { colour, each, fields, matrix, numbers, range } from "./listControls";
 import { slide } from "./slider";
 

@@ -5,7 +5,7 @@ import { attr, h } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { tidy } from "../lib/number";
 import { asText, limitsOf, mark, placeholder, write, type Ask, type Control } from "./control";
-import { asField, numberField, pairSlider, typedIn } from "../lib/inputs";
+import { asField, numberField, pairSlider, typedIn } from "../lib/numberInputs";
 import { slide } from "./slider";
 
 /** Above this, a list gets a field of several lines. */

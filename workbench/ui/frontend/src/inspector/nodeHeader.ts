@@ -8,7 +8,7 @@ import type { Link } from "../lib/model";
 
 const SIDES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "mixed (CPU and GPU)" };
 
-export class Head {
+export class NodeHeader {
   readonly el: HTMLElement;
   private title = h("h3");
   private id = h("span", { class: "wb-inspector-id" });

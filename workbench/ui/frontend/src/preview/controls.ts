@@ -3,12 +3,12 @@
 import { iconButton } from "../lib/button";
 import { attr, h } from "../lib/dom";
 import { dice, icon } from "../lib/icons";
-import { numberField, UNBOUNDED } from "../lib/inputs";
+import { numberField, UNBOUNDED } from "../lib/numberInputs";
 import type { Link } from "../lib/model";
 import { segmented } from "../lib/segmented";
 import type { PreviewFields, SheetHeader } from "../views";
 import { savedDraws } from "./savedDraws";
-import { verify } from "./verification";
+import { verificationControl } from "./verification";
 import { view } from "./displayOptions";
 
 const MODES = [
@@ -113,7 +113,7 @@ export function controls(link: Link<"preview">, showOriginal: (on: boolean) => v
     next.disabled = reseed.disabled = pinned;
   });
 
-  const checked = verify(link);
+  const checked = verificationControl(link);
   const seen = view(link);
   const el = h(
     "div",

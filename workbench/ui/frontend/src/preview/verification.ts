@@ -6,7 +6,7 @@ import type { Link } from "../lib/model";
 import { popover } from "../lib/popover";
 import type { VerifiedEntry } from "../views";
 
-export function verify(link: Link<"preview">): HTMLElement {
+export function verificationControl(link: Link<"preview">): HTMLElement {
   const start = (): void => {
     pop.hidePopover();
     link.ask("verify", {});

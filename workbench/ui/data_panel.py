@@ -24,7 +24,7 @@ from workbench.sources import (
 from workbench.ui.views import DataParameter, DataView
 
 
-class DataFolder:
+class DataPanel:
     """What is read. ``changed`` is called, with the lock held, after every change."""
 
     def __init__(

@@ -99,7 +99,7 @@ def test_each_parameter_says_what_it_reads_or_why_not(make: Make, photos: Path) 
     assert (rows["data"]["reads"], rows["data"]["error"]) == (str(photos), "")
     assert "missing" in rows["others"]["error"]
     model.act("data", {"do": "open", "path": str(photos / "cat")})
-    assert model.folder.datasets["others"].location == str(photos / "missing")
+    assert model.data_panel.datasets["others"].location == str(photos / "missing")
     _, alone = make({"data": photos}, graph)
     rows = {row["name"]: row for row in alone["data", "summary"]["parameters"]}
     assert "nothing is given" in rows["others"]["error"]

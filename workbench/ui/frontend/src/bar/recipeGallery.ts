@@ -5,7 +5,7 @@ import { h, Keyed } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { popover } from "../lib/popover";
 
-export function gallery(
+export function recipeGallery(
   choose: (recipe: string) => void,
   startEmpty: () => void,
 ): { parts: HTMLElement[]; draw(recipes: RecipeEntry[]): void } {

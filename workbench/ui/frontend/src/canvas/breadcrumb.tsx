@@ -1,14 +1,14 @@
-// The way from the graph into the body of a region that is shown, and back.
+// Breadcrumb: from the graph into the body of a region that is shown, and back.
 
 import { Fragment } from "react";
 import { openScope } from "./actions";
 import { useCanvasStore, useCanvasState } from "./context";
 import { Icon } from "./icons";
 
-export function Way() {
+export function Breadcrumb() {
   const store = useCanvasStore();
-  const way = useCanvasState((state) => state.way);
-  if (!way.length) return null;
+  const breadcrumb = useCanvasState((state) => state.breadcrumb);
+  if (!breadcrumb.length) return null;
   const button = (scope: string, name: string, label: string, shown: boolean) => (
     <button
       key={scope}
@@ -23,15 +23,15 @@ export function Way() {
     </button>
   );
   return (
-    <nav className="wb-way nopan" aria-label="Way into the region" data-wb="way">
+    <nav className="wb-breadcrumb nopan" aria-label="Path into the region" data-wb="breadcrumb">
       {button("", "graph", "Back to the graph", false)}
-      {way.map(({ region, op, bodies }) => (
+      {breadcrumb.map(({ region, op, bodies }) => (
         <Fragment key={region}>
           <Icon name="right" size={11} />
-          <span className="wb-way-region">
+          <span className="wb-breadcrumb-region">
             {op} <b>{region}</b>
           </span>
-          <span className="wb-way-bodies" role="group" aria-label={`Bodies of ${region}`}>
+          <span className="wb-breadcrumb-bodies" role="group" aria-label={`Bodies of ${region}`}>
             {bodies.map(({ scope, name, shown }) => button(scope, name, `${name} of ${region}`, shown))}
           </span>
         </Fragment>
