@@ -10,7 +10,7 @@ import pytest
 from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import branching_graph
-from workbench.bench.cached import CachedJob, time_alone
+from workbench.bench.cached_batch import CachedJob, time_alone
 from workbench.bench.config import Config, behind_decoder
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig

@@ -11,7 +11,7 @@ from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.graph.model import Graph, Source
 from workbench.sources import Data
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 Make = Callable[..., tuple[ViewModel, Screen]]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.ui.screen import Screen
 from workbench.ui import field_values
 from workbench.ui.components import COMPONENTS
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 COSTLY = (
     "dump_document", "infer_devices", "on_drawn_nodes", "node_entries", "edge_entries",

@@ -12,7 +12,7 @@ from workbench.catalog import load_catalog
 from workbench.graph import Port, load_recipe
 from workbench.graph.edit import set_setting
 from workbench.graph.regions import wrap_in_region
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 CATALOG = load_catalog()
 JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)

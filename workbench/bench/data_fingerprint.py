@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from workbench.engine.encoded import reject_reason
+from workbench.engine.encoded_images import reject_reason
 from workbench.errors import DataError
 from workbench.sources import Datasets, File, describe_datasets, every_file, unreadable
 

@@ -17,7 +17,7 @@ from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import QUICK_CONFIG, MeasurementConfig
 from workbench.bench.page_cache import Cache, CacheState
 from workbench.bench.record import Report
-from workbench.bench.search import Search
+from workbench.bench.tuner_search import TunerSearch
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.machine import Machine
 from workbench.errors import EngineError
@@ -149,7 +149,7 @@ class TuningExperiment(SweepExperiment):
     kind = "tune"
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Search, then measure the best anew, in turns with the graph's own settings.
+        """TunerSearch, then measure the best anew, in turns with the graph's own settings.
 
         The report's first measurement is the best one; the last are the probes. Raises DataError,
         EngineError where every setting fails, and CancelledError.
@@ -172,7 +172,7 @@ class TuningExperiment(SweepExperiment):
             probes.append(replace(row, label=f"probe {len(probes) + 1}"))
             return row.median
 
-        search = Search(grid, probe)
+        search = TunerSearch(grid, probe)
         most = search.allowance - search.confirmed
         best = search.run()
         searched = time.monotonic() - began

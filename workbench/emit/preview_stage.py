@@ -17,8 +17,8 @@ from workbench.catalog.spec import Catalog, Device
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.naming import hoisted
-from workbench.emit.parts import has_regions, pipeline_decorator
 from workbench.emit.python import INDENT, call, signature
+from workbench.emit.template_parts import has_regions, pipeline_decorator
 from workbench.graph.model import Graph, Node, Port, topological
 from workbench.graph.ports import body_inputs, output_ports
 from workbench.graph.sources import parameters

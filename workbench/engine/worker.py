@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 from workbench.catalog import load_catalog
+from workbench.engine.batch_store import Memory
 from workbench.engine.channel import Channel
 from workbench.engine.codec import arguments_codec, result_codec
 from workbench.engine.exit_status import raise_oom_score
@@ -37,7 +38,6 @@ from workbench.engine.messages import (
 from workbench.engine.pipelines import is_out_of_memory, out_of_memory
 from workbench.engine.registry import find_registered, know_packages, task
 from workbench.engine.runner import Runner
-from workbench.engine.values import Memory
 from workbench.errors import CancelledError, EngineError, WorkbenchError
 
 _IDLE = 0.3

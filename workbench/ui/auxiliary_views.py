@@ -37,7 +37,7 @@ from workbench.ui.closeup import (
 from workbench.ui.preview_views import StatisticsEntry
 from workbench.ui.previewer import BackgroundJob, Previewer
 from workbench.ui.state import State
-from workbench.ui.statistics import statistics_entries
+from workbench.ui.statistics_views import statistics_entries
 from workbench.ui.steps_payload import steps_bytes
 
 STEP_SIZE = 224

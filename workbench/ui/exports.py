@@ -16,7 +16,7 @@ from workbench.graph.model import Graph
 from workbench.ui.actions import bar, panels
 from workbench.ui.argument_rows import random_view
 from workbench.ui.canvas_actions import all_folded_generators
-from workbench.ui.nodes import on_drawn_nodes
+from workbench.ui.canvas_views import on_drawn_nodes
 from workbench.ui.output_paths import writable_path
 from workbench.ui.state import Checked, State
 from workbench.ui.views import CodeFault, TargetEntry

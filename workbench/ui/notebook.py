@@ -19,8 +19,8 @@ from workbench.graph.model import Graph
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 from workbench.ui.graph_loading import GraphLike, to_graph
-from workbench.ui.model import ViewModel
 from workbench.ui.static_snapshot import StaticSnapshot
+from workbench.ui.view_model import ViewModel
 
 INSPECTOR = {"width": "33%", "min_width": "270px", "max_width": "300px", "flex": "0 0 auto"}
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
+from workbench.emit.imports.call_order import in_order
 from workbench.emit.imports.conditionals import edge_makers, every_op, find_statements
 from workbench.emit.imports.device_placement import with_sides
 from workbench.emit.imports.fold import fold_calls
 from workbench.emit.imports.ids import Made, node_ids, output_names
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.logic import without_logic
 from workbench.emit.imports.nodes import make_call, read_folder
-from workbench.emit.imports.order import in_order
 from workbench.emit.imports.regions import BlockConverter, every_call
 from workbench.emit.imports.report import Entry, ImportReport
 from workbench.emit.imports.seeds import Seeds, share_seeds
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import Place, Traced, TracedPipeline
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from workbench.catalog.spec import Catalog
 from workbench.emit.imports.conditionals import BODIES, Block, Statement
 from workbench.emit.imports.ids import Made, free_name, usual_variable
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.nodes import BodyCalls, Call
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedInput, TracedOp
 
 _CONDITION = "condition"

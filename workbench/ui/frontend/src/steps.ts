@@ -6,7 +6,7 @@ import { attr, h, Keyed, show, text } from "./lib/dom";
 import { icon } from "./lib/icons";
 import { numberField, UNBOUNDED } from "./lib/numberInputs";
 import { undoKey } from "./lib/keys";
-import { Decoder, type Sheet } from "./lib/sheet";
+import { Decoder, type Sheet } from "./lib/contactSheet";
 import { makeCard, updateCard } from "./steps/card";
 import css from "./styles/steps.css";
 import type { StepEntry, StepsHeader } from "./views";

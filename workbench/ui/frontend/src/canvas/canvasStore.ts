@@ -1,7 +1,7 @@
 // What the canvas holds: what Python shows, and what only this view knows.
 
 import { focused } from "../lib/dom";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { jsonEqual, reuseUnchanged } from "../lib/jsonEquality";
 import { Store } from "../lib/store";
 import type {

@@ -4,7 +4,7 @@ import type { InspectorView } from "../views";
 import { attr, h, show, text } from "../lib/dom";
 import { Region } from "./region";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 
 const SIDES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "mixed (CPU and GPU)" };
 

@@ -4,12 +4,12 @@ import { iconButton } from "../lib/button";
 import { attr, h } from "../lib/dom";
 import { dice, icon } from "../lib/icons";
 import { numberField, UNBOUNDED } from "../lib/numberInputs";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { segmented } from "../lib/segmented";
 import type { PreviewFields, SheetHeader } from "../views";
 import { savedDraws } from "./savedDraws";
 import { verificationControl } from "./verification";
-import { view } from "./displayOptions";
+import { displayOptions } from "./displayOptions";
 
 const MODES = [
   { id: "original", label: "Original" },
@@ -114,7 +114,7 @@ export function controls(link: Link<"preview">, showOriginal: (on: boolean) => v
   });
 
   const checked = verificationControl(link);
-  const seen = view(link);
+  const seen = displayOptions(link);
   const el = h(
     "div",
     {},

@@ -2,7 +2,7 @@
 
 import { attr, h, show, svg } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import type { ChannelStatistics, StatisticsEntry } from "../views";
 import { valueText } from "./pixelValues";
 

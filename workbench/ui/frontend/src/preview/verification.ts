@@ -2,7 +2,7 @@
 
 import { arrange, attr, h } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { popover } from "../lib/popover";
 import type { VerifiedEntry } from "../views";
 

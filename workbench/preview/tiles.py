@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.engine.batch_store import Batch, Memory
 from workbench.engine.machine import usable_cores
-from workbench.engine.values import Batch, Memory
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
-from workbench.preview.scaling import Scaling, per_channel, scale_on_host
+from workbench.preview.value_scaling import Scaling, per_channel, scale_on_host
 
 _THREADS = min(8, usable_cores())
 _KEPT_PIPELINES = 8

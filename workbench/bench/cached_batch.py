@@ -14,8 +14,8 @@ import numpy as np
 from workbench.bench.config import behind_decoder
 from workbench.bench.workload import Workload
 from workbench.catalog import load_catalog
-from workbench.emit.parts import has_regions
 from workbench.emit.preview_stage import SAMPLE, emit_stage
+from workbench.emit.template_parts import has_regions
 from workbench.engine.pipelines import Compiled
 from workbench.engine.registry import sendable, task
 from workbench.engine.runner import Runner

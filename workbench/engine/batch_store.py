@@ -106,7 +106,7 @@ class Kept(Protocol):
 
 
 @dataclass(slots=True)
-class Store:
+class BatchStore:
     """Things by key, the least recently used ones dropped where ``budget`` (bytes) is exceeded.
 
     Host and GPU have a budget each. A thing that is larger than the whole budget is kept while it

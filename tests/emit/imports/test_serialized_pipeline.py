@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.emit.imports import proto
-from workbench.emit.imports.proto import read_pipeline, shortest
+from workbench.emit.imports import serialized_pipeline
+from workbench.emit.imports.serialized_pipeline import read_pipeline, shortest
 from workbench.emit.imports.traced import TracedInput, TracedPipeline
 from workbench.errors import PipelineFormatError
 
@@ -90,6 +90,6 @@ def test_a_call_fed_by_nothing_is_refused() -> None:
 
 
 def test_files_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proto, "LARGEST", 100)
+    monkeypatch.setattr(serialized_pipeline, "LARGEST", 100)
     with pytest.raises(PipelineFormatError, match="100 are the limit"):
         read_pipeline(serialised())

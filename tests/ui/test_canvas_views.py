@@ -13,7 +13,7 @@ from workbench.graph.devices import infer_devices
 from workbench.graph.edit import set_setting
 from workbench.graph.fragment import duplicate
 from workbench.graph.layout import Layout
-from workbench.ui.nodes import edge_entries, node_entries, on_drawn_nodes, operator_entries
+from workbench.ui.canvas_views import edge_entries, node_entries, on_drawn_nodes, operator_entries
 from workbench.ui.views import EdgeEntry, NodeEntry
 
 CATALOG = load_catalog()

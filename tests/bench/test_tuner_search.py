@@ -16,7 +16,7 @@ from workbench.bench.compare import read_report
 from workbench.bench.config import Config
 from workbench.bench.grid import KNOBS, Grid, Place, default_grid
 from workbench.bench.measurement import Measurement
-from workbench.bench.search import SHARE, Search
+from workbench.bench.tuner_search import SHARE, TunerSearch
 from workbench.engine import describe_machine
 
 RECORDED = sorted((Path(__file__).parents[2] / "assets" / "benchmarks").glob("sweep-*.json"))
@@ -69,7 +69,7 @@ def test_made_up_machines(noise: float, sure: float) -> None:
             asked.append(place)
             return rate(grid.config(place, Config())) * chance.gauss(1, noise)
 
-        search = Search(grid, probe)
+        search = TunerSearch(grid, probe)
         best = search.run()
         assert len(asked) == len(set(asked))
         assert len(asked) + search.confirmed <= max(1, SHARE * len(grid))
@@ -105,7 +105,7 @@ def test_recorded_grids(path: Path) -> None:
     top = max(one.median or 0.0 for one in record.measurements)
     shares = []
     for _ in range(200):
-        search = Search(grid, probe)
+        search = TunerSearch(grid, probe)
         best = search.run()
         assert search.probes + search.confirmed <= max(1, SHARE * len(grid))
         anew = {place: statistics.mean(chance.sample(row(place).imgs_per_s, 3)) for place in best}
@@ -124,7 +124,7 @@ def test_what_fails_is_passed_by_and_what_is_larger_is_not_tried() -> None:
         too_large = place[batch] >= 2
         return None if too_large else 100.0 + 10 * place[batch] + sum(place)
 
-    search = Search(grid, probe, 12)
+    search = TunerSearch(grid, probe, 12)
     best = search.run()
     assert best
     assert all(place[batch] < 2 for place in best)
@@ -138,7 +138,7 @@ def test_only_the_smallest_batch_fits() -> None:
     """What is passed by unprobed costs nothing of the allowance."""
     grid = Grid((1, 2, 4), (8, 1024, 1500, 2000), (1, 2, 4))
     batch = KNOBS.index("batch_size")
-    search = Search(grid, lambda place: 100.0 + sum(place) if place[batch] == 0 else None)
+    search = TunerSearch(grid, lambda place: 100.0 + sum(place) if place[batch] == 0 else None)
     best = search.run()
     assert best
     assert all(place[batch] == 0 for place in best)
@@ -149,17 +149,17 @@ def test_only_the_smallest_batch_fits() -> None:
 def test_a_small_grid_is_probed_whole() -> None:
     grid = Grid((1, 2, 4), (32,), (1, 2))
     for small in (grid, Grid((1, 2), (16, 32), (2, 4)), Grid((1,), (16, 32), (2,), (0.65, 1.0))):
-        search = Search(small, lambda place: 10.0 - sum(place))
+        search = TunerSearch(small, lambda place: 10.0 - sum(place))
         assert search.run() == [(0, 0, 0, 0)]
         assert search.probes == len(small)
 
 
 def test_where_everything_fails_nothing_is_found() -> None:
-    assert Search(Grid((1, 2), (16, 32)), lambda place: None).run() == []
+    assert TunerSearch(Grid((1, 2), (16, 32)), lambda place: None).run() == []
 
 
 def test_a_grid_of_one() -> None:
-    assert Search(Grid((2,), (32,), (2,)), lambda place: 5.0).run() == [(0, 0, 0, 0)]
+    assert TunerSearch(Grid((2,), (32,), (2,)), lambda place: 5.0).run() == [(0, 0, 0, 0)]
 
 
 def test_grids() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.emit.imports.traces import op, place
-from workbench.emit.imports.lines import Lines
-from workbench.emit.imports.order import in_order
+from workbench.emit.imports.call_order import in_order
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedOp
 
 

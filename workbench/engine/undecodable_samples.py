@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.engine.encoded import corruption_reason, placeholder_jpeg, reject_reason
+from workbench.engine.encoded_images import corruption_reason, placeholder_jpeg, reject_reason
 from workbench.engine.pipelines import plain_reason
 
 

@@ -27,7 +27,7 @@ Probe = Callable[[Place], float | None]
 """imgs/s at a place, or None where it fails (too little memory, for example)."""
 
 
-class Search:
+class TunerSearch:
     """One search. ``found`` has the imgs/s at every place that was probed, None where it failed."""
 
     def __init__(self, grid: Grid, probe: Probe, allowance: int | None = None) -> None:

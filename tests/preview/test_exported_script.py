@@ -14,7 +14,7 @@ from workbench.engine import Engine
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_arg
 from workbench.preview import verify as module
-from workbench.preview.exported import ExportedScript, _last_words
+from workbench.preview.exported_script import ExportedScript, _last_words
 from workbench.preview.verify import Verifier
 from workbench.sources import open_datasets
 

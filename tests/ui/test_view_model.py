@@ -12,8 +12,8 @@ from workbench.bench.record import dump_report
 from workbench.errors import GraphFormatError
 from workbench.graph import dump_graph, load_recipe
 from workbench.ui.components import COMPONENTS
-from workbench.ui.model import ViewModel
 from workbench.ui.previewer import Previewer
+from workbench.ui.view_model import ViewModel
 
 
 def test_every_field_of_the_table_is_published(ready: tuple[ViewModel, Screen]) -> None:
@@ -333,6 +333,6 @@ def test_records_that_are_found_at_once_wait_for_the_rest(
                     thread.join(0.3)
             super().__init__(*arguments)
 
-    monkeypatch.setattr("workbench.ui.model.Previewer", Late)
+    monkeypatch.setattr("workbench.ui.view_model.Previewer", Late)
     _, screen = make()
     screen.wait(lambda s: s["speed", "records"], "the record")

@@ -163,19 +163,19 @@ class ViewModel:
         One that cannot be used does not take the place of one that can.
         """
         with self.lock:
-            folder = DataPanel(data, self.lock, self._on_folder)
-            if folder.error and not self.data_panel.error:
-                folder.close()
-                reason = f"{folder.error} {self.data_panel.chip} stays open."
+            opened = DataPanel(data, self.lock, self._on_folder)
+            if opened.error and not self.data_panel.error:
+                opened.close()
+                reason = f"{opened.error} {self.data_panel.chip} stays open."
                 self.data_panel.refuse(reason)
                 self._refresh()
                 return reason
             self.data_panel.close()
-            self.data_panel = folder
+            self.data_panel = opened
             self.data_panel.scan()
             self.state.batch = 0
             self._changed()
-            return folder.error
+            return opened.error
 
     def share(self, path: str | Path) -> Path:
         """Write the shared picture; ``.png`` is added where there is no suffix.

@@ -14,10 +14,10 @@ from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import port_kind
 from workbench.graph.model import Port, ancestors
-from workbench.preview.display import Tiles, make_tiles, on_host, picture_layout
 from workbench.preview.request import Run
-from workbench.preview.scaling import Scaling, scaling_of
 from workbench.preview.sheet import Encoder, gpu_encoder
+from workbench.preview.tiles import Tiles, make_tiles, on_host, picture_layout
+from workbench.preview.value_scaling import Scaling, scaling_of
 
 NO_DIFFERENCE = (70, 70, 76)
 """RGB of a tile for which there is no difference to show."""

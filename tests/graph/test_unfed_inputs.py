@@ -11,7 +11,7 @@ from tests.placed import CATALOG, USABLE, placed
 from workbench.catalog import OpSpec
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edit import insert_node, new_node
-from workbench.graph.feed import feed_from_new, feed_node, fitting_ports, link, unfed
+from workbench.graph.unfed_inputs import feed_from_new, feed_node, fitting_ports, link, unfed
 from workbench.graph.values import value_fault
 
 

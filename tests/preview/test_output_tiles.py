@@ -20,7 +20,7 @@ from workbench.errors import GraphError
 from workbench.graph import Graph, load_recipe, load_recipes
 from workbench.graph.edit import set_arg
 from workbench.preview import Preview, PreviewRequest, preview_batch
-from workbench.preview.pictures import NO_DIFFERENCE
+from workbench.preview.output_tiles import NO_DIFFERENCE
 
 COUNT = 4
 SIZE = 64

@@ -11,12 +11,12 @@ from workbench.catalog.spec import Catalog, kind_fits
 from workbench.graph.devices import is_decoder, is_generator, port_kind
 from workbench.graph.edit import new_node, reset_arg, set_arg
 from workbench.graph.faults import Fault
-from workbench.graph.feed import feed_from_new, feed_of, fitting_ports, link
 from workbench.graph.fixes.move import moved_up
 from workbench.graph.fixes.offer import Offer, between, node_of, removal, with_arg, without
 from workbench.graph.model import Graph, Node, Port, ancestors
 from workbench.graph.ports import outputs_of
 from workbench.graph.shapes import infer_types
+from workbench.graph.unfed_inputs import feed_from_new, feed_of, fitting_ports, link
 from workbench.graph.values import value_fault
 
 _DECODER = "decoders.image"

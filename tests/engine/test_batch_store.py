@@ -5,7 +5,7 @@ import numpy as np
 from tests.helpers import chain_graph, import_script, with_settings
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
-from workbench.engine.values import Batch, Store
+from workbench.engine.batch_store import Batch, BatchStore
 
 
 def batch(size: int) -> Batch:
@@ -38,7 +38,7 @@ def test_dalis_tensors(photos, tmp_path) -> None:  # type: ignore[no-untyped-def
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    store = Store(dict.fromkeys(("cpu", "gpu"), 250))
+    store = BatchStore(dict.fromkeys(("cpu", "gpu"), 250))
     for key in "abc":
         store.put(key, [batch(100)])
         assert store.get("a") is not None, "used each time, so it stays"
@@ -48,7 +48,7 @@ def test_the_least_recently_used_goes_first() -> None:
 
 
 def test_one_that_is_too_large_is_kept_alone() -> None:
-    store = Store(dict.fromkeys(("cpu", "gpu"), 100))
+    store = BatchStore(dict.fromkeys(("cpu", "gpu"), 100))
     store.put("a", [batch(50)])
     store.put("b", [batch(500)])
     assert store.get("a") is None
@@ -56,7 +56,7 @@ def test_one_that_is_too_large_is_kept_alone() -> None:
 
 
 def test_the_same_key_replaces() -> None:
-    store = Store(dict.fromkeys(("cpu", "gpu"), 1000))
+    store = BatchStore(dict.fromkeys(("cpu", "gpu"), 1000))
     store.put("a", [batch(100)])
     store.put("a", [batch(10), batch(20)])
     assert store.used["cpu"] == 30
@@ -66,7 +66,7 @@ def test_the_same_key_replaces() -> None:
 
 
 def test_each_device_has_its_own_limit() -> None:
-    store = Store(dict.fromkeys(("cpu", "gpu"), 100))
+    store = BatchStore(dict.fromkeys(("cpu", "gpu"), 100))
     store.put("a", [batch(90)])
     store.put("b", [Batch([np.zeros(90, np.uint8)], "gpu")])
     assert store.get("a") is not None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 
-from workbench.emit.imports.lines import Lines
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedOp
 
 _NUMBERED = re.compile(r"__.+_(\d+)$")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.engine.encoded import placeholder_jpeg
-from workbench.engine.samples import Sample, check_samples, replace_samples
+from workbench.engine.encoded_images import placeholder_jpeg
+from workbench.engine.undecodable_samples import Sample, check_samples, replace_samples
 
 GOOD = placeholder_jpeg()
 BAD = np.frombuffer(b"no image", np.uint8)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.parts import has_regions
 from workbench.emit.preview_stage import SAMPLE, emit_stage
+from workbench.emit.template_parts import has_regions
+from workbench.engine.batch_store import Batch
 from workbench.engine.machine import usable_cores
 from workbench.engine.pipelines import Compiled
 from workbench.engine.plan import Plan, draws
-from workbench.engine.values import Batch
 from workbench.graph.model import Node, Port
 from workbench.graph.ports import output_ports, used_inputs
 

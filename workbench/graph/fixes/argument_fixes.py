@@ -12,10 +12,10 @@ from workbench.catalog.spec import ArgSpec, Catalog, Value
 from workbench.graph.arithmetic import whole_range
 from workbench.graph.edit import reset_arg
 from workbench.graph.faults import Fault
-from workbench.graph.feed import feed_from_new, feed_of
 from workbench.graph.fixes.offer import Offer, node_of, removal, shown, with_arg, without
 from workbench.graph.free_seed import free_seed
 from workbench.graph.model import Graph
+from workbench.graph.unfed_inputs import feed_from_new, feed_of
 from workbench.graph.values import value_fault
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.emit.imports.traces import FILE, op, place
-from workbench.emit.imports.lines import Lines
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedOp
 
 SOURCE = """\
