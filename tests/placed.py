@@ -12,7 +12,7 @@ from workbench.emit.emitter import Emitter
 from workbench.emit.python import assigned
 from workbench.graph import Graph, Node, Port
 from workbench.graph.edit import new_node, start_graph
-from workbench.graph.feed import feed_node
+from workbench.graph.unfed_inputs import feed_node
 
 CATALOG = load_catalog()
 USABLE = [op for op in CATALOG.values() if op.unusable is None]

@@ -10,7 +10,7 @@ import pytest
 from tests.bench.fakes import MACHINE, measured, report, rounds
 from workbench.bench.compare import compare_reports, read_folder, read_report
 from workbench.bench.config import Config
-from workbench.bench.data import Fingerprint
+from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import dump_report
 from workbench.errors import DataError, RecordFormatError

@@ -12,8 +12,9 @@ import pytest
 
 from tests.bench.fakes import MACHINE, measured, report
 from workbench.bench.config import Config
-from workbench.bench.data import CacheState, Fingerprint
+from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.measurement import Measurement
+from workbench.bench.page_cache import CacheState
 from workbench.bench.record import WHOLE, Report, dump_report, load_report, to_csv
 from workbench.errors import RecordFormatError
 

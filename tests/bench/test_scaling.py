@@ -11,12 +11,12 @@ import pytest
 from tests.bench.fakes import measured, rounds
 from tests.helpers import with_settings
 from workbench.bench.config import Config
-from workbench.bench.data import Fingerprint
+from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.scaling import (
-    GpuScaling,
-    ThreadScaling,
+    GpuScalingExperiment,
+    ThreadScalingExperiment,
     _where,
     curve,
     split_cores,
@@ -80,7 +80,9 @@ def test_threads_of_one_physical_core_stay_together(
 
 @pytest.mark.parametrize("affinity", ["none", "split"])
 def test_two_processes_for_real(affinity: str, graph: Graph, photos: Path) -> None:
-    run = GpuScaling(graph, str(photos), (1, 2), "cpu", affinity=affinity, measurement_config=SHORT)  # type: ignore[arg-type]
+    run = GpuScalingExperiment(
+        graph, str(photos), (1, 2), "cpu", affinity=affinity, measurement_config=SHORT
+    )  # type: ignore[arg-type]
     report = run.run()
     assert [row.reason for row in report.measurements] == ["", ""]
     assert [row.name for row in report.measurements] == ["1 process", "2 processes"]
@@ -92,24 +94,24 @@ def test_too_few_gpus_are_a_reason(
 ) -> None:
     monkeypatch.setattr("workbench.bench.experiment.unmeasurable_reason", lambda *_: "")
     monkeypatch.setattr("workbench.bench.scaling.cuda_uuids", lambda: ())
-    (row,) = GpuScaling(graph, str(photos), (2,), "mixed").run().measurements
+    (row,) = GpuScalingExperiment(graph, str(photos), (2,), "mixed").run().measurements
     assert row.reason == "not measured: this machine has 0 GPUs"
 
 
 def test_too_many_threads_are_refused_before_any_work(graph: Graph, photos: Path) -> None:
     with pytest.raises(EngineError, match="num_threads is 2000"):
-        ThreadScaling(graph, str(photos), (1, 2000), measurement_config=SHORT).run()
+        ThreadScalingExperiment(graph, str(photos), (1, 2000), measurement_config=SHORT).run()
 
 
 def test_threads_for_real(graph: Graph, photos: Path) -> None:
-    report = ThreadScaling(graph, str(photos), (1, 2), measurement_config=SHORT).run()
+    report = ThreadScalingExperiment(graph, str(photos), (1, 2), measurement_config=SHORT).run()
     assert [row.threads for row in report.measurements] == [1, 2]
     assert all(row.median for row in report.measurements)
 
 
 @pytest.mark.gpu
 def test_a_gpu_for_real(graph: Graph, photos: Path) -> None:
-    report = GpuScaling(graph, str(photos), (1,), "mixed", measurement_config=SHORT).run()
+    report = GpuScalingExperiment(graph, str(photos), (1,), "mixed", measurement_config=SHORT).run()
     assert report.measurements[0].median
 
 
@@ -118,7 +120,7 @@ def test_each_process_has_a_gpu_and_a_shard_of_its_own(
 ) -> None:
     monkeypatch.setattr("workbench.bench.scaling.cuda_uuids", lambda: ("b", "a", "c"))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(32)))
-    run = GpuScaling(graph, "photos", (2,), "mixed", affinity="split")
+    run = GpuScalingExperiment(graph, "photos", (2,), "mixed", affinity="split")
     entry = run._sharded_entry(replace(run.base, workers=2), load_catalog(), Fingerprint("photos"))
     assert [one["CUDA_VISIBLE_DEVICES"] for one in entry.environments] == ["GPU-b", "GPU-a"]
     assert entry.cores == (tuple(range(16)), tuple(range(16, 32)))

@@ -10,13 +10,13 @@ import pytest
 from tests.bench.fakes import MACHINE, measured, rounds
 from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import branching_graph
-from workbench.bench.cached import CachedJob, time_alone
+from workbench.bench.cached_batch import CachedJob, time_alone
 from workbench.bench.config import Config, behind_decoder
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.record import WHOLE
 from workbench.bench.stage_report import CEILING, StageCost, stages_of
-from workbench.bench.stages import UNSURE, Stages, prefixes, reconcile
+from workbench.bench.stages import UNSURE, StageCostExperiment, prefixes, reconcile
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine import Engine
@@ -197,7 +197,7 @@ def replace_device(step: tuple[Node, str, str], device: str) -> tuple[Node, str,
 def test_for_real(photos: Path) -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=2)
     short = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
-    report = Stages(graph, str(photos), measurement_config=short).run()
+    report = StageCostExperiment(graph, str(photos), measurement_config=short).run()
     names = [row.name for row in report.measurements]
     assert names == [
         *("up to reader", "up to decode", "up to crop"),
@@ -227,7 +227,7 @@ def test_an_operator_without_inputs_is_timed_too(photos: Path) -> None:
 
 def test_a_glance_for_real(photos: Path) -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=2)
-    report = Stages(graph, str(photos), measurement_config=COARSE_CONFIG).run()
+    report = StageCostExperiment(graph, str(photos), measurement_config=COARSE_CONFIG).run()
     assert [len(row.rounds) for row in report.measurements] == [2] * 5
     assert all(row.settled for row in report.measurements)
     found = stages_of(report.extra)
@@ -240,7 +240,7 @@ def test_with_mixed_decoding_for_real(photos: Path) -> None:
     graph = load_recipe("imagenet-train")
     graph = replace(graph, settings=replace(graph.settings, device="mixed"))
     short = MeasurementConfig(0.05, 3, 2, warm_up_rounds=2, budget=0.0)
-    report = Stages(graph, str(photos), measurement_config=short).run()
+    report = StageCostExperiment(graph, str(photos), measurement_config=short).run()
     assert [row.reason for row in report.measurements] == [""] * 6
     found = stages_of(report.extra)
     assert found is not None
@@ -250,4 +250,4 @@ def test_with_mixed_decoding_for_real(photos: Path) -> None:
 def test_a_graph_that_cannot_run(photos: Path) -> None:
     graph = replace(load_recipe("imagenet-train"), outputs={})
     with pytest.raises(EngineError, match="not measured"):
-        Stages(graph, str(photos)).run()
+        StageCostExperiment(graph, str(photos)).run()

@@ -17,7 +17,7 @@ from workbench.bench.grid import Grid
 from workbench.bench.interleaved import Entry
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.tune import Sweep, Tune, adopt, best_of
+from workbench.bench.tune import SweepExperiment, TuningExperiment, adopt, best_of
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.errors import CancelledError, EngineError
@@ -58,7 +58,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[list[Config]]:
 def test_a_sweep_measures_all_and_goes_on_after_a_failure(
     made_up: list[list[Config]], photos: Path
 ) -> None:
-    report = Sweep(load_recipe("imagenet-train"), str(photos), grid=GRID).run()
+    report = SweepExperiment(load_recipe("imagenet-train"), str(photos), grid=GRID).run()
     assert len(report.measurements) == len(GRID)
     assert len(made_up) == len(GRID)
     failed = [row for row in report.measurements if row.reason]
@@ -73,7 +73,7 @@ def test_the_tuner_finds_it_with_a_quarter_and_measures_it_anew(
     made_up: list[list[Config]], photos: Path
 ) -> None:
     heard: list[float] = []
-    report = Tune(load_recipe("imagenet-train"), str(photos), grid=GRID).run(
+    report = TuningExperiment(load_recipe("imagenet-train"), str(photos), grid=GRID).run(
         lambda share, text: heard.append(share)
     )
     assert heard == sorted(heard)
@@ -88,9 +88,9 @@ def test_the_tuner_finds_it_with_a_quarter_and_measures_it_anew(
     assert all(row.label.startswith("probe") for row in report.measurements[len(finalists) :])
 
 
-@pytest.mark.parametrize("kind", [Sweep, Tune])
+@pytest.mark.parametrize("kind", [SweepExperiment, TuningExperiment])
 def test_what_is_measured_can_be_seen_before_the_end(
-    kind: type[Sweep], made_up: list[list[Config]], photos: Path
+    kind: type[SweepExperiment], made_up: list[list[Config]], photos: Path
 ) -> None:
     run = kind(load_recipe("imagenet-train"), str(photos), grid=GRID)
     seen: list[tuple[int, Config | None]] = []
@@ -111,13 +111,13 @@ def test_nothing_can_be_measured(made_up: list[list[Config]], photos: Path) -> N
     grid = Grid((1,), (128,))
     graph = with_settings(load_recipe("imagenet-train"), batch_size=128)
     with pytest.raises(EngineError, match="Out of memory"):
-        Tune(graph, str(photos), grid=grid).run()
+        TuningExperiment(graph, str(photos), grid=grid).run()
 
 
 def test_where_nothing_of_the_grid_fits_the_graphs_own_setting_is_the_best(
     made_up: list[list[Config]], photos: Path
 ) -> None:
-    tuner = Tune(load_recipe("imagenet-train"), str(photos), grid=Grid((1,), (128,)))
+    tuner = TuningExperiment(load_recipe("imagenet-train"), str(photos), grid=Grid((1,), (128,)))
     assert best_of(tuner.run()).config == tuner.base
 
 
@@ -133,12 +133,12 @@ def test_a_value_out_of_range_is_refused_before_any_work(
     grid: Grid, words: str, made_up: list[list[Config]], photos: Path
 ) -> None:
     with pytest.raises(EngineError, match=words):
-        Sweep(load_recipe("imagenet-train"), str(photos), grid=grid).run()
+        SweepExperiment(load_recipe("imagenet-train"), str(photos), grid=grid).run()
     assert made_up == []
 
 
 def test_cancelled(made_up: list[list[Config]], photos: Path) -> None:
-    tune = Tune(load_recipe("imagenet-train"), str(photos), grid=GRID)
+    tune = TuningExperiment(load_recipe("imagenet-train"), str(photos), grid=GRID)
     with pytest.raises(CancelledError):
         tune.run(lambda share, text: tune.cancel())
     assert len(made_up) == 0
@@ -148,7 +148,7 @@ def test_the_memory_limit_goes_along(
     photos: Path, monkeypatch: pytest.MonkeyPatch, made_up: list[list[Config]]
 ) -> None:
     monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: MACHINE)
-    sweep = Sweep(load_recipe("imagenet-train"), str(photos), grid=GRID, gpu_limit=5)
+    sweep = SweepExperiment(load_recipe("imagenet-train"), str(photos), grid=GRID, gpu_limit=5)
     sweep.run()
     assert sweep.limit == (int(0.8 * MACHINE.memory_gib * 2**30), 5)
 
@@ -165,7 +165,7 @@ def test_what_is_adopted_is_in_graph_and_script(catalog: Catalog) -> None:
 def test_a_small_sweep_for_real(photos: Path) -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
     short = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
-    report = Sweep(
+    report = SweepExperiment(
         graph, str(photos), grid=Grid((1, 2), (4,), (2,)), measurement_config=short
     ).run()
     assert [row.threads for row in report.measurements] == [1, 2]
@@ -174,6 +174,6 @@ def test_a_small_sweep_for_real(photos: Path) -> None:
 
 def test_a_limit_that_nothing_keeps_for_real(photos: Path) -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4)
-    sweep = Sweep(graph, str(photos), grid=Grid((1,), (4,), (2,)), host_limit=1)
+    sweep = SweepExperiment(graph, str(photos), grid=Grid((1,), (4,), (2,)), host_limit=1)
     (row,) = sweep.run().measurements
     assert "over the limit of 0.00 GiB" in row.reason

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.catalog import Catalog
-from workbench.catalog.arithmetic import CALLED, arithmetic
+from workbench.catalog.arithmetic import CALLED, arithmetic_specs
 
 
 def test_every_function_of_dali_is_there(catalog: Catalog) -> None:
@@ -15,11 +15,11 @@ def test_every_function_of_dali_is_there(catalog: Catalog) -> None:
     functions -= {"sys"}
     symbols = set(operators._op_display_name) - {"plus"}  # it does nothing
     assert set(CALLED) == functions | symbols
-    assert {*CALLED.values(), "subscript"} == set(arithmetic())
-    assert set(arithmetic()) <= set(catalog)
+    assert {*CALLED.values(), "subscript"} == set(arithmetic_specs())
+    assert set(arithmetic_specs()) <= set(catalog)
 
 
-@pytest.mark.parametrize("op", arithmetic().values(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", arithmetic_specs().values(), ids=lambda op: op.name)
 def test_each_says_what_stands_where(op: object) -> None:
     from workbench.catalog import OpSpec
 
@@ -40,7 +40,7 @@ def test_each_says_what_stands_where(op: object) -> None:
 
 def test_none_is_found_by_the_name_of_a_schema(catalog: Catalog) -> None:
     """Of one hidden operator of DALI there are many here."""
-    assert {op.schema for op in arithmetic().values()} == {""}
+    assert {op.schema for op in arithmetic_specs().values()} == {""}
     assert all(op.schema for op in catalog.values() if not op.expression)
 
 

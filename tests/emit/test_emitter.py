@@ -8,8 +8,8 @@ from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.edit import insert_node, new_node, set_setting
-from workbench.graph.feed import link
 from workbench.graph.model import topological
+from workbench.graph.unfed_inputs import link
 
 CATALOG = load_catalog()
 

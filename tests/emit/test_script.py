@@ -25,7 +25,7 @@ from tests.helpers import (
 )
 from workbench.catalog import load_catalog
 from workbench.emit import Code, emit_script
-from workbench.emit.parts import function_name
+from workbench.emit.template_parts import function_name
 from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edit import insert_node, randomise_arg, set_arg

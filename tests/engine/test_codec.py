@@ -18,7 +18,7 @@ from workbench.catalog.spec import Value
 from workbench.emit.imports.traced import Place, Traced, TracedOp, TracedPipeline
 from workbench.engine.codec import arguments_codec, codec_of, result_codec
 from workbench.engine.registry import sendable
-from workbench.engine.samples import Sample
+from workbench.engine.undecodable_samples import Sample
 from workbench.errors import EngineError
 from workbench.graph import Graph, Port, load_recipes
 from workbench.preview import PreviewRequest

@@ -17,8 +17,8 @@ from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, Settings, load_recipe, load_recipes
 from workbench.graph.compose import place_node
 from workbench.graph.edit import insert_node, move_node, randomise_arg, set_arg
-from workbench.graph.feed import feed_node
 from workbench.graph.remove import remove_nodes
+from workbench.graph.unfed_inputs import feed_node
 
 BATCH = 5
 CATALOG = load_catalog()

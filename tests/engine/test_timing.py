@@ -8,7 +8,7 @@ import pytest
 from tests.helpers import chain_graph, same, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine.runner import Result, Runner
-from workbench.engine.stages import THREADS, Stage, ports_of
+from workbench.engine.stage_pipeline import THREADS, Stage, ports_of
 from workbench.engine.timing import floor, time_node
 from workbench.graph import Graph, Port
 

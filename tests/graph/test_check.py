@@ -24,9 +24,9 @@ from workbench.graph import (
 )
 from workbench.graph.compose import place_node
 from workbench.graph.edit import insert_node, randomise_arg, set_arg
-from workbench.graph.feed import feed_node
 from workbench.graph.fixes import fixes
 from workbench.graph.shapes import infer_types
+from workbench.graph.unfed_inputs import feed_node
 
 CATALOG = load_catalog()
 DECODED = Port("decode", "output")

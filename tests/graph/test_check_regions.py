@@ -12,7 +12,8 @@ import pytest
 from tests.region_graphs import CATALOG, branching_graph
 from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
-from workbench.graph.io import MOST_NODES, VERSION
+from workbench.graph.bounds import MOST_FILE_NODES
+from workbench.graph.io import VERSION
 from workbench.graph.model import Body
 
 GRAPH = branching_graph()
@@ -205,7 +206,7 @@ def test_version_1_opens_and_means_the_same() -> None:
 def test_too_many_nodes_are_refused_in_one_sentence() -> None:
     data = json.loads(dump_graph(GRAPH))
     data["nodes"] += [{"id": f"n{number}", "op": "flip"} for number in range(100_000)]
-    with pytest.raises(GraphFormatError, match=f"more than {MOST_NODES:,} nodes"):
+    with pytest.raises(GraphFormatError, match=f"more than {MOST_FILE_NODES:,} nodes"):
         load_graph(json.dumps(data))
 
 

@@ -8,7 +8,7 @@ from workbench.catalog import Catalog
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.devices import image_outputs, infer_devices, port_kind, transfers
 from workbench.graph.edit import new_node, randomise_arg
-from workbench.graph.feed import link
+from workbench.graph.unfed_inputs import link
 
 
 def test_what_follows_a_mixed_decoder_is_on_the_gpu_and_generators_stay(catalog: Catalog) -> None:

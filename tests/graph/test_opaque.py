@@ -24,7 +24,7 @@ from workbench.graph.remove import remove_nodes
 from workbench.graph.shapes import infer_types
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.ui.argument_rows import inspector_view
-from workbench.ui.nodes import edge_entries, node_entries, operator_entries
+from workbench.ui.canvas_views import edge_entries, node_entries, operator_entries
 
 CATALOG = load_catalog()
 SOURCE = "train.py:12 in augment\nimages = fn.python_function(images, function=invert)"

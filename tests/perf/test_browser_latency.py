@@ -47,7 +47,7 @@ _ANSWERED = """([keys, settled]) => {
   return done && performance.now() - last > settled;
 }"""
 
-_MODEL = "__import__('workbench.ui.model', fromlist=['x'])"
+_MODEL = "__import__('workbench.ui.view_model', fromlist=['x'])"
 _REQUEST = "__import__('workbench.ui.state', fromlist=['x']).request_of"
 _SENT = {
     "bare pixels": f"setattr({_MODEL}, 'request_of', {_REQUEST})",

@@ -16,7 +16,7 @@ from tests.perf.test_lab import folder
 from workbench.bench.config import Config
 from workbench.bench.grid import Grid
 from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.tune import Sweep, Tune, best_of
+from workbench.bench.tune import SweepExperiment, TuningExperiment, best_of
 from workbench.engine.machine import usable_cores
 from workbench.graph import load_recipe
 
@@ -34,9 +34,9 @@ def small_grid() -> Grid:
 def test_the_tuner_against_the_whole_grid(folder: Path, table: Table) -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=8, num_threads=1)
     grid = small_grid()
-    sweep = Sweep(graph, str(folder), grid=grid)
+    sweep = SweepExperiment(graph, str(folder), grid=grid)
     swept = sweep.run()
-    tuned = Tune(graph, str(folder), grid=grid).run()
+    tuned = TuningExperiment(graph, str(folder), grid=grid).run()
     whole, part = swept.extra["sweep"]["seconds"], tuned.extra["tune"]["seconds"]
     best, found = best_of(swept).config, best_of(tuned).config
     name = f"tuner, {len(grid)} settings of imagenet-train"
@@ -50,7 +50,7 @@ def test_the_tuner_against_the_whole_grid(folder: Path, table: Table) -> None:
     assert tuned.extra["tune"]["probes"] <= len(grid) // 4
 
 
-def anew(sweep: Sweep, found: Config, best: Config) -> list[float]:
+def anew(sweep: SweepExperiment, found: Config, best: Config) -> list[float]:
     """Ratios of the rounds of two settings, in turns."""
     if found == best:
         return [1.0]

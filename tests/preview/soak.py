@@ -26,8 +26,8 @@ from workbench.errors import (
 from workbench.graph import Graph, Port, load_recipes
 from workbench.graph.compose import give_out, place_node
 from workbench.graph.edit import insert_node, move_node, randomise_arg, reset_arg, set_arg
-from workbench.graph.feed import feed_node
 from workbench.graph.remove import remove_nodes
+from workbench.graph.unfed_inputs import feed_node
 from workbench.preview import PreviewRequest, preview_batch, preview_statistics, preview_steps
 from workbench.preview.verify import Verifier
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.preview.display import Tiles
 from workbench.preview.sheet import BAD, BAD_FRAME, build_layout, compose, encode, grid_of
+from workbench.preview.tiles import Tiles
 
 
 def held(pictures: NDArray[np.uint8]) -> Tiles:

@@ -9,7 +9,7 @@ import pytest
 from tests.damaged import REFUSED, make_folder
 from tests.helpers import chain_graph, with_settings
 from workbench.engine import Engine
-from workbench.engine.samples import Sample
+from workbench.engine.undecodable_samples import Sample
 from workbench.errors import DataError
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.skipped_files import describe_skipped

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 from tests.ui.hosts import Host, LabHost, PanelHost, PanelServer
 from tests.ui.labserver import LabServer
 from tests.ui.screen import Make, Screen
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 expect.set_options(timeout=30_000)  # of both hosts, a worker and a browser on two cores
 FLAGS = [

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.preview.sheet import decode
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 PATIENCE = 60.0
 

@@ -16,7 +16,7 @@ from workbench.graph.edit import set_setting
 from workbench.preview import preview_statistics
 from workbench.ui import auxiliary_views
 from workbench.ui.closeup import Closeup
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 
 def read(data: bytes) -> tuple[dict[str, Any], bytes]:

@@ -64,7 +64,7 @@ def test_a_region_is_opened_edited_inside_and_left(host: Host, photos: Path) -> 
     expect(card(page, "rotate_2")).to_have_count(0)
     shown(page, "").click()
     expect(card(page, "branch")).to_have_attribute("aria-current", "true")
-    expect(part(page, "canvas").locator("[data-wb=way]")).to_have_count(0)
+    expect(part(page, "canvas").locator("[data-wb=breadcrumb]")).to_have_count(0)
     expect(card(page, "branch")).to_contain_text("rotate_2: nothing feeds it")
     region = part(page, "inspector").locator("[data-wb=region]")
     expect(region).to_contain_text("0.5 yes, from chance")

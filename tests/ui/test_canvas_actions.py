@@ -14,12 +14,13 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError, WorkbenchError
 from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph.bounds import MOST_CANVAS_NODES
 from workbench.graph.compose import edge_id
 from workbench.graph.fragment import copy_fragment
 from workbench.graph.layout import Document, Layout
 from workbench.ui.actions import canvas, inspector, parse_action
 from workbench.ui.actions.base import tag_of
-from workbench.ui.canvas_actions import MOST_NODES, apply_canvas_edit, folded_generators
+from workbench.ui.canvas_actions import apply_canvas_edit, folded_generators_in_scope
 from workbench.ui.components import ACTIONS
 from workbench.ui.history import History
 from workbench.ui.inspector_actions import apply_inspector_edit
@@ -121,10 +122,10 @@ def test_a_pasted_part_lands_where_the_view_has_room() -> None:
 
 
 def test_a_generator_unfolds_and_folds() -> None:
-    assert "angle" in folded_generators(JITTER.graph, CATALOG, JITTER.layout)
+    assert "angle" in folded_generators_in_scope(JITTER.graph, CATALOG, JITTER.layout)
     document, selected = done(JITTER, "unfold", node="rotate", arg="angle")
     assert selected == ["angle"]
-    assert "angle" not in folded_generators(document.graph, CATALOG, document.layout)
+    assert "angle" not in folded_generators_in_scope(document.graph, CATALOG, document.layout)
     assert done(document, "fold", node="angle") == (JITTER, ["rotate"])
     with pytest.raises(GraphEditError, match=r"Nothing feeds rotate\.fill_value"):
         done(JITTER, "unfold", node="rotate", arg="fill_value")
@@ -134,7 +135,7 @@ def test_a_shared_generator_stays_a_node() -> None:
     document, _ = done(JITTER, "disconnect", edges=["color:hue"])
     shared = {"source": "angle", "output": "output", "target": "color", "input": "hue"}
     document, _ = done(document, "connect", **shared, edge="")
-    assert "angle" not in folded_generators(document.graph, CATALOG, document.layout)
+    assert "angle" not in folded_generators_in_scope(document.graph, CATALOG, document.layout)
     with pytest.raises(GraphEditError, match="stays a node"):
         done(document, "fold", node="angle")
 
@@ -157,11 +158,11 @@ def test_a_copy_beside_the_original_is_fed_by_what_feeds_it() -> None:
 
 def test_a_canvas_has_an_end() -> None:
     document = JITTER
-    while 2 * len(document.graph.nodes) <= MOST_NODES:
+    while 2 * len(document.graph.nodes) <= MOST_CANVAS_NODES:
         ids = [node.id for node in document.graph.nodes]
         document, _ = done(document, "duplicate", nodes=ids)
     ids = [node.id for node in document.graph.nodes]
-    with pytest.raises(GraphEditError, match=f"the canvas holds {MOST_NODES}"):
+    with pytest.raises(GraphEditError, match=f"the canvas holds {MOST_CANVAS_NODES}"):
         done(document, "duplicate", nodes=ids)
 
 

@@ -14,7 +14,7 @@ from workbench.emit.targets import export, target_names
 from workbench.graph import load_recipe
 from workbench.graph.connect import set_output
 from workbench.ui.exports import archive
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 Pair = tuple[ViewModel, Screen]
 

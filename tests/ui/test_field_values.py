@@ -11,11 +11,11 @@ import pytest
 from tests.ui.screen import Screen
 from workbench.ui import field_values
 from workbench.ui.components import COMPONENTS
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 COSTLY = (
     "dump_document", "infer_devices", "on_drawn_nodes", "node_entries", "edge_entries",
-    "copy_fragment", "inspector_view", "saved_draw_entries", "folded_anywhere",
+    "copy_fragment", "inspector_view", "saved_draw_entries", "all_folded_generators",
     "scope_entries", "data_parameters", "shuffles",
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from workbench.bench.worker_group import WorkerGroup
 from workbench.engine.machine import describe_machine
 from workbench.errors import EngineClosedError
 from workbench.graph.edit import set_setting
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 
 def test_trying_again_is_offered_where_it_can_help(make: Make, tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, lo
 from workbench.graph.edit import set_setting
 from workbench.preview.share import draw_sheet, read_picture, read_shared, write_shared
 from workbench.ui.autosave import KEPT
-from workbench.ui.model import ViewModel
 from workbench.ui.open_actions import LONGEST_NAME
+from workbench.ui.view_model import ViewModel
 
 Make = Callable[..., tuple[ViewModel, Screen]]
 SMALL = set_setting(load_recipe("rotate-jitter"), batch_size=4, num_threads=2)

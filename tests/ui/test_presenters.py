@@ -8,14 +8,14 @@ import pytest
 from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
 from workbench.engine.memory import MemoryUse
-from workbench.engine.samples import Sample
+from workbench.engine.undecodable_samples import Sample
 from workbench.graph import Node, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.devices import infer_devices
 from workbench.graph.layout import Layout
 from workbench.preview import Preview, PreviewRequest, Tile
 from workbench.ui import presenters
 from workbench.ui.argument_rows import inspector_view
-from workbench.ui.nodes import node_entries
+from workbench.ui.canvas_views import node_entries
 
 MACHINE = dataclasses.replace(
     describe_machine(), cpu="A CPU", cores=2, gpu="NVIDIA H200", no_gpu=""

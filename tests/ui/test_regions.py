@@ -12,7 +12,7 @@ from workbench.catalog import load_catalog
 from workbench.graph import Port, load_recipe
 from workbench.graph.edit import set_setting
 from workbench.graph.regions import wrap_in_region
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 CATALOG = load_catalog()
 JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)
@@ -41,10 +41,10 @@ def drawn(screen: Screen) -> list[str]:
     return [node["id"] for node in screen["canvas", "nodes"]]
 
 
-def way(screen: Screen) -> list[str]:
+def breadcrumb(screen: Screen) -> list[str]:
     return [
         body["scope"]
-        for region in screen["canvas", "way"]
+        for region in screen["canvas", "breadcrumb"]
         for body in region["bodies"]
         if body["shown"]
     ]
@@ -70,8 +70,11 @@ def test_a_region_is_one_card_with_its_ports_and_bodies(branched: Ready) -> None
 def test_opening_shows_the_body_with_what_it_takes_in_and_gives(opened: Ready) -> None:
     _, screen = opened
     assert drawn(screen) == ["branch.then", "rotate"]
-    assert way(screen) == ["branch.then"]
-    assert [body["name"] for body in screen["canvas", "way"][0]["bodies"]] == ["then", "else"]
+    assert breadcrumb(screen) == ["branch.then"]
+    assert [body["name"] for body in screen["canvas", "breadcrumb"][0]["bodies"]] == [
+        "then",
+        "else",
+    ]
     taken = screen.node("branch.then")
     assert [port["name"] for port in taken["outputs"]] == ["images"]
     edges = {edge["id"]: edge["source"] for edge in screen["canvas", "edges"]}
@@ -83,7 +86,7 @@ def test_opening_shows_the_body_with_what_it_takes_in_and_gives(opened: Ready) -
 def test_going_out_selects_the_region(opened: Ready) -> None:
     model, screen = opened
     ask(model, "open_scope", scope="")
-    assert way(screen) == []
+    assert breadcrumb(screen) == []
     assert screen["canvas", "selected"] == ["branch"]
     view = screen["inspector", "node"]
     assert (view["condition"], view["condition_node"]) == ("0.5 yes", "chance")
@@ -113,7 +116,7 @@ def test_edits_happen_in_the_body_that_is_shown(opened: Ready) -> None:
     for _ in range(4):
         ask(model, "undo")
     assert model.graph == BRANCHED
-    assert way(screen) == ["branch.then"]
+    assert breadcrumb(screen) == ["branch.then"]
 
 
 def test_a_value_inside_is_set_and_undone(opened: Ready) -> None:
@@ -185,11 +188,11 @@ def test_undo_of_the_region_leads_out_of_it(make: Make) -> None:
     ask(model, "open_scope", scope="branch.then")
     ask(model, "wrap", nodes=["rotate"], op="if")
     ask(model, "open_scope", scope=f"{INNER}.then")
-    assert way(screen) == ["branch.then", f"{INNER}.then"]
+    assert breadcrumb(screen) == ["branch.then", f"{INNER}.then"]
     ask(model, "undo")
-    assert way(screen) == ["branch.then"]
+    assert breadcrumb(screen) == ["branch.then"]
     ask(model, "undo")
-    assert way(screen) == []
+    assert breadcrumb(screen) == []
     assert "rotate" in drawn(screen)
     assert model.graph == JITTER
 
@@ -214,7 +217,7 @@ def test_faults_inside_are_told_on_the_card_and_lead_inside(make: Make) -> None:
     assert card["fault"].startswith("rotate: ")
     assert [body["faulty"] for body in card["bodies"]] == [True, False]
     ask(model, "select", "bar", node="rotate")
-    assert way(screen) == ["branch.then", f"{INNER}.then"]
+    assert breadcrumb(screen) == ["branch.then", f"{INNER}.then"]
     assert screen.node("rotate")["fault"]
 
 
@@ -223,13 +226,13 @@ def test_a_scope_that_is_not_there_is_told(branched: Ready, scope: str) -> None:
     model, screen = branched
     ask(model, "open_scope", scope=scope)
     assert "There is no" in screen["bar", "message"]
-    assert way(screen) == []
+    assert breadcrumb(screen) == []
 
 
 def test_another_graph_is_shown_from_outside(opened: Ready) -> None:
     model, screen = opened
     model.set_graph(JITTER)
-    assert way(screen) == []
+    assert breadcrumb(screen) == []
     assert "rotate" in drawn(screen)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
-from workbench.engine.samples import Sample
+from workbench.engine.undecodable_samples import Sample
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.edit import set_setting

@@ -13,8 +13,8 @@ from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_setting
 from workbench.preview.verify import Deviation, Verification
 from workbench.ui import verification_job
-from workbench.ui.model import ViewModel
 from workbench.ui.verification_job import VerificationJob
+from workbench.ui.view_model import ViewModel
 
 
 class Fake:

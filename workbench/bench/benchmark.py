@@ -8,11 +8,11 @@ from typing import Any
 
 from workbench.bench.config import Regime, config_of, configured, unmeasurable_reason
 from workbench.bench.context import gpu_command
-from workbench.bench.data import Cache
 from workbench.bench.experiment import Experiment
 from workbench.bench.interleaved import Entry, Progress
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.page_cache import Cache
 from workbench.bench.peers import add_peers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report

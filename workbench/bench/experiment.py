@@ -20,10 +20,11 @@ from workbench.bench.config import (
     unmeasurable_reason,
 )
 from workbench.bench.context import graph_hash
-from workbench.bench.data import Cache, CacheState, Fingerprint, bad_files, fingerprint, make_cache
+from workbench.bench.data_fingerprint import Fingerprint, describe_bad_files, fingerprint
 from workbench.bench.interleaved import Entry, Progress, measure
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.page_cache import Cache, CacheState, make_cache
 from workbench.bench.record import MISSING, Report
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog, load_catalog
@@ -138,7 +139,7 @@ class Experiment(ABC):
             self.stop,
             on_progress,
             self._before_round(),
-            lambda: bad_files(self.data, self.check_cancelled) if self._reads_data else "",
+            lambda: describe_bad_files(self.data, self.check_cancelled) if self._reads_data else "",
         )
 
     def _before_round(self) -> Callable[[], None] | None:

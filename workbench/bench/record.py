@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from workbench.bench.config import Config
-from workbench.bench.data import CacheState, Fingerprint
+from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.page_cache import CacheState
 from workbench.bench.stage_report import stages_of
 from workbench.bench.stats import Interval, paired_ratio
 from workbench.bench.workload import TimedRound

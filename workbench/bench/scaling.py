@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from workbench.bench.config import Config, config_of, configured, sharded
-from workbench.bench.data import Cache, Fingerprint
+from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.experiment import Experiment
 from workbench.bench.interleaved import Entry, Progress
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.page_cache import Cache
 from workbench.bench.record import Report
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
@@ -54,7 +55,7 @@ def curve(rows: Sequence[Measurement], over: Over) -> tuple[Point, ...]:
     )
 
 
-class ThreadScaling(Experiment):
+class ThreadScalingExperiment(Experiment):
     """One process with 1 to N threads."""
 
     kind = "threads"
@@ -87,7 +88,7 @@ class ThreadScaling(Experiment):
         return self.report(rows, machine, found, cache)
 
 
-class GpuScaling(Experiment):
+class GpuScalingExperiment(Experiment):
     """One process a GPU, each with a shard of the data, all at once.
 
     ``affinity`` "split" gives each process an equal share of the cores for itself. Without a GPU

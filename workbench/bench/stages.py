@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
-from workbench.bench.cached import CachedJob, time_alone
+from workbench.bench.cached_batch import CachedJob, time_alone
 from workbench.bench.config import behind_decoder, config_of, configured, decoders
 from workbench.bench.experiment import Experiment
 from workbench.bench.interleaved import Entry, Progress
@@ -66,7 +66,7 @@ def prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
     return cut
 
 
-class Stages(Experiment):
+class StageCostExperiment(Experiment):
     """Where the time of a graph goes, with its own settings."""
 
     kind = "stages"

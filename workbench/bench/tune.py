@@ -9,14 +9,15 @@ from dataclasses import replace
 from typing import Any, cast
 
 from workbench.bench.config import Config, Regime, config_of, configured
-from workbench.bench.data import Cache, CacheState, Fingerprint
+from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.experiment import Experiment
 from workbench.bench.grid import KNOBS, Grid, Place, default_grid
 from workbench.bench.interleaved import Progress, format_duration
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import QUICK_CONFIG, MeasurementConfig
+from workbench.bench.page_cache import Cache, CacheState
 from workbench.bench.record import Report
-from workbench.bench.search import Search
+from workbench.bench.tuner_search import TunerSearch
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.machine import Machine
 from workbench.errors import EngineError
@@ -32,7 +33,7 @@ _HOST_SHARE = 0.8
 """Of the host's memory that a configuration may take where no limit is given."""
 
 
-class Sweep(Experiment):
+class SweepExperiment(Experiment):
     """Every setting of a grid, each in a fresh worker, in random order."""
 
     kind = "sweep"
@@ -139,7 +140,7 @@ class Sweep(Experiment):
         return self.measure([entry], on_progress, measurement_config)[0]
 
 
-class Tune(Sweep):
+class TuningExperiment(SweepExperiment):
     """The best setting of a grid, found in at most a quarter of the time that all would take.
 
     A grid of ``search.SMALL`` settings or fewer is probed whole.
@@ -148,7 +149,7 @@ class Tune(Sweep):
     kind = "tune"
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
-        """Search, then measure the best anew, in turns with the graph's own settings.
+        """TunerSearch, then measure the best anew, in turns with the graph's own settings.
 
         The report's first measurement is the best one; the last are the probes. Raises DataError,
         EngineError where every setting fails, and CancelledError.
@@ -171,7 +172,7 @@ class Tune(Sweep):
             probes.append(replace(row, label=f"probe {len(probes) + 1}"))
             return row.median
 
-        search = Search(grid, probe)
+        search = TunerSearch(grid, probe)
         most = search.allowance - search.confirmed
         best = search.run()
         searched = time.monotonic() - began

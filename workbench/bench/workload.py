@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from workbench.bench.usage import busy_seconds, cpu_seconds, descendants, peak_host_bytes
+from workbench.bench.resource_usage import busy_seconds, cpu_seconds, descendants, peak_host_bytes
 from workbench.emit.code import Code
 from workbench.engine.gpu import Gpu, visible_gpu
 from workbench.engine.pipelines import Compiled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from workbench.catalog.arithmetic import arithmetic
+from workbench.catalog.arithmetic import arithmetic_specs
 from workbench.catalog.overlay import apply_overlay, read_overlay
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.schema import read_schemas
@@ -29,4 +29,4 @@ def load_catalog() -> Catalog:
     """
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)
-    return Catalog({**described, **arithmetic()}, version, REGIONS)
+    return Catalog({**described, **arithmetic_specs()}, version, REGIONS)

@@ -56,7 +56,7 @@ CALLED: Mapping[str, str] = {
 """Names in DALI's ``expression_desc`` -> operators of the catalogue."""
 
 
-def arithmetic() -> dict[str, OpSpec]:
+def arithmetic_specs() -> dict[str, OpSpec]:
     """The operators by name."""
     made = [
         *(_binary(function, whole=False) for function in _FUNCTIONS["binary"]),

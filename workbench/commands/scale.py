@@ -37,17 +37,19 @@ def scale(
 
     Example:  workbench scale imagenet-train --data photos --threads 1,2,4
     """
-    from workbench.bench.scaling import GpuScaling, Over, ThreadScaling, curve
+    from workbench.bench.scaling import GpuScalingExperiment, Over, ThreadScalingExperiment, curve
 
     if threads and gpus:
         raise click.UsageError("Give --threads or --gpus, not both.")
-    run: GpuScaling | ThreadScaling
+    run: GpuScalingExperiment | ThreadScalingExperiment
     graph, data, device, name = options.graph, options.data, options.device, options.name
     over: Over = "workers" if gpus else "threads"
     if gpus:
-        run = GpuScaling(graph, data, gpus, device, affinity=cast(Any, affinity), name=name)
+        run = GpuScalingExperiment(
+            graph, data, gpus, device, affinity=cast(Any, affinity), name=name
+        )
     else:
-        run = ThreadScaling(graph, data, threads or (), device, name=name)
+        run = ThreadScalingExperiment(graph, data, threads or (), device, name=name)
     with progress_bar() as progress:
         report = run.run(progress)
     print_rows(report)

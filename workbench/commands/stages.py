@@ -23,11 +23,11 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     """
     from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, low_precision_notice
     from workbench.bench.stage_report import stages_of
-    from workbench.bench.stages import Stages
+    from workbench.bench.stages import StageCostExperiment
     from workbench.graph.edit import set_setting
 
     graph = set_setting(options.graph, device=options.device) if options.device else options.graph
-    run = Stages(
+    run = StageCostExperiment(
         graph,
         options.data,
         measurement_config=COARSE_CONFIG if quick else QUICK_CONFIG,

@@ -56,7 +56,13 @@ def tune(
     from dataclasses import replace
 
     from workbench.bench.grid import default_grid
-    from workbench.bench.tune import Sweep, Tune, adopt, best_of, describe_ineffective
+    from workbench.bench.tune import (
+        SweepExperiment,
+        TuningExperiment,
+        adopt,
+        best_of,
+        describe_ineffective,
+    )
     from workbench.catalog import load_catalog
     from workbench.emit import emit_script
     from workbench.engine.machine import describe_machine
@@ -80,7 +86,7 @@ def tune(
         "host_limit": None if memory is None else int(memory * 2**30),
         "gpu_limit": None if gpu_memory is None else int(gpu_memory * 2**30),
     }
-    kind = Sweep if exhaustive else Tune
+    kind = SweepExperiment if exhaustive else TuningExperiment
     with progress_bar() as progress:
         run = kind(graph, options.data, wanted, grid, name=options.name, **cast(Any, limits))
         report = run.run(progress)

@@ -22,10 +22,10 @@ from workbench.emit.python import INDENT, LINE, assigned, call, identifier, lite
 from workbench.emit.regions import load_region
 from workbench.graph.arithmetic import operands
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
-from workbench.graph.index import index_text, parse_index
 from workbench.graph.model import Graph, Node, Port, Source, running_order
 from workbench.graph.ports import outputs_of, positional_ports
 from workbench.graph.sources import parameter_of, parameters
+from workbench.graph.subscript_index import index_text, parse_index
 from workbench.sources import load_source
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "DEVICE", "SEED", "IMAGES"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
-from workbench.emit.parts import fill, needs, pipeline_parts
+from workbench.emit.template_parts import fill, needs, pipeline_parts
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.stage import SAMPLE, StageCode, emit_stage
+from workbench.emit.preview_stage import SAMPLE, StageCode, emit_stage
 from workbench.engine.pipelines import Compiled
 from workbench.engine.plan import Plan
 from workbench.graph.model import Body, Graph, Node, ancestors

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.catalog import load_catalog
 from workbench.emit.imports.graph import Imported, import_traced
-from workbench.emit.imports.proto import LARGEST, read_pipeline
+from workbench.emit.imports.serialized_pipeline import LARGEST, read_pipeline
 from workbench.emit.imports.traced import Traced
 from workbench.engine.process import Engine
 from workbench.engine.scripts import trace_source

@@ -12,8 +12,8 @@ from functools import cache
 
 import psutil
 
+from workbench.engine.batch_store import Memory
 from workbench.engine.machine import describe_machine
-from workbench.engine.values import Memory
 
 KEPT_AT_MOST = 2 * 2**30
 """Bytes: 50 stages of 64 photos of 640x480 pixels as 8-bit RGB come to 2.9 GB."""

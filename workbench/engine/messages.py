@@ -1,6 +1,6 @@
 """What an engine and its worker say to each other.
 
-A call is answered by any number of ``Running`` and ``Report`` and then by one ``Result`` or
+A call is answered by any number of ``NodesRunning`` and ``Report`` and then by one ``Result`` or
 ``Failure``. The payload of ``Call`` are the task's arguments, of ``Result`` what it gave, of
 ``Failure`` the arguments that make the error; all encoded by their declared types.
 """
@@ -38,7 +38,7 @@ class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
     """The worker has started."""
 
 
-class Running(msgspec.Struct, tag="running", array_like=True, frozen=True):
+class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
     """The nodes that run next."""
 
     number: int
@@ -66,7 +66,7 @@ class Failure(msgspec.Struct, tag="failure", array_like=True, frozen=True):
 
 
 ToWorker = Call | Interrupt
-FromWorker = Ready | Running | Report | Result | Failure
+FromWorker = Ready | NodesRunning | Report | Result | Failure
 
 
 def encode_error(error: WorkbenchError) -> tuple[str, bytes]:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from workbench.emit.imports.traced import Traced
-from workbench.emit.parts import function_name
+from workbench.emit.template_parts import function_name
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Graph
 from workbench.sources import PARAMETER, SourceKind, load_source, source_kinds

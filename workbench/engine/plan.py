@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.emitter import Emitter
-from workbench.emit.stage import unique_names
+from workbench.emit.preview_stage import unique_names
 from workbench.engine.partition import partition
 from workbench.graph.devices import infer_devices
 from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological

@@ -24,9 +24,9 @@ from workbench.engine.messages import (
     Call,
     Failure,
     Interrupt,
+    NodesRunning,
     Ready,
     Result,
-    Running,
     decode_error,
 )
 from workbench.engine.registry import find_registered, name_of
@@ -186,7 +186,7 @@ class Engine:
                 raise ChannelError(f"{message} while call {number} ran")
             if isinstance(message, Result | Failure):
                 return message, payload
-            if isinstance(message, Running):
+            if isinstance(message, NodesRunning):
                 process.running = message.nodes
             elif on_report is not None:
                 on_report(message.value)

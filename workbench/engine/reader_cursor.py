@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.emit.code import Code
-from workbench.engine.encoded import placeholder_jpeg
+from workbench.engine.batch_store import Batch, tensor_list
+from workbench.engine.encoded_images import placeholder_jpeg
 from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import Compiled
-from workbench.engine.values import Batch, tensor_list
 from workbench.errors import DataError, PipelineError
 from workbench.graph.model import Source
 from workbench.graph.sources import parameter_of

@@ -14,16 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.stage import emit_stage
+from workbench.emit.preview_stage import emit_stage
+from workbench.engine.batch_store import Batch, BatchStore, Memory, tensor_list
 from workbench.engine.branch_counts import BranchCounts
+from workbench.engine.dataset_watcher import DatasetWatcher
 from workbench.engine.memory import default_budget, give_back_free, use_little_memory
 from workbench.engine.partition import kind_of
 from workbench.engine.plan import Plan, make_plan
 from workbench.engine.reader_cursor import ReaderCursor
-from workbench.engine.samples import Sample, check_samples, decoding_error, replace_samples
-from workbench.engine.stages import Stage, ports_of
-from workbench.engine.values import Batch, Memory, Store, tensor_list
-from workbench.engine.watch import DatasetWatcher
+from workbench.engine.stage_pipeline import Stage, ports_of
+from workbench.engine.undecodable_samples import (
+    Sample,
+    check_samples,
+    decoding_error,
+    replace_samples,
+)
 from workbench.errors import PipelineError
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.graph.sources import parameter_of, reading
@@ -108,7 +113,7 @@ class Runner:
         """
         self.catalog = catalog
         self._report_running = report_running
-        self.store = Store(budget or default_budget())
+        self.store = BatchStore(budget or default_budget())
         self._samples: OrderedDict[str, tuple[Sample, ...]] = OrderedDict()
         self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
         self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.engine.batch_store import Batch
 from workbench.engine.runner import Result, Runner
-from workbench.engine.stages import THREADS
-from workbench.engine.values import Batch
+from workbench.engine.stage_pipeline import THREADS
 from workbench.errors import PipelineError
 from workbench.graph.model import Node, Source
 

@@ -16,7 +16,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from workbench.emit.imports.proto import load_message, read_pipeline
+from workbench.emit.imports.serialized_pipeline import load_message, read_pipeline
 from workbench.emit.imports.traced import (
     Place,
     Traced,

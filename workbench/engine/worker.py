@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 from workbench.catalog import load_catalog
+from workbench.engine.batch_store import Memory
 from workbench.engine.channel import Channel
 from workbench.engine.codec import arguments_codec, result_codec
 from workbench.engine.exit_status import raise_oom_score
@@ -27,17 +28,16 @@ from workbench.engine.messages import (
     Call,
     Failure,
     Interrupt,
+    NodesRunning,
     Ready,
     Report,
     Result,
-    Running,
     ToWorker,
     encode_error,
 )
 from workbench.engine.pipelines import is_out_of_memory, out_of_memory
 from workbench.engine.registry import find_registered, know_packages, task
 from workbench.engine.runner import Runner
-from workbench.engine.values import Memory
 from workbench.errors import CancelledError, EngineError, WorkbenchError
 
 _IDLE = 0.3
@@ -82,7 +82,7 @@ class Worker:
         """Say which nodes run next: the last word before a crash. Checks for an interrupt."""
         self.check_interrupt()
         self.running = tuple(nodes)
-        self.channel.send(Running(self.number, self.running))
+        self.channel.send(NodesRunning(self.number, self.running))
 
 
 def serve(channel: Channel, budget: int | None = None) -> None:

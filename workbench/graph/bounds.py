@@ -1,4 +1,4 @@
-"""What DALI and the workbench can take: ranges of settings and seeds."""
+"""What DALI and the workbench can take: settings, seeds, and numbers of nodes."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ SETTINGS: Mapping[str, tuple[int, int]] = {
     "seed": (0, 2**31 - USUAL_SEEDS - 1),
 }
 """Smallest and largest value of each setting that is a number."""
+
+MOST_FILE_NODES = 10_000
+"""Nodes in a graph file: more than anyone composes; checks and drawing grow with them, and a file
+may be hostile."""
+MOST_CANVAS_NODES = 1000
+"""Nodes that the page still draws at a speed that one can work with."""

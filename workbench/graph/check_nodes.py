@@ -10,9 +10,9 @@ from workbench.graph.arithmetic import whole_range
 from workbench.graph.bounds import LARGEST_SEED
 from workbench.graph.devices import port_kind
 from workbench.graph.faults import Fault
+from workbench.graph.free_seed import free_seed
 from workbench.graph.model import Body, Graph, Node, Port, region_of
 from workbench.graph.ports import outputs_of, positional_ports
-from workbench.graph.seeds import free_seed
 from workbench.graph.values import value_fault
 
 

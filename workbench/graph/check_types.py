@@ -8,8 +8,8 @@ from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
 from workbench.graph.arithmetic import broadcast, operand_types, result_type
 from workbench.graph.devices import device_of
 from workbench.graph.faults import Fault
-from workbench.graph.index import index_text, parse_index
 from workbench.graph.model import Node, Port
+from workbench.graph.subscript_index import index_text, parse_index
 from workbench.graph.tensor_type import Call, TensorType
 from workbench.graph.values import value_fault
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.devices import device_of, infer_devices, is_generator, port_device, port_kind
-from workbench.graph.draw import draw_refusal, element_for
 from workbench.graph.edit import without_idle_generators
+from workbench.graph.generators import draw_refusal, element_for
 from workbench.graph.model import Graph, Node, Port, ancestors, is_name
 from workbench.graph.ports import outputs_of, positional_ports
 from workbench.graph.scoped import scoped

@@ -14,11 +14,11 @@ from typing import Any
 from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError
 from workbench.graph.devices import is_decoder, is_generator, port_kind
-from workbench.graph.draw import draw_args, draw_refusal, generators_for
+from workbench.graph.free_seed import free_seed
+from workbench.graph.generators import draw_args, draw_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, Source, is_name, topological
 from workbench.graph.ports import output_ports
 from workbench.graph.scoped import scoped
-from workbench.graph.seeds import free_seed
 
 
 def free_id(graph: Graph, wanted: str) -> str:

@@ -13,7 +13,7 @@ FaultCode = Literal[
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
     "bodies", "branches",
 ]  # fmt: skip
-"""What kind of fault it is: ``graph/fixes.py`` has remedies for each."""
+"""What kind of fault it is: ``graph/fixes`` has remedies for each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.edit import free_id
+from workbench.graph.free_seed import free_seed
 from workbench.graph.io import dump_graph, load_graph
 from workbench.graph.model import Graph, Node, Port, region_of
 from workbench.graph.rename import renamed_nodes
-from workbench.graph.seeds import free_seed
 
 
 def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:

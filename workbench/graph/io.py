@@ -39,13 +39,12 @@ from typing import Any
 
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
+from workbench.graph.bounds import MOST_FILE_NODES
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name, is_text
 from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
 VERSION = 2
-MOST_NODES = 10_000
-"""More than anyone composes: checks and drawing grow with them, and a file may be hostile."""
 _LONGEST = 16_000_000
 _DEEPEST = 16
 
@@ -185,9 +184,9 @@ class _Reader:
     ) -> tuple[Node, ...]:
         entries = self.expect(data, list, path, "a list")
         self.count += len(entries)
-        if self.count > MOST_NODES:
+        if self.count > MOST_FILE_NODES:
             raise GraphFormatError(
-                f"The graph has more than {MOST_NODES:,} nodes, which is the limit. Split it."
+                f"The graph has more than {MOST_FILE_NODES:,} nodes, which is the limit. Split it."
             )
         return tuple(
             self.node(entry, f"{path}[{i}]", source, depth) for i, entry in enumerate(entries)

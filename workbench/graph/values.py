@@ -7,7 +7,7 @@ import sys
 from difflib import get_close_matches
 
 from workbench.catalog.spec import ArgSpec, Value
-from workbench.graph.index import parse_index
+from workbench.graph.subscript_index import parse_index
 
 _SCALARS: dict[str, tuple[type, ...]] = {
     "bool": (bool,),

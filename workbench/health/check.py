@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 
-from workbench.engine.encoded import corruption_reason, reject_reason
+from workbench.engine.encoded_images import corruption_reason, reject_reason
 from workbench.engine.machine import usable_cores
 from workbench.errors import CancelledError
 from workbench.sources import File, Location, list_files, open_dataset

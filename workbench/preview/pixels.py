@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.engine.registry import task
-from workbench.engine.samples import Sample
+from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
-from workbench.preview.display import make_tiles, picture_layout
-from workbench.preview.pictures import scaling_for
+from workbench.preview.output_tiles import scaling_for
 from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.sheet import encode
+from workbench.preview.tiles import make_tiles, picture_layout
 
 MOST_VALUES = 2**20
 """Of one answer: a region of 590 x 590 pixels of three channels."""

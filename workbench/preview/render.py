@@ -6,18 +6,18 @@ import math
 import time
 from dataclasses import dataclass
 
+from workbench.engine.batch_store import Batch
 from workbench.engine.memory import MemoryUse
 from workbench.engine.registry import task
-from workbench.engine.samples import Sample
-from workbench.engine.values import Batch
+from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker, memory_use
 from workbench.errors import GraphError
 from workbench.graph.model import Port
 from workbench.preview.captions import describe_shape, draws_of, facts_of, labels_of
-from workbench.preview.display import Tiles
-from workbench.preview.pictures import Difference, differences_of, encoder_for, tiles_of
+from workbench.preview.output_tiles import Difference, differences_of, encoder_for, tiles_of
 from workbench.preview.request import MOST_RAW, PreviewRequest, Run, run_request
 from workbench.preview.sheet import RAW, compose, compose_on_gpu, encode, grid_of
+from workbench.preview.tiles import Tiles
 
 Box = tuple[int, int, int, int]
 """(x, y, width, height) in pixels of the sheet."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from workbench.catalog.spec import Catalog
 from workbench.engine.runner import Result
-from workbench.engine.stages import ports_of
+from workbench.engine.stage_pipeline import ports_of
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import image_outputs, is_decoder

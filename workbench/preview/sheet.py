@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.engine.values import Memory
-from workbench.preview.display import Tiles, on_host
+from workbench.engine.batch_store import Memory
+from workbench.preview.tiles import Tiles, on_host
 
 Encoder = Callable[[Any], bytes]
 """uint8 (h, w, 3), a host array or DALI's tensor on a GPU -> the bytes of a JPEG."""

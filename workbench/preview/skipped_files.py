@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.engine.registry import task
-from workbench.engine.samples import Sample
+from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import PipelineError
 from workbench.graph.devices import is_decoder

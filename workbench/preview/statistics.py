@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.graph.model import Port
-from workbench.preview.display import picture_layout
 from workbench.preview.request import PreviewRequest, Run, run_request
+from workbench.preview.tiles import picture_layout
 
 BINS = 64
 NORMALISERS = ("crop_mirror_normalize", "normalize")

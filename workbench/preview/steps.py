@@ -12,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import Device, PortKind
+from workbench.engine.batch_store import Batch, Memory
 from workbench.engine.registry import task
-from workbench.engine.samples import Sample
-from workbench.engine.stages import THREADS
+from workbench.engine.stage_pipeline import THREADS
 from workbench.engine.timing import NodeTime, floor, time_node
-from workbench.engine.values import Batch, Memory
+from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.model import Node, Port
 from workbench.graph.ports import outputs_of
 from workbench.preview.captions import describe_encoded, is_truth, long_values, short_values
-from workbench.preview.display import Tiles, make_tiles, picture_layout
-from workbench.preview.pictures import scaling_for
+from workbench.preview.output_tiles import scaling_for
 from workbench.preview.render import Box
 from workbench.preview.request import PreviewRequest, Run, run_request
 from workbench.preview.sheet import compose, encode, grid_of
+from workbench.preview.tiles import Tiles, make_tiles, picture_layout
 
 _KEPT_TIMES = 4096
 

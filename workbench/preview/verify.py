@@ -26,7 +26,7 @@ from workbench.errors import CancelledError, EngineError
 from workbench.graph.check import require_sound
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.sources import reading
-from workbench.preview.exported import ExportedScript, ScriptError, read_batch
+from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
 from workbench.preview.skipped_files import describe_skipped, skipped_files
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 

@@ -9,7 +9,7 @@ from workbench.catalog.spec import ArgSpec, Catalog, OpSpec
 from workbench.graph.check import Fault
 from workbench.graph.connect import feeders
 from workbench.graph.devices import is_decoder, is_generator
-from workbench.graph.draw import element_for
+from workbench.graph.generators import element_for
 from workbench.graph.model import Graph, Node, Port
 from workbench.ui.random_views import CHOICE as CHOICE
 from workbench.ui.random_views import (

@@ -37,8 +37,8 @@ from workbench.ui.closeup import (
 from workbench.ui.preview_views import StatisticsEntry
 from workbench.ui.previewer import BackgroundJob, Previewer
 from workbench.ui.state import State
-from workbench.ui.statistics import statistics_entries
-from workbench.ui.steps import steps_bytes
+from workbench.ui.statistics_views import statistics_entries
+from workbench.ui.steps_payload import steps_bytes
 
 STEP_SIZE = 224
 """Side of a step's picture in pixels."""

@@ -14,6 +14,7 @@ from workbench.catalog.regions import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph import compose
+from workbench.graph.bounds import MOST_CANVAS_NODES
 from workbench.graph.connect import connect, disconnect, set_output, taken
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import chain, insert_node, move_node
@@ -28,8 +29,6 @@ from workbench.ui.actions import canvas
 Edited = tuple[Document, list[str] | None]
 _APART = 96
 """Pixels between nodes that are put one under the other."""
-MOST_NODES = 1000
-"""Nodes that the page still draws at a speed that one can work with."""
 
 
 def _added(document: Document, placed: tuple[Graph, str]) -> Edited:
@@ -39,9 +38,9 @@ def _added(document: Document, placed: tuple[Graph, str]) -> Edited:
 
 def _limited(document: Document, graph: Graph) -> Document:
     count, before = (sum(1 for _ in each.whole.walk()) for each in (graph, document.graph))
-    if count > max(MOST_NODES, before):
+    if count > max(MOST_CANVAS_NODES, before):
         raise GraphEditError(
-            f"That would make {count} nodes; the canvas holds {MOST_NODES}. "
+            f"That would make {count} nodes; the canvas holds {MOST_CANVAS_NODES}. "
             "Compose such a graph in Python."
         )
     return document.with_graph(graph)
@@ -182,7 +181,7 @@ def _placed(document: Document, drawn: list[str], action: canvas.Paste) -> Docum
 
 def _drawn(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
     """Of some nodes those that are not folded into another."""
-    folded = folded_generators(graph, catalog, Layout())
+    folded = folded_generators_in_scope(graph, catalog, Layout())
     return [node_id for node_id in ids if node_id not in folded]
 
 
@@ -233,7 +232,7 @@ def _unfold(document: Document, catalog: Catalog, action: canvas.Unfold) -> Edit
 def _fold(document: Document, catalog: Catalog, action: canvas.Fold) -> Edited:
     node = action.node
     layout = replace(document.layout, unfolded=document.layout.unfolded - {node})
-    if node not in folded_generators(document.graph, catalog, layout):
+    if node not in folded_generators_in_scope(document.graph, catalog, layout):
         raise GraphEditError(f"{node} does not feed just one argument: it stays a node.")
     fed = document.graph.consumers(node)[0].target
     return replace(document, layout=layout), [fed]
@@ -287,10 +286,12 @@ def _apply(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> E
     assert_never(action)
 
 
-def folded_generators(graph: Graph, catalog: Catalog, layout: Layout) -> dict[str, tuple[str, str]]:
+def folded_generators_in_scope(
+    graph: Graph, catalog: Catalog, layout: Layout
+) -> dict[str, tuple[str, str]]:
     """Generators that stand in the node that they feed -> that node and its argument.
 
-    Those of the graph's own body only: see ``folded_anywhere``.
+    Those of the graph's own body only: see ``all_folded_generators``.
     """
     given = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[tuple[str, str]]] = {}
@@ -310,9 +311,11 @@ def folded_generators(graph: Graph, catalog: Catalog, layout: Layout) -> dict[st
     return folded
 
 
-def folded_anywhere(graph: Graph, catalog: Catalog, layout: Layout) -> dict[str, tuple[str, str]]:
+def all_folded_generators(
+    graph: Graph, catalog: Catalog, layout: Layout
+) -> dict[str, tuple[str, str]]:
     """The same for a whole graph, with all that stands inside its regions."""
     found: dict[str, tuple[str, str]] = {}
     for scope, _ in graph.bodies():
-        found |= folded_generators(graph.at_scope(scope), catalog, layout)
+        found |= folded_generators_in_scope(graph.at_scope(scope), catalog, layout)
     return found

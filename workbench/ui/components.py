@@ -102,7 +102,7 @@ COMPONENTS: tuple[Component, ...] = (
             Field("nodes", "show", [], "list[NodeEntry]", holds=views.NodeEntry),
             Field("edges", "show", [], "list[EdgeEntry]", holds=views.EdgeEntry),
             Field(
-                "way",
+                "breadcrumb",
                 "show",
                 [],
                 "Regions from the graph into the body that is shown. Empty: the graph itself is.",

@@ -15,8 +15,8 @@ from workbench.graph.layout import Document, Layout, dump_document
 from workbench.graph.model import Graph
 from workbench.ui.actions import bar, panels
 from workbench.ui.argument_rows import random_view
-from workbench.ui.canvas_actions import folded_anywhere
-from workbench.ui.nodes import on_drawn_nodes
+from workbench.ui.canvas_actions import all_folded_generators
+from workbench.ui.canvas_views import on_drawn_nodes
 from workbench.ui.output_paths import writable_path
 from workbench.ui.state import Checked, State
 from workbench.ui.views import CodeFault, TargetEntry
@@ -79,7 +79,7 @@ class Exports:
             return NO_FAULT
         # the message begins with the place: ``node: ...`` or ``node.arg: ...``
         named = reason.partition(":")[0].partition(".")[0]
-        node = folded_anywhere(graph, self._catalog, layout).get(named, (named, ""))[0]
+        node = all_folded_generators(graph, self._catalog, layout).get(named, (named, ""))[0]
         return {"message": reason, "node": node if graph.has(node) else ""}
 
     def _try(self, graph: Graph, target: str) -> str:

@@ -16,12 +16,12 @@ from workbench.graph.layout import Layout, dump_document
 from workbench.graph.model import Graph
 from workbench.ui import presenters, views
 from workbench.ui.argument_rows import inspector_view
-from workbench.ui.canvas_actions import folded_anywhere
-from workbench.ui.data_folder import DataFolder, data_parameters
+from workbench.ui.canvas_actions import all_folded_generators
+from workbench.ui.canvas_views import edge_entries, node_entries, on_drawn_nodes, operator_entries
+from workbench.ui.data_panel import DataPanel, data_parameters
 from workbench.ui.exports import target_entries
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
-from workbench.ui.nodes import edge_entries, node_entries, on_drawn_nodes, operator_entries
 from workbench.ui.region_views import scope_entries
 from workbench.ui.saved_draws import saved_draw_entries
 from workbench.ui.state import MOST_BATCH, State, faults_of, shuffles
@@ -46,7 +46,7 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
 
 
 def graph_fields(
-    state: State, history: History, catalog: Catalog, folder: DataFolder, memo: IdentityMemo
+    state: State, history: History, catalog: Catalog, data_panel: DataPanel, memo: IdentityMemo
 ) -> Fields:
     """All other fields, but for those that measurements, comparisons and auxiliary views set.
 
@@ -62,15 +62,15 @@ def graph_fields(
     devices = memo(infer_devices, graph, catalog)
     facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)
-    again = bool(folder.error or (state.failure and not state.checked.faults))
+    again = bool(data_panel.error or (state.failure and not state.checked.faults))
     return {
         "bar": {
             "title": graph.name,
-            "folder": folder.chip,
+            "folder": data_panel.chip,
             "device": settings.device,
             "can_undo": history.can_undo,
             "can_redo": history.can_redo,
-            "status": _status(state, folder, faults),
+            "status": _status(state, data_panel, faults),
             "faults": memo(_fault_entries, faults, fixes),
             "message": state.message,
             "saved": memo(dump_document, document),
@@ -81,7 +81,7 @@ def graph_fields(
                 node_entries, shown, catalog, layout, devices, facts, state.checked.flows, faults
             ),
             "edges": memo(edge_entries, shown, catalog, layout, devices),
-            "way": memo(scope_entries, graph, state.scope),
+            "breadcrumb": memo(scope_entries, graph, state.scope),
             "positions": memo(_positions, layout, shown),
             "selected": state.selected,
             "fragment": memo(_fragment, shown, state.selected),
@@ -113,7 +113,7 @@ def graph_fields(
             "tiles": state.tiles,
             "tile_size": state.tile_size,
             "lossless": state.lossless,
-            "stale": folder.error or _first(faults),
+            "stale": data_panel.error or _first(faults),
             "retryable": again,
             "shuffles": memo(shuffles, graph),
             "saved_draws": memo(saved_draw_entries, document, state.batch, repeated),
@@ -134,7 +134,8 @@ def graph_fields(
             "message": state.code_message,
         },
         "data": {
-            "summary": folder.view | {"parameters": memo(data_parameters, graph, folder.datasets)}
+            "summary": data_panel.view
+            | {"parameters": memo(data_parameters, graph, data_panel.datasets)}
         },
     }
 
@@ -160,7 +161,7 @@ def _fragment(shown: Graph, selected: Sequence[str]) -> str:
 
 
 def _folded(graph: Graph, catalog: Catalog, layout: Layout) -> list[str]:
-    return sorted(folded_anywhere(graph, catalog, layout))
+    return sorted(all_folded_generators(graph, catalog, layout))
 
 
 def _first(faults: Sequence[Fault]) -> str:
@@ -170,8 +171,8 @@ def _first(faults: Sequence[Fault]) -> str:
     return f"{str(faults[0]).strip()}{more}"
 
 
-def _status(state: State, folder: DataFolder, faults: Sequence[Fault]) -> Status:
-    if folder.error:
+def _status(state: State, data_panel: DataPanel, faults: Sequence[Fault]) -> Status:
+    if data_panel.error:
         return {"state": "fault", "text": "no images"}
     if state.failure and state.failure.dead and not state.checked.faults:
         return {"state": "dead", "text": "worker ended"}

@@ -19,8 +19,8 @@ from workbench.graph.model import Graph
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 from workbench.ui.graph_loading import GraphLike, to_graph
-from workbench.ui.model import ViewModel
 from workbench.ui.static_snapshot import StaticSnapshot
+from workbench.ui.view_model import ViewModel
 
 INSPECTOR = {"width": "33%", "min_width": "270px", "max_width": "300px", "flex": "0 0 auto"}
 
@@ -74,7 +74,7 @@ class _Part(anywidget.AnyWidget):
         if (
             self._static_snapshot is not None
             and self._model is not None
-            and not self._model.folder.error
+            and not self._model.data_panel.error
         ):
             self._static_snapshot.show()
 
@@ -257,5 +257,5 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def _ipython_display_(self, **kwargs: Any) -> None:
         """Show the widget and, in an output of its own, the last picture for the saved notebook."""
         display(super()._repr_mimebundle_(**kwargs), raw=True)
-        if not self._model.folder.error:
+        if not self._model.data_panel.error:
             self._static_snapshot.show()

@@ -92,7 +92,7 @@ class SavedDrawEntry(TypedDict):
     """Whether it is the one on the screen."""
 
 
-class ChannelEntry(TypedDict):
+class ChannelStatistics(TypedDict):
     """One channel of a batch: the bins of its histogram, and figures of its finite values."""
 
     counts: list[int]
@@ -110,7 +110,7 @@ class StatisticsEntry(TypedDict):
     dtype: str
     low: float
     high: float
-    channels: list[ChannelEntry]
+    channels: list[ChannelStatistics]
     samples: int
     hint: str
     """What looks wrong, or empty."""

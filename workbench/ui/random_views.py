@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.graph.devices import is_generator
-from workbench.graph.draw import generators_for
+from workbench.graph.generators import generators_for
 from workbench.graph.model import Graph, Node, Port
 from workbench.ui.views import Json, RandomView
 

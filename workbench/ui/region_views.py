@@ -1,4 +1,4 @@
-"""Regions as the canvas and the inspector show them: what decides, their bodies, the way inside."""
+"""Regions as the canvas and the inspector show them: what decides, their bodies, the breadcrumb."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def _is_inside(body: Body, scope: str) -> bool:
 
 
 def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
-    """The way from the graph into a body: at each region its bodies, of which one is on the way."""
-    way: list[ScopeEntry] = []
+    """The breadcrumb from the graph into a body: at each region its bodies, one of them shown."""
+    breadcrumb: list[ScopeEntry] = []
     while scope:
         region, _, shown = scope.rpartition(".")
         node = graph.node(region)
@@ -60,9 +60,9 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
             {"name": name, "scope": node.scope(name), "shown": name == shown}
             for name in node.bodies
         ]
-        way.insert(0, {"region": region, "op": node.op, "bodies": names})
+        breadcrumb.insert(0, {"region": region, "op": node.op, "bodies": names})
         scope = graph.scope_of(region)
-    return way
+    return breadcrumb
 
 
 def condition_of(graph: Graph, catalog: Catalog, node: Node) -> str:

@@ -14,7 +14,7 @@ from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port
 from workbench.ui.actions import bar, canvas
 from workbench.ui.canvas_actions import cut_edge
-from workbench.ui.nodes import on_drawn_nodes
+from workbench.ui.canvas_views import on_drawn_nodes
 from workbench.ui.state import Checked, State
 from workbench.ui.views import CompatibleOps, ConnectTargets
 

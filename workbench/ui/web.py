@@ -21,7 +21,7 @@ from workbench.errors import WorkbenchError
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 from workbench.ui.graph_loading import GraphLike, to_graph
-from workbench.ui.model import ViewModel
+from workbench.ui.view_model import ViewModel
 
 HOST = "127.0.0.1"
 TITLE = "DALI Workbench"

@@ -16,8 +16,8 @@ from tests.placed import CATALOG, USABLE
 from workbench.catalog import Value
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.edit import new_node, start_graph
-from workbench.graph.feed import feed_node, fitting_ports, link
 from workbench.graph.model import Source, region_of
+from workbench.graph.unfed_inputs import feed_node, fitting_ports, link
 
 MOST = 30
 """Nodes of a graph, at most."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.emit.imports.test_fold import AGAIN, CROSSED, IF, READING, SECOND, grown
 from tests.emit.imports.traces import op
 from workbench.emit.imports.conditionals import MERGE, SPLIT, every_op, find_statements
-from workbench.emit.imports.lines import Lines
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedInput, TracedOp
 
 LAST = [TracedInput("__M_22", "cpu")]

@@ -6,8 +6,8 @@ from tests.emit.imports.traces import decoder, op, pipeline, reader
 from workbench.catalog import load_catalog
 from workbench.emit.imports.device_placement import with_sides
 from workbench.emit.imports.ids import Made
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.nodes import make_call
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedInput, TracedOp
 from workbench.graph import Graph, Node, Port, Settings
 from workbench.graph.devices import infer_devices

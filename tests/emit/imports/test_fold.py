@@ -13,8 +13,8 @@ from workbench.catalog import load_catalog
 from workbench.emit.imports.fold import MERGE, SPLIT, fold_calls
 from workbench.emit.imports.graph import Imported, import_traced
 from workbench.emit.imports.ids import Made
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.nodes import make_call
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import Place, Traced, TracedInput, TracedOp
 from workbench.graph.model import Port, topological
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.emit.imports.traces import FILE, decoder, op, place, reader
 from workbench.catalog import load_catalog
 from workbench.emit.imports.ids import Made, node_ids, output_names
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.nodes import make_call
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedInput, TracedOp
 from workbench.graph.model import is_name
 from workbench.graph.rename import LONGEST

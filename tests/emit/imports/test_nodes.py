@@ -7,8 +7,8 @@ import pytest
 from tests.emit.imports.traces import op, reader
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import OPAQUE, Value
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.nodes import Call, call_name, make_call, read_folder
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedInput, TracedOp
 
 CATALOG = load_catalog()

@@ -16,7 +16,7 @@ from tests.thorough import examples
 from workbench.catalog import OpSpec
 from workbench.emit import emit_script
 from workbench.emit.imports.graph import Imported, import_traced
-from workbench.emit.parts import function_name
+from workbench.emit.template_parts import function_name
 from workbench.engine.tracing import trace_pipeline
 from workbench.graph import Graph, Port, check_graph, load_recipes
 from workbench.graph.sources import parameters

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.emit.imports.traces import FILE, op, place, reader
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.seed_sequence import drawn_seeds
 from workbench.emit.imports.seeds import Seeds, share_seeds
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedOp
 
 NOWHERE = Lines({}, [])

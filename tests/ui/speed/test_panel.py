@@ -12,7 +12,7 @@ from tests.ui.speed.conftest import Bed, Fake
 from workbench.bench.config import config_of
 from workbench.bench.context import graph_hash
 from workbench.bench.record import FORMAT, dump_report, load_report
-from workbench.bench.stages import Stages
+from workbench.bench.stages import StageCostExperiment
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph.edit import set_arg, set_setting
@@ -189,7 +189,7 @@ def test_wrong_values_to_try_name_the_field(bed: Bed) -> None:
 
 
 def test_a_quick_look_at_the_stages(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Stages, "_alone", lambda *_: {"decode": 1.0})
+    monkeypatch.setattr(StageCostExperiment, "_alone", lambda *_: {"decode": 1.0})
     bed.run(what="stages")
     assert bed["stages"]["on"][0]["quick"].startswith("Quick figures: 3 rounds of 0.5 s")
     assert bed.speed.set("effort", "quick")

@@ -12,8 +12,9 @@ from tests.bench.fakes import measured, report, rounds
 from workbench.bench import Measurement
 from workbench.bench.compare import compare_reports, read_report
 from workbench.bench.config import Config
-from workbench.bench.data import CacheState, Fingerprint
+from workbench.bench.data_fingerprint import Fingerprint
 from workbench.bench.measurement_config import COARSE_CONFIG
+from workbench.bench.page_cache import CacheState
 from workbench.bench.record import WHOLE
 from workbench.bench.stage_report import StageCost, StageReport
 from workbench.errors import RecordFormatError

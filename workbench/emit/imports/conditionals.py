@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from workbench.emit.imports.lines import Lines, is_library
-from workbench.emit.imports.order import in_order
+from workbench.emit.imports.call_order import in_order
+from workbench.emit.imports.source_lines import Lines, is_library
 from workbench.emit.imports.traced import Place, TracedInput, TracedOp
 
 SPLIT, MERGE = "_conditional__Split", "_conditional__Merge"

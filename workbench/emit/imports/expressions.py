@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.catalog.arithmetic import CALLED, CONSTANT_TYPES, arithmetic
+from workbench.catalog.arithmetic import CALLED, CONSTANT_TYPES, arithmetic_specs
 from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.imports.traced import TracedOp
-from workbench.graph.index import index_text
+from workbench.graph.subscript_index import index_text
 
 ARITHMETIC = "_ArithmeticGenericOp"
 INDEXING = frozenset({"_TensorSubscript", "_SubscriptDimCheck"})
@@ -69,7 +69,7 @@ def _arithmetic(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expression
         return None
     operands = [_operand(word, op) for word in call[2].split()]
     found = [operand for operand in operands if operand is not None]
-    spec = arithmetic()[name]
+    spec = arithmetic_specs()[name]
     if len(found) != len(spec.operands) or len(found) != len(operands):
         return None
     places = _places(found, spec, ops_by_edge)

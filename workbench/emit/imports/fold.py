@@ -13,8 +13,8 @@ from dataclasses import replace
 from workbench.catalog.spec import MOST_OPAQUE_OUTPUTS, OPAQUE, Device
 from workbench.emit.imports.conditionals import MERGE, SPLIT, predicate_of
 from workbench.emit.imports.ids import Made
-from workbench.emit.imports.lines import Lines, is_library, library_function
 from workbench.emit.imports.nodes import Call, call_name
+from workbench.emit.imports.source_lines import Lines, is_library, library_function
 from workbench.emit.imports.traced import TracedInput, TracedOp
 
 _REASONS = 3

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
+from workbench.emit.imports.call_order import in_order
 from workbench.emit.imports.conditionals import edge_makers, every_op, find_statements
 from workbench.emit.imports.device_placement import with_sides
 from workbench.emit.imports.fold import fold_calls
 from workbench.emit.imports.ids import Made, node_ids, output_names
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.logic import without_logic
 from workbench.emit.imports.nodes import make_call, read_folder
-from workbench.emit.imports.order import in_order
-from workbench.emit.imports.regions import RegionMaker, every_call
+from workbench.emit.imports.regions import BlockConverter, every_call
 from workbench.emit.imports.report import Entry, ImportReport
 from workbench.emit.imports.seeds import Seeds, share_seeds
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import Place, Traced, TracedPipeline
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
@@ -54,13 +54,13 @@ def import_traced(traced: Traced, catalog: Catalog) -> Imported:
     block, given = find_statements(plain, given, lines)
     lines = Lines(traced.sources, list(every_op(block)))
     makers = edge_makers(block)
-    maker = RegionMaker(
+    converter = BlockConverter(
         catalog,
         lines,
         make=lambda op: make_call(op, catalog, lines, makers, folder),
         finish=lambda made, gives: _without_idle_constants(fold_calls(made, lines, gives), gives),
     )
-    made = maker.calls(block, given)
+    made = converter.convert(block, given)
     every = list(every_call(made))
     outputs = output_names(made, [edge.edge for edge in given], catalog, lines)
     ids = node_ids(every, outputs, catalog, lines)

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from workbench.catalog.spec import Catalog, PortKind
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.nodes import Call
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedOp
 from workbench.graph.devices import is_generator
 from workbench.graph.edit import usual_id

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from workbench.catalog.enums import enum_names
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.imports.expressions import ARITHMETIC, INDEXING, expression_node
-from workbench.emit.imports.lines import Lines, is_library
+from workbench.emit.imports.source_lines import Lines, is_library
 from workbench.emit.imports.traced import TracedInput, TracedOp
 from workbench.sources import load_source, source_kinds
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from workbench.catalog.spec import Catalog
 from workbench.emit.imports.conditionals import BODIES, Block, Statement
 from workbench.emit.imports.ids import Made, free_name, usual_variable
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.nodes import BodyCalls, Call
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedInput, TracedOp
 
 _CONDITION = "condition"
 
 
-class RegionMaker:
+class BlockConverter:
     """Makes the calls of blocks, and names what goes into bodies and out of them.
 
     Parameters
@@ -41,7 +41,7 @@ class RegionMaker:
         self._written: set[str] = set()
         """The edges of which the variable is known."""
 
-    def calls(self, block: Block, gives: Sequence[TracedInput]) -> Made:
+    def convert(self, block: Block, gives: Sequence[TracedInput]) -> Made:
         """A call for each of the block's."""
         made: list[tuple[TracedOp, Call]] = []
         for op in block.ops:
@@ -72,7 +72,7 @@ class RegionMaker:
                 if source not in names:
                     names[source] = free_name(self._words[edge], taken)
                     inputs[names[source]] = source
-        made = [self.calls(block, block.gives) for block in statement.bodies]
+        made = [self.convert(block, block.gives) for block in statement.bodies]
         outputs = self._ends(op, statement)
         self._words |= zip(statement.outputs, outputs, strict=True)
         self._written |= set(statement.outputs)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.emit.imports.lines import Lines
 from workbench.emit.imports.seed_sequence import drawn_seeds
+from workbench.emit.imports.source_lines import Lines
 from workbench.emit.imports.traced import TracedOp
 from workbench.graph.bounds import LARGEST_SEED, SETTINGS
 from workbench.graph.model import Settings

@@ -15,8 +15,8 @@ from workbench.emit.outputs import (
     require_arrays,
     require_unsharded,
 )
-from workbench.emit.parts import Parts, fill, pipeline_parts, reached_nodes
 from workbench.emit.python import constant
+from workbench.emit.template_parts import Parts, fill, pipeline_parts, reached_nodes
 from workbench.graph.model import Graph, Node
 
 BUILD = '''\

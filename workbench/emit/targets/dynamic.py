@@ -11,9 +11,9 @@ from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.emit.expressions import constant_type, number_of, plain_constant
 from workbench.emit.outputs import first_reader, require_no_regions
-from workbench.emit.parts import body_of, fill, make_parts, needs, reached_nodes, returned
 from workbench.emit.python import call, identifier, signature
 from workbench.emit.targets import Target
+from workbench.emit.template_parts import body_of, fill, make_parts, needs, reached_nodes, returned
 from workbench.errors import GraphExportError
 from workbench.graph.arithmetic import whole_range
 from workbench.graph.model import Graph, Node, Port, Source

@@ -11,10 +11,10 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.emit.outputs import Outputs, describe_outputs, require_no_regions
-from workbench.emit.parts import body_of, fill, make_parts, reached_nodes, title
 from workbench.emit.python import call, constant
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
+from workbench.emit.template_parts import body_of, fill, make_parts, reached_nodes, title
 from workbench.graph.devices import is_generator
 from workbench.graph.model import Graph, Node
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.outputs import require_signed
-from workbench.emit.parts import needs
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, sharded_module
+from workbench.emit.template_parts import needs
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\

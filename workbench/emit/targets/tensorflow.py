@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.outputs import Outputs, require_next_shard
-from workbench.emit.parts import needs
 from workbench.emit.python import LINE
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
+from workbench.emit.template_parts import needs
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph
 

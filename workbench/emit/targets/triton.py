@@ -14,7 +14,10 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.emit.outputs import Outputs, describe_outputs, first_reader
-from workbench.emit.parts import (
+from workbench.emit.python import call, constant, signature
+from workbench.emit.targets import Target
+from workbench.emit.targets._shared import quoted_list
+from workbench.emit.template_parts import (
     body_of,
     fill,
     function_name,
@@ -24,9 +27,6 @@ from workbench.emit.parts import (
     reached_nodes,
     returned,
 )
-from workbench.emit.python import call, constant, signature
-from workbench.emit.targets import Target
-from workbench.emit.targets._shared import quoted_list
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Node, Port, Source, ancestors
 

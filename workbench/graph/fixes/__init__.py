@@ -8,7 +8,7 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.check import check_graph
 from workbench.graph.faults import Fault, FaultCode
-from workbench.graph.fixes import arguments, device_fixes, edges, whole
+from workbench.graph.fixes import argument_fixes, device_fixes, edge_fixes, graph_fixes
 from workbench.graph.fixes.offer import Fix, Offer
 from workbench.graph.model import Graph
 
@@ -17,42 +17,42 @@ __all__ = ["Fix", "fixes"]
 Remedies = Callable[[Graph, Catalog, Fault], Iterator[Offer]]
 
 _REMEDIES: Mapping[FaultCode, Remedies] = {
-    "duplicate_id": whole.duplicate_id,
-    "bad_id": whole.bad_id,
-    "no_outputs": whole.no_outputs,
-    "output_name": whole.output_name,
-    "output_source": whole.output_source,
-    "no_reader": whole.no_reader,
-    "cycle": whole.cycle,
-    "setting": whole.setting,
-    "unknown_op": whole.unknown_op,
-    "unusable_op": whole.unusable_op,
-    "unknown_arg": arguments.unknown_arg,
-    "value_and_link": arguments.value_and_link,
-    "value": arguments.value,
-    "conflict": arguments.conflicts,
-    "apart": arguments.apart,
-    "missing_arg": arguments.missing_arg,
-    "seed": arguments.seed,
-    "constant": arguments.constant,
-    "zero": arguments.zero,
-    "index": arguments.index,
-    "relayout": arguments.relayout,
-    "fixed_arg": arguments.fixed_arg,
-    "source": edges.source,
-    "unknown_input": edges.unknown_input,
-    "kind": edges.kind,
-    "unfed": edges.unfed_input,
-    "arg_dtype": edges.arg_dtype,
-    "dtype": edges.dtype,
-    "same_dtype": edges.same_dtype,
-    "layout": edges.layout,
-    "shapes": whole.unusable_op,
-    "channels": edges.channels,
-    "device": device_fixes.device,
-    "cpu_after_gpu": device_fixes.cpu_after_gpu,
-    "gpu_only": device_fixes.gpu_only,
-    "arg_on_gpu": device_fixes.arg_on_gpu,
+    "duplicate_id": graph_fixes.fix_duplicate_id,
+    "bad_id": graph_fixes.fix_bad_id,
+    "no_outputs": graph_fixes.fix_no_outputs,
+    "output_name": graph_fixes.fix_output_name,
+    "output_source": graph_fixes.fix_output_source,
+    "no_reader": graph_fixes.fix_no_reader,
+    "cycle": graph_fixes.fix_cycle,
+    "setting": graph_fixes.fix_setting,
+    "unknown_op": graph_fixes.fix_unknown_op,
+    "unusable_op": graph_fixes.fix_unusable_op,
+    "unknown_arg": argument_fixes.fix_unknown_arg,
+    "value_and_link": argument_fixes.fix_value_and_link,
+    "value": argument_fixes.fix_value,
+    "conflict": argument_fixes.fix_conflict,
+    "apart": argument_fixes.fix_incomplete_group,
+    "missing_arg": argument_fixes.fix_missing_arg,
+    "seed": argument_fixes.fix_seed,
+    "constant": argument_fixes.fix_constant,
+    "zero": argument_fixes.fix_zero_divisor,
+    "index": argument_fixes.fix_subscript_index,
+    "relayout": argument_fixes.fix_axis_order,
+    "fixed_arg": argument_fixes.unlink_fixed_arg,
+    "source": edge_fixes.fix_missing_source,
+    "unknown_input": edge_fixes.fix_unknown_input,
+    "kind": edge_fixes.fix_port_kind,
+    "unfed": edge_fixes.fix_unfed,
+    "arg_dtype": edge_fixes.fix_arg_dtype,
+    "dtype": edge_fixes.fix_dtype,
+    "same_dtype": edge_fixes.fix_same_dtype,
+    "layout": edge_fixes.fix_layout,
+    "shapes": graph_fixes.fix_unusable_op,
+    "channels": edge_fixes.fix_channels,
+    "device": device_fixes.fix_device,
+    "cpu_after_gpu": device_fixes.fix_cpu_after_gpu,
+    "gpu_only": device_fixes.fix_gpu_only,
+    "arg_on_gpu": device_fixes.fix_arg_on_gpu,
 }
 
 _LONGEST = 80
@@ -69,10 +69,10 @@ def fixes(graph: Graph, catalog: Catalog, fault: Fault) -> tuple[Fix, ...]:
         return ()
     if fault.code != "duplicate_id" and sum(node.id == fault.node for node in graph.nodes) > 1:
         # Whose fault it is cannot be told while nodes share the id.
-        apart = _tried(graph, catalog, fault, whole.duplicate_id)
+        apart = _tried(graph, catalog, fault, graph_fixes.fix_duplicate_id)
         if apart:
             return apart
-        graph = whole.with_own_ids(graph, fault.node)
+        graph = graph_fixes.with_own_ids(graph, fault.node)
     return _tried(graph, catalog, fault, _REMEDIES[fault.code])
 
 

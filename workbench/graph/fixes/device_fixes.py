@@ -15,7 +15,7 @@ from workbench.graph.fixes.offer import Offer, between, node_of, removal
 from workbench.graph.model import Graph
 
 
-def device(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_device(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """Where its input is, or a side that it can run on."""
     node = node_of(graph, fault)
     yield "Let it follow its input", partial(graph.replace_node, replace(node, device=None))
@@ -24,7 +24,7 @@ def device(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
         yield f"Run it {words}", partial(graph.replace_node, replace(node, device=side))
 
 
-def cpu_after_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_cpu_after_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A place before the GPU part, a transfer, or no GPU part."""
     node = node_of(graph, fault)
     devices = infer_devices(graph, catalog)
@@ -39,7 +39,7 @@ def cpu_after_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offe
     yield removal(graph, catalog, node.id)
 
 
-def gpu_only(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_gpu_only(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A GPU part from the decoder on, a transfer, or no node."""
     node = node_of(graph, fault)
     yield "Decode on the GPU (mixed)", partial(_decoded_on, graph, catalog, "mixed")
@@ -56,7 +56,7 @@ def _decoded_on(graph: Graph, catalog: Catalog, side: str) -> Graph:
     return set_setting(replace(graph, nodes=nodes), device=side)
 
 
-def arg_on_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_arg_on_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     """A transfer on the edge, or the source on the CPU."""
     node = node_of(graph, fault)
     source = graph.node(node.inputs[fault.arg].node)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import ShapeWord
 from workbench.graph.arithmetic import broadcast, operand_types
-from workbench.graph.index import parse_index
+from workbench.graph.subscript_index import parse_index
 from workbench.graph.tensor_type import Call, ShapeRule, TensorType
 
 

@@ -14,9 +14,9 @@ from workbench.bench.experiment import Experiment
 from workbench.bench.grid import KNOBS, Grid, default_grid
 from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
 from workbench.bench.peers import PEERS
-from workbench.bench.scaling import GpuScaling, ThreadScaling
-from workbench.bench.stages import Stages
-from workbench.bench.tune import Sweep, Tune
+from workbench.bench.scaling import GpuScalingExperiment, ThreadScalingExperiment
+from workbench.bench.stages import StageCostExperiment
+from workbench.bench.tune import SweepExperiment, TuningExperiment
 from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError
@@ -49,18 +49,18 @@ def experiment_for(
         case "compare":
             return Benchmark(graph, data, regimes=REGIMES, measurement_config=measurement_config)
         case "stages":
-            return Stages(graph, data, measurement_config=STAGE_CONFIGS[effort])
+            return StageCostExperiment(graph, data, measurement_config=STAGE_CONFIGS[effort])
         case "peers":
             devices: tuple[DecodeDevice, ...] = ("cpu",) if machine.no_gpu else ("cpu", "mixed")
             return Benchmark(
                 graph, data, devices, measurement_config=measurement_config, peers=tuple(PEERS)
             )
         case "threads":
-            return ThreadScaling(graph, data, measurement_config=measurement_config)
+            return ThreadScalingExperiment(graph, data, measurement_config=measurement_config)
         case "workers":
             if reason := no_workers(machine):
                 raise GraphEditError(reason)
-            return GpuScaling(
+            return GpuScalingExperiment(
                 graph, data, device="mixed", affinity="split", measurement_config=measurement_config
             )
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
@@ -80,7 +80,7 @@ def tuner_for(action: speed.Tune, graph: Graph, data: Datasets, machine: Machine
         grid = Grid(**{knob: tuple(values[knob]) for knob in KNOBS})  # type: ignore[arg-type]
     except ValueError as error:
         raise GraphEditError(f"{error} Give rising numbers such as 1, 2, 4.") from None
-    kind = Sweep if action.search == "all" else Tune
+    kind = SweepExperiment if action.search == "all" else TuningExperiment
     return kind(graph, data, grid=grid, regime="pipeline", host_limit=_bytes(action.memory))
 
 

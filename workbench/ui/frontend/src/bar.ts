@@ -2,7 +2,7 @@
 
 import { faultsButton } from "./bar/faults";
 import { pathButton } from "./bar/saveFiles";
-import { gallery } from "./bar/gallery";
+import { recipeGallery } from "./bar/recipeGallery";
 import { takeDrops, type Incoming } from "./bar/importGraph";
 import { openButton } from "./bar/openGraph";
 import { followAddress, followSession } from "./bar/resumeSession";
@@ -75,7 +75,7 @@ export default component("bar", css, (root, link) => {
     select: (node) => link.ask("select", { node }),
     fix: ({ node, arg }, fix) => link.ask("fix", { node, arg, fix }),
   });
-  const recipes = gallery(
+  const recipes = recipeGallery(
     (name) => link.ask("recipe", { name }),
     () => link.ask("new", {}),
   );

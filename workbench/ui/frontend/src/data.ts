@@ -1,4 +1,5 @@
-// The folder: counts, sizes, formats, unreadable files.
+// Entry of the "data" bundle, the data panel: what each source reads, with counts, sizes, formats and
+// unreadable files.
 
 import type { DataParameter, DataView as Folder } from "./views";
 import { component } from "./lib/component";

@@ -2,16 +2,16 @@
 
 import type { ArgRow } from "./views";
 import { InteractionGuard } from "./inspector/interactionGuard";
-import { Head } from "./inspector/nodeHeader";
-import { Memory } from "./inspector/previousValues";
-import { Row } from "./inspector/argumentRow";
+import { NodeHeader } from "./inspector/nodeHeader";
+import { PreviousValues } from "./inspector/previousValues";
+import { ArgumentRow } from "./inspector/argumentRow";
 import { component } from "./lib/component";
 import { attr, h, Keyed, show, text } from "./lib/dom";
 import { undoKey } from "./lib/keys";
 import css from "./styles/inspector.css";
 
 export default component("inspector", css, (root, link) => {
-  const head = new Head(link);
+  const head = new NodeHeader(link);
   const main = h("div", { class: "wb-args" });
   const rest = h("div", { class: "wb-args" });
   const more = h("button", { class: "wb-link wb-more", type: "button", "data-wb": "more" });
@@ -22,9 +22,9 @@ export default component("inspector", css, (root, link) => {
   const scroll = h("div", { class: "wb-inspector-scroll" }, body, empty);
   root.append(scroll);
 
-  const rows = new Map<string, Row>();
+  const rows = new Map<string, ArgumentRow>();
   const opened = new Set<string>();
-  const memory = new Memory();
+  const memory = new PreviousValues();
   /** Where a row stands is settled when its node is shown, so that no row moves under the hand. */
   const folded = new Map<string, boolean>();
   /** The operator and the node whose rows are shown. */
@@ -37,7 +37,7 @@ export default component("inspector", css, (root, link) => {
       parent,
       (row) => row.name,
       (row) => {
-        const made = new Row(owner, node, row, link, guard, memory);
+        const made = new ArgumentRow(owner, node, row, link, guard, memory);
         rows.set(row.name, made);
         return made.el;
       },

@@ -297,7 +297,7 @@ export interface SavedDrawEntry {
 }
 
 /** One channel of a batch: the bins of its histogram, and figures of its finite values. */
-export interface ChannelEntry {
+export interface ChannelStatistics {
   counts: number[];
   mean: number | null;
   deviation: number | null;
@@ -312,7 +312,7 @@ export interface StatisticsEntry {
   dtype: string;
   low: number;
   high: number;
-  channels: ChannelEntry[];
+  channels: ChannelStatistics[];
   samples: number;
   hint: string;
 }
@@ -607,7 +607,7 @@ export interface BarActions {
 export interface CanvasFields {
   nodes: NodeEntry[];
   edges: EdgeEntry[];
-  way: ScopeEntry[];
+  breadcrumb: ScopeEntry[];
   positions: Record<string, number[]>;
   operators: OperatorEntry[];
   selected: string[];

@@ -54,9 +54,9 @@ export function enter(store: CanvasStore): boolean {
 
 /** Shows what is around the body that is shown. Returns whether one is. */
 export function leave(store: CanvasStore): boolean {
-  const { way } = store.get();
-  if (way.length) openScope(store, scopeOf(way.slice(0, -1)));
-  return way.length > 0;
+  const { breadcrumb } = store.get();
+  if (breadcrumb.length) openScope(store, scopeOf(breadcrumb.slice(0, -1)));
+  return breadcrumb.length > 0;
 }
 
 /** Puts the selected nodes into an `if`. */

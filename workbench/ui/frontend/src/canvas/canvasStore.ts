@@ -1,7 +1,7 @@
 // What the canvas holds: what Python shows, and what only this view knows.
 
 import { focused } from "../lib/dom";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { jsonEqual, reuseUnchanged } from "../lib/jsonEquality";
 import { Store } from "../lib/store";
 import type {
@@ -34,7 +34,7 @@ export interface State {
   nodes: readonly NodeEntry[];
   edges: readonly EdgeEntry[];
   /** The regions around the body that is shown, from outside in; empty for the graph itself. */
-  way: readonly ScopeEntry[];
+  breadcrumb: readonly ScopeEntry[];
   positions: Record<string, number[]>;
   operators: readonly OperatorEntry[];
   connectTargets: Partial<ConnectTargets>;
@@ -71,7 +71,7 @@ export class CanvasStore extends Store<State> {
     super({
       nodes: [],
       edges: [],
-      way: [],
+      breadcrumb: [],
       positions: {},
       operators: [],
       connectTargets: {},
@@ -89,7 +89,7 @@ export class CanvasStore extends Store<State> {
     const shown = [
       "nodes",
       "edges",
-      "way",
+      "breadcrumb",
       "positions",
       "operators",
       "connect_targets",
@@ -122,7 +122,7 @@ export class CanvasStore extends Store<State> {
     this.set({
       nodes,
       edges,
-      way: jsonEqual(old.way, link.get("way", [])) ? old.way : link.get("way", []),
+      breadcrumb: jsonEqual(old.breadcrumb, link.get("breadcrumb", [])) ? old.breadcrumb : link.get("breadcrumb", []),
       said: outdated ? "" : old.said,
       positions: placed ? old.positions : positions,
       moved: placed ? old.moved : null,
@@ -146,7 +146,7 @@ export class CanvasStore extends Store<State> {
 
   /** The body that is shown; empty for the graph itself. */
   get scope(): string {
-    return scopeOf(this.get().way);
+    return scopeOf(this.get().breadcrumb);
   }
 
   node(id: string): NodeEntry | undefined {
@@ -187,8 +187,8 @@ export class CanvasStore extends Store<State> {
   }
 }
 
-export function scopeOf(way: readonly ScopeEntry[]): string {
-  return way.at(-1)?.bodies.find((body) => body.shown)?.scope ?? "";
+export function scopeOf(breadcrumb: readonly ScopeEntry[]): string {
+  return breadcrumb.at(-1)?.bodies.find((body) => body.shown)?.scope ?? "";
 }
 
 function ids(nodes: readonly NodeEntry[], edges: readonly EdgeEntry[]): string {

@@ -7,7 +7,7 @@ import { aimed, foretell } from "./edgeDrop";
 
 const SHIFT = 14;
 
-export function Hint() {
+export function DropHint() {
   const store = useCanvasStore();
   const linking = useCanvasState((state) => state.linking);
   const connectTargets = useCanvasState((state) => state.connectTargets);

@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** All of them in one layer: one in each edge would look for that layer at every move. */
-export const Labels = memo(function Labels({ edges, routes }: Props) {
+export const EdgeLabels = memo(function EdgeLabels({ edges, routes }: Props) {
   return (
     <EdgeLabelRenderer>
       {edges.map((entry) => {

@@ -9,7 +9,7 @@ import { loose, type End } from "./edgeRouting";
 const near = (a: End, x: number, y: number): boolean =>
   Math.abs(a.x - x) < 1 && Math.abs(a.y - y) < 1;
 
-export const Line = memo(function Line(props: EdgeProps<LineFlow>) {
+export const EdgeLine = memo(function EdgeLine(props: EdgeProps<LineFlow>) {
   const { id, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, data } = props;
   const highlighted = useCanvasState((state) => state.hovered === id || state.picked.has(id));
   if (!data) return null;

@@ -6,7 +6,7 @@ import { Icon } from "./icons";
 
 const FIRST = "readers.file";
 
-export function Empty() {
+export function EmptyState() {
   const store = useCanvasStore();
   const known = useCanvasState((state) =>
     state.operators.some((op) => op.name === FIRST && !op.unusable),

@@ -15,27 +15,27 @@ import { clipboard } from "./clipboard";
 import { useCanvasStore } from "./context";
 import { Controls } from "./controls";
 import { search } from "./actions";
-import { Empty } from "./emptyState";
+import { EmptyState } from "./emptyState";
 import { Flow, type BoxFlow, type LineFlow } from "./flowElements";
-import { Holder } from "./focusKeeper";
-import { KeysCard } from "./shortcutHelp";
+import { FocusKeeper } from "./focusKeeper";
+import { ShortcutHelp } from "./shortcutHelp";
 import { CARD, type Point } from "./geometry";
 import { lowered } from "./manualLayout";
 import { PointerHandlers } from "./pointerHandlers";
-import { Hint } from "./dropHint";
+import { DropHint } from "./dropHint";
 import { listen } from "./keyboardShortcuts";
 import { MARGIN } from "./layout";
-import { Labels } from "./edgeLabels";
-import { Line } from "./edgePaths";
+import { EdgeLabels } from "./edgeLabels";
+import { EdgeLine } from "./edgePaths";
 import { heightFor, useLayoutCache } from "./layoutCache";
 import { Popups } from "./popups";
 import { rowOf, shareHeight } from "./equalHeight";
 import { Toolbar } from "./toolbar";
-import { Way } from "./way";
+import { Breadcrumb } from "./breadcrumb";
 import { gliding, LEAST_HEIGHT, useSize, useView } from "./viewport";
 
 const NODES = { op: Card, draw: Generator, out: Output };
-const EDGES = { line: Line };
+const EDGES = { line: EdgeLine };
 const PRO = { hideAttribution: true };
 const MULTI = ["Control", "Meta", "Shift"];
 /** With more nodes than these nothing glides to a new place: each frame would cost too much. */
@@ -61,7 +61,7 @@ export function FlowCanvas() {
   // Sought when the height changes, not once: a host may put the canvas elsewhere.
   useLayoutEffect(() => shareHeight(rowOf(store.root), height), [store, height]);
 
-  const holder = useMemo(() => new Holder(store), [store]);
+  const holder = useMemo(() => new FocusKeeper(store), [store]);
   useEffect(() => {
     if (holder.follow()) view.reveal(store.current);
   });
@@ -165,17 +165,17 @@ export function FlowCanvas() {
         aria-label="Operators and edges"
       >
         <Background gap={18} size={1.6} color="var(--dot)" />
-        <Labels edges={state.edges} routes={places.routes} />
+        <EdgeLabels edges={state.edges} routes={places.routes} />
         <Toolbar places={places} />
       </ReactFlow>
-      <Way />
-      {!state.nodes.length && <Empty />}
+      <Breadcrumb />
+      {!state.nodes.length && <EmptyState />}
       {state.linking?.fixed === "source" && (
         <div className="wb-new-output" data-wb="new-output">
           + output
         </div>
       )}
-      <Hint />
+      <DropHint />
       <div className="wb-canvas-hint">
         <button type="button" data-wb="add" onClick={() => search(store)}>
           <kbd>/</kbd> add an operator
@@ -187,7 +187,7 @@ export function FlowCanvas() {
       {state.nodes.length > 0 && (
         <Controls fit={() => fit()} arrange={arrange} width={size.width} />
       )}
-      <KeysCard ref={keys} id={keysId} />
+      <ShortcutHelp ref={keys} id={keysId} />
       <Popups />
       <div className="wb-hidden" role="status" aria-live="polite" data-wb="said">
         {state.said}

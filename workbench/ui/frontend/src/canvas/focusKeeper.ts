@@ -3,7 +3,7 @@
 import { focused } from "../lib/dom";
 import type { CanvasStore } from "./canvasStore";
 
-export class Holder {
+export class FocusKeeper {
   /** Whether the focus was here last, and nobody took it elsewhere. */
   private held = false;
   private current = "";

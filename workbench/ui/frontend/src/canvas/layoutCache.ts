@@ -10,7 +10,7 @@ import type { Route } from "./edgeRouting";
 
 /** Within which all is to be seen at once, before it has to be panned. */
 export const TALLEST = 560;
-const ROOM = { above: 18, below: 46, way: 30 };
+const ROOM = { above: 18, below: 46, breadcrumb: 30 };
 
 export interface Bounds extends Point {
   width: number;
@@ -51,7 +51,7 @@ export function useLayoutCache(state: State, width: number): LayoutCache {
   const routes = useMemo(() => found.find(state, settled), [shape, settled]);
   const boxes = useMemo(() => boxesOf(nodes, edges), [shape]);
   const bounds = useMemo(() => boundsOf(boxes, settled), [boxes, settled]);
-  return { boxes, spots, settled, routes, bounds, scope: scopeOf(state.way) };
+  return { boxes, spots, settled, routes, bounds, scope: scopeOf(state.breadcrumb) };
 }
 
 /** All that the places depend on: values that change neither sizes nor edges leave them alone. */
@@ -91,7 +91,7 @@ export function framed(
   side: number,
   inside: boolean,
 ): { x: number; y: number; zoom: number } {
-  const above = ROOM.above + (inside ? ROOM.way : 0);
+  const above = ROOM.above + (inside ? ROOM.breadcrumb : 0);
   const tall = size.height - above - ROOM.below;
   const wide = size.width - 2 * side;
   const full = Math.min(wide / bounds.width, tall / bounds.height);
@@ -108,6 +108,6 @@ export function heightFor(
   least: number,
 ): number {
   const zoom = Math.min(1, (width - 2 * side) / Math.max(1, bounds.width));
-  const wanted = bounds.height * zoom + ROOM.above + ROOM.below + (scope ? ROOM.way : 0);
+  const wanted = bounds.height * zoom + ROOM.above + ROOM.below + (scope ? ROOM.breadcrumb : 0);
   return Math.round(Math.min(TALLEST, Math.max(least, wanted)));
 }

@@ -18,7 +18,7 @@ import {
 } from "./geometry";
 import { Dice, Icon } from "./icons";
 import { Port } from "./ports";
-import { Rename } from "./renameField";
+import { RenameField } from "./renameField";
 
 /** Letters of a card's first line. */
 const ROOM = 16;
@@ -228,7 +228,7 @@ export const Card = memo(function Card({ data, selected }: NodeProps<OpFlow>) {
         )}
       </div>
       <Bodies node={entry} />
-      <Rename id={entry.id} name={entry.id} />
+      <RenameField id={entry.id} name={entry.id} />
       <Ports node={entry} />
     </>
   );
@@ -245,7 +245,7 @@ export const Generator = memo(function Generator({ data, selected }: NodeProps<O
         <b onDoubleClick={() => store.set({ renaming: entry.id })}>{word}</b>
         <span>{from}</span>
       </div>
-      <Rename id={entry.id} name={entry.id} />
+      <RenameField id={entry.id} name={entry.id} />
       <Ports node={entry} />
     </>
   );
@@ -272,7 +272,7 @@ export const Output = memo(function Output({ data, selected }: NodeProps<OutFlow
       >
         output <b>{edge.input}</b>
       </div>
-      <Rename id={id} name={edge.input} />
+      <RenameField id={id} name={edge.input} />
       <Port
         node={id}
         port={end}

@@ -3,7 +3,7 @@
 import { useCanvasStore, useCanvasState } from "./context";
 import { isOutput, outputId } from "./geometry";
 
-export function Rename({ id, name }: { id: string; name: string }) {
+export function RenameField({ id, name }: { id: string; name: string }) {
   const store = useCanvasStore();
   const renaming = useCanvasState((state) => state.renaming === id);
   if (!renaming) return null;

@@ -27,7 +27,7 @@ const KEYS: [string, string][] = [
 const MOUSE =
   "Shift-drag selects a box of nodes. Drag from a port to connect. Alt-drag drops a node into an edge.";
 
-export function KeysCard({ ref, id }: { ref: Ref<HTMLDivElement>; id: string }) {
+export function ShortcutHelp({ ref, id }: { ref: Ref<HTMLDivElement>; id: string }) {
   return (
     <div
       ref={ref}

@@ -2,7 +2,7 @@
 
 import { attr, h, Keyed, text } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { menu as newMenu, popover } from "../lib/popover";
 import type { TargetEntry } from "../views";
 

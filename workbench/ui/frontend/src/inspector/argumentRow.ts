@@ -3,23 +3,23 @@
 import type { ArgRow, Json } from "../views";
 import { attr, h, show, text } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { asText, type Control } from "./control";
 import { fixedControl, fixedShape, readOnly } from "./fixedValueControls";
 import type { InteractionGuard } from "./interactionGuard";
-import type { Memory } from "./previousValues";
+import type { PreviousValues } from "./previousValues";
 import { randomControl, randomShape, usualDraw } from "./randomControls";
-import { Source } from "./valueSource";
+import { ValueSource } from "./valueSource";
 
 /** Characters of the documentation in a tip; all of it opens in the row. */
 const TIP = 420;
 
-export class Row {
+export class ArgumentRow {
   readonly el: HTMLElement;
   private name: HTMLButtonElement;
   private doc = h("p", { class: "wb-arg-doc", hidden: true });
   private slot = h("div", { class: "wb-arg-control" });
-  private source: Source;
+  private source: ValueSource;
   private note = h("p", { class: "wb-arg-note", "data-wb": "note" });
   private error = h("p", { class: "wb-arg-error" });
   private reset: HTMLButtonElement;
@@ -34,7 +34,7 @@ export class Row {
     row: ArgRow,
     private link: Link<"inspector">,
     private guard: InteractionGuard,
-    private memory: Memory,
+    private memory: PreviousValues,
   ) {
     this.row = row;
     const params = { node, arg: row.name };
@@ -50,7 +50,7 @@ export class Row {
       ...breakable(row.name),
       row.unit && ` ${row.unit}`,
     );
-    this.source = new Source(row.name, {
+    this.source = new ValueSource(row.name, {
       fix: () => {
         const value = memory.value(owner, row.name);
         if (value === null) link.ask("fix", params);

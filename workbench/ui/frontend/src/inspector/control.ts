@@ -3,7 +3,7 @@
 import type { ArgRow, Json } from "../views";
 import { attr } from "../lib/dom";
 import { tidy } from "../lib/number";
-import type { Limits } from "../lib/inputs";
+import type { Limits } from "../lib/numberInputs";
 
 export interface Control {
   el: HTMLElement;

@@ -4,14 +4,14 @@ import type { ArgRow, Json } from "../views";
 import { attr, h, text } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { asText, limitsOf, mark, placeholder, write, type Ask, type Control } from "./control";
-import { asField, numberField } from "../lib/inputs";
+import { asField, numberField } from "../lib/numberInputs";
 import { colour, each, fields, matrix, numbers, range } from "./listControls";
-import { slide } from "./slider";
+import { sliderControl } from "./slider";
 
 const MAKERS: Record<ArgRow["editor"], (row: ArgRow, ask: Ask) => Control> = {
   check: checkbox,
   choice: select,
-  number: (row, ask) => (row.low !== null && row.high !== null ? slide(row, ask) : number(row, ask)),
+  number: (row, ask) => (row.low !== null && row.high !== null ? sliderControl(row, ask) : number(row, ask)),
   text: (row, ask) => line(row, ask, (words) => words),
   texts: (row, ask) => line(row, ask, (words) => texts(words, row.kind)),
   numbers,

@@ -1,6 +1,6 @@
 // What the user's hand is on. While it is, nothing that Python says may move that control.
 
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 
 /** Longer than Python needs to send a view and its acknowledgement in either order. */
 const SETTLE = 150;

@@ -5,8 +5,8 @@ import { attr, h } from "../lib/dom";
 import { icon } from "../lib/icons";
 import { tidy } from "../lib/number";
 import { asText, limitsOf, mark, placeholder, write, type Ask, type Control } from "./control";
-import { asField, numberField, pairSlider, typedIn } from "../lib/inputs";
-import { slide } from "./slider";
+import { asField, numberField, pairSlider, typedIn } from "../lib/numberInputs";
+import { sliderControl } from "./slider";
 
 /** Above this, a list gets a field of several lines. */
 const LONG = 8;
@@ -125,7 +125,7 @@ export function each(row: ArgRow, ask: Ask, roomy = true): Control {
   const count = listed(row.value).length;
   const single = count === 1;
   const bounded = row.low !== null && row.high !== null;
-  const inner = single && bounded && roomy ? slide(row, ask) : fields(row, ask);
+  const inner = single && bounded && roomy ? sliderControl(row, ask) : fields(row, ask);
   const button = splitter(row, single, ask);
   return {
     el: h("div", { class: "wb-each" }, inner.el, count ? button : null),

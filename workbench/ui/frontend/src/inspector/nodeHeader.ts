@@ -4,11 +4,11 @@ import type { InspectorView } from "../views";
 import { attr, h, show, text } from "../lib/dom";
 import { Region } from "./region";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 
 const SIDES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "mixed (CPU and GPU)" };
 
-export class Head {
+export class NodeHeader {
   readonly el: HTMLElement;
   private title = h("h3");
   private id = h("span", { class: "wb-inspector-id" });

@@ -9,7 +9,7 @@ interface Past {
   draws: Map<string, Record<string, Json>>;
 }
 
-export class Memory {
+export class PreviousValues {
   private pasts = new Map<string, Past>();
 
   /** `owner` tells the operator and the node. */

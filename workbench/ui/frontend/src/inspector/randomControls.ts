@@ -3,7 +3,7 @@
 import type { ArgRow, Json } from "../views";
 import { h } from "../lib/dom";
 import { asText, mark, write, type Control } from "./control";
-import { asField, fillSlider, numberField, SHARE, slider, UNBOUNDED } from "../lib/inputs";
+import { asField, fillSlider, numberField, SHARE, slider, UNBOUNDED } from "../lib/numberInputs";
 import { ends } from "./listControls";
 
 export interface AskRandom {

@@ -3,7 +3,7 @@
 import type { BodyEntry, InspectorView } from "../views";
 import { h, Keyed, show, text } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 
 export class Region {
   readonly el: HTMLElement;

@@ -4,10 +4,10 @@ import type { ArgRow, Json } from "../views";
 import { attr, h } from "../lib/dom";
 import { tidy } from "../lib/number";
 import { limitsOf, mark, placeholder, write, type Ask, type Control } from "./control";
-import { asField, fillSlider, numberField, slider } from "../lib/inputs";
+import { asField, fillSlider, numberField, slider } from "../lib/numberInputs";
 
 /** A slider with a field beside it. */
-export function slide(row: ArgRow, ask: Ask): Control {
+export function sliderControl(row: ArgRow, ask: Ask): Control {
   const limits = limitsOf(row);
   const track = slider(row.name, limits, (value, el) => {
     write(field, String(value));

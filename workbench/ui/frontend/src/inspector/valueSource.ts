@@ -16,7 +16,7 @@ const FIXED = "fixed";
 const LINK = "link:";
 
 /** The dice, a menu of every source, and where there is none, a sign that says why. */
-export class Source {
+export class ValueSource {
   readonly el: HTMLElement;
   private dice: HTMLButtonElement;
   private menu: HTMLSelectElement;

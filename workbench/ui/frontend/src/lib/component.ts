@@ -3,7 +3,7 @@
 import type { Components } from "../views";
 import { h } from "./dom";
 import { keepKeys } from "./keys";
-import { Link, type Host } from "./model";
+import { Link, type Host } from "./link";
 import { followTheme } from "./theme";
 import { tips } from "./tooltip";
 

@@ -2,7 +2,7 @@
 
 import { h, text } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import type { PreviewFields, SheetHeader } from "../views";
 
 export function remarks(link: Link<"preview">): {

@@ -4,12 +4,12 @@
 import { iconButton, wordButton } from "../lib/button";
 import { attr, h, show, text } from "../lib/dom";
 import { dice, icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { parsePayload } from "../lib/binaryPayload";
 import { segmented } from "../lib/segmented";
 import type { CloseupHeader, SheetHeader, TileEntry } from "../views";
 import { ZoomableImage, type View } from "./zoomableImage";
-import { Values, valueText } from "./pixelValues";
+import { PixelValues, valueText } from "./pixelValues";
 
 export class Closeup {
   readonly el: HTMLElement;
@@ -31,7 +31,7 @@ export class Closeup {
   private back: HTMLButtonElement;
   private next: HTMLButtonElement;
   private header: CloseupHeader | null = null;
-  private values: Values | null = null;
+  private values: PixelValues | null = null;
   private sheet: SheetHeader | null = null;
   private index = -1;
   private left: number | null = null;
@@ -92,7 +92,7 @@ export class Closeup {
     );
     this.el.addEventListener("keydown", (event) => this.key(event));
     link.watch(["values"], () => {
-      this.values = Values.read(link.get("values", new ArrayBuffer(0)));
+      this.values = PixelValues.read(link.get("values", new ArrayBuffer(0)));
       const error = this.values?.header.error;
       if (error) this.asked = "";
       if (error && this.header && this.pixel()) text(this.reading, error);

@@ -3,13 +3,13 @@
 import { iconButton } from "../lib/button";
 import { attr, h } from "../lib/dom";
 import { dice, icon } from "../lib/icons";
-import { numberField, UNBOUNDED } from "../lib/inputs";
-import type { Link } from "../lib/model";
+import { numberField, UNBOUNDED } from "../lib/numberInputs";
+import type { Link } from "../lib/link";
 import { segmented } from "../lib/segmented";
 import type { PreviewFields, SheetHeader } from "../views";
 import { savedDraws } from "./savedDraws";
-import { verify } from "./verification";
-import { view } from "./displayOptions";
+import { verificationControl } from "./verification";
+import { displayOptions } from "./displayOptions";
 
 const MODES = [
   { id: "original", label: "Original" },
@@ -113,8 +113,8 @@ export function controls(link: Link<"preview">, showOriginal: (on: boolean) => v
     next.disabled = reseed.disabled = pinned;
   });
 
-  const checked = verify(link);
-  const seen = view(link);
+  const checked = verificationControl(link);
+  const seen = displayOptions(link);
   const el = h(
     "div",
     {},

@@ -2,14 +2,14 @@
 
 import { attr, h, text } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { popover } from "../lib/popover";
 import type { SheetHeader } from "../views";
 
 const COUNTS = [4, 8, 16, 32, 64];
 const SIZES = [64, 96, 128, 160, 224, 320, 448];
 
-export function view(link: Link<"preview">): { el: HTMLElement; say(header: SheetHeader): void } {
+export function displayOptions(link: Link<"preview">): { el: HTMLElement; say(header: SheetHeader): void } {
   const words = h("span", {}, "tiles");
   const button = h(
     "button",

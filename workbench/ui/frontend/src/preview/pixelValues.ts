@@ -14,17 +14,17 @@ const READERS: Record<ValuesHeader["store"], [number, (view: DataView, at: numbe
   f8: [8, (view, at) => view.getFloat64(at, true)],
 };
 
-export class Values {
+export class PixelValues {
   private constructor(
     readonly header: ValuesHeader,
     private view: DataView,
   ) {}
 
-  static read(bytes: Bytes): Values | null {
+  static read(bytes: Bytes): PixelValues | null {
     const read = parsePayload<ValuesHeader>(bytes);
     if (!read) return null;
     const { buffer, byteOffset, byteLength } = read.payload;
-    return new Values(read.header, new DataView(buffer, byteOffset, byteLength));
+    return new PixelValues(read.header, new DataView(buffer, byteOffset, byteLength));
   }
 
   /** The channels of a pixel, or null where it lies outside the region. */

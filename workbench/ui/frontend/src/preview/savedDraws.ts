@@ -3,7 +3,7 @@
 import { iconButton } from "../lib/button";
 import { attr, h, Keyed } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { popover } from "../lib/popover";
 import type { SavedDrawEntry } from "../views";
 

@@ -2,8 +2,8 @@
 
 import { attr, h, show, svg } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
-import type { ChannelEntry, StatisticsEntry } from "../views";
+import type { Link } from "../lib/link";
+import type { ChannelStatistics, StatisticsEntry } from "../views";
 import { valueText } from "./pixelValues";
 
 const MOST_CHANNELS = 16;
@@ -58,7 +58,7 @@ function output(entry: StatisticsEntry): HTMLElement {
   );
 }
 
-function line(entry: StatisticsEntry, channel: ChannelEntry, at: number): HTMLElement {
+function line(entry: StatisticsEntry, channel: ChannelStatistics, at: number): HTMLElement {
   const coloured = entry.channels.length === 3;
   const number = (value: number | null): HTMLElement =>
     h("td", {}, value === null ? "none" : valueText(Number(value.toPrecision(4))));
@@ -76,7 +76,7 @@ function line(entry: StatisticsEntry, channel: ChannelEntry, at: number): HTMLEl
 }
 
 /** Bars from the axis' low to its high end, with the mean and one deviation to both sides. */
-function histogram(entry: StatisticsEntry, channel: ChannelEntry, colour: string): HTMLElement {
+function histogram(entry: StatisticsEntry, channel: ChannelStatistics, colour: string): HTMLElement {
   const { counts, mean, deviation } = channel;
   // The ends often hold all that was cut off: they must not flatten the rest.
   const inner = Math.max(...counts.slice(1, -1), 1);

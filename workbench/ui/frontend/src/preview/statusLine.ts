@@ -2,10 +2,10 @@
 
 import { attr, h, text } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import type { SheetHeader } from "../views";
 
-export function foot(link: Link<"preview">): { el: HTMLElement; say(header: SheetHeader): void } {
+export function statusLine(link: Link<"preview">): { el: HTMLElement; say(header: SheetHeader): void } {
   const fold = h(
     "button",
     { class: "wb-fold", type: "button", "data-wb": "measure-values" },

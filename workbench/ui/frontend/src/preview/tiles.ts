@@ -3,7 +3,7 @@
 import { iconButton } from "../lib/button";
 import { attr, h, Keyed } from "../lib/dom";
 import { dice, icon } from "../lib/icons";
-import { paintPart, type Sheet } from "../lib/sheet";
+import { paintPart, type Sheet } from "../lib/contactSheet";
 import type { PreviewFields, SheetHeader, TileEntry } from "../views";
 
 type Mode = PreviewFields["mode"];

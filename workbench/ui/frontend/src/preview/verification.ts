@@ -2,11 +2,11 @@
 
 import { arrange, attr, h } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { popover } from "../lib/popover";
 import type { VerifiedEntry } from "../views";
 
-export function verify(link: Link<"preview">): HTMLElement {
+export function verificationControl(link: Link<"preview">): HTMLElement {
   const start = (): void => {
     pop.hidePopover();
     link.ask("verify", {});

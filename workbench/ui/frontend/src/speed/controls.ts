@@ -3,7 +3,7 @@
 import type { Components } from "../views";
 import { attr, focused, h, show, text } from "../lib/dom";
 import { icon } from "../lib/icons";
-import type { Link } from "../lib/model";
+import type { Link } from "../lib/link";
 import { numberIn } from "../lib/number";
 import { segmented } from "../lib/segmented";
 

@@ -1,7 +1,7 @@
 // One node: what it gave for the sample, what was drawn for it, and how long it took.
 
 import { attr, h, text } from "../lib/dom";
-import { paintPart, type Sheet } from "../lib/sheet";
+import { paintPart, type Sheet } from "../lib/contactSheet";
 import type { StepEntry, StepOutputEntry, StepsHeader } from "../views";
 
 interface Look {

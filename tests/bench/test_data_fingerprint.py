@@ -1,0 +1,67 @@
+"""The fingerprint of a folder, and which of its files are bad."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.damaged import make_folder
+from workbench.bench.data_fingerprint import describe_bad_files, fingerprint, folder_size
+from workbench.errors import CancelledError
+from workbench.samples import write_samples
+from workbench.sources import open_datasets
+
+
+def go_on() -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def formats(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("formats")
+    write_samples(folder, formats=True)
+    return folder
+
+
+def test_formats_are_told_by_content(formats: Path) -> None:
+    found = dict(fingerprint(open_datasets(formats)).formats)
+    assert found.pop("JPEG") >= 120
+    assert {"PNG", "BMP", "TIFF", "WebP", "JPEG 2000", "PNM"} <= set(found)
+    assert "other" not in found
+
+
+def test_a_progressive_jpeg_is_its_own_format(tmp_path: Path) -> None:
+    from PIL import Image
+
+    Image.new("RGB", (64, 64)).save(tmp_path / "a.jpg", progressive=True)
+    Image.new("RGB", (64, 64)).save(tmp_path / "b.jpg")
+    assert dict(fingerprint(open_datasets(tmp_path)).formats) == {"JPEG": 1, "progressive JPEG": 1}
+
+
+def test_count_and_bytes(photos: Path) -> None:
+    found = fingerprint(open_datasets(photos))
+    sizes = [path.stat().st_size for path in photos.rglob("*.jpg")]
+    assert (found.files, found.size) == (len(sizes), sum(sizes))
+
+
+def test_a_folder_that_takes_too_long_has_no_size(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.bench.data_fingerprint.SCAN_SECONDS", -1.0)
+    assert folder_size(open_datasets(photos)) == (None, None)
+    assert fingerprint(open_datasets(photos)).mean_size is None
+
+
+def test_reading_can_be_cancelled(photos: Path) -> None:
+    def stop() -> None:
+        raise CancelledError("Cancelled.")
+
+    with pytest.raises(CancelledError):
+        fingerprint(open_datasets(photos), stop)
+
+
+def test_no_more_than_three_bad_files_are_named(photos: Path, tmp_path: Path) -> None:
+    bad, _ = make_folder(photos, tmp_path, ["text.jpg"] * 5)
+    assert describe_bad_files(open_datasets(bad), go_on).count("text, not an image") == 3
+    assert describe_bad_files(open_datasets(photos), go_on) == ""

@@ -1,0 +1,74 @@
+"""How an exported script that fails is told: the signal, the node, DALI's own words."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import chain_graph, with_settings
+from workbench.catalog import Catalog, load_catalog
+from workbench.emit.code import Code
+from workbench.engine import Engine
+from workbench.graph import Graph, load_recipe
+from workbench.graph.edit import set_arg
+from workbench.preview import verify as module
+from workbench.preview.exported_script import ExportedScript, _last_words
+from workbench.preview.verify import Verifier
+from workbench.sources import open_datasets
+
+
+def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:
+    graph = with_settings(load_recipe("imagenet-eval"), batch_size=2)
+    graph = set_arg(graph, load_catalog(), "normalize", "crop", (5000, 5000))
+    failure = Verifier(graph, str(photos), 1, engine=engine).run().failure
+    assert failure.startswith("The exported script ended with exit code 1 in normalize: Slice ")
+    assert failure.endswith("Change the values of normalize or what feeds it.")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (signal.SIGSEGV, "was ended by SIGSEGV (segmentation fault). The preview leaves out no"),
+        (signal.SIGKILL, "was ended by SIGKILL: out of memory, or killed from outside."),
+        (signal.SIGBUS, "was ended by SIGBUS (bus error). Probably a file of the folder was"),
+    ],
+)
+def test_a_script_that_a_signal_ends(
+    number: int, words: str, photos: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def emit(graph: Graph, catalog: Catalog) -> Code:
+        return Code(f"import os\nos.kill(os.getpid(), {int(number)})\n", {})
+
+    monkeypatch.setattr(module, "emit_script", emit)
+    graph = with_settings(chain_graph("resize"), batch_size=2)
+    failure = Verifier(graph, str(photos), 1, engine=engine).run().failure
+    assert failure.startswith(f"The exported script {words}")
+
+
+def test_the_kernel_ends_the_script_before_the_notebook(photos: Path, tmp_path: Path) -> None:
+    text = "def build_pipeline(data, device):\n    return None\n"
+
+    def score(pid: int | str) -> int:
+        return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+    script = ExportedScript(
+        Code(text, {}), open_datasets(photos), "cpu", str(tmp_path), lambda: None
+    )
+    with script:
+        assert score(script._process.pid) == min(1000, score("self") + 500)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ""),
+        ("a warning\nterminate called\n", "a warning\nterminate called"),
+        ('Traceback (most recent call last):\n  File "x", line 1\n    run()\n', ""),
+        ('Traceback (most recent call last):\n  File "x", line 1\nKeyError: 3\n', "KeyError: 3"),
+        ("Traceback (most recent call last):\nError encountered:\nno.\nC++ context\n", "no"),
+    ],
+)
+def test_last_words(text: str, words: str) -> None:
+    assert _last_words(text) == words

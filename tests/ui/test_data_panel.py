@@ -1,0 +1,105 @@
+"""The data folder of a view-model: opened, replaced, and changed behind its back."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.ui.hosts import small
+from tests.ui.screen import Screen
+from workbench.graph.model import Graph, Source
+from workbench.sources import Data
+from workbench.ui.view_model import ViewModel
+
+Make = Callable[..., tuple[ViewModel, Screen]]
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    made: list[ViewModel] = []
+
+    def make(data: Data, graph: Graph | None = None) -> tuple[ViewModel, Screen]:
+        screen = Screen()
+        made.append(ViewModel(data, graph or small(), screen.publish))
+        return made[-1], screen
+
+    yield make
+    for model in made:
+        model.close()
+
+
+@pytest.mark.parametrize("folder", ["missing", "empty", "textual", "file"])
+def test_a_folder_that_cannot_be_used_is_told(make: Make, tmp_path: Path, folder: str) -> None:
+    path = tmp_path / folder
+    if folder == "file":
+        path.write_text("x")
+    elif folder != "missing":
+        path.mkdir()
+    if folder == "textual":
+        (path / "notes.txt").write_text("no image")
+    model, screen = make(path)
+    assert str(path) in screen["data", "summary"]["error"]
+    assert screen["preview", "stale"] == screen["data", "summary"]["error"]
+    assert screen["bar", "status"] == {"state": "fault", "text": "no images"}
+    assert model.engine.pid is None
+
+
+def test_another_folder_is_opened(make: Make, photos: Path, tmp_path: Path) -> None:
+    model, screen = make(tmp_path)
+    model.act("data", {"do": "open", "path": str(photos)})
+    screen.wait_ready()
+    assert screen.header["tiles"][0]["error"] == ""
+    model.act("data", {"do": "open", "path": str(tmp_path / "gone")})
+    assert "gone" in screen["bar", "message"]
+    assert screen.picture
+
+
+def test_files_that_go_are_counted_anew_with_the_next_picture(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "some"
+    shutil.copytree(photos / "cat", folder / "cat")
+    files = sorted((folder / "cat").iterdir())
+    model, screen = make(folder)
+    screen.wait_ready()
+    screen.wait(lambda s: f"{len(files)} images" in s["bar", "folder"], "the first count")
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    files[0].unlink()
+    model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""})
+    screen.wait(lambda s: f"{len(files) - 1} images" in s["bar", "folder"], "the second count")
+    assert not screen["data", "summary"]["checked"]
+
+
+def test_a_list_of_files_is_opened_with_its_classes_and_their_counts(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    model, screen = make(photos)
+    assert screen["data", "summary"]["kind"] == "folder of images"
+    files = sorted(photos.rglob("*.jpg"))[:3]
+    listed = tmp_path / "some.csv"
+    rows = [f"{file},{name}" for file, name in zip(files, ("cat", "cat", "dog"), strict=True)]
+    listed.write_text("file,label\n" + "\n".join(rows) + "\n")
+    model.act("data", {"do": "open", "path": str(listed)})
+    screen.wait(lambda s: s["data", "summary"]["count"] == 3, "the list counted")
+    summary = screen["data", "summary"]
+    assert summary["kind"].startswith("list of files")
+    assert (summary["classes"], summary["class_counts"]) == (["cat", "dog"], [2, 1])
+    (parameter,) = summary["parameters"]
+    assert (parameter["name"], parameter["reads"], parameter["error"]) == ("data", str(listed), "")
+
+
+def test_each_parameter_says_what_it_reads_or_why_not(make: Make, photos: Path) -> None:
+    second = Source("second", "readers.file", seed=900, kind="folder", dataset="others")
+    graph = replace(small(), nodes=(*small().nodes, second))
+    model, screen = make({"data": photos, "others": photos / "missing"}, graph)
+    rows = {row["name"]: row for row in screen["data", "summary"]["parameters"]}
+    assert (rows["data"]["reads"], rows["data"]["error"]) == (str(photos), "")
+    assert "missing" in rows["others"]["error"]
+    model.act("data", {"do": "open", "path": str(photos / "cat")})
+    assert model.data_panel.datasets["others"].location == str(photos / "missing")
+    _, alone = make({"data": photos}, graph)
+    rows = {row["name"]: row for row in alone["data", "summary"]["parameters"]}
+    assert "nothing is given" in rows["others"]["error"]

@@ -1,0 +1,106 @@
+"""Work on a batch that is kept: the ceiling of a pipeline, and single operators.
+
+Both run emitted source that is fed from outside, as the preview does. Runs inside the worker
+process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.bench.config import behind_decoder
+from workbench.bench.workload import Workload
+from workbench.catalog import load_catalog
+from workbench.emit.preview_stage import SAMPLE, emit_stage
+from workbench.emit.template_parts import has_regions
+from workbench.engine.pipelines import Compiled
+from workbench.engine.registry import sendable, task
+from workbench.engine.runner import Runner
+from workbench.engine.timing import floor, time_node
+from workbench.engine.worker import Worker
+from workbench.graph.devices import infer_devices
+from workbench.graph.model import Graph, ancestors
+from workbench.graph.ports import output_ports, used_inputs
+from workbench.sources import Datasets
+
+
+@sendable
+@dataclass(frozen=True, slots=True)
+class CachedJob:
+    """What lies behind the decoders, fed with one decoded batch again and again."""
+
+    graph: Graph
+    data: Datasets
+
+    def start(self) -> Workload:
+        return _CachedWorkload(self)
+
+
+class _CachedWorkload:
+    def __init__(self, job: CachedJob) -> None:
+        graph, catalog, settings = job.graph, load_catalog(), job.graph.settings
+        nodes = behind_decoder(graph, catalog)
+        taps = [port for port in graph.outputs.values() if port.node in nodes]
+        feeds = dict.fromkeys(
+            port
+            for node in graph.nodes
+            if node.id in nodes
+            for port in used_inputs(node, catalog)
+            if port.node not in nodes
+        )
+        kept = Runner(catalog).run(graph, job.data, 0, settings.batch_size, list(feeds)).batches
+        made = emit_stage(graph, catalog, nodes, taps, {p: kept[p].device for p in feeds})
+        self._compiled = Compiled(made.code)
+        self._fed = {str(port): kept[port].data for port in feeds}
+        if has_regions([graph.node(node) for node in nodes]):
+            self._fed[str(SAMPLE)] = np.arange(settings.batch_size, dtype=np.int32)
+        self._size = settings.batch_size
+        uses_gpu = any(infer_devices(graph, catalog)[node] != "cpu" for node in nodes)
+        self._pipe = self._compiled["stage"](
+            settings.device, settings.seed, 0, {},
+            batch_size=settings.batch_size, num_threads=settings.num_threads,
+            device_id=0 if uses_gpu else None,
+            prefetch_queue_depth=settings.prefetch_queue_depth,
+        )  # fmt: skip
+        self._pipe.build()
+        self.lead = settings.prefetch_queue_depth + 2
+        for _ in range(settings.prefetch_queue_depth):
+            self._feed()
+
+    def _feed(self) -> None:
+        for name, batch in self._fed.items():
+            self._pipe.feed_input(name, batch)
+
+    def run(self) -> int:
+        try:
+            self._pipe.run()
+            self._feed()
+        except Exception as error:
+            raise self._compiled.error(error) from None
+        return self._size
+
+
+@task
+def time_alone(
+    worker: Worker, graph: Graph, data: Datasets, nodes: Sequence[str]
+) -> dict[str, float]:
+    """Task: milliseconds of each node by itself on the first batch, where it can be timed.
+
+    Each has the threads of the graph's settings. Handing the batch in and out is taken off.
+    """
+    runner = worker.runner
+    found: dict[str, float] = {}
+    for node_id in nodes:
+        node = graph.node(node_id)
+        needed = ancestors(graph, list(node.inputs.values()))
+        ports = [p for n in graph.nodes if n.id in needed | {node_id} for p in n.inputs.values()]
+        taps = list(dict.fromkeys([*ports, *output_ports(node, runner.catalog[node.op])[:1]]))
+        result = runner.run(graph, data, 0, graph.settings.batch_size, taps)
+        spent = time_node(runner, result, node, graph.settings.num_threads).milliseconds
+        if spent is not None:
+            fed = list(node.inputs.values())[:1]
+            found[node_id] = max(0.0, spent - sum(floor(result.batches[port]) for port in fed))
+    return found

@@ -1,0 +1,146 @@
+"""What the data folder holds: its fingerprint, and the files that may make a pipeline fail."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from workbench.engine.encoded_images import reject_reason
+from workbench.errors import DataError
+from workbench.sources import Datasets, File, describe_datasets, every_file, unreadable
+
+SCAN_SECONDS = 5.0
+"""Limit for one pass over the data folder."""
+_SCAN_FILES = 20_000
+_NAMED_FILES = 3
+_HEADERS = 400
+"""Files whose header is read for the format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What a folder holds.
+
+    ``files`` and ``size`` (bytes) are None where counting takes too long. ``formats`` counts up to
+    400 files, evenly chosen, by what their first bytes say.
+    """
+
+    root: str
+    files: int | None = None
+    size: int | None = None
+    formats: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def mean_size(self) -> float | None:
+        """Bytes of a file on average, or None."""
+        return self.size / self.files if self.files and self.size is not None else None
+
+
+def never_cancelled() -> None:
+    """What ``check_cancelled`` is where nobody cancels."""
+
+
+def fingerprint(
+    data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
+) -> Fingerprint:
+    """Count the files that the script reads, in 5 s at most. ``check_cancelled`` may raise."""
+    files, size = folder_size(data, check_cancelled)
+    chosen = sample_paths(data, files or 0, _HEADERS, check_cancelled)
+    formats = Counter(_format(path) for path in chosen)
+    return Fingerprint(describe_datasets(data), files, size, tuple(formats.most_common()))
+
+
+def folder_size(
+    data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
+) -> tuple[int | None, int | None]:
+    """Number and bytes of the files that the script reads; None where that takes over 5 s."""
+    deadline = time.monotonic() + SCAN_SECONDS
+    files = size = 0
+    try:
+        for file in every_file(data):
+            check_cancelled()
+            files, size = files + 1, size + os.stat(file.path).st_size
+            if time.monotonic() > deadline:
+                return None, None
+    except (OSError, DataError):  # a folder that changes, or a link to nowhere
+        return None, None
+    return files, size
+
+
+def files_within_limit(data: Datasets) -> Iterator[File]:
+    """The files that the script reads, with their paths in the folder, as far as time allows."""
+    deadline = time.monotonic() + SCAN_SECONDS
+    with suppress(DataError):
+        for file in islice(every_file(data), _SCAN_FILES):
+            if time.monotonic() > deadline:
+                return
+            yield file
+
+
+def describe_bad_files(data: Datasets, check_cancelled: Callable[[], None]) -> str:
+    """Files that may be why a pipeline fails, for DALI names none; as a sentence, or empty.
+
+    ``check_cancelled`` is called between files and may raise.
+    """
+    bad: list[str] = []
+    for file in files_within_limit(data):
+        check_cancelled()
+        try:
+            reason = unreadable(file.path) or reject_reason(Path(file.path).read_bytes())
+        except OSError as error:
+            reason = error.strerror or str(error)
+        if reason:
+            bad.append(f"{file.name}: {reason}")
+        if len(bad) == _NAMED_FILES:
+            break
+    return f"Some files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
+
+
+def sample_paths(
+    data: Datasets, files: int, count: int, check_cancelled: Callable[[], None]
+) -> list[str]:
+    """Paths of up to ``count`` of the files, evenly chosen."""
+    step = max(1, files // count)
+    chosen = []
+    for number, file in enumerate(islice(files_within_limit(data), step * count)):
+        check_cancelled()
+        if number % step == 0:
+            chosen.append(file.path)
+    return chosen
+
+
+def _format(path: str) -> str:
+    """The format by the first bytes; a progressive JPEG by its frame header (ITU-T T.81, B.1)."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(65536)
+    except OSError:
+        return "unreadable"
+    signatures = {
+        b"\x89PNG": "PNG",
+        b"BM": "BMP",
+        b"II*\x00": "TIFF",
+        b"MM\x00*": "TIFF",
+        b"\x00\x00\x00\x0cjP": "JPEG 2000",
+        b"GIF8": "GIF",
+    }
+    for signature, name in signatures.items():
+        if head.startswith(signature):
+            return name
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WebP"
+    if head[:2] != b"\xff\xd8":
+        return "PNM" if head[:1] == b"P" and head[1:2].isdigit() else "other"
+    at = 2
+    while at + 4 <= len(head) and head[at] == 0xFF:
+        marker = head[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return "JPEG" if marker in (0xC0, 0xC1) else "progressive JPEG"
+        at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
+    return "JPEG"

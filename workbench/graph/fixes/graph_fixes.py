@@ -1,0 +1,184 @@
+"""Remedies for faults of the whole graph: ids, outputs, settings, cycles, unknown operators."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import partial
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.bounds import SETTINGS
+from workbench.graph.compose import with_outputs
+from workbench.graph.connect import set_output
+from workbench.graph.devices import port_kind
+from workbench.graph.edit import free_id, new_node, set_setting
+from workbench.graph.faults import Fault
+from workbench.graph.fixes.offer import Offer, removal
+from workbench.graph.model import Edge, Graph, Node, Port, Settings, is_name, topological
+from workbench.graph.ports import outputs_of
+
+
+def fix_duplicate_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """All but the first get ids of their own; edges stay with the first."""
+    count = sum(node.id == fault.node for node in graph.nodes) - 1
+    words = f"Rename the other{'s' if count > 1 else ''}"
+    yield words, partial(with_own_ids, graph, fault.node)
+
+
+def with_own_ids(graph: Graph, shared: str) -> Graph:
+    """With free ids for all nodes of that id but the first."""
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        taken = node.id == shared and any(other.id == shared for other in nodes)
+        known = replace(graph, nodes=(*graph.nodes, *nodes))
+        nodes.append(replace(node, id=free_id(known, node.id)) if taken else node)
+    return replace(graph, nodes=tuple(nodes))
+
+
+def fix_bad_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """A name made of the letters that can stay."""
+    new = free_id(graph, _as_name(fault.node, "node"))
+
+    def renamed() -> Graph:
+        def moved(port: Port) -> Port:
+            return Port(new, port.output) if port.node == fault.node else port
+
+        nodes = tuple(
+            replace(
+                node,
+                id=new if node.id == fault.node else node.id,
+                inputs={name: moved(port) for name, port in node.inputs.items()},
+            )
+            for node in graph.nodes
+        )
+        outputs = {name: moved(port) for name, port in graph.outputs.items()}
+        return replace(graph, nodes=nodes, outputs=outputs)
+
+    yield f"Rename it to {new}", renamed
+
+
+def _as_name(text: str, usual: str) -> str:
+    name = re.sub(r"[^0-9A-Za-z_]+", "_", text).strip("_")[:40]
+    if name and name[0].isdigit():
+        name = f"{usual}_{name}"
+    return name if name and is_name(name) else f"{name}_" if is_name(f"{name}_") and name else usual
+
+
+def fix_no_outputs(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """The last image, else whatever comes out last."""
+    ports = _last_ports(graph, catalog)
+    if ports:
+        kind = port_kind(graph, catalog, ports[0])
+        name = free_id(graph, {"image": "images", "label": "labels"}.get(kind, "values"))
+        yield f"Give out {ports[0]}", lambda: set_output(graph, name, ports[0])
+
+
+def _last_ports(graph: Graph, catalog: Catalog) -> list[Port]:
+    """Every output, images first, those that come last in the running order before others."""
+    found = []
+    for node in reversed(topological(graph)[0]):
+        spec = catalog.find(node.op)
+        outputs = outputs_of(node, spec) if spec else ()
+        found += [Port(node.id, output.name) for output in outputs]
+    kinds = {port: port_kind(graph, catalog, port) for port in found}
+    return sorted(found, key=lambda port: kinds[port] != "image")
+
+
+def fix_output_name(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """A name made of the letters that can stay, in the same place."""
+    new = free_id(graph, _as_name(fault.about, "output"))
+    outputs = {new if name == fault.about else name: p for name, p in graph.outputs.items()}
+    yield f"Rename it to {new}", lambda: replace(graph, outputs=outputs)
+    yield _drop(graph, fault)
+
+
+def fix_output_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """Another output of the same node, the last image, or none."""
+    gone = graph.outputs[fault.about]
+    ports = _last_ports(graph, catalog)
+    for port in [*(p for p in ports if p.node == gone.node), *ports[:1]]:
+        outputs = {**graph.outputs, fault.about: port}
+        yield f"Give out {port} instead", partial(replace, graph, outputs=outputs)
+    yield _drop(graph, fault)
+
+
+def _drop(graph: Graph, fault: Fault) -> Offer:
+    short = fault.about if len(fault.about) <= 30 else fault.about[:27] + "..."
+    return f"Drop the output {short}", lambda: set_output(graph, fault.about, None)
+
+
+def fix_no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """A reader of files; decoders that nothing feeds get what it reads."""
+    if "readers.file" not in catalog:
+        return
+
+    def added() -> Graph:
+        reader = new_node(graph, catalog, "readers.file", "reader")
+        source = Port(reader.id, "jpegs")
+        nodes = [reader]
+        for node in graph.nodes:
+            spec = catalog.find(node.op)
+            first = spec.inputs[0] if spec and spec.inputs else None
+            if first and first.kind == "encoded" and first.name not in node.inputs:
+                node = replace(node, inputs={first.name: source, **node.inputs})
+            nodes.append(node)
+        return with_outputs(replace(graph, nodes=tuple(nodes)), catalog, reader.id)
+
+    yield "Add readers.file", added
+
+
+def fix_cycle(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """The edges that lead back, as the nodes stand in the graph."""
+    cut: list[Edge] = []
+    opened = graph
+    while edge := _edge_back(opened):
+        cut.append(edge)
+        node = opened.node(edge.target)
+        inputs = {name: port for name, port in node.inputs.items() if name != edge.input}
+        opened = opened.replace_node(replace(node, inputs=inputs))
+    names = ", ".join(f"{edge.source.node} \N{RIGHTWARDS ARROW} {edge.target}" for edge in cut[:3])
+    more = f" and {len(cut) - 3} more" if len(cut) > 3 else ""
+    yield f"Cut {names}{more}", lambda: opened
+
+
+def _edge_back(graph: Graph) -> Edge | None:
+    """An edge of a cycle, the one that comes from furthest down the list; None without cycle."""
+    waiting = {node.id: node for node in topological(graph)[1]}
+    while True:  # take away what only lies behind a cycle
+        feeding = {port.node for node in waiting.values() for port in node.inputs.values()}
+        kept = {node_id: node for node_id, node in waiting.items() if node_id in feeding}
+        if len(kept) == len(waiting):
+            break
+        waiting = kept
+    order = {node.id: index for index, node in enumerate(graph.nodes)}
+    edges = [
+        Edge(port, node.id, name)
+        for node in waiting.values()
+        for name, port in node.inputs.items()
+        if port.node in waiting
+    ]
+    return max(edges, key=lambda e: order[e.source.node] - order[e.target], default=None)
+
+
+def fix_setting(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """The nearest value that is allowed, and the usual one."""
+    least, most = SETTINGS[fault.about]
+    nearest = min(max(getattr(graph.settings, fault.about), least), most)
+    for value in (nearest, getattr(Settings(), fault.about)):
+        yield f"Set it to {value}", partial(set_setting, graph, **{fault.about: value})
+
+
+def fix_unknown_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """The operator of the nearest name, or none."""
+    node = graph.node(fault.node)
+    usable = [name for name, spec in catalog.items() if not spec.unusable]
+    for near in get_close_matches(node.op, usable, n=1):
+        yield f"Use {near}", partial(graph.replace_node, replace(node, op=near))
+    yield removal(graph, catalog, fault.node)
+
+
+def fix_unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+    """There is nothing for it but to do without."""
+    yield removal(graph, catalog, fault.node)

@@ -1,0 +1,165 @@
+"""Outputs as tiles, kept from before where their bits are the same; and differences of tiles.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.graph.devices import port_kind
+from workbench.graph.model import Port, ancestors
+from workbench.preview.request import Run
+from workbench.preview.sheet import Encoder, gpu_encoder
+from workbench.preview.tiles import Tiles, make_tiles, on_host, picture_layout
+from workbench.preview.value_scaling import Scaling, scaling_of
+
+NO_DIFFERENCE = (70, 70, 76)
+"""RGB of a tile for which there is no difference to show."""
+_KEPT_SCALINGS = 4096
+_STRETCHED = ", as shown: stretched from black to white, so that brightness does not count"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The absolute difference of an output and the step ``baseline``, as they are shown.
+
+    ``notes`` has a text for each sample: how large it is, or why there is none.
+    """
+
+    tiles: Tiles
+    baseline: Port | None
+    notes: tuple[str, ...]
+
+
+def tiles_of(worker: Worker, run: Run, port: Port, size: int) -> Tiles:
+    """The tiles of an output of the whole batch. Raises GraphError for what is no picture."""
+    batch = run.result.batches[port]
+    key = f"tiles {len(batch)} {size} {port.output} {run.result.keys[port.node]}"
+    kept = worker.runner.store.get(key)
+    if kept is not None:
+        tiles: Tiles = kept[0]
+        return tiles
+    picture_layout(batch)
+    made = make_tiles(worker, batch, size, scaling_for(worker, run, port))
+    worker.runner.store.put(key, [made])
+    return made
+
+
+def scaling_for(worker: Worker, run: Run, port: Port) -> Scaling | None:
+    """How an output's values are shown: the same for each sample of the batch."""
+    known: dict[tuple[str, str, int], Scaling | None] = worker.kept.setdefault(("scalings",), {})
+    key = run.result.keys[port.node], port.output, len(run.result.samples)
+    if key not in known:
+        if len(known) >= _KEPT_SCALINGS:
+            known.clear()
+        known[key] = scaling_of(run.graph, run.catalog, port, run.result.batches[port])
+    return known[key]
+
+
+def encoder_for(worker: Worker) -> Encoder | None:
+    """The GPU's JPEG encoder, or None where it cannot be had and Pillow serves."""
+    if ("encoder",) not in worker.kept:
+        try:
+            worker.kept[("encoder",)] = gpu_encoder()
+        except (ImportError, RuntimeError):  # nvImageCodec is optional: Pillow gives the same
+            worker.kept[("encoder",)] = None
+    encoder: Encoder | None = worker.kept[("encoder",)]
+    return encoder
+
+
+def differences_of(worker: Worker, run: Run, size: int) -> list[Difference]:
+    """The difference of every image output; grey for one that does not come from ``baseline``.
+
+    Raises GraphError where none does.
+    """
+    ports = list(run.images.values())
+    wanted = run.request.baseline
+    steps = dict.fromkeys(step.node for port in ports for step in _steps_before(run, port))
+    if wanted and wanted not in steps:
+        names = ", ".join(steps) or "no step"
+        outputs = ", ".join(map(str, ports))
+        raise GraphError(f"{outputs} does not come from images of {wanted!r}, but of {names}.")
+    return [_difference_of(worker, run, port, size) for port in ports]
+
+
+def _difference_of(worker: Worker, run: Run, port: Port, size: int) -> Difference:
+    """What an output changes: |output - step| for each shown pixel and channel, 0 is black."""
+    of = tiles_of(worker, run, port, size)
+    after = on_host(of)
+    extents = _extents(run, port)
+    baseline = _baseline(run, port)
+    pixels = np.empty_like(after)
+    pixels[:] = NO_DIFFERENCE
+    if baseline is None:
+        note = f"no difference: {_nothing_to_compare(run, port)}"
+        return Difference(Tiles(pixels, of.sizes, of.note), None, (note,) * len(extents))
+    shown_as = [scaling_for(worker, run, which) for which in (port, baseline)]
+    stretched = any(scaling is not None and scaling.stretched for scaling in shown_as)
+    before = on_host(tiles_of(worker, run, baseline, size))
+    base_extents = _extents(run, baseline)
+    notes = []
+    for index, (here, there) in enumerate(zip(extents, base_extents, strict=True)):
+        if here != there:
+            names = ["×".join(map(str, extent[::-1])) for extent in (there, here)]
+            notes.append(f"no difference: {baseline.node} gives {names[0]} pixels, not {names[1]}")
+            continue
+        found = _absolute(after[index], before[index])
+        pixels[index] = found
+        width, height = of.sizes[index]
+        shown = found[:height, :width]
+        figure = f"difference {shown.mean():.3g} of 255 on average, {shown.max()} at most"
+        notes.append(f"{figure}{_STRETCHED if stretched else ''}")
+    return Difference(Tiles(pixels, of.sizes, of.note), baseline, tuple(notes))
+
+
+def _nothing_to_compare(run: Run, port: Port) -> str:
+    if run.request.baseline:
+        return f"{port.node} does not come from images of {run.request.baseline}"
+    sides = "×".join(map(str, _extents(run, port)[0][::-1]))
+    return f"no step before gives images of {sides} pixels"
+
+
+def _absolute(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.asarray(np.maximum(a, b) - np.minimum(a, b), np.uint8)
+
+
+def _extents(run: Run, port: Port) -> list[tuple[int, int]]:
+    """(height, width) of every sample."""
+    batch = run.result.batches[port]
+    layout = picture_layout(batch)
+    at = layout.index("H"), layout.index("W")
+    return [(shape[at[0]], shape[at[1]]) for shape in batch.shapes]
+
+
+def _steps_before(run: Run, port: Port) -> list[Port]:
+    """The images that an output comes from, in running order."""
+    before = ancestors(run.graph, [port])
+    return [
+        found
+        for found in run.result.batches
+        if found.node in before
+        and found != port
+        and port_kind(run.graph, run.catalog, found) == "image"
+    ]
+
+
+def _baseline(run: Run, port: Port) -> Port | None:
+    """The step that an output is compared with: the one asked for, or the first that fits."""
+    steps = _steps_before(run, port)
+    wanted = run.request.baseline
+    if wanted:
+        return next((step for step in steps if step.node == wanted), None)
+    extents = _extents(run, port)
+    for step in steps:
+        try:
+            if _extents(run, step) == extents:
+                return step
+        except GraphError:
+            continue  # a step that gives no picture
+    return None

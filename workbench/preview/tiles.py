@@ -1,0 +1,197 @@
+"""Any image batch -> 8-bit RGB tiles of one size, on the device where the batch is.
+
+Runs inside the worker process only. The pipelines here only prepare pictures for the screen; what
+they are given comes out of emitted source.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.engine.batch_store import Batch, Memory
+from workbench.engine.machine import usable_cores
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.preview.value_scaling import Scaling, per_channel, scale_on_host
+
+_THREADS = min(8, usable_cores())
+_KEPT_PIPELINES = 8
+"""Built ones, each with threads of its own; building one takes 1.5 ms."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tiles:
+    """Pictures of one size, where they were made.
+
+    ``pictures`` is uint8 (n, size, size, 3), a host array or DALI's list on a GPU, each picture in
+    the top left corner of its square (``on_host`` reads either); ``sizes`` has (width, height) of
+    each picture; ``note`` says how values and channels are shown.
+    """
+
+    pictures: Any
+    sizes: list[tuple[int, int]]
+    note: str
+    device: Memory = "cpu"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many there are, and the side of each in pixels."""
+        if self.device == "gpu":
+            return len(self.pictures), self.pictures.shape()[0][0]
+        return len(self.pictures), self.pictures.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        count, size = self.shape
+        return count * size * size * 3
+
+
+def make_tiles(worker: Worker, batch: Batch, size: int, scaling: Scaling | None) -> Tiles:
+    """Scale, order channels last, make RGB, fit each picture into ``size`` x ``size`` pixels.
+
+    Raises GraphError for what is no picture.
+    """
+    layout = picture_layout(batch)
+    height, width = layout.index("H"), layout.index("W")
+    channels = [shape[layout.index("C")] if "C" in layout else 1 for shape in batch.shapes]
+    notes = [
+        "channels first" if layout == "CHW" else "",
+        scaling.note if scaling else "",
+        _channel_note(channels),
+    ]
+    note = ", ".join(filter(None, notes))
+    fits = all(shape[height] == shape[width] == size for shape in batch.shapes)
+    if batch.device == "cpu" and scaling is not None:
+        batch = Batch([scale_on_host(array, layout, scaling) for array in batch.arrays()])
+        layout, scaling = "HWC", None
+    if batch.device == "cpu" and fits and set(channels) == {3} and layout == "HWC":
+        return Tiles(np.stack(batch.arrays()), [(size, size)] * len(batch), note)
+    look = _Look(
+        size=size,
+        count=len(batch),
+        device=batch.device,
+        layout=layout,
+        channels=tuple(sorted(set(channels))),
+        fits=fits,
+        dtype=batch.dtype,
+        scaled=scaling is not None,
+    )
+    kept: OrderedDict[_Look, Any] = worker.kept.setdefault(("display",), OrderedDict())
+    if look not in kept:
+        kept[look] = _build(look)
+        while len(kept) > _KEPT_PIPELINES:
+            kept.popitem(last=False)
+    kept.move_to_end(look)
+    pipe = kept[look]
+    pipe.feed_input("batch", batch.data, None if batch.layout else layout)  # the same each time
+    if scaling is not None:
+        gain, offset = (np.asarray(v, np.float32) for v in (scaling.gain, scaling.offset))
+        pipe.feed_input("mean", [per_channel(-offset / gain, n) for n in channels])
+        pipe.feed_input("std", [per_channel(np.float32(1) / gain, n) for n in channels])
+    pixels, shapes = pipe.run()
+    sizes = [(int(w), int(h)) for h, w, _ in shapes.as_array()]
+    on_gpu = batch.device == "gpu"
+    return Tiles(pixels if on_gpu else pixels.as_array(), sizes, note, batch.device)
+
+
+def on_host(tiles: Tiles) -> NDArray[np.uint8]:
+    """The tiles as an array (n, size, size, 3)."""
+    on_gpu = tiles.device == "gpu"
+    pictures: NDArray[np.uint8] = tiles.pictures.as_cpu().as_array() if on_gpu else tiles.pictures
+    return pictures
+
+
+def picture_layout(batch: Batch) -> str:
+    """``HWC``, ``CHW``, ``HW`` ...: what each axis is. Raises GraphError for what is no picture."""
+    dims = len(batch.shapes[0])
+    layout = batch.layout or {2: "HW", 3: "HWC"}.get(dims, "")
+    if sorted(layout) not in (["H", "W"], ["C", "H", "W"]) or len(layout) != dims:
+        named = f"layout {batch.layout}" if batch.layout else "no layout"
+        raise GraphError(
+            f"An output of shape {batch.shapes[0]} with {named} is no picture to show."
+        )
+    empty = next((shape for shape in batch.shapes if 0 in shape), None)
+    if empty is not None:
+        raise GraphError(f"An image of shape {empty} has no pixels to show.")
+    return layout
+
+
+def _channel_note(channels: Sequence[int]) -> str:
+    """Which channels are shown, where that is not all three."""
+    least, most = min(channels), max(channels)
+    if least == most == 3:
+        return ""
+    if least == most == 1:
+        return "one channel shown as grey"
+    if least == most:
+        which = "the first three are shown" if most > 3 else "the first is shown as grey"
+        return f"{most} channels: {which}"
+    return f"{least} to {most} channels: the first three are shown, or the first as grey"
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """All that the display pipeline is built for."""
+
+    size: int
+    count: int
+    device: str
+    layout: str
+    channels: tuple[int, ...]
+    """Every number of channels in the batch."""
+    fits: bool
+    dtype: str
+    scaled: bool
+    """Whether values are scaled here: on a GPU alone."""
+
+
+def _build(look: _Look) -> Any:
+    from nvidia.dali import fn, pipeline_def, types
+
+    def display() -> Any:
+        image: Any = fn.external_source(name="batch", device=look.device, no_copy=True)
+        if "C" not in look.layout:
+            image = fn.expand_dims(image, axes=len(look.layout), new_axis_names="C")
+        elif look.layout not in ("HWC", "CHW"):
+            image = fn.transpose(image, perm=[look.layout.index(axis) for axis in "HWC"])
+        if look.scaled:
+            if look.dtype != "float32":
+                image = fn.cast(image, dtype=types.FLOAT)
+            image = fn.crop_mirror_normalize(
+                image,
+                mean=fn.external_source(name="mean"),
+                std=fn.external_source(name="std"),
+                dtype=types.UINT8,
+                output_layout="HWC",
+            )
+        elif look.layout == "CHW":
+            image = fn.transpose(image, perm=[1, 2, 0])
+        if min(look.channels) < 3:  # grey, with or without alpha: the first channel three times
+            in_color = fn.cast(image.shape()[2] >= 3, dtype=types.INT32)
+            planes = [image[:, :, in_color * k : in_color * k + 1] for k in range(3)]
+            image = fn.cat(*planes, axis=2)
+        elif max(look.channels) > 3:
+            image = image[:, :, 0:3]
+        image = fn.reinterpret(image, layout="HWC")
+        if not look.fits:
+            image = fn.resize(image, size=[look.size, look.size], mode="not_larger")
+        shapes = image.shape()
+        if not look.fits:
+            image = fn.pad(image, axes=[0, 1], shape=[look.size, look.size])
+        return image, shapes
+
+    pipe = pipeline_def(display)(
+        batch_size=look.count,
+        num_threads=_THREADS,
+        device_id=0 if look.device == "gpu" else None,
+        prefetch_queue_depth=1,
+    )
+    pipe.build()
+    return pipe

@@ -1,0 +1,134 @@
+"""How element values become 8-bit ones to look at.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.engine.batch_store import Batch
+from workbench.graph.model import Graph, Port
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How element values become 0..255: ``value * gain + offset``, per channel or for all.
+
+    ``stretched`` says that black and white are the smallest and the largest value of the batch, so
+    that two pictures cannot be compared in brightness.
+    """
+
+    gain: tuple[float, ...]
+    offset: tuple[float, ...]
+    note: str = ""
+    stretched: bool = False
+
+
+def scaling_of(graph: Graph, catalog: Catalog, port: Port, batch: Batch) -> Scaling | None:
+    """How to show an output's values; None where they are uint8 already.
+
+    Undoes ``crop_mirror_normalize`` (out = (in - mean) / std * scale + shift). Values on the scale
+    of 8-bit pixels or of 0 to 1, as arithmetic on pixels gives, keep that scale: half of an image
+    is darker. All else is stretched from its smallest to its largest value in the batch.
+    """
+    if batch.dtype == "uint8":
+        return None
+    node = graph.node(port.node)
+    if node.op == "crop_mirror_normalize" and not {"mean", "std"} & set(node.inputs):
+        spec = catalog[node.op].args
+        given = {name: node.args.get(name, spec[name].default) for name in _NORMALISE}
+        mean, std, scale, shift = (_numbers(given[name]) for name in _NORMALISE)
+        if scale[0] and all(std):  # nothing can be undone with a zero among these
+            channels = max(len(mean), len(std))
+            mean, std = (v if len(v) == channels else v * channels for v in (mean, std))
+            gain = tuple(s / scale[0] for s in std)
+            offset = tuple(m - shift[0] * g for m, g in zip(mean, gain, strict=True))
+            return Scaling(gain, offset, "shown de-normalised")
+    low, high, missing = _extent(batch.arrays())
+    told = f"{missing:.1%} of the values are not finite, " if missing else ""
+    white = _white(batch.dtype, low, high)
+    if white:
+        cut = "" if low >= 0 and high <= white else f"values {low:.3g} … {high:.3g}: "
+        return Scaling((255 / white,), (0.0,), f"{told}{cut}0 … {white} shown as black … white")
+    gain_all = 255.0 / (high - low) if high > low else 1.0
+    note = f"{told}values {low:.3g} … {high:.3g} shown as black … white"
+    return Scaling((gain_all,), (-low * gain_all,), note, stretched=True)
+
+
+def _white(dtype: str, low: float, high: float) -> int:
+    """The value that is white on the scale of these values; 0 where there is no such scale."""
+    if low < -high / 2:
+        return 0
+    if dtype.startswith("float") and high <= _UNIT:
+        return 1
+    return 255 if max(_UNIT, _CLASSES if "int" in dtype else 0) < high <= _BRIGHTEST else 0
+
+
+_UNIT = 8
+"""More than an image of 0 to 1 comes to, however bright it was made."""
+_BRIGHTEST = 4 * 255
+"""Likewise of 0 to 255. Less than 12 bits have."""
+_CLASSES = 64
+"""Whole numbers up to this may be the classes of a mask, which would all be dark."""
+
+_NORMALISE = ("mean", "std", "scale", "shift")
+
+
+def _numbers(value: Value | None) -> tuple[float, ...]:
+    items: Sequence[Any] = value if isinstance(value, tuple) else (value,)
+    return tuple(float(item) for item in items)
+
+
+def _extent(arrays: Sequence[NDArray[Any]]) -> tuple[float, float, float]:
+    """The smallest and the largest finite value, and the share of those that are not finite.
+
+    0 and 0 where none is finite.
+    """
+    ends = np.array([(a.min(), a.max()) for a in arrays], float)
+    missing = 0.0
+    if not np.isfinite(ends).all():
+        finite = [a[np.isfinite(a)] for a in arrays]
+        missing = 1 - sum(v.size for v in finite) / sum(a.size for a in arrays)
+        ends = np.array([(v.min(), v.max()) for v in finite if v.size] or [(0, 0)], float)
+    return float(ends.min()), float(ends.max()), missing
+
+
+def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray[np.uint8]:
+    """``value * gain + offset``, rounded and cut to 0..255, as uint8 (h, w, c).
+
+    What is not a number is 0. NumPy takes 3.4 ms on one core for 16 samples of 3x224x224 float32
+    where DALI's ``crop_mirror_normalize`` takes 15.8 on two.
+    """
+    axes = layout if "C" in layout else f"{layout}C"
+    image = (array if "C" in layout else array[..., None]).transpose(
+        [axes.index(axis) for axis in "HWC"]
+    )
+    channels = image.shape[2]
+    gain, offset = (
+        np.resize(per_channel(np.asarray(values, np.float32), channels), channels)
+        for values in (scaling.gain, scaling.offset)
+    )
+    shown = np.empty(image.shape, np.uint8)
+    plane = np.empty(image.shape[:2], np.float32)
+    with np.errstate(all="ignore"):
+        for channel in range(channels):
+            np.multiply(image[..., channel], gain[channel], out=plane)
+            np.add(plane, offset[channel], out=plane)
+            np.rint(plane, out=plane)
+            np.fmin(np.fmax(plane, 0, out=plane), 255, out=plane)  # of NaN and 0 fmax takes 0
+            shown[..., channel] = plane
+    return shown
+
+
+def per_channel(values: NDArray[np.float32], channels: int) -> NDArray[np.float32]:
+    """As many values as channels; those that padding added get the last one, and are not shown."""
+    if len(values) in (1, channels):
+        return values
+    return np.pad(values, (0, channels - len(values)), mode="edge")

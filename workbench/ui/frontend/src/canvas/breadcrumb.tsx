@@ -1,0 +1,41 @@
+// Breadcrumb: from the graph into the body of a region that is shown, and back.
+
+import { Fragment } from "react";
+import { openScope } from "./actions";
+import { useCanvasStore, useCanvasState } from "./context";
+import { Icon } from "./icons";
+
+export function Breadcrumb() {
+  const store = useCanvasStore();
+  const breadcrumb = useCanvasState((state) => state.breadcrumb);
+  if (!breadcrumb.length) return null;
+  const button = (scope: string, name: string, label: string, shown: boolean) => (
+    <button
+      key={scope}
+      type="button"
+      data-wb="scope"
+      data-scope={scope}
+      aria-label={label}
+      aria-current={shown ? "true" : undefined}
+      onClick={() => openScope(store, scope)}
+    >
+      {name}
+    </button>
+  );
+  return (
+    <nav className="wb-breadcrumb nopan" aria-label="Path into the region" data-wb="breadcrumb">
+      {button("", "graph", "Back to the graph", false)}
+      {breadcrumb.map(({ region, op, bodies }) => (
+        <Fragment key={region}>
+          <Icon name="right" size={11} />
+          <span className="wb-breadcrumb-region">
+            {op} <b>{region}</b>
+          </span>
+          <span className="wb-breadcrumb-bodies" role="group" aria-label={`Bodies of ${region}`}>
+            {bodies.map(({ scope, name, shown }) => button(scope, name, `${name} of ${region}`, shown))}
+          </span>
+        </Fragment>
+      ))}
+    </nav>
+  );
+}
