@@ -48,7 +48,7 @@ def heal_around(graph: Graph, catalog: Catalog, node: Node) -> Graph:
     for name, port in graph.outputs.items():
         source: Port | None = port
         if port.node == node.id:
-            source = _same_kind(graph, catalog, port, feeding)
+            source = _replacement(graph, catalog, port, feeding)
         if source is not None:
             outputs[name] = source
     return replace(graph, outputs=outputs)
@@ -66,7 +66,10 @@ def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: list[Port]) -> 
     return reset_arg(graph, catalog, target.id, edge.input) if argument else cut
 
 
-def _same_kind(graph: Graph, catalog: Catalog, gone: Port, feeding: list[Port]) -> Port | None:
+def _replacement(graph: Graph, catalog: Catalog, gone: Port, feeding: list[Port]) -> Port | None:
+    """A port that can stand in an output's place: of its kind, else an image, which can be shown."""
     wanted = port_kind(graph, catalog, gone)
     kinds = {port: port_kind(graph, catalog, port) for port in feeding}
-    return next((p for p, kind in kinds.items() if kind_fits(wanted, kind)), None)
+    fitting = [port for port, kind in kinds.items() if kind_fits(wanted, kind)]
+    images = [port for port, kind in kinds.items() if kind == "image"]
+    return next(iter(fitting + images), None)
