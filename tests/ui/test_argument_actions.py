@@ -129,6 +129,8 @@ def test_a_good_value_goes_there_and_back(op: str, arg: str) -> None:
     for value in values:
         if value is None or (spec.form == "range" and value is not usual):
             continue
+        if value == () and (spec.items or spec.volume_items):
+            continue  # DALI's default: not given, and refused where it is
         if spec.items is not None and isinstance(value, tuple):
             value = value[:1] * spec.items
         sent = json.loads(json.dumps(plain(value)))
