@@ -8,8 +8,8 @@ from workbench.catalog import Catalog
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("readers.tfrecord", "another source"),
-        ("readers.coco", "another source"),
+        ("readers.tfrecord", "no module of workbench.sources reads with it"),
+        ("readers.coco", "no module of workbench.sources reads with it"),
         ("spectrogram", "sound"),
         ("readers.video", "video"),
         ("python_function", "Python function"),

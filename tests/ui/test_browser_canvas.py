@@ -116,6 +116,7 @@ def draw_by_keyboard(page: Page, name: str, low: float, high: float) -> None:
         expect(ends.nth(index)).to_have_value(f"{value:g}")
 
 
+@pytest.mark.thorough
 def test_rotate_jitter_is_composed_by_keyboard_alone(host: Host, photos: Path) -> None:
     host.open(photos, EMPTY)
     page = host.page

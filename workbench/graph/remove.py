@@ -67,7 +67,7 @@ def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: list[Port]) -> 
 
 
 def _replacement(graph: Graph, catalog: Catalog, gone: Port, feeding: list[Port]) -> Port | None:
-    """A port that can stand in an output's place: of its kind, else an image, which can be shown."""
+    """What can stand in an output's place: a port of its kind, else an image, which is seen."""
     wanted = port_kind(graph, catalog, gone)
     kinds = {port: port_kind(graph, catalog, port) for port in feeding}
     fitting = [port for port, kind in kinds.items() if kind_fits(wanted, kind)]

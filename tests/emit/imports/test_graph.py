@@ -149,7 +149,10 @@ class TestOpaque:
         ("call", "why"),
         [
             (op("_conditional__Split", "__S_1", IMAGES, outputs=2), "cannot be told apart"),
-            (op("readers__COCO", "__C_1", outputs=3), "another source"),
+            (
+                op("readers__COCO", "__C_1", outputs=3),
+                "no module of workbench.sources reads with it",
+            ),
             (op("NoSuchThing", "__N_1", IMAGES), "no such operator"),
             (op("Rotate", "__Rotate_1", IMAGES, angle=1.0, wings=2), "argument wings"),
             (op("Rotate", "__Rotate_1", IMAGES, outputs=2, angle=1.0), "gives 2 outputs"),

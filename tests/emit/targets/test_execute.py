@@ -154,7 +154,11 @@ SHARDED = ("pytorch", "tensorflow", "ray", "jax")
 
 def together(targets: Iterable[str]) -> list[Any]:
     """Cases of which those of one target run in one worker: its framework starts once."""
-    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in targets]
+    slow = {"ray": [pytest.mark.thorough]}  # it starts a cluster
+    return [
+        pytest.param(name, marks=[pytest.mark.xdist_group(name), *slow.get(name, [])])
+        for name in targets
+    ]
 
 
 def held(target: str, names: Iterable[str]) -> list[str]:
