@@ -42,6 +42,15 @@ def test_kinds_that_do_not_agree_are_not_joined() -> None:
     ]
 
 
+def test_an_edge_that_was_at_fault_already_is_joined_again() -> None:
+    second = replace(JITTER.node("decode"), id="again", inputs={"data": Port("decode", "output")})
+    faulty = replace(JITTER, nodes=(*JITTER.nodes, second))
+    assert [fault.code for fault in check_graph(faulty, CATALOG)] == ["kind"]
+    longer, between = insert_node(faulty, CATALOG, "flip", "decode")
+    assert longer.node("again").inputs["data"] == Port(between, "output")
+    assert remove_nodes(longer, CATALOG, [between]) == faulty
+
+
 def test_an_output_that_nothing_can_give_goes_too() -> None:
     graph = remove_nodes(JITTER, CATALOG, ["reader"])
     assert list(graph.outputs) == ["images"]

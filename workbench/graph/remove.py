@@ -14,7 +14,7 @@ from workbench.graph.scoped import scoped
 
 
 def remove_nodes(graph: Graph, catalog: Catalog, ids: Collection[str]) -> Graph:
-    """Take nodes out and join what fed them to what they fed, where the kinds agree.
+    """Take nodes out and join what fed them to what they fed, where that is no new fault.
 
     Generators that fed only them go too. An output that nothing can give any more goes as well.
     Raises GraphEditError for an id that the graph does not have.
@@ -58,10 +58,13 @@ def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: list[Port]) -> 
     target = graph.node(edge.target)
     spec = catalog.find(target.op)
     argument = spec is not None and edge.input in spec.args
+    given = port_kind(graph, catalog, edge.source)
     others = {name: port for name, port in target.inputs.items() if name != edge.input}
     cut = graph.replace_node(replace(target, inputs=others))
     for port in feeding:
-        if spec is None or refusal(cut, catalog, port, target.id, edge.input) is None:
+        # an edge that was refused already stays so: what fed it gets no better by another node
+        same = not argument and port_kind(graph, catalog, port) == given
+        if spec is None or same or refusal(cut, catalog, port, target.id, edge.input) is None:
             return graph.replace_node(replace(target, inputs={**target.inputs, edge.input: port}))
     return reset_arg(graph, catalog, target.id, edge.input) if argument else cut
 
