@@ -36,12 +36,12 @@ lab: $(VENV)/.installed $(PHOTOS) ## open JupyterLab on the quickstart notebook 
 NOTEBOOKS = --nbmake --nbmake-timeout=600 $(wildcard notebooks)
 PYTEST = "$(BIN)/pytest" -n $(WORKERS) --dist loadgroup --timeout=600
 
-test: $(VENV)/.installed-test chromium ## run the tests and every notebook: 12 minutes on two cores (WORKERS=number)
+test: $(VENV)/.installed-test chromium ## run the tests and the first notebook: 8 minutes on two cores (WORKERS=number)
 	@$(PYTEST) $(NOTEBOOKS) tests $(ARGS)
 
 test-all: $(VENV)/.installed-test chromium ## run the thorough tests too, in up to 70 minutes (SHARE=1/7: a part of what test leaves out)
 	@$(PYTEST) --hypothesis-profile=thorough --timeout=1800 \
-		$(if $(SHARE),--share $(SHARE),--thorough $(NOTEBOOKS)) tests $(ARGS)
+		$(if $(SHARE),--share $(SHARE),--thorough) $(NOTEBOOKS) tests $(ARGS)
 
 soak: $(VENV)/.installed-test ## for hours: random edits (EDITS=number), and examples that nobody has tried yet
 	@"$(BIN)/pytest" tests/perf/test_soak.py -s --edits $(EDITS) $(ARGS)

@@ -37,6 +37,8 @@ settings.load_profile("quick")  # --hypothesis-profile loads another
 
 collect_ignore = ["emit/imports/pipelines"]
 """Pipelines that tests import; nbmake would run the notebook among them."""
+QUICKSTART = "01_quickstart.ipynb"
+"""The notebook that ``make test`` runs."""
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -150,13 +152,16 @@ def is_selected(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist writes groups into the ids
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.suffix == ".ipynb":  # they share the folder ``photos``
+            item.add_marker(pytest.mark.xdist_group("notebooks"))
+            if item.path.name != QUICKSTART:
+                item.add_marker(pytest.mark.thorough)
     selected = [item for item in items if is_selected(item)]
     if len(selected) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if not is_selected(item)])
         items[:] = selected
     for item in items:
-        if item.path.suffix == ".ipynb":  # they share the folder ``photos``
-            item.add_marker(pytest.mark.xdist_group("notebooks"))
         for marker, lacking in NEEDS.items():
             if item.get_closest_marker(marker) and (reason := lacking()):
                 item.add_marker(pytest.mark.skip(reason=reason))

@@ -33,3 +33,9 @@ def test_all_but_every_third_case_is_thorough() -> None:
 
 def test_examples_grow_with_the_profile() -> None:
     assert examples(10).max_examples == 10 * settings().max_examples // EXAMPLES
+
+
+@pytest.mark.xdist_group("grouped")
+def test_what_is_grouped_runs_in_one_worker(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("loadgroup", False):
+        assert request.node.nodeid.endswith("@grouped")

@@ -78,6 +78,7 @@ def test_threads_of_one_physical_core_stay_together(
     assert split_cores(2) == ((0, 2), (1, 3))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("affinity", ["none", "split"])
 def test_two_processes_for_real(affinity: str, graph: Graph, photos: Path) -> None:
     run = GpuScalingExperiment(

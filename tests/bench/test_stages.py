@@ -212,6 +212,7 @@ def test_for_real(photos: Path) -> None:
     assert stages_of({}) is None
 
 
+@pytest.mark.thorough
 def test_an_operator_without_inputs_is_timed_too(photos: Path) -> None:
     graph = chain_graph("warp_affine")
     matrix = Node("matrix", "transforms.rotation", {"angle": 10.0})
@@ -225,6 +226,7 @@ def test_an_operator_without_inputs_is_timed_too(photos: Path) -> None:
     assert sorted(found) == ["decode", "matrix", "warp_affine"]
 
 
+@pytest.mark.thorough
 def test_a_glance_for_real(photos: Path) -> None:
     graph = with_settings(load_recipe("imagenet-train"), batch_size=4, num_threads=2)
     report = StageCostExperiment(graph, str(photos), measurement_config=COARSE_CONFIG).run()

@@ -9,7 +9,7 @@ from workbench.emit.emitter import Emitter
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.edit import insert_node, new_node, set_setting
 from workbench.graph.model import topological
-from workbench.graph.unfed_inputs import link
+from workbench.graph.unfed_inputs import feed_input
 
 CATALOG = load_catalog()
 
@@ -60,7 +60,7 @@ def test_what_only_asks_for_a_shape_says_that_it_stays_on_the_cpu() -> None:
 def test_a_second_input_follows_the_first_to_the_gpu() -> None:
     graph, node = placed(CATALOG["cat"], device="mixed")
     graph = replace(graph, nodes=(*graph.nodes, new_node(graph, CATALOG, "ones")))
-    graph = link(graph, CATALOG, Port("ones", "output"), node, "input_1")
+    graph = feed_input(graph, CATALOG, Port("ones", "output"), node, "input_1")
     assert "fn.cat(out_output, ones.gpu(), " in lines_of(graph, node)
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 
 from tests.emit.test_script import HOSTILE, imports_in, ruff
 from tests.helpers import CHAINS, chain_graph
-from tests.thorough import examples
+from tests.thorough import examples, one_in
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError, SaveError
@@ -190,7 +190,7 @@ PACKAGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("target", PACKAGES)
+@pytest.mark.parametrize("target", one_in(7, PACKAGES))
 def test_help(target: str, tmp_path: Path) -> None:
     if find_spec(PACKAGES[target]) is None:
         pytest.skip(f"{PACKAGES[target]} is not installed")

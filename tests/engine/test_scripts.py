@@ -17,7 +17,7 @@ from workbench.emit import emit_script
 from workbench.emit.imports.graph import import_traced
 from workbench.emit.imports.traced import Traced
 from workbench.engine import Engine
-from workbench.engine.scripts import read_pieces, trace_source
+from workbench.engine.scripts import read_source_cells, trace_source
 from workbench.errors import ImportFailedError
 from workbench.graph import Graph, load_recipes
 
@@ -216,21 +216,21 @@ def test_pieces(tmp_path: Path) -> None:
     for text in ("[]", "{}", '{"cells": 3}', '{"cells": [{}]}', "{", "[" * 100_000):
         (tmp_path / "n.ipynb").write_text(text)
         with pytest.raises(ImportFailedError, match="not a notebook"):
-            read_pieces(str(tmp_path / "n.ipynb"))
+            read_source_cells(str(tmp_path / "n.ipynb"))
     with pytest.raises(ImportFailedError, match="cannot be read"):
-        read_pieces(str(tmp_path / "none.py"))
+        read_source_cells(str(tmp_path / "none.py"))
 
 
 def test_encodings(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_bytes("# -*- coding: latin-1 -*-\nname = 'café'\n".encode("latin-1"))
-    assert "name = 'café'" in read_pieces(str(script))[0].text
+    assert "name = 'café'" in read_source_cells(str(script))[0].text
     script.write_text("name = 'café'\n", encoding="utf-8-sig")
-    assert read_pieces(str(script))[0].text == "name = 'café'\n"
+    assert read_source_cells(str(script))[0].text == "name = 'café'\n"
     for line in ("# -*- coding: klingon -*-", "# -*- coding: rot13 -*-", "# café"):
         script.write_bytes(line.encode("latin-1"))
         with pytest.raises(ImportFailedError, match=r"cannot be read: .*\. Save it as UTF-8"):
-            read_pieces(str(script))
+            read_source_cells(str(script))
 
 
 @pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)

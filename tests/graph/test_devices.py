@@ -8,7 +8,7 @@ from workbench.catalog import Catalog
 from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.devices import image_outputs, infer_devices, port_kind, transfers
 from workbench.graph.edit import new_node, randomise_arg
-from workbench.graph.unfed_inputs import link
+from workbench.graph.unfed_inputs import feed_input
 
 
 def test_what_follows_a_mixed_decoder_is_on_the_gpu_and_generators_stay(catalog: Catalog) -> None:
@@ -69,12 +69,12 @@ def test_numbers_may_stay_on_the_cpu_where_dali_takes_them(catalog: Catalog) -> 
     graph, node = placed(catalog["cat"], device="mixed")
     cpu = new_node(graph, catalog, "ones")
     graph = replace(graph, nodes=(*graph.nodes, cpu))
-    graph = link(graph, catalog, Port("ones", "output"), node, "input_1")
+    graph = feed_input(graph, catalog, Port("ones", "output"), node, "input_1")
     assert infer_devices(graph, catalog)[node] == "gpu"
     assert moved(graph, catalog, node) == {"input_1": "gpu"}
     graph, node = placed(catalog["warp_affine"], device="mixed")
     graph = replace(graph, nodes=(*graph.nodes, new_node(graph, catalog, "transforms.rotation")))
-    graph = link(graph, catalog, Port("rotation", "output"), node, "mtx")
+    graph = feed_input(graph, catalog, Port("rotation", "output"), node, "mtx")
     assert moved(graph, catalog, node) == {}
 
 

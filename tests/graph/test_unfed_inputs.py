@@ -11,7 +11,7 @@ from tests.placed import CATALOG, USABLE, placed
 from workbench.catalog import OpSpec
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edit import insert_node, new_node
-from workbench.graph.unfed_inputs import feed_from_new, feed_node, fitting_ports, link, unfed
+from workbench.graph.unfed_inputs import feed_from_new, feed_input, feed_node, fitting_ports, unfed
 from workbench.graph.values import value_fault
 
 
@@ -68,10 +68,10 @@ def test_the_catalogue_names_nothing_for_a_picture() -> None:
 
 def test_a_link_puts_inputs_in_their_order_and_rivals_out() -> None:
     graph = load_recipe("rotate-jitter")
-    graph = link(graph, CATALOG, Port("angle", "output"), "resize", "resize_shorter")
+    graph = feed_input(graph, CATALOG, Port("angle", "output"), "resize", "resize_shorter")
     assert graph.node("resize").args == {}
     graph = added(chain_graph(), "slice")
     for port in ("shape_input", "anchor", "data"):
-        graph = link(graph, CATALOG, Port("decode", "output"), "slice", port)
+        graph = feed_input(graph, CATALOG, Port("decode", "output"), "slice", port)
     assert list(graph.node("slice").inputs) == ["data", "anchor", "shape_input"]
     assert "rel_start" not in graph.node("slice").args

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import chain_graph
 from workbench.errors import PipelineError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
 from workbench.preview import PreviewRequest
-from workbench.preview.fault_isolation import call, run_one_by_one
+from workbench.preview.fault_isolation import call, run_nodes_separately
 from workbench.preview.render import render
 
 REQUEST = PreviewRequest(chain_graph("rotate", "hue"), "photos")
@@ -46,7 +46,7 @@ def test_what_goes_well_runs_once() -> None:
 def test_several_nodes_are_run_one_by_one() -> None:
     engine = Scripted(WorkerCrashedError("ended", SEVERAL), WorkerCrashedError("ended", ["hue"]))
     error = raised(engine)
-    assert engine.tasks == [render, run_one_by_one]
+    assert engine.tasks == [render, run_nodes_separately]
     assert isinstance(error, WorkerCrashedError)
     assert error.node == "hue"
     assert str(error).startswith("hue: DALI ended the worker process in this node. Change its")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.engine.tasks import until
@@ -18,6 +19,7 @@ from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.call_handle import Caller
+from workbench.engine.channel import Channel
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import (
@@ -79,10 +81,20 @@ def in_a_change(
         except WorkbenchError as error:
             raised.append(error)
 
-    thread = threading.Thread(target=change)
-    thread.start()
-    happens(pid)
-    thread.join(60)
+    sent = threading.Event()
+    send = Channel.send
+
+    def tell(channel: Channel, message: msgspec.Struct, payload: bytes = b"") -> None:
+        send(channel, message, payload)
+        sent.set()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Channel, "send", tell)
+        thread = threading.Thread(target=change)
+        thread.start()
+        assert sent.wait(60), "the change was not asked for"
+        happens(pid)
+        thread.join(60)
     assert raised, "the change went well"
     return raised[0]
 

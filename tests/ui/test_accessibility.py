@@ -51,7 +51,7 @@ def serious_faults(page: Page, *names: str) -> list[str]:
     return list(result["faults"])
 
 
-@pytest.fixture(params=["light", pytest.param("dark", marks=pytest.mark.thorough)])
+@pytest.fixture(params=["light", "dark"])
 def themed(host: Host, photos: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
     """A workbench in each theme. JupyterLab keeps its own between notebooks: light comes back."""
     theme: Literal["light", "dark"] = request.param
@@ -90,6 +90,7 @@ def look_at_the_speed_lab(page: Page) -> None:
         assert serious_faults(page, "speed") == []
 
 
+@pytest.mark.thorough
 def test_axe_finds_no_serious_fault(themed: Host) -> None:
     page = themed.page
     await_picture(page)

@@ -260,6 +260,7 @@ def test_light_and_dark_follow_the_host(host: Host, photos: Path) -> None:
         expect(part(page, "bar")).to_have_attribute("data-theme", "light")
 
 
+@pytest.mark.thorough
 def test_each_page_of_the_app_is_its_own_and_ends_with_its_session(
     panel: PanelHost, photos: Path
 ) -> None:

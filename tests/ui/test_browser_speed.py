@@ -50,6 +50,7 @@ def measuring_workers(host: Host) -> int:
     )
 
 
+@pytest.mark.thorough
 def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path) -> None:
     speed = speed_panel(host, photos)
     compare = speed.locator("[data-part=compare]")

@@ -100,6 +100,7 @@ def test_an_idle_worker_that_is_killed_is_not_missed(ready: tuple[ViewModel, Scr
     screen.wait_other_picture(picture)
 
 
+@pytest.mark.thorough
 def test_a_worker_killed_in_a_measurement_is_a_row_with_the_reason(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

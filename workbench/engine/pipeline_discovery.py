@@ -38,7 +38,7 @@ class ScriptResult:
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineFactory:
+class FoundPipeline:
     """How the pipeline is made."""
 
     make: Callable[[], Any]
@@ -49,7 +49,7 @@ class PipelineFactory:
 
 def find_pipeline(
     script: ScriptResult, wanted: str | None, arguments: Mapping[str, Any]
-) -> PipelineFactory:
+) -> FoundPipeline:
     """The pipeline of that name, or the only one there is.
 
     A pipeline that the script made itself goes before functions that make one. Raises
@@ -86,7 +86,7 @@ def find_pipeline(
 
 def _factory(
     name: str, value: Any, script: ScriptResult, arguments: Mapping[str, Any]
-) -> PipelineFactory:
+) -> FoundPipeline:
     file = script.file
     if is_pipeline(value):
         if arguments:
@@ -94,7 +94,7 @@ def _factory(
                 f"{file} makes its pipeline itself: nothing takes {', '.join(arguments)}. "
                 f"Name a function: --pipeline {'|'.join(_makers(script)) or 'NAME'}."
             )
-        return PipelineFactory(lambda: value)
+        return FoundPipeline(lambda: value)
     if not callable(value):
         raise ImportFailedError(f"{file}: {name} is a {type(value).__name__}, not a pipeline.")
     given = dict(arguments)
@@ -129,7 +129,7 @@ def _factory(
             )
         return pipe
 
-    return PipelineFactory(make, notes, tuple(placeholders))
+    return FoundPipeline(make, notes, tuple(placeholders))
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:

@@ -44,7 +44,7 @@ class _EnoughError(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SourceCell:
     """Python source under the name of a file: a script, or one cell of a notebook."""
 
     file: str
@@ -64,8 +64,8 @@ def trace_source(
     Raises ImportFailedError, which names the line, where it fails, takes too much, or has none or
     several.
     """
-    pieces = read_pieces(path)
-    files = [piece.file for piece in pieces]
+    cells = read_source_cells(path)
+    files = [cell.file for cell in cells]
     made: list[Any] = []
     module = _module(path)
     stopped = ""
@@ -74,7 +74,7 @@ def trace_source(
     with ScriptSandbox(files, seconds, worker.reply_error) as sandbox, _kept_from_running(made):
         try:
             paths = list(sys.path)
-            stopped = _run(pieces, module)
+            stopped = _run(cells, module)
             sys.path[:] = paths
             found = ScriptResult(module, made, Path(path).name, stopped)
             chosen = find_pipeline(found, pipeline, arguments)
@@ -109,7 +109,7 @@ def _made(make: Any, made: list[Any]) -> Any:
         return made[-1]
 
 
-def read_pieces(path: str) -> list[Piece]:
+def read_source_cells(path: str) -> list[SourceCell]:
     """The code of a ``.py`` file, or of each cell of an ``.ipynb``. Raises ImportFailedError."""
     try:
         data = Path(path).read_bytes()
@@ -127,14 +127,16 @@ def read_pieces(path: str) -> list[Piece]:
     if len(data) > _LARGEST:
         raise ImportFailedError(f"{path} has {len(data)} bytes; {_LARGEST} are the limit.")
     if not path.endswith(".ipynb"):
-        return [Piece(str(Path(path).absolute()), text)]
+        return [SourceCell(str(Path(path).absolute()), text)]
     try:
         cells = json.loads(text)["cells"]
         sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ImportFailedError(f"{path} is not a notebook of format 4.") from None
     name = str(Path(path).absolute())
-    return [Piece(f"{name} cell {n}", _python(code)) for n, code in enumerate(sources, start=1)]
+    return [
+        SourceCell(f"{name} cell {n}", _python(code)) for n, code in enumerate(sources, start=1)
+    ]
 
 
 def _python(cell: str) -> str:
@@ -164,26 +166,26 @@ def _module(path: str) -> ModuleType:
     return module
 
 
-def _run(pieces: list[Piece], module: ModuleType) -> str:
+def _run(cells: list[SourceCell], module: ModuleType) -> str:
     """Run all of it; the line at which it was stopped, or nothing where it came to its end."""
-    for piece in pieces:
-        lines = piece.text.splitlines(keepends=True)
-        linecache.cache[piece.file] = (len(piece.text), None, lines, piece.file)
-    files = {piece.file for piece in pieces}
-    for number, piece in enumerate(pieces):
-        tree = ast.parse(piece.text, piece.file)
+    for cell in cells:
+        lines = cell.text.splitlines(keepends=True)
+        linecache.cache[cell.file] = (len(cell.text), None, lines, cell.file)
+    files = {cell.file for cell in cells}
+    for number, cell in enumerate(cells):
+        tree = ast.parse(cell.text, cell.file)
         if number == 0:
             module.__doc__ = ast.get_docstring(tree)
         try:
-            exec(compile(tree, piece.file, "exec"), module.__dict__)
+            exec(compile(tree, cell.file, "exec"), module.__dict__)
         except _EnoughError as enough:
             frames = [
                 (frame.f_code.co_filename, line)
                 for frame, line in walk_tb(enough.__traceback__)
                 if frame.f_code.co_filename in files
             ]
-            _define(tree, piece.file, frames[0][1], module)
-            for later in pieces[number + 1 :]:
+            _define(tree, cell.file, frames[0][1], module)
+            for later in cells[number + 1 :]:
                 with suppress(SyntaxError, ValueError):  # a cell that cannot be read
                     _define(ast.parse(later.text, later.file), later.file, 0, module)
             return place_of(*frames[-1])

@@ -22,3 +22,5 @@ MOST_FILE_NODES = 10_000
 may be hostile."""
 MOST_CANVAS_NODES = 1000
 """Nodes that the page still draws at a speed that one can work with."""
+MOST_NESTED = 16
+"""Bodies inside each other (DALI splits the batch anew in each), and lists in a graph file."""

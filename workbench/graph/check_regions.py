@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from workbench.catalog.spec import Catalog, OpSpec
+from workbench.graph.bounds import MOST_NESTED
 from workbench.graph.check_nodes import port_problem
 from workbench.graph.faults import Fault
 from workbench.graph.model import Graph, Node, Port, is_name, running_order
 from workbench.graph.tensor_type import TensorType
-
-MOST_NESTED = 16
-"""Bodies inside each other: DALI splits the batch anew in each."""
 
 
 def region_faults(

@@ -39,14 +39,13 @@ from typing import Any
 
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
-from workbench.graph.bounds import MOST_FILE_NODES
+from workbench.graph.bounds import MOST_FILE_NODES, MOST_NESTED
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name, is_text
 from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
 VERSION = 2
 _LONGEST = 16_000_000
-_DEEPEST = 16
 
 
 def graph_to_json(graph: Graph) -> dict[str, Any]:
@@ -239,8 +238,8 @@ class _Reader:
     def bodies(self, data: Any, path: str, depth: int) -> Mapping[str, Body]:
         found = {}
         entries = self.expect(data, dict, path, "an object")
-        if entries and depth > _DEEPEST:
-            self.faults.append(f"{path}: regions stand more than {_DEEPEST} deep in each other.")
+        if entries and depth > MOST_NESTED:
+            self.faults.append(f"{path}: regions stand more than {MOST_NESTED} deep in each other.")
             return {}
         for name, entry in entries.items():
             at = f"{path}.{name}"
@@ -283,8 +282,8 @@ class _Reader:
         return Settings(**values)
 
     def value(self, value: Any, path: str, depth: int = 0) -> Value:
-        if isinstance(value, list) and depth == _DEEPEST:
-            self.faults.append(f"{path}: lists stand more than {_DEEPEST} deep in each other.")
+        if isinstance(value, list) and depth == MOST_NESTED:
+            self.faults.append(f"{path}: lists stand more than {MOST_NESTED} deep in each other.")
             return ()
         if isinstance(value, list):
             items = enumerate(value)

@@ -35,7 +35,7 @@ def _fed(graph: Graph, catalog: Catalog, node_id: str, beside: Node) -> Graph:
         if made is None:
             ports = fitting_ports(graph, catalog, node_id, into, beside)
             source = next(ports, None)
-            made = graph if source is None else link(graph, catalog, source, node_id, into)
+            made = graph if source is None else feed_input(graph, catalog, source, node_id, into)
         graph = made
     return graph
 
@@ -61,7 +61,7 @@ def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Gr
     at = graph.nodes.index(node)
     grown = replace(graph, nodes=(*graph.nodes[:at], source, *graph.nodes[at:]))
     grown = _fed(grown, catalog, source.id, beside=node)
-    return link(grown, catalog, Port(source.id, feed.output), node_id, into)
+    return feed_input(grown, catalog, Port(source.id, feed.output), node_id, into)
 
 
 def fitting_ports(
@@ -99,7 +99,7 @@ def _sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> boo
     return want == "encoded" or port_kind(graph, catalog, port) != "encoded"
 
 
-def link(graph: Graph, catalog: Catalog, source: Port, node_id: str, into: str) -> Graph:
+def feed_input(graph: Graph, catalog: Catalog, source: Port, node_id: str, into: str) -> Graph:
     """Feed an input or argument; its value and what excludes it go. Inputs keep their order."""
     node = graph.node(node_id)
     spec = catalog[node.op]

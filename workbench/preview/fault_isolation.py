@@ -42,7 +42,7 @@ def find_failing_node(engine: Caller, request: PreviewRequest) -> WorkbenchError
     Raises CancelledError where the second run is cancelled.
     """
     try:
-        engine.call(run_one_by_one, request, limit=LIMIT)
+        engine.call(run_nodes_separately, request, limit=LIMIT)
     except (WorkerCrashedError, WorkerTimeoutError) as error:
         return _named(error) if error.node else error
     except CancelledError:
@@ -61,6 +61,6 @@ def _named(error: WorkerCrashedError | WorkerTimeoutError) -> WorkbenchError:
 
 
 @task
-def run_one_by_one(worker: Worker, request: PreviewRequest) -> None:
+def run_nodes_separately(worker: Worker, request: PreviewRequest) -> None:
     """Task: every node in a pipeline of its own."""
     run_request(worker, request, one_by_one=True)

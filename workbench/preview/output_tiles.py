@@ -62,7 +62,7 @@ def scaling_for(worker: Worker, run: Run, port: Port) -> Scaling | None:
     return known[key]
 
 
-def encoder_for(worker: Worker) -> Encoder | None:
+def gpu_jpeg_encoder(worker: Worker) -> Encoder | None:
     """The GPU's JPEG encoder, or None where it cannot be had and Pillow serves."""
     if ("encoder",) not in worker.kept:
         try:

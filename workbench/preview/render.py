@@ -13,11 +13,11 @@ from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker, memory_use
 from workbench.errors import GraphError
 from workbench.graph.model import Port
-from workbench.preview.captions import describe_shape, draws_of, facts_of, labels_of
-from workbench.preview.output_tiles import Difference, differences_of, encoder_for, tiles_of
+from workbench.preview.output_tiles import Difference, differences_of, gpu_jpeg_encoder, tiles_of
 from workbench.preview.request import MOST_RAW, PreviewRequest, Run, run_request
 from workbench.preview.sheet import RAW, compose, compose_on_gpu, encode, grid_of
 from workbench.preview.tiles import Tiles
+from workbench.preview.value_text import describe_shape, draws_of, facts_of, labels_of
 
 Box = tuple[int, int, int, int]
 """(x, y, width, height) in pixels of the sheet."""
@@ -123,7 +123,7 @@ def _picture(worker: Worker, run: Run, groups: list[Tiles], mime: str) -> bytes:
     """The sheet, encoded on the GPU where all of it is there, else in the last one's memory."""
     bad = [index for index, sample in enumerate(run.result.samples) if sample.error]
     on_gpu = any(group.device == "gpu" for group in groups)
-    encoder = encoder_for(worker) if on_gpu and mime == "image/jpeg" else None
+    encoder = gpu_jpeg_encoder(worker) if on_gpu and mime == "image/jpeg" else None
     if encoder and not bad and all(group.device == "gpu" for group in groups):
         sheet = compose_on_gpu(groups, worker.kept)
         if sheet is not None:

@@ -22,12 +22,12 @@ from workbench.errors import GraphError
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.model import Node, Port
 from workbench.graph.ports import outputs_of
-from workbench.preview.captions import describe_encoded, is_truth, long_values, short_values
 from workbench.preview.output_tiles import scaling_for
 from workbench.preview.render import Box
 from workbench.preview.request import PreviewRequest, Run, run_request
 from workbench.preview.sheet import compose, encode, grid_of
 from workbench.preview.tiles import Tiles, make_tiles, picture_layout
+from workbench.preview.value_text import describe_encoded, is_truth, long_values, short_values
 
 _KEPT_TIMES = 4096
 

@@ -24,7 +24,7 @@ from workbench.ui.random_views import random_view as random_view
 from workbench.ui.region_views import (
     body_entries,
     condition_of,
-    condition_source,
+    condition_port,
     faulty_scopes,
 )
 from workbench.ui.views import ArgRow, InspectorView, RandomView
@@ -100,7 +100,7 @@ def inspector_view(
         return view
     view["label"], view["doc"] = spec.label, spec.summary
     if node.bodies:
-        source = condition_source(node, catalog)
+        source = condition_port(node, catalog)
         view["condition"] = condition_of(graph, catalog, node)
         view["condition_node"] = source.node if source and graph.has(source.node) else ""
         view["bodies"] = body_entries(node, faulty_scopes(graph, faults))

@@ -18,7 +18,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.model import Graph
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
-from workbench.ui.graph_loading import GraphLike, to_graph
+from workbench.ui.graph_argument import GraphLike, to_graph
 from workbench.ui.static_snapshot import StaticSnapshot
 from workbench.ui.view_model import ViewModel
 

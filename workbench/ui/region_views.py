@@ -67,14 +67,14 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
 
 def condition_of(graph: Graph, catalog: Catalog, node: Node) -> str:
     """What decides in a region: what a generator draws, else the output that feeds it."""
-    source = condition_source(node, catalog)
+    source = condition_port(node, catalog)
     if source is None:
         return ""
     view = random_view(graph, catalog, source)
     return distribution(view["op"], view["args"]) if view else source.node
 
 
-def condition_source(node: Node, catalog: Catalog) -> Port | None:
+def condition_port(node: Node, catalog: Catalog) -> Port | None:
     """What feeds the input of a region that decides; None for what is no region."""
     spec = catalog.find(node.op)
     return node.inputs.get(spec.inputs[0].name) if spec and spec.bodies and spec.inputs else None

@@ -43,7 +43,7 @@ from workbench.ui.data_panel import DataPanel
 from workbench.ui.document_edits import DocumentEdit, apply_document_edit
 from workbench.ui.exports import Exports, save_file
 from workbench.ui.field_values import constant_fields, graph_fields
-from workbench.ui.graph_loading import GraphLike, to_graph
+from workbench.ui.graph_argument import GraphLike, to_graph
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
 from workbench.ui.open_actions import open_document

@@ -20,7 +20,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
-from workbench.ui.graph_loading import GraphLike, to_graph
+from workbench.ui.graph_argument import GraphLike, to_graph
 from workbench.ui.view_model import ViewModel
 
 HOST = "127.0.0.1"

@@ -17,7 +17,7 @@ from workbench.catalog import Value
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.edit import new_node, start_graph
 from workbench.graph.model import Source, region_of
-from workbench.graph.unfed_inputs import feed_node, fitting_ports, link
+from workbench.graph.unfed_inputs import feed_input, feed_node, fitting_ports
 
 MOST = 30
 """Nodes of a graph, at most."""
@@ -53,7 +53,7 @@ def _with(graph: Graph, growth: Growth) -> Graph:
         fitting = list(islice(fitting_ports(made, CATALOG, node.id, port.name), 8))
         if fitting and not port.optional and port.feed is None:
             source = fitting[growth.source % len(fitting)]
-            made = link(made, CATALOG, source, node.id, port.name)
+            made = feed_input(made, CATALOG, source, node.id, port.name)
     made = feed_node(made, CATALOG, node.id)
     for change in growth.changes:
         index = [n.id for n in made.nodes].index(node.id)

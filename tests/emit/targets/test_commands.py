@@ -206,7 +206,7 @@ def test_programs_print_their_speed(target: str, file: str, photos: Path, tmp_pa
 @pytest.mark.parametrize(
     ("target", "options", "told"),
     one_in(
-        3,
+        7,
         [
             ("script", "pipe.py --batches 2", "imgs/s"),
             ("dynamic", "dynamic.py --batches 2", "imgs/s"),

@@ -154,9 +154,12 @@ SHARDED = ("pytorch", "tensorflow", "ray", "jax")
 
 def together(targets: Iterable[str]) -> list[Any]:
     """Cases of which those of one target run in one worker: its framework starts once."""
-    slow = {"ray": [pytest.mark.thorough]}  # it starts a cluster
+    slow = ("ray", "tensorflow", "lightning")
     return [
-        pytest.param(name, marks=[pytest.mark.xdist_group(name), *slow.get(name, [])])
+        pytest.param(
+            name,
+            marks=[pytest.mark.xdist_group(name), *[pytest.mark.thorough] * (name in slow)],
+        )
         for name in targets
     ]
 

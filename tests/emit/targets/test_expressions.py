@@ -13,6 +13,7 @@ from tests.emit.targets.test_execute import drive, outputs_of, some_of, write
 from tests.emit.test_script import imports_in, ruff
 from tests.helpers import chain_graph
 from tests.placed import CATALOG, USABLE, placed
+from tests.thorough import one_in
 from workbench.catalog.arithmetic import CONSTANT_TYPES
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph
@@ -95,14 +96,20 @@ def few(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return some_of(photos, 12, tmp_path_factory.mktemp("few") / "photos")
 
 
-def test_the_dynamic_mode_gives_what_the_script_gives(few: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "names", one_in(2, [("blend", "places", "left of a power"), tuple(GRAPHS)]), ids=len
+)
+def test_the_dynamic_mode_gives_what_the_script_gives(
+    names: tuple[str, ...], few: Path, tmp_path: Path
+) -> None:
     found = []
+    graphs = {name: GRAPHS[name] for name in names}
     for target in ("script", "dynamic"):
-        for name, graph in GRAPHS.items():
+        for name, graph in graphs.items():
             write(graph, target, tmp_path / target / name)
-        command = ("first", target, tmp_path / target, few, outputs_of(GRAPHS))
+        command = ("first", target, tmp_path / target, few, outputs_of(graphs))
         found.append(drive("start", target, "+", *command)[1])
-    for name in GRAPHS:
+    for name in names:
         assert found[0][name] == found[1][name], name
         assert len(json.dumps(found[0][name])) > 50, name
 

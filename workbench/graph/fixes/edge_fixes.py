@@ -16,7 +16,7 @@ from workbench.graph.fixes.offer import Offer, between, node_of, removal, with_a
 from workbench.graph.model import Graph, Node, Port, ancestors
 from workbench.graph.ports import outputs_of
 from workbench.graph.shapes import infer_types
-from workbench.graph.unfed_inputs import feed_from_new, feed_of, fitting_ports, link
+from workbench.graph.unfed_inputs import feed_from_new, feed_input, feed_of, fitting_ports
 from workbench.graph.values import value_fault
 
 _DECODER = "decoders.image"
@@ -34,7 +34,7 @@ def fix_missing_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator
         known = catalog.find(maker.op)
         for output in outputs_of(maker, known) if known else ():
             port = Port(gone.node, output.name)
-            yield f"Connect {port}", partial(link, graph, catalog, port, node.id, fault.arg)
+            yield f"Connect {port}", partial(feed_input, graph, catalog, port, node.id, fault.arg)
     yield from _nearest(graph, catalog, fault)
     if fault.arg in spec.args:
         yield "Cut the link", partial(reset_arg, graph, catalog, node.id, fault.arg)
@@ -44,7 +44,7 @@ def fix_missing_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator
 
 def _nearest(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     for port in islice(fitting_ports(graph, catalog, fault.node, fault.arg), _OFFERED):
-        yield f"Connect {port}", partial(link, graph, catalog, port, fault.node, fault.arg)
+        yield f"Connect {port}", partial(feed_input, graph, catalog, port, fault.node, fault.arg)
 
 
 def fix_unknown_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
@@ -54,7 +54,10 @@ def fix_unknown_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[
     cut = without(graph, node, fault.arg)
     for free in catalog[node.op].inputs:
         if free.name not in node.inputs and kind_fits(free.kind, port_kind(graph, catalog, port)):
-            yield f"Feed {free.name} instead", partial(link, cut, catalog, port, node.id, free.name)
+            yield (
+                f"Feed {free.name} instead",
+                partial(feed_input, cut, catalog, port, node.id, free.name),
+            )
     yield "Cut the edge", lambda: cut
 
 

@@ -11,7 +11,7 @@ import { editableTitle } from "./bar/title";
 import { component } from "./lib/component";
 import { attr, h, show, text } from "./lib/dom";
 import { icon } from "./lib/icons";
-import { chord, keyScope, undoKey } from "./lib/keys";
+import { chord, keyScope, undoKey } from "./lib/keyboard";
 import { isPage } from "./lib/fullPage";
 import { segmented } from "./lib/segmented";
 import css from "./styles/bar.css";

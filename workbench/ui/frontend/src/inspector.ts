@@ -7,7 +7,7 @@ import { PreviousValues } from "./inspector/previousValues";
 import { ArgumentRow } from "./inspector/argumentRow";
 import { component } from "./lib/component";
 import { attr, h, Keyed, show, text } from "./lib/dom";
-import { undoKey } from "./lib/keys";
+import { undoKey } from "./lib/keyboard";
 import css from "./styles/inspector.css";
 
 export default component("inspector", css, (root, link) => {

@@ -3,12 +3,12 @@
 import { component } from "./lib/component";
 import { attr, h, show } from "./lib/dom";
 import { icon } from "./lib/icons";
-import { heldKey, undoKey } from "./lib/keys";
+import { heldKey, undoKey } from "./lib/keyboard";
 import { Decoder, type Sheet } from "./lib/contactSheet";
 import { Closeup } from "./preview/closeup";
 import { controls } from "./preview/controls";
 import { statusLine } from "./preview/statusLine";
-import { remarks } from "./preview/captions";
+import { remarks } from "./preview/sheetRemarks";
 import { statistics } from "./preview/statistics";
 import { Tiles } from "./preview/tiles";
 import css from "./styles/preview.css";

@@ -12,7 +12,7 @@ import { tunePart } from "./speed/tune";
 import { component } from "./lib/component";
 import { attr, h, show } from "./lib/dom";
 import { download } from "./lib/files";
-import { undoKey } from "./lib/keys";
+import { undoKey } from "./lib/keyboard";
 import { parsePayload } from "./lib/binaryPayload";
 import type { FileHeader } from "./views";
 import css from "./styles/speed.css";

@@ -5,7 +5,7 @@ import { component } from "./lib/component";
 import { attr, h, Keyed, show, text } from "./lib/dom";
 import { icon } from "./lib/icons";
 import { numberField, UNBOUNDED } from "./lib/numberInputs";
-import { undoKey } from "./lib/keys";
+import { undoKey } from "./lib/keyboard";
 import { Decoder, type Sheet } from "./lib/contactSheet";
 import { makeCard, updateCard } from "./steps/card";
 import css from "./styles/steps.css";

@@ -1,7 +1,7 @@
 // Graphs that come in: chosen, dropped or pasted, as a file's text or inside a shared picture.
 
 import { base64 } from "../lib/urlCompression";
-import { isTyping } from "../lib/keys";
+import { isTyping } from "../lib/keyboard";
 import { isPage } from "../lib/fullPage";
 
 export interface Incoming {

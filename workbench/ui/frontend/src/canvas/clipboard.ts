@@ -1,7 +1,7 @@
 // Copy, cut and paste as text, by the browser's own events: so it works from one notebook to
 // another, and asks for no permission.
 
-import { isTyping } from "../lib/keys";
+import { isTyping } from "../lib/keyboard";
 import { focused } from "../lib/dom";
 import type { CanvasStore } from "./canvasStore";
 import type { Point } from "./geometry";

@@ -1,6 +1,6 @@
 // What each key does while the focus is on the canvas.
 
-import { chord, isTyping, undoKey } from "../lib/keys";
+import { chord, isTyping, undoKey } from "../lib/keyboard";
 import { NONE, type CanvasStore } from "./canvasStore";
 import {
   connect,

@@ -2,7 +2,7 @@
 
 import type { Components } from "../views";
 import { h } from "./dom";
-import { keepKeys } from "./keys";
+import { keepKeys } from "./keyboard";
 import { Link, type Host } from "./link";
 import { followTheme } from "./theme";
 import { tips } from "./tooltip";
