@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from tests.thorough import EXAMPLES
+from tests.thorough import EXAMPLES, THOROUGH_TIMES
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine import Engine
 from workbench.samples import PHOTOS, write_samples
@@ -29,7 +29,9 @@ settings.register_profile(
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("thorough", settings.get_profile("quick"), max_examples=20 * EXAMPLES)
+settings.register_profile(
+    "thorough", settings.get_profile("quick"), max_examples=THOROUGH_TIMES * EXAMPLES
+)
 settings.register_profile(
     "soak", settings.get_profile("quick"), derandomize=False, max_examples=200 * EXAMPLES
 )

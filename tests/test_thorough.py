@@ -33,6 +33,8 @@ def test_all_but_every_third_case_is_thorough() -> None:
 
 def test_examples_grow_with_the_profile() -> None:
     assert examples(10).max_examples == 10 * settings().max_examples // EXAMPLES
+    times = settings().max_examples // EXAMPLES
+    assert examples(10, thorough=40).max_examples == (10 if times == 1 else 2 * times)
 
 
 @pytest.mark.xdist_group("grouped")
