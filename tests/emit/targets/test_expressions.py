@@ -13,7 +13,6 @@ from tests.emit.targets.test_execute import drive, outputs_of, some_of, write
 from tests.emit.test_script import imports_in, ruff
 from tests.helpers import chain_graph
 from tests.placed import CATALOG, USABLE, placed
-from tests.thorough import one_in
 from workbench.catalog.arithmetic import CONSTANT_TYPES
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph
@@ -97,7 +96,11 @@ def few(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "names", one_in(2, [("blend", "places", "left of a power"), tuple(GRAPHS)]), ids=len
+    "names",
+    [
+        pytest.param(("blend", "places", "left of a power"), id="some"),
+        pytest.param(tuple(GRAPHS), id="all", marks=pytest.mark.thorough),
+    ],
 )
 def test_the_dynamic_mode_gives_what_the_script_gives(
     names: tuple[str, ...], few: Path, tmp_path: Path
