@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 
 from workbench import __version__
+from workbench.commands.app import app_command
 from workbench.commands.imports import import_command
 from workbench.commands.options import DATA as _DATA
-from workbench.commands.options import FOLDER as _FOLDER
 from workbench.commands.options import SOURCE as _SOURCE
 from workbench.commands.options import datasets_of as _datasets_of
 from workbench.commands.options import file as _file
@@ -267,21 +267,6 @@ def export(graph: str, data: Datasets, target: str, output: str) -> None:
 
 
 @main.command()
-@_FOLDER
-@click.option("--graph", metavar="RECIPE|GRAPH.json", help="Open it at the start.")
-@click.option("--port", type=click.IntRange(1, 65535), default=5006, show_default=True)
-@_reports
-def app(data: str, graph: str | None, port: int) -> None:
-    """Serve the workbench as a web app on 127.0.0.1.
-
-    Example:  workbench app --data photos --port 5007
-    """
-    from workbench.ui.web import serve
-
-    serve(data, _graph(graph) if graph else None, port=port)
-
-
-@main.command()
 @click.option("--port", type=click.IntRange(1, 65535), default=8888, show_default=True)
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @_reports
@@ -302,7 +287,7 @@ def lab(port: int, no_browser: bool) -> None:
     raise SystemExit(1 if subprocess.call(command) else 0)  # a signal is a negative code
 
 
-for _command in (*COMMANDS, import_command):
+for _command in (*COMMANDS, import_command, app_command):
     main.add_command(_command)
 
 

@@ -14,6 +14,7 @@ from tests.ui.labserver import LabServer, await_server, free_port
 from workbench.graph import Graph, dump_graph, load_recipe
 from workbench.graph.edit import set_setting
 from workbench.ui import web
+from workbench.ui.access import AccessPolicy
 
 PATIENCE = 60_000
 """Milliseconds: a worker starts in one second, on a busy machine in twenty."""
@@ -99,8 +100,10 @@ class PanelServer:
         patch.setattr(web, "Session", Noted)
         patch.setattr(web, "create_app", create_shown)
         port = free_port()
-        self._server = web.start_server(".", None, port, threaded=True)
-        self.url = f"http://{web.HOST}:{port}"
+        access = AccessPolicy()
+        self._server = web.start_server(".", None, port, access, threaded=True)
+        self.url, self.link = access.url(port).removesuffix("/"), access.link(port)
+        self.token = str(access.token)
         await_server(f"{self.url}/favicon.ico")
 
     def forget(self) -> None:
@@ -130,7 +133,8 @@ class PanelHost:
 
     def open(self, data: Path | str, graph: Graph) -> None:
         self.server.shown = data, graph
-        self.page.goto(self.url)
+        self.page.goto(self.server.link)
+        self.page.wait_for_url(f"{self.url}/")  # the link leads on to the page
 
     def python(self, expression: str) -> Any:
         return eval(expression, {"model": self.sessions[-1].model})

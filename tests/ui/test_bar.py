@@ -186,6 +186,8 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     assert len(address) < 2000
     other = page.context.browser.new_context().new_page()  # type: ignore[union-attr]
     other.goto(address)
+    other.get_by_label("Token").fill(host.server.token)
+    other.get_by_role("button", name="Log in").click()  # the link outlives it
     expect(title(other)).to_have_text("to share", timeout=PATIENCE)
     expect(other).to_have_url(f"{host.url}/")
     expect(message(other)).to_have_text("Opened to share.")

@@ -1,13 +1,14 @@
 """The app without a browser."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import param
 import pytest
@@ -16,7 +17,9 @@ from bokeh.document import Document
 from tests.ui.labserver import await_server, free_port
 from workbench.errors import GraphFormatError, WorkbenchError
 from workbench.ui.components import COMPONENTS
-from workbench.ui.web import HOST, PARTS, Session, serve
+from workbench.ui.web import PARTS, Session, serve
+
+HOST = "127.0.0.1"
 
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
@@ -83,14 +86,18 @@ def test_an_unknown_recipe_is_told_before_anything_is_served(photos: Path) -> No
 
 def test_it_is_served_on_this_machine_only_and_asks_for_nothing_else(photos: Path) -> None:
     port = free_port()
-    code = f"from workbench.ui.web import serve; serve({str(photos)!r}, port={port})"
     server = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [sys.executable, "-m", "workbench.cli", "app", f"--data={photos}", f"--port={port}"],
+        env={**os.environ, "DALI_WORKBENCH_TOKEN": "of-sixteen-letters"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     try:
         url = f"http://{HOST}:{port}"
         await_server(f"{url}/favicon.ico", lambda: server.poll() is None)
-        with urlopen(url) as answer:
+        asked = Request(f"{url}/", headers={"Authorization": "token of-sixteen-letters"})
+        with urlopen(asked) as answer:
             page = answer.read().decode()
         assert "<title>DALI Workbench</title>" in page
         addresses = [part.split('"')[0] for part in page.split('src="')[1:]]
@@ -103,5 +110,5 @@ def test_it_is_served_on_this_machine_only_and_asks_for_nothing_else(photos: Pat
     finally:
         server.send_signal(signal.SIGINT)
         printed, _ = server.communicate(timeout=30)
-    assert f"DALI Workbench: {url}" in printed
+    assert f"DALI Workbench: {url}/?token=of-sixteen-letters\n" in printed
     assert "Traceback" not in printed

@@ -1,4 +1,4 @@
-"""The workbench as a web app: the same components, served by Panel on this machine only."""
+"""The workbench as a web app: the same components, served by Panel to who knows the token."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import math
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,19 @@ from typing import Any
 import panel as pn
 import param
 from panel.custom import AnyWidgetComponent
+from panel.io.resources import COMPONENT_PATH, component_resource_path
+from panel.io.threads import StoppableThread
+from tornado.ioloop import IOLoop
 
 from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
+from workbench.ui.access import Access, AccessCookie, AccessPolicy, guard, open_in_browser
+from workbench.ui.autosave import state_folder
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 from workbench.ui.graph_argument import GraphLike, to_graph
 from workbench.ui.view_model import ViewModel
 
-HOST = "127.0.0.1"
 TITLE = "DALI Workbench"
 INSPECTOR_WIDTH = 300
 
@@ -242,45 +246,95 @@ def create_app(data: str | Path = ".", graph: GraphLike = None) -> pn.Template:
 
 
 def serve(
-    data: str | Path = ".", graph: GraphLike = None, port: int = 5006, show: bool = False
+    data: str | Path = ".",
+    graph: GraphLike = None,
+    port: int = 5006,
+    access: AccessPolicy | None = None,
+    browser: bool = False,
 ) -> None:
-    """Serve the app on 127.0.0.1 until interrupted, and print its address.
+    """Serve the app until interrupted, and print the link that lets a browser in.
 
-    Each page that is opened has a graph and a worker of its own. Raises WorkbenchError for a port
-    in use, and GraphFormatError.
+    Each page that is opened has a graph and a worker of its own. ``access`` says on which address
+    (this machine's own where it is None) and for whom; ``browser`` opens the link. Raises
+    WorkbenchError for a port in use, and GraphFormatError.
     """
-    start_server(data, graph, port, show=show)
+    start_server(data, graph, port, access, browser=browser)
 
 
 def start_server(
-    data: str | Path, graph: GraphLike, port: int, *, show: bool = False, threaded: bool = False
+    data: str | Path,
+    graph: GraphLike,
+    port: int,
+    access: AccessPolicy | None = None,
+    *,
+    browser: bool = False,
+    threaded: bool = False,
 ) -> Any:
-    """As ``serve``; ``threaded`` returns Panel's server at once, to be ended by its ``stop``."""
+    """As ``serve``; ``threaded`` returns a thread at once, whose event loop is to be stopped."""
+    policy = access or AccessPolicy()
     source = to_graph(graph)
-    _require_free(port)
+    _require_free(policy.host, port)
     load_catalog()  # a second that the first visitor need not wait
-    print(f"DALI Workbench: http://{HOST}:{port}", flush=True)
-    return pn.serve(
-        lambda: create_app(data, source),  # Panel takes a partial for an object to show
-        address=HOST,
+    print(f"DALI Workbench: {policy.link(port)}", flush=True)
+    loop = IOLoop(make_current=False) if threaded else IOLoop.current()
+
+    def run() -> None:
+        server = _guarded_server(lambda: create_app(data, source), policy, port, loop)
+        server.start()
+        with open_in_browser(policy.link(port)) if browser else nullcontext():
+            loop.start()
+
+    if not threaded:
+        return run()
+    thread = StoppableThread(io_loop=loop, owns_loop=True, target=run)
+    thread.start()
+    return thread
+
+
+def _guarded_server(
+    app: Callable[[], pn.Template], policy: AccessPolicy, port: int, loop: IOLoop
+) -> Any:
+    """Panel's server, which answers nothing that ``policy`` refuses."""
+    cookie = AccessCookie(state_folder(), "" if policy.made_token else policy.token, port)
+    server = pn.io.server.get_server(
+        app,  # Panel takes a partial for an object to show
+        address=policy.host,
         port=port,
-        show=show,
+        prefix=policy.prefix,
+        loop=loop,
+        show=False,
+        start=False,
         title=TITLE,
         verbose=False,
-        threaded=threaded,
         unused_session_lifetime_milliseconds=10_000,  # a closed page's worker ends soon after
         check_unused_sessions_milliseconds=1_000,
-        websocket_origin=[f"{HOST}:{port}", f"localhost:{port}"],
+        websocket_origin=[*policy.allow_hosts] or None,
+        sign_sessions=True,
+        secret_key=cookie.key,
+        include_headers=[],  # a page holds those of its request, for every script to read
+        include_cookies=[],
     )
+    guard(server._tornado, Access(policy, cookie, _component_files()))
+    return server
 
 
-def _require_free(port: int) -> None:
-    with socket.socket() as probe:
+def _component_files() -> dict[str, Path]:
+    """What pages load below ``components/``."""
+    bundles = {component.name: bundle_path(component) for component in COMPONENTS}
+    paths = {
+        component_resource_path(part, "_bundle_path", bundles[name]): bundles[name]
+        for name, part in PARTS.items()
+    }
+    return {path.removeprefix(COMPONENT_PATH): bundle for path, bundle in paths.items()}
+
+
+def _require_free(host: str, port: int) -> None:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            probe.bind((host, port))
         except OSError as error:
             raise WorkbenchError(
-                f"Port {port} of {HOST} cannot be used: {error.strerror}. "
+                f"Port {port} of {host} cannot be used: {error.strerror}. "
                 f"Choose another, for example --port {port + 1 if port < 65535 else 5007}."
             ) from None
