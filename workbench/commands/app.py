@@ -68,11 +68,13 @@ def app_command(
             f"it has {len(token)} characters. Give at least 16, or --no-token.",
             param_hint="'--token'",
         )
+    given = "" if no_token else token
     access = AccessPolicy(
         host=host,
-        token="" if no_token else token,
         allow_hosts=allow_host,
         prefix=prefix,
+        lasting_token=given is not None,
+        **({} if given is None else {"token": given}),
     )
     if no_token and not access.loopback:
         click.echo(f"warning: whoever reaches port {port} of {host} is in: --no-token", err=True)

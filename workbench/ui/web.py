@@ -295,7 +295,7 @@ def _guarded_server(
     app: Callable[[], pn.Template], policy: AccessPolicy, port: int, loop: IOLoop
 ) -> Any:
     """Panel's server, which answers nothing that ``policy`` refuses."""
-    cookie = AccessCookie(state_folder(), "" if policy.made_token else policy.token, port)
+    cookie = AccessCookie(state_folder(), policy.token if policy.lasting_token else "", port)
     server = pn.io.server.get_server(
         app,  # Panel takes a partial for an object to show
         address=policy.host,

@@ -1,4 +1,4 @@
-"""Who may use the web app: by which host and origin, with which token, and what is served at all."""
+"""Who may use the web app: by which host and origin, and with which token."""
 
 from workbench.ui.access.browser import open_in_browser
 from workbench.ui.access.cookie import AccessCookie

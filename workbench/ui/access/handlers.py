@@ -55,7 +55,8 @@ _PAGE = """<!doctype html>
 """
 _LOGIN = """<h1>DALI Workbench</h1>
 <form method="post" action="login">
-  <label>Token <input name="token" type="password" autocomplete="current-password" autofocus required>
+  <label>Token
+    <input name="token" type="password" autocomplete="current-password" autofocus required>
   </label>
   <p role="alert">{{said}}</p>
   <button>Log in</button>
@@ -120,10 +121,10 @@ def _refusal(access: Access, request: HTTPServerRequest) -> dict[str, Any] | Non
     policy = access.policy
     reason = policy.host_refusal(request) or policy.origin_refusal(request)
     websocket = "upgrade" in request.headers.get("Connection", "").lower()
-    if not reason and websocket and "Origin" not in request.headers:
-        # Every browser names one; what names none shows the token itself.
-        if not policy.knows_token(request):
-            reason = "A websocket without an origin needs the token as Authorization."
+    # Every browser names an origin; what names none shows the token itself.
+    nameless = websocket and "Origin" not in request.headers
+    if not reason and nameless and not policy.knows_token(request):
+        reason = "A websocket without an origin needs the token as Authorization."
     if not reason and request.path != f"{policy.prefix}/" and _needs_token(access, request):
         reason = "This needs the token that `workbench app` printed."
     return {"status": 403, "reason": reason} if reason else None

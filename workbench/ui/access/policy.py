@@ -37,9 +37,12 @@ class AccessPolicy:
     host:
         The address to listen on.
     token:
-        What a visitor must know; empty: nobody is asked; None: one is made.
+        What a visitor must know, made where none is given; empty: nobody is asked.
     allow_hosts:
         Names by which browsers may reach the app, as a proxy's: ``name`` or ``name:port``.
+    lasting_token:
+        Whether the server is given that token at every start: browsers that were let in with
+        another one have to log in again. With one that was made they stay in.
     prefix:
         What every path begins with: empty, or ``/`` and names.
 
@@ -47,11 +50,10 @@ class AccessPolicy:
     """
 
     host: str = LOOPBACK
-    token: str | None = field(default=None, repr=False)
+    token: str = field(default_factory=make_token, repr=False)
     allow_hosts: tuple[str, ...] = ()
     prefix: str = ""
-    made_token: bool = field(init=False, repr=False)
-    """Whether the token is of this start of the server only."""
+    lasting_token: bool = False
 
     def __post_init__(self) -> None:
         prefix = "/" + self.prefix.strip("/") if self.prefix.strip("/") else ""
@@ -65,10 +67,7 @@ class AccessPolicy:
                     f"{name!r} is no host. Give a name, with a port where the address has one, for "
                     "example photos.example.org or photos.example.org:8443."
                 )
-        object.__setattr__(self, "made_token", self.token is None)
-        if self.token is None:
-            object.__setattr__(self, "token", make_token())
-        elif not (self.token.isascii() and self.token.isprintable()):
+        if not (self.token.isascii() and self.token.isprintable()):
             raise WorkbenchError("The token has other characters than printable ASCII.")
         object.__setattr__(self, "prefix", prefix)
         object.__setattr__(self, "allow_hosts", tuple(name.lower() for name in self.allow_hosts))
@@ -126,8 +125,9 @@ class AccessPolicy:
         """Whether a request carries the token itself, in its address or as ``Authorization``."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         found = [given.strip()] if scheme.lower() in ("token", "bearer") else []
-        found += [each.decode("utf-8", "replace") for each in request.query_arguments.get("token", [])]
-        return any(self.is_token(each) for each in found)
+        in_address = request.query_arguments.get("token", [])
+        found += [each.decode("utf-8", "replace") for each in in_address]
+        return any(map(self.is_token, found))
 
     def is_token(self, given: str) -> bool:
         """Compared in a time that tells nothing."""
