@@ -21,6 +21,7 @@
     ├── ImportFailedError        a source has no pipeline that can be read; nothing was written
     │   └── PipelineFormatError      the bytes are not a pipeline that DALI serialised
     └── SaveError                a file could not be written; the old one is untouched
+        └── OverwriteError           it is there already, and nobody said to overwrite it
 
 A message names the fact, the value found, the values allowed and the remedy.
 """
@@ -141,3 +142,11 @@ class PipelineFormatError(ImportFailedError):
 
 class SaveError(WorkbenchError):
     """A file could not be written. What stood there before is untouched."""
+
+
+class OverwriteError(SaveError):
+    """A file is there already, and nobody said that it may be overwritten."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} is there already and was not overwritten.")
+        self.path = path

@@ -8,18 +8,24 @@ import secrets
 import shutil
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from workbench.errors import SaveError
+from workbench.errors import OverwriteError, SaveError
+from workbench.roots import Roots
 
 
 def write_text(path: str | Path, text: str) -> Path:
     """Write a text file as UTF-8. As ``write_bytes``."""
+    return write_bytes(path, encode_text(text, path))
+
+
+def encode_text(text: str, path: str | Path) -> bytes:
+    """A file's text as UTF-8. Raises SaveError, which names its path, for what cannot be."""
     try:
-        data = text.encode()
+        return text.encode()
     except UnicodeEncodeError as error:
         raise SaveError(f"{path} was not written: {error}.") from None
-    return write_bytes(path, data)
 
 
 def write_folder(path: str | Path, files: Mapping[str, str]) -> list[Path]:
@@ -77,6 +83,81 @@ def require_place(path: str | Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise SaveError(f"{target} cannot be written: {error.strerror or error}.") from None
+
+
+def require_new(path: str | Path) -> None:
+    """Raise OverwriteError where something has that name already."""
+    target = Path(path).expanduser().absolute()
+    if os.path.lexists(target):
+        raise OverwriteError(str(target))
+
+
+def write_below(roots: Roots, path: Path, data: bytes, overwrite: bool = False) -> Path:
+    """Write a file whole or not at all, in a folder below the roots that is there.
+
+    Returns the absolute path. Raises OverwriteError for what is there already, unless it is a file
+    and ``overwrite`` says so, and SaveError. A symbolic link is never written through.
+    """
+    target = path.absolute()
+    try:
+        with roots.folder(target.parent) as folder:
+            _write_in(folder, target, data, overwrite)
+    except OSError as error:
+        raise SaveError(f"{target} was not written: {error.strerror or error}.") from None
+    return target
+
+
+def write_folder_below(roots: Roots, path: Path, files: Mapping[str, str]) -> Path:
+    """As ``write_folder``, in a folder below the roots that is there. Returns the new folder."""
+    target = path.absolute()
+    try:
+        with roots.folder(target.parent) as folder:
+            if _mode_in(folder, target.name) is not None:
+                raise SaveError(
+                    f"{target} was not written: it is there already. Name a new folder."
+                )
+            write_folder(f"/proc/self/fd/{folder}/{target.name}", files)
+    except OSError as error:
+        raise SaveError(f"{target} was not written: {error.strerror or error}.") from None
+    return target
+
+
+def _write_in(folder: int, target: Path, data: bytes, overwrite: bool) -> None:
+    mode = _mode_in(folder, target.name)
+    if mode is not None and not stat.S_ISREG(mode):
+        kind = "a symbolic link" if stat.S_ISLNK(mode) else "no file"
+        raise SaveError(f"{target} was not written: it is {kind}. Give another name.")
+    if mode is not None and not overwrite:
+        raise OverwriteError(str(target))
+    temporary = f".workbench-{secrets.token_hex(8)}"
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
+    descriptor = os.open(temporary, flags, 0o666, dir_fd=folder)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            os.fsync(file.fileno())
+        if overwrite:
+            os.replace(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+            return
+        # A link is not made over what came there meanwhile, as a rename would be.
+        os.link(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.unlink(temporary, dir_fd=folder)
+    except BaseException as error:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
+        if isinstance(error, FileExistsError):
+            raise OverwriteError(str(target)) from None
+        raise
+
+
+def _mode_in(folder: int, name: str) -> int | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
 
 
 def _mode(path: Path) -> int | None:

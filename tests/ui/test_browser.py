@@ -289,18 +289,34 @@ def test_each_page_of_the_app_is_its_own_and_ends_with_its_session(
     assert first.model.engine.pid
 
 
-def test_the_app_writes_plain_names_only(panel: PanelHost, photos: Path) -> None:
+def test_the_app_saves_where_it_says_and_asks_before_it_overwrites(
+    panel: PanelHost, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(panel.work))
+    (panel.work / "here.py").write_text("mine")
     panel.open(photos, small())
     page = panel.page
     await_picture(page)
     bar = part(page, "bar")
     bar.locator("[data-wb=export]").click()
+    expect(bar.locator("[data-wb=export-folder]")).to_have_text(f"In {panel.work}")
     bar.locator("[data-wb=export-path]").fill("../escaped.py")
     bar.locator("[data-wb=export-now]").click()
     expect(bar.locator("[data-wb=message]")).to_contain_text("was not written")
     assert not (panel.work.parent / "escaped.py").exists()
+
     bar.locator("[data-wb=export]").click()
     bar.locator("[data-wb=export-path]").fill("here.py")
     bar.locator("[data-wb=export-now]").click()
-    expect(bar.locator("[data-wb=message]")).to_contain_text("here.py")
-    assert (panel.work / "here.py").read_text() == panel.python("model.state.source.text")
+    expect(bar.locator(".wb-overwrite:visible")).to_contain_text("here.py is there already")
+    assert (panel.work / "here.py").read_text() == "mine"
+    bar.locator("[data-wb=overwrite]:visible").click()
+    expect(bar.locator("[data-wb=message]")).to_have_text(f"Saved {panel.work / 'here.py'}")
+    script = panel.python("model.state.source.text")
+    assert (panel.work / "here.py").read_text() == script
+
+    bar.locator("[data-wb=export]").click()
+    with page.expect_download() as download:
+        bar.locator("[data-wb=export-download]").click()
+    assert download.value.suggested_filename == "here.py"
+    assert download.value.path().read_text() == script

@@ -39,8 +39,8 @@ TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
     multiple=True,
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder below which pages may open and save. May be repeated; without, the data folder, "
-    "the working folder and, on 127.0.0.1, the home folder.",
+    help="A folder below which pages may open and save. May be repeated; without it, "
+    "the working folder and, on 127.0.0.1, the home folder. The data folder always is one.",
 )
 @click.option("--no-browser", is_flag=True, help="Print the link only.")
 @reports
@@ -79,4 +79,4 @@ def app_command(
     if no_token and not access.loopback:
         click.echo(f"warning: whoever reaches port {port} of {host} is in: --no-token", err=True)
     opened = graph_of(graph) if graph else None
-    serve(data, opened, port, access, browser=not no_browser)
+    serve(data, opened, port, access, roots, browser=not no_browser)

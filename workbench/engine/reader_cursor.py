@@ -201,6 +201,12 @@ class ReaderCursor:
         )
 
     @property
+    def folder(self) -> str:
+        """What the files of its batches are relative to."""
+        found = self._data.root if self._data else self._source.args.get("file_root")
+        return found if isinstance(found, str) else ""
+
+    @property
     def nbytes(self) -> int:
         """Size of the batches that are kept, in bytes."""
         return sum(read.nbytes for read in self._position.recent.values()) if self._position else 0

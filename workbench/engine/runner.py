@@ -27,6 +27,7 @@ from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
     decoding_error,
+    outside_roots,
     replace_samples,
 )
 from workbench.errors import PipelineError
@@ -266,7 +267,8 @@ class Runner:
         files = [read.files[i] for i in chosen]
         samples = tuple(map(Sample, files))
         if encoded is not None:
-            samples = check_samples(files, map(np.asarray, tensors[encoded]), cursor.unreadable)
+            bad = {**cursor.unreadable, **outside_roots(files, cursor.folder)}
+            samples = check_samples(files, map(np.asarray, tensors[encoded]), bad)
             tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
         self._keep_samples(job, node, samples * times)

@@ -84,6 +84,9 @@ COMPONENTS: tuple[Component, ...] = (
             Field("faults", "show", [], "list[FaultEntry]", holds=views.FaultEntry),
             Field("message", "show", "", "What the last action did or why it failed."),
             Field("saved", "show", "", "The graph's JSON, for the browser to offer as a file."),
+            Field("script", "show", {}, "What ``download_script`` made.", holds=views.TextFile),
+            Field("save_folder", "show", "", "Where files with a plain name are saved."),
+            Field("overwrite", "show", {}, "OverwriteQuestion", holds=views.OverwriteQuestion),
             Field("shared", "show", b"", "The PNG that ``share`` asked for; empty until it is."),
             Field(
                 "session",
@@ -297,6 +300,8 @@ COMPONENTS: tuple[Component, ...] = (
             ),
             Field("archive", "show", b"", "A ZIP of the files where there are several."),
             Field("message", "show", "", "Where it was saved, or why not."),
+            Field("save_folder", "show", "", "Where files with a plain name are saved."),
+            Field("overwrite", "show", {}, "OverwriteQuestion", holds=views.OverwriteQuestion),
         ),
         get_args(panels.CodeAction),
     ),

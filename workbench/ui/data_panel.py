@@ -11,6 +11,7 @@ from workbench.graph.model import Graph
 from workbench.graph.sources import parameters
 from workbench.health import FolderFacts, check_folder, scan_folder
 from workbench.health.scan import SAMPLE
+from workbench.roots import Roots
 from workbench.sources import (
     PARAMETER,
     Data,
@@ -32,8 +33,12 @@ class DataPanel:
         data: Data,
         lock: threading.RLock,
         changed: Callable[[str | None], None],
+        roots: Roots | None = None,
     ) -> None:
-        """``changed`` hears what to tell the user: a text, or None for nothing new."""
+        """``changed`` hears what to tell the user: a text, or None for nothing new.
+
+        What lies outside ``roots`` is not opened.
+        """
         self.datasets = open_datasets(data)
         """What each parameter of the graph's program is given."""
         self.parameter = PARAMETER if PARAMETER in self.datasets else next(iter(self.datasets))
@@ -61,6 +66,8 @@ class DataPanel:
             "unreadable": [],
         }
         try:
+            if roots is not None:
+                roots.require(each.location for each in self.datasets.values() if each.location)
             if next(list_files(self.dataset), None) is None:
                 raise DataError(nothing_found(self.dataset))
         except DataError as error:

@@ -9,17 +9,19 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.targets import Export, export, load_target, target_names
-from workbench.errors import GraphEditError, GraphExportError
-from workbench.files import write_folder, write_text
+from workbench.errors import GraphEditError, GraphExportError, OverwriteError
+from workbench.files import encode_text
 from workbench.graph.layout import Document, Layout, dump_document
 from workbench.graph.model import Graph
+from workbench.roots import Roots
 from workbench.ui.actions import bar, panels
+from workbench.ui.actions.base import tag_of
 from workbench.ui.argument_rows import random_view
 from workbench.ui.canvas_actions import all_folded_generators
 from workbench.ui.canvas_views import on_drawn_nodes
-from workbench.ui.output_paths import writable_path
+from workbench.ui.output_paths import Output
 from workbench.ui.state import Checked, State
-from workbench.ui.views import CodeFault, TargetEntry
+from workbench.ui.views import CodeFault, OverwriteQuestion, TargetEntry, TextFile
 
 NO_FAULT = CodeFault(message="", node="")
 
@@ -126,35 +128,61 @@ def save_file(
     state: State,
     document: Document,
     catalog: Catalog,
-    action: bar.SaveGraph | bar.ExportScript | panels.SaveCode,
-    confined: bool,
+    action: bar.SaveGraph | bar.ExportScript | bar.DownloadScript | panels.SaveCode,
+    roots: Roots | None,
 ) -> str:
     """Write the graph as JSON, as the script or as the chosen target. Returns what to tell.
 
-    Raises SaveError, GraphExportError, and GraphEditError where the graph cannot run.
+    A script to be downloaded goes to ``state.script``. Where a file is there already ``state.overwrite`` asks whether it may be overwritten. Raises
+    SaveError, GraphExportError, and GraphEditError where the graph cannot run.
     """
-    if isinstance(action, bar.SaveGraph):
-        file = writable_path(action.path, ".json", confined)
-        return f"Saved {write_text(file, dump_document(document))}"
-    target = state.target if isinstance(action, panels.SaveCode) else "script"
-    return save_code(state.checked, target, action.path, catalog, confined)
+    if isinstance(action, bar.DownloadScript):
+        (file,) = _exported(state.checked, "script", catalog).files.values()
+        state.script = TextFile(number=state.script["number"] + 1, text=file.text)
+        return ""
+    component = "code" if isinstance(action, panels.SaveCode) else "bar"
+    target = state.target if component == "code" else "script"
+    asked, state.overwrite = state.overwrite, {}
+    try:
+        if isinstance(action, bar.SaveGraph):
+            output = Output(action.path, ".json", roots, action.overwrite)
+            return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
+        return save_code(state.checked, target, action.path, catalog, roots, action.overwrite)
+    except OverwriteError as error:
+        question = OverwriteQuestion(
+            number=max((each["number"] for each in asked.values()), default=0) + 1,
+            do=tag_of(type(action)),
+            path=action.path,
+            message=f"{error.path} is there already.",
+        )
+        state.overwrite = {component: question}
+        return str(error)
 
 
-def save_code(checked: Checked, target: str, path: str, catalog: Catalog, confined: bool) -> str:
+def save_code(
+    checked: Checked,
+    target: str,
+    path: str,
+    catalog: Catalog,
+    roots: Roots | None,
+    overwrite: bool = False,
+) -> str:
     """Write the present graph as code: a file, or a new folder where a target has several.
 
-    Returns what to tell. Raises SaveError, GraphExportError, and GraphEditError where the graph
-    cannot run.
+    Returns what to tell. Raises OverwriteError and as ``save_file``.
     """
-    if checked.source is None:
-        raise GraphEditError(f"Not exported: {checked.faults[0]}")
-    exported = export(checked.graph, target, catalog)
+    exported = _exported(checked, target, catalog)
     files = exported.files
     if len(files) > 1:
-        folder = writable_path(path, "", confined)
-        write_folder(folder, {name: file.text for name, file in files.items()})
-        return f"Saved {len(files)} files in {folder.absolute()}"
+        folder = Output(path, "", roots).write_folder({k: file.text for k, file in files.items()})
+        return f"Saved {len(files)} files in {folder}"
     (name, file), *_ = files.items()
-    file_path = writable_path(path, Path(name).suffix, confined)
-    exported.require_name(file_path)
-    return f"Saved {write_text(file_path, file.text)}"
+    output = Output(path, Path(name).suffix, roots, overwrite)
+    exported.require_name(output.path)
+    return f"Saved {output.write(encode_text(file.text, path))}"
+
+
+def _exported(checked: Checked, target: str, catalog: Catalog) -> Export:
+    if checked.source is None:
+        raise GraphEditError(f"Not exported: {checked.faults[0]}")
+    return export(checked.graph, target, catalog)

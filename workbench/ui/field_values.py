@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from workbench.catalog.spec import Catalog
@@ -29,6 +30,7 @@ from workbench.ui.views import Status
 
 Fields = dict[str, dict[str, Any]]
 """Component -> field -> value."""
+NO_QUESTION = views.OverwriteQuestion(number=0, do="", path="", message="")
 _NO_FACTS: dict[str, str] = {}
 
 
@@ -36,11 +38,12 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
     """The fields that never change."""
     return {
         "bar": {
+            "save_folder": str(Path.cwd()),
             "devices": presenters.device_choices(machine),
             "recipes": presenters.recipe_entries(),
         },
         "canvas": {"operators": operator_entries(catalog)},
-        "code": {"targets": target_entries()},
+        "code": {"targets": target_entries(), "save_folder": str(Path.cwd())},
         "preview": {"limits": {"batch": MOST_BATCH, "seed": SETTINGS["seed"][1]}},
     }
 
@@ -75,6 +78,8 @@ def graph_fields(
             "message": state.message,
             "saved": memo(dump_document, document),
             "shared": state.shared,
+            "script": state.script,
+            "overwrite": state.overwrite.get("bar", NO_QUESTION),
         },
         "canvas": {
             "nodes": memo(
@@ -132,6 +137,7 @@ def graph_fields(
             "target": state.target,
             "in_view": state.code_in_view,
             "message": state.code_message,
+            "overwrite": state.overwrite.get("code", NO_QUESTION),
         },
         "data": {
             "summary": data_panel.view

@@ -1,31 +1,71 @@
-"""Where the user may write files."""
+"""Where the user may write files, and whether what is there may be overwritten."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from workbench.errors import SaveError
+from workbench.files import (
+    require_new,
+    write_below,
+    write_bytes,
+    write_folder,
+    write_folder_below,
+)
+from workbench.roots import Roots
 
 
-def writable_path(path: str, suffix: str, confined: bool) -> Path:
-    """Where ``path`` leads: below the working folder, or, ``confined``, right in it.
+class Output:
+    """A place that the user has named.
 
-    ``suffix`` is added where there is none. Confined (the web app), only a plain file name with
-    that suffix will do. Raises SaveError.
+    Parameters
+    ----------
+    path:
+        As typed: relative to the working folder, absolute, or below ``~``.
+    suffix:
+        What is added where there is none; empty for a folder.
+    roots:
+        Below which it must lie (the web app); None: anywhere.
+    overwrite:
+        Whether a file that is there may be overwritten.
+
+    Raises SaveError for what is no such place.
     """
-    path = path.strip()
-    if not path or "\0" in path:
-        raise SaveError("Nothing was written: give a file name.")
-    target = Path(path if Path(path).suffix else path + suffix)
-    if confined and not (
-        re.fullmatch(r"\w[\w. -]*", target.name)
-        and target.name == path.removesuffix(suffix) + suffix
-    ):
-        end = f" that ends in {suffix}" if suffix else ""
-        example = {".py": "pipe.py", "": "export"}.get(suffix, f"graph{suffix}")
-        raise SaveError(
-            f"{path!r} was not written: the web app takes a plain file name{end}, for example "
-            f"{example}."
-        )
-    return target.expanduser()
+
+    def __init__(
+        self, path: str, suffix: str, roots: Roots | None, overwrite: bool = False
+    ) -> None:
+        path = path.strip()
+        if not path or "\0" in path:
+            raise SaveError("Nothing was written: give a file name.")
+        self.path = Path(path if Path(path).suffix else path + suffix).expanduser()
+        self._roots = roots
+        self._overwrite = overwrite
+        # A page may not write what a shell or Python reads by itself.
+        if roots is not None and not (
+            re.fullmatch(r"\w[\w. -]*", self.path.name)
+            and self.path.name.endswith(suffix)
+        ):
+            end = f" that ends in {suffix}" if suffix else ""
+            example = {".py": "pipe.py", "": "export"}.get(suffix, f"graph{suffix}")
+            raise SaveError(
+                f"{path!r} was not written: the web app takes a plain file name{end}, for example "
+                f"{example}, also below a folder."
+            )
+
+    def write(self, data: bytes) -> Path:
+        """Write a file; returns its absolute path. Raises OverwriteError and SaveError."""
+        if self._roots is not None:
+            return write_below(self._roots, self.path, data, self._overwrite)
+        if not self._overwrite:
+            require_new(self.path)
+        return write_bytes(self.path, data)
+
+    def write_folder(self, files: Mapping[str, str]) -> Path:
+        """Write a new folder; returns its absolute path. Raises SaveError."""
+        if self._roots is not None:
+            return write_folder_below(self._roots, self.path, files)
+        write_folder(self.path, files)
+        return self.path.absolute()

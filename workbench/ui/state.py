@@ -21,7 +21,7 @@ from workbench.preview import Preview, PreviewRequest
 from workbench.sources import Datasets
 from workbench.ui.argument_rows import random_view
 from workbench.ui.closeup import Closeup
-from workbench.ui.views import CompatibleOps, ConnectTargets
+from workbench.ui.views import CompatibleOps, ConnectTargets, OverwriteQuestion, TextFile
 
 Mode = Literal["original", "augmented", "both", "difference"]
 MOST_BATCH = 999
@@ -115,6 +115,10 @@ class State:
     shared: bytes = b""
     """The picture to share, of ``shared_of``."""
     shared_of: Document | None = None
+    script: TextFile = field(default_factory=lambda: TextFile(number=0, text=""))
+    """The last that was to be downloaded."""
+    overwrite: dict[str, OverwriteQuestion] = field(default_factory=dict)
+    """What the bar and the code panel ask before they overwrite a file."""
 
     def show(self, sample: int) -> None:
         """Show enough tiles to see a sample."""

@@ -15,13 +15,13 @@ from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
-from workbench.files import write_bytes
 from workbench.graph.edit import set_setting
 from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
 from workbench.graph.sources import reading
 from workbench.preview import Preview, PreviewRequest
 from workbench.preview.share import share_sheet
+from workbench.roots import Roots
 from workbench.sources import Data, describe_datasets
 from workbench.ui.actions import (
     Action,
@@ -47,7 +47,7 @@ from workbench.ui.graph_argument import GraphLike, to_graph
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
 from workbench.ui.open_actions import open_document
-from workbench.ui.output_paths import writable_path
+from workbench.ui.output_paths import Output
 from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
 from workbench.ui.selection import follow_graph, open_scope, select_node
@@ -83,10 +83,10 @@ class ViewModel:
         graph: GraphLike = None,
         publish: Publish = lambda component, field, value: None,
         *,
-        confined: bool = False,
+        roots: Roots | None = None,
         restore: bool = True,
     ) -> None:
-        """``confined`` lets files be written by plain name in the working folder only.
+        """``roots`` are the folders below which is opened and saved; None: anywhere.
 
         ``restore`` keeps edits on disk and brings back those of the last session that began with
         the same folder and graph.
@@ -98,9 +98,9 @@ class ViewModel:
         self.lock = threading.RLock()
         self.catalog = load_catalog()
         self.machine = describe_machine()
-        self.engine = Engine()
+        self.engine = Engine(environment=roots.environment if roots is not None else None)
         self._publish = publish
-        self._confined = confined
+        self._roots = roots
         self._shown: dict[tuple[str, str], Any] = {}
         self._seen: dict[tuple[str, str], int] = {}
         self._memo = IdentityMemo()
@@ -110,7 +110,7 @@ class ViewModel:
         self._publishing = self._stale = False
         self.state = State(check(self.graph, self.catalog, self.machine))
         self.state.selected = first_choice(self.graph, self.catalog)
-        self.data_panel = DataPanel(data, self.lock, self._on_folder)
+        self.data_panel = DataPanel(data, self.lock, self._on_folder, self._roots)
         records = state_folder() / "records" if restore else None
         with self.lock:  # what threads find meanwhile waits until all is here
             self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records)
@@ -163,7 +163,7 @@ class ViewModel:
         One that cannot be used does not take the place of one that can.
         """
         with self.lock:
-            opened = DataPanel(data, self.lock, self._on_folder)
+            opened = DataPanel(data, self.lock, self._on_folder, self._roots)
             if opened.error and not self.data_panel.error:
                 opened.close()
                 reason = f"{opened.error} {self.data_panel.chip} stays open."
@@ -185,8 +185,8 @@ class ViewModel:
         with self.lock:
             text = dump_document(self.history.document)
             request = request_of(self.state, self.data_panel.datasets)
-        target = writable_path(str(path), ".png", self._confined)
-        return write_bytes(target, share_sheet(self.engine, request, text))
+        output = Output(str(path), ".png", self._roots, overwrite=True)
+        return output.write(share_sheet(self.engine, request, text))
 
     def rest(self) -> None:
         """End the worker and give its memory back; the next change starts a fresh one."""
@@ -285,8 +285,8 @@ class ViewModel:
                 self._share()
             case bar.Resume():
                 return self._resume(action.session)
-            case bar.SaveGraph() | bar.ExportScript() | panels.SaveCode():
-                return save_file(state, document, self.catalog, action, self._confined)
+            case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
+                return save_file(state, document, self.catalog, action, self._roots)
             case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")

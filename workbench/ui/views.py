@@ -30,6 +30,26 @@ class Status(TypedDict):
     """``ready · 12 ms``, ``computing``, ``2 faults``."""
 
 
+class OverwriteQuestion(TypedDict):
+    """A file that is there already where one is to be saved; empty texts: there is none."""
+
+    number: int
+    """Another one each time that it is asked."""
+    do: str
+    """The action that asks, to be sent again with ``overwrite``."""
+    path: str
+    """As it was typed."""
+    message: str
+
+
+class TextFile(TypedDict):
+    """A file that was made for the browser to keep."""
+
+    number: int
+    """Another one for each; 0: there is none yet."""
+    text: str
+
+
 class RecipeEntry(TypedDict):
     name: str
     line: str

@@ -6,7 +6,7 @@ import json
 import math
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from tornado.ioloop import IOLoop
 
 from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
+from workbench.roots import Roots, data_root, default_roots
 from workbench.ui.access import Access, AccessCookie, AccessPolicy, guard, open_in_browser
 from workbench.ui.autosave import state_folder
 from workbench.ui.bundles import bundle_path
@@ -127,7 +128,7 @@ globals().update({part.__name__: part for part in PARTS.values()})
 class Session:
     """One page: its view-model and its components."""
 
-    def __init__(self, data: str | Path, graph: GraphLike) -> None:
+    def __init__(self, data: str | Path, graph: GraphLike, roots: Roots) -> None:
         self.parts: dict[str, Any] = {
             name: part(margin=0, sizing_mode="stretch_width") for name, part in PARTS.items()
         }
@@ -135,7 +136,7 @@ class Session:
         self._lock = threading.Lock()
         self._waiting: dict[str, dict[str, Any]] = {}
         self._loaded = False
-        self.model = ViewModel(data, graph, self._publish, confined=True)
+        self.model = ViewModel(data, graph, self._publish, roots=roots)
         self._apply()
         pn.state.onload(self._on_load)
         for component in COMPONENTS:
@@ -232,12 +233,15 @@ class Session:
 _NO_GAP = {"gap": "0"}
 
 
-def create_app(data: str | Path = ".", graph: GraphLike = None) -> pn.Template:
+def create_app(
+    data: str | Path = ".", graph: GraphLike = None, roots: Roots | None = None
+) -> pn.Template:
     """One page with a view-model of its own, which ends with the session.
 
+    ``roots`` are the folders below which it opens and saves; None: those of a user of this machine.
     Raises GraphFormatError for a graph that cannot be read.
     """
-    session = Session(data, graph)
+    session = Session(data, graph, roots or default_roots([data], loopback=True))
     pn.state.on_session_destroyed(lambda context: session.model.close())
     page = pn.Template(_PAGE)
     page.add_panel("workbench", session.arranged())
@@ -250,15 +254,18 @@ def serve(
     graph: GraphLike = None,
     port: int = 5006,
     access: AccessPolicy | None = None,
+    roots: Sequence[str | Path] = (),
     browser: bool = False,
 ) -> None:
     """Serve the app until interrupted, and print the link that lets a browser in.
 
     Each page that is opened has a graph and a worker of its own. ``access`` says on which address
-    (this machine's own where it is None) and for whom; ``browser`` opens the link. Raises
-    WorkbenchError for a port in use, and GraphFormatError.
+    (this machine's own where it is None) and for whom; ``roots``, below which folders pages open
+    and save besides the data (the working folder and, on loopback, the home folder where there are
+    none); ``browser`` opens the link. Raises WorkbenchError for a port in use, and
+    GraphFormatError.
     """
-    start_server(data, graph, port, access, browser=browser)
+    start_server(data, graph, port, access, roots, browser=browser)
 
 
 def start_server(
@@ -266,12 +273,16 @@ def start_server(
     graph: GraphLike,
     port: int,
     access: AccessPolicy | None = None,
+    roots: Sequence[str | Path] = (),
     *,
     browser: bool = False,
     threaded: bool = False,
 ) -> Any:
     """As ``serve``; ``threaded`` returns a thread at once, whose event loop is to be stopped."""
     policy = access or AccessPolicy()
+    allowed = (
+        Roots.of([*roots, data_root(data)]) if roots else default_roots([data], policy.loopback)
+    )
     source = to_graph(graph)
     _require_free(policy.host, port)
     load_catalog()  # a second that the first visitor need not wait
@@ -279,7 +290,7 @@ def start_server(
     loop = IOLoop(make_current=False) if threaded else IOLoop.current()
 
     def run() -> None:
-        server = _guarded_server(lambda: create_app(data, source), policy, port, loop)
+        server = _guarded_server(lambda: create_app(data, source, allowed), policy, port, loop)
         server.start()
         with open_in_browser(policy.link(port)) if browser else nullcontext():
             loop.start()

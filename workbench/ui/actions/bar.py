@@ -50,7 +50,9 @@ class SaveGraph(Action, tag="save", frozen=True):
     """Write the graph's JSON."""
 
     path: str
-    """In the working folder."""
+    """In the working folder, or absolute."""
+    overwrite: bool = False
+    """Whether the user was asked about a file that is there."""
 
 
 class ApplyFix(Action, tag="fix", frozen=True):
@@ -66,11 +68,17 @@ class ExportScript(Action, tag="export", frozen=True):
     """Write the script."""
 
     path: str
-    """In the working folder."""
+    """In the working folder, or absolute."""
+    overwrite: bool = False
+    """As of ``save``."""
+
+
+class DownloadScript(Action, tag="download_script", frozen=True):
+    """Make the script for the browser to keep."""
 
 
 OpenAction = NewGraph | OpenRecipe | OpenText | OpenPicture
 BarAction = (
-    OpenAction | SetTitle | Resume | Share | SaveGraph | ApplyFix | ExportScript
+    OpenAction | SetTitle | Resume | Share | SaveGraph | ApplyFix | ExportScript | DownloadScript
     | SelectNode | Undo | Redo
 )  # fmt: skip

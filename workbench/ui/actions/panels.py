@@ -60,7 +60,9 @@ class SaveCode(Action, tag="save", frozen=True):
     """Write the code."""
 
     path: str
-    """In the working folder: a file, or a folder where there are several."""
+    """In the working folder, or absolute: a file, or a folder where there are several."""
+    overwrite: bool = False
+    """Whether the user was asked about a file that is there."""
 
 
 class OpenFolder(Action, tag="open", frozen=True):

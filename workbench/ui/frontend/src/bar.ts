@@ -11,10 +11,14 @@ import { editableTitle } from "./bar/title";
 import { component } from "./lib/component";
 import { attr, h, show, text } from "./lib/dom";
 import { icon } from "./lib/icons";
+import { download } from "./lib/files";
 import { chord, keyScope, undoKey } from "./lib/keyboard";
 import { isPage } from "./lib/fullPage";
 import { segmented } from "./lib/segmented";
 import css from "./styles/bar.css";
+
+const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
+const NO_SCRIPT = { number: 0, text: "" };
 
 export default component("bar", css, (root, link) => {
   const title = editableTitle((name) => link.ask("title", { name }));
@@ -86,20 +90,28 @@ export default component("bar", css, (root, link) => {
     stem,
     linked: () => isPage(root),
   });
+  const saveFolder = (): string => link.get("save_folder", "");
   const save = pathButton({
     label: "Save",
-    field: "Save the graph in the working folder as",
+    field: "Save the graph on the computer that runs the workbench as",
+    folder: saveFolder,
     look: "wb-link",
     path: () => `${stem()}.json`,
-    save: (path) => link.ask("save", { path }),
-    copy: () => link.get("saved", ""),
+    save: (path, overwrite) => link.ask("save", { path, overwrite }),
+    download: (name) => download(name, link.get("saved", ""), "application/json"),
   });
+  let downloadName = "pipe.py";
   const ship = pathButton({
     label: "Export",
-    field: "Export the script into the working folder as",
+    field: "Export the script to the computer that runs the workbench as",
+    folder: saveFolder,
     look: "wb-btn",
     path: () => "pipe.py",
-    save: (path) => link.ask("export", { path }),
+    save: (path, overwrite) => link.ask("export", { path, overwrite }),
+    download: (name) => {
+      downloadName = name;
+      link.ask("download_script", {});
+    },
   });
 
   const strip = h("p", { class: "wb-bar-strip", "aria-hidden": "true" });
@@ -147,6 +159,20 @@ export default component("bar", css, (root, link) => {
     faults.draw(link.get("status", {}), link.get("faults", [])),
   );
   link.watch(["recipes"], () => recipes.draw(link.get("recipes", [])));
+  let asked = link.get("overwrite", NO_QUESTION).number;
+  link.watch(["overwrite"], () => {
+    const question = link.get("overwrite", NO_QUESTION);
+    if (!question.path || question.number === asked) return;
+    asked = question.number;
+    (question.do === "save" ? save : ship).ask(question);
+  });
+  let kept = link.get("script", NO_SCRIPT).number;
+  link.watch(["script"], () => {
+    const script = link.get("script", NO_SCRIPT);
+    if (!script.text || script.number === kept) return;
+    kept = script.number;
+    download(downloadName, script.text, "text/x-python");
+  });
   link.watch(["shared"], () => share.draw(link.get("shared", new ArrayBuffer(0))));
 
   const onKey = (event: KeyboardEvent): void => {

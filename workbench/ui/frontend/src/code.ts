@@ -1,5 +1,6 @@
 // The graph as code for a target, live, with the lines of the selected node highlighted.
 
+import { overwriteQuestion } from "./bar/saveFiles";
 import { Listing } from "./code/listing";
 import { readable } from "./code/readableText";
 import { targets } from "./code/targets";
@@ -12,6 +13,7 @@ import { segmented } from "./lib/segmented";
 import css from "./styles/code.css";
 import type { Bytes, CodeFile } from "./views";
 
+const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
 const NOTHING: CodeFile = { path: "", text: "" };
 
 export default component("code", css, (root, link) => {
@@ -34,14 +36,19 @@ export default component("code", css, (root, link) => {
     class: "wb-val",
     type: "text",
     spellcheck: "false",
-    "aria-label": "Save in the working folder as",
+    "aria-label": "Save on the computer that runs the workbench as",
     "data-wb": "path",
   });
   const save = (event: Event): void => {
     event.preventDefault();
-    if (path.value.trim()) link.ask("save", { path: path.value.trim() });
+    question.draw(null);
+    if (path.value.trim()) link.ask("save", { path: path.value.trim(), overwrite: false });
     else path.focus();
   };
+  const question = overwriteQuestion((name) => {
+    question.draw(null);
+    link.ask("save", { path: name, overwrite: true });
+  });
   const copy = async (): Promise<void> => {
     const done = await copyText(file().text);
     const what = files().length > 1 ? `${file().path} copied.` : "Copied.";
@@ -61,6 +68,7 @@ export default component("code", css, (root, link) => {
     draw();
   });
   const listing = new Listing();
+  const place = h("span", { class: "wb-save-place", "data-wb": "save-folder" });
   const stale = h("p", { class: "wb-stale", role: "status", "data-wb": "stale", hidden: true });
   const several = h("div", { class: "wb-code-files", hidden: true }, switcher.el);
   root.append(
@@ -80,9 +88,11 @@ export default component("code", css, (root, link) => {
           { class: "wb-code-save", onsubmit: save },
           path,
           h("button", { class: "wb-quiet", type: "submit", "data-wb": "save" }, "Save as"),
+          place,
         ),
       ),
     ),
+    question.el,
     stale,
     several,
     listing.el,
@@ -109,6 +119,18 @@ export default component("code", css, (root, link) => {
     path.value = named = usual();
   });
   link.watch(["highlighted"], () => listing.highlight(link.get("highlighted", {})[file().path] ?? []));
+  link.watch(["save_folder"], () => {
+    const folder = link.get("save_folder", "");
+    attr(place, "data-tip", folder || null);
+    text(place, folder ? `in ${folder}` : "");
+  });
+  let asked = link.get("overwrite", NO_QUESTION).number;
+  link.watch(["overwrite"], () => {
+    const now = link.get("overwrite", NO_QUESTION);
+    if (now.path && now.number === asked) return;
+    asked = now.number;
+    question.draw(now.path ? now : null);
+  });
   link.watch(["message"], () => text(said, link.get("message", "")));
   link.watch(["fault", "files"], () => {
     const { message = "", node = "" } = link.get("fault", {});

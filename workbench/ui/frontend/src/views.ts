@@ -18,6 +18,20 @@ export interface Status {
   text: string;
 }
 
+/** A file that is there already where one is to be saved; empty texts: there is none. */
+export interface OverwriteQuestion {
+  number: number;
+  do: string;
+  path: string;
+  message: string;
+}
+
+/** A file that was made for the browser to keep. */
+export interface TextFile {
+  number: number;
+  text: string;
+}
+
 export interface RecipeEntry {
   name: string;
   line: string;
@@ -583,6 +597,9 @@ export interface BarFields {
   faults: FaultEntry[];
   message: string;
   saved: string;
+  script: Partial<TextFile>;
+  save_folder: string;
+  overwrite: Partial<OverwriteQuestion>;
   shared: Bytes;
   session: string;
 }
@@ -595,9 +612,10 @@ export interface BarActions {
   title: { name: string };
   resume: { session: string };
   share: {};
-  save: { path: string };
+  save: { path: string; overwrite?: boolean };
   fix: { node: string; arg: string; fix: string };
-  export: { path: string };
+  export: { path: string; overwrite?: boolean };
+  download_script: {};
   select: { node: string };
   undo: {};
   redo: {};
@@ -778,10 +796,12 @@ export interface CodeFields {
   fault: Partial<CodeFault>;
   archive: Bytes;
   message: string;
+  save_folder: string;
+  overwrite: Partial<OverwriteQuestion>;
 }
 
 export interface CodeActions {
-  save: { path: string };
+  save: { path: string; overwrite?: boolean };
   select: { node: string };
 }
 

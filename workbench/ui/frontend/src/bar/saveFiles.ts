@@ -1,22 +1,31 @@
 // Where to write: the graph to save, the script to export.
 
-import { h } from "../lib/dom";
-import { download } from "../lib/files";
+import { h, show, text } from "../lib/dom";
 import { popover } from "../lib/popover";
+import type { OverwriteQuestion } from "../views";
 
 interface PathButton {
   label: string;
   /** What the path is for. */
   field: string;
+  /** Where a plain name leads. */
+  folder: () => string;
   look: "wb-link" | "wb-btn";
   path: () => string;
-  save: (path: string) => void;
-  /** The content, where it can be had as a download too. */
-  copy?: () => string;
+  save: (path: string, overwrite: boolean) => void;
+  /** Let the browser keep the content under a name. */
+  download: (name: string) => void;
+}
+
+interface PathForm {
+  parts: HTMLElement[];
+  open: () => void;
+  /** Ask whether a file that is there may be overwritten. */
+  ask: (question: Partial<OverwriteQuestion>) => void;
 }
 
 /** A button that asks where to write, with the usual name filled in. */
-export function pathButton(options: PathButton): { parts: HTMLElement[]; open: () => void } {
+export function pathButton(options: PathButton): PathForm {
   const name = options.label.toLowerCase();
   const button = h(
     "button",
@@ -40,30 +49,80 @@ export function pathButton(options: PathButton): { parts: HTMLElement[]; open: (
         const path = input.value.trim();
         if (!path) return input.focus();
         pop.hidePopover();
-        options.save(path);
+        options.save(path, false);
       },
     },
     input,
     h("button", { class: "wb-btn", type: "submit", "data-wb": `${name}-now` }, options.label),
   );
-  const { copy } = options;
-  if (copy) {
-    const onclick = (): void => {
-      pop.hidePopover();
-      download(input.value.trim() || options.path(), copy(), "application/json");
-    };
-    form.append(h("button", { class: "wb-quiet", type: "button", onclick }, "Download"));
-  }
+  const keep = (): void => {
+    pop.hidePopover();
+    options.download(input.value.trim() || options.path());
+  };
+  form.append(
+    h(
+      "button",
+      { class: "wb-quiet", type: "button", onclick: keep, "data-wb": `${name}-download` },
+      "Download",
+    ),
+  );
+  const folder = h("div", { class: "wb-ask-head", "data-wb": `${name}-folder` });
+  const question = overwriteQuestion((path) => {
+    pop.hidePopover();
+    options.save(path, true);
+  });
   const pop = popover(
     button,
     {
       label: options.field,
       align: "end",
-      opening: () => (input.value ||= options.path()),
+      opening: () => {
+        input.value ||= options.path();
+        text(folder, `In ${options.folder()}`);
+      },
       opened: () => input.setSelectionRange(0, input.value.lastIndexOf(".")),
     },
     h("div", { class: "wb-ask-head" }, options.field),
     form,
+    folder,
+    question.el,
   );
-  return { parts: [button, pop], open: () => pop.showPopover() };
+  pop.addEventListener("toggle", (event) => {
+    if ((event as ToggleEvent).newState === "closed") question.draw(null);
+  });
+  return {
+    parts: [button, pop],
+    open: () => pop.showPopover(),
+    ask: (asked) => {
+      question.draw(asked);
+      pop.showPopover();
+    },
+  };
+}
+
+/** What asks before a file is overwritten; hidden while there is nothing to ask. */
+export function overwriteQuestion(overwrite: (path: string) => void): {
+  el: HTMLElement;
+  draw: (question: Partial<OverwriteQuestion> | null) => void;
+} {
+  let path = "";
+  const message = h("span");
+  const el = h(
+    "div",
+    { class: "wb-ask wb-overwrite", role: "alert", hidden: true },
+    message,
+    h(
+      "button",
+      { class: "wb-btn", type: "button", "data-wb": "overwrite", onclick: () => overwrite(path) },
+      "Overwrite",
+    ),
+  );
+  return {
+    el,
+    draw(question) {
+      path = question?.path ?? "";
+      text(message, question?.message ?? "");
+      show(el, path !== "");
+    },
+  };
 }

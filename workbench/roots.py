@@ -1,0 +1,110 @@
+"""The folders below which the web app opens and saves, also where symbolic links lead elsewhere.
+
+A person at a notebook's kernel may read and write what the kernel may: there are no roots there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.errors import DataError, SaveError
+
+VARIABLE = "DALI_WORKBENCH_ROOTS"
+"""Tells a worker the roots, as a JSON list; without it there are none."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class Roots:
+    """Folders, absolute and without symbolic links."""
+
+    folders: tuple[str, ...]
+
+    @classmethod
+    def of(cls, folders: Iterable[str | Path]) -> Roots:
+        """The folders that these paths lead to, each once."""
+        found = (os.path.realpath(os.path.expanduser(folder)) for folder in folders)
+        return cls(tuple(dict.fromkeys(found)))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What ``roots_of_worker`` reads."""
+        return {VARIABLE: json.dumps(self.folders)}
+
+    def root_of(self, path: str | Path) -> str | None:
+        """The root that a path without symbolic links lies in, or None."""
+        return next((root for root in self.folders if _is_within(str(path), root)), None)
+
+    def refusal(self, path: str | Path) -> str:
+        """Why a path may not be opened, whatever is there; empty where it may."""
+        try:
+            real = os.path.realpath(os.path.expanduser(path))
+        except ValueError:
+            return "its name holds a NUL character"
+        if self.root_of(real) is not None:
+            return ""
+        lies = "is a symbolic link to a place" if self._looks_inside(path) else "lies"
+        return f"it {lies} outside {self}: `workbench app --root DIR` adds one"
+
+    def require(self, paths: Iterable[str]) -> None:
+        """Raise DataError for the first path that may not be opened."""
+        for path in paths:
+            if outside := self.refusal(path):
+                raise DataError(f"{path} cannot be opened: {outside}.")
+
+    def _looks_inside(self, path: str | Path) -> bool:
+        return self.root_of(os.path.abspath(os.path.expanduser(path))) is not None
+
+    @contextmanager
+    def folder(self, path: Path) -> Iterator[int]:
+        """A descriptor of an open folder: what is written through it stays there.
+
+        No symbolic link on the way is followed out of the roots, also none that is made meanwhile.
+        Raises SaveError, and OSError where there is no such folder.
+        """
+        real = os.path.realpath(path, strict=True)
+        root = self.root_of(real)
+        if root is None:
+            raise SaveError(f"{path} was not written to: {self.refusal(path)}.")
+        names = Path(real).relative_to(root).parts
+        if hidden := next((name for name in names if name.startswith(".")), None):
+            raise SaveError(f"{path} was not written to: {hidden} is a hidden folder.")
+        folder = os.open(root, _FOLDER)
+        try:
+            for name in names:
+                inner = os.open(name, _FOLDER, dir_fd=folder)
+                os.close(folder)
+                folder = inner
+            yield folder
+        finally:
+            os.close(folder)
+
+    def __str__(self) -> str:
+        return "the folders that this app may open ({})".format(", ".join(self.folders))
+
+
+def default_roots(data: Iterable[str | Path], loopback: bool) -> Roots:
+    """The data, the working folder and, where only this machine gets in, the home folder."""
+    home = [Path.home()] if loopback else []
+    return Roots.of([*map(data_root, data), Path.cwd(), *home])
+
+
+def data_root(path: str | Path) -> Path:
+    """A folder of data, or that of a list of files."""
+    found = Path(path).expanduser()
+    return found.parent if found.is_file() else found
+
+
+def roots_of_worker(environment: Mapping[str, str] = os.environ) -> Roots | None:
+    """The roots that this process was started with, or None."""
+    told = environment.get(VARIABLE)
+    return None if told is None else Roots(tuple(json.loads(told)))
+
+
+def _is_within(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
