@@ -27,15 +27,15 @@ SOURCES = [
     ),
 ]
 
-CORE = ("errors", "sources", "catalog", "graph", "emit", "engine")
+CORE = ("errors", "roots", "sources", "catalog", "graph", "emit", "engine")
 CAPABILITIES = ("preview", "bench", "health")
 MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},
     **{part: set(CORE) for part in CAPABILITIES},
-    "files": {"errors"},
+    "files": {"errors", "roots"},
     "samples": {"errors"},
     "ui": {*CORE, *CAPABILITIES, "files", "samples"},
-    "commands": {*CORE, *CAPABILITIES, "files"},
+    "commands": {*CORE, *CAPABILITIES, "files", "ui"},
     "cli": {*CORE, *CAPABILITIES, "files", "samples", "ui", "commands"},
 }
 """Part of the package -> the parts it may import."""

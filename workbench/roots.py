@@ -49,7 +49,7 @@ class Roots:
         if self.root_of(real) is not None:
             return ""
         lies = "is a symbolic link to a place" if self._looks_inside(path) else "lies"
-        return f"it {lies} outside {self}: `workbench app --root DIR` adds one"
+        return f"it {lies} outside {self}; `workbench app --root DIR` adds one"
 
     def require(self, paths: Iterable[str]) -> None:
         """Raise DataError for the first path that may not be opened."""

@@ -133,8 +133,9 @@ def save_file(
 ) -> str:
     """Write the graph as JSON, as the script or as the chosen target. Returns what to tell.
 
-    A script to be downloaded goes to ``state.script``. Where a file is there already ``state.overwrite`` asks whether it may be overwritten. Raises
-    SaveError, GraphExportError, and GraphEditError where the graph cannot run.
+    A script to be downloaded goes to ``state.script``. Where a file is there already
+    ``state.overwrite`` asks whether it may be overwritten. Raises SaveError, GraphExportError, and
+    GraphEditError where the graph cannot run.
     """
     if isinstance(action, bar.DownloadScript):
         (file,) = _exported(state.checked, "script", catalog).files.values()

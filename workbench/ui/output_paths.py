@@ -45,8 +45,7 @@ class Output:
         self._overwrite = overwrite
         # A page may not write what a shell or Python reads by itself.
         if roots is not None and not (
-            re.fullmatch(r"\w[\w. -]*", self.path.name)
-            and self.path.name.endswith(suffix)
+            re.fullmatch(r"\w[\w. -]*", self.path.name) and self.path.name.endswith(suffix)
         ):
             end = f" that ends in {suffix}" if suffix else ""
             example = {".py": "pipe.py", "": "export"}.get(suffix, f"graph{suffix}")

@@ -18,9 +18,11 @@ from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port, ancestors, topological
 from workbench.graph.shapes import infer_types, type_text
 from workbench.preview import Preview, PreviewRequest
+from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.argument_rows import random_view
 from workbench.ui.closeup import Closeup
+from workbench.ui.root_faults import root_faults
 from workbench.ui.views import CompatibleOps, ConnectTargets, OverwriteQuestion, TextFile
 
 Mode = Literal["original", "augmented", "both", "difference"]
@@ -134,9 +136,11 @@ class State:
         return self.selected[-1] if self.selected else ""
 
 
-def check(graph: Graph, catalog: Catalog, machine: Machine) -> Checked:
-    """Every fault of a graph, the lack of a GPU included."""
+def check(graph: Graph, catalog: Catalog, machine: Machine, roots: Roots | None = None) -> Checked:
+    """Every fault of a graph, the lack of a GPU and files outside the roots included."""
     faults = check_graph(graph, catalog)
+    if roots is not None:
+        faults = (*faults, *root_faults(graph, roots))
     source = None if faults else emit_script(graph, catalog)
     if source and graph.settings.device == "mixed" and machine.no_gpu:
         reason = f"images are decoded on the GPU (mixed), and {machine.no_gpu}"

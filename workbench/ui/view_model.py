@@ -108,7 +108,7 @@ class ViewModel:
         self._done: PreviewRequest | None = None
         self._closed = False
         self._publishing = self._stale = False
-        self.state = State(check(self.graph, self.catalog, self.machine))
+        self.state = State(check(self.graph, self.catalog, self.machine, roots))
         self.state.selected = first_choice(self.graph, self.catalog)
         self.data_panel = DataPanel(data, self.lock, self._on_folder, self._roots)
         records = state_folder() / "records" if restore else None
@@ -390,7 +390,7 @@ class ViewModel:
         unread = self._follow_data()
         follow_graph(state, self.graph, self.catalog)
         if state.checked.graph is not self.graph:
-            state.checked = check(self.graph, self.catalog, self.machine)
+            state.checked = check(self.graph, self.catalog, self.machine, self._roots)
         if state.checked.source is not None:
             state.source, state.sound = state.checked.source, self.graph
         sound = not state.checked.faults and not self.data_panel.error and not unread
