@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
+T = TypeVar("T")
 PATIENCE = 60
 """Seconds for an answer on a busy machine; one that never comes is what is looked for."""
+
+
+def run(attack: Coroutine[Any, Any, T]) -> T:
+    """In a thread of its own, for that of the tests may be Playwright's loop."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, attack).result()
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,8 @@ class AppServer:
         page = Page(socket)
         try:
             await page.answer("ACK")
+            ready = {"type": "event", "name": "document_ready", "values": {"type": "map"}}
+            await page.patch({"kind": "MessageSent", "msg_type": "bokeh_event", "msg_data": ready})
             yield page
         finally:
             socket.close()
@@ -91,6 +103,7 @@ class Page:
     def __init__(self, socket: WebSocketClientConnection) -> None:
         self._socket = socket
         self._sent = 0
+        self._asked = 0
 
     async def answer(self, *kinds: str) -> dict[str, Any]:
         """The content of the next message of one of these kinds."""
@@ -142,3 +155,19 @@ class Page:
         return await self.patch(
             {"kind": "ModelChanged", "model": {"id": model["id"]}, "attr": field, "new": value}
         )
+
+    async def ask(self, name: str, entries: Sequence[Any]) -> dict[str, dict[str, Any]]:
+        """Put entries into a component's outbox, numbered as a page numbers its own.
+
+        Returns what the components are once all entries were taken.
+        """
+        numbered = []
+        for entry in [*entries, {"do": "none"}]:
+            self._asked += 1
+            given = {"n": self._asked, "view": "forged"}
+            numbered.append({**given, **entry} if isinstance(entry, dict) else entry)
+        await self.set((await self.models())[name], "outbox", numbered)
+        deadline = time.monotonic() + PATIENCE
+        while (models := await self.models())[name].get("ack", 0) < self._asked:
+            assert time.monotonic() < deadline, f"{entries} were not taken"
+        return models

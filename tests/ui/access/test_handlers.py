@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 
 import pytest
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from tests.ui.access.client import AppServer
+from tests.ui.access.client import AppServer, run
 
 PATHS = (
     "/", "/ws", "/login", "/favicon.ico", "/static/js/bokeh.min.js",
@@ -172,4 +171,4 @@ def test_a_websocket_is_let_in_from_the_app_alone(app: AppServer) -> None:
         (403, {"Authorization": "token wrong"}),
     ]
     for status, headers in cases:
-        assert asyncio.run(connect(app, **headers)) == status, headers
+        assert run(connect(app, **headers)) == status, headers

@@ -90,7 +90,7 @@ class Access:
 def guard(application: Application, access: Access) -> None:
     """Let no request reach the application's handlers that was not looked at before."""
     prefix = re.escape(access.policy.prefix)
-    known = re.compile(rf"/favicon\.ico|{prefix}(/?|/ws|/static/.+)")
+    known = re.compile(rf"/favicon\.ico|{prefix}(/?|/ws|/static/(?!.*(\.\.|%00)).+)")
     rules = [
         Rule(_Matches(lambda request: _refusal(access, request)), _Refused),
         _path(f"{prefix}/login", _Login, access=access),
