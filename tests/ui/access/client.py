@@ -104,6 +104,7 @@ class Page:
         self._socket = socket
         self._sent = 0
         self._asked = 0
+        self._known: dict[str, dict[str, Any]] = {}
 
     async def answer(self, *kinds: str) -> dict[str, Any]:
         """The content of the next message of one of these kinds."""
@@ -166,7 +167,9 @@ class Page:
             self._asked += 1
             given = {"n": self._asked, "view": "forged"}
             numbered.append({**given, **entry} if isinstance(entry, dict) else entry)
-        await self.set((await self.models())[name], "outbox", numbered)
+        if name not in self._known:
+            self._known = await self.models()
+        await self.set(self._known[name], "outbox", numbered)
         deadline = time.monotonic() + PATIENCE
         while (models := await self.models())[name].get("ack", 0) < self._asked:
             assert time.monotonic() < deadline, f"{entries} were not taken"

@@ -59,11 +59,11 @@ def test_forged_messages_write_nothing_outside_and_end_nothing(app: AppServer) -
 
     async def attack() -> None:
         async with app.page() as page, app.page() as other:
-            for place in hostile_places(app):
-                await page.ask("bar", save(place))
-                await page.ask("code", save(place)[:2])
-                await page.ask("data", [{"do": "open", "path": place}])
-            await page.ask("bar", FORGED)
+            places = hostile_places(app)
+            saves = [action for place in places for action in save(place)]
+            await page.ask("bar", [*saves, *FORGED])
+            await page.ask("code", [action for action in saves if action["do"] == "save"])
+            await page.ask("data", [{"do": "open", "path": place} for place in places])
             for name in ("canvas", "inspector", "preview", "steps", "speed", "code", "data"):
                 await page.ask(name, FORGED)
             summary = json.loads((await page.models())["data"]["summary"])

@@ -45,7 +45,7 @@ def test_pages_elsewhere_get_nothing(app: AppServer, path: str) -> None:
 def test_no_address_names_a_module_that_is_imported(app: AppServer, module: str) -> None:
     for rest in ("a/b/c", "Bar/_bundle_path/static/bar.js", "path/_css/x"):
         assert app.ask(f"/components/{module}/{rest}", **app.known).status == 404
-    assert app.ask("/", **app.known).status == 200
+    assert app.ask("/login", **app.known).status == 303
     assert "Zen of Python" not in app.log.read_text()
 
 
@@ -142,12 +142,12 @@ def test_no_page_may_frame_the_app_and_it_sends_nothing_away(app: AppServer) -> 
         assert "Access-Control-Allow-Origin" not in headers or path.startswith("/static")
 
 
-async def connect(app: AppServer, **headers: str) -> int:
+async def connect(app: AppServer, token: str, **headers: str) -> int:
     """The status of a websocket's handshake: 101 where it is let in."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = HTTPRequest(f"ws://127.0.0.1:{app.port}/ws", headers=named)
     try:
-        socket = await websocket_connect(request, subprotocols=["bokeh", app.session_token()])
+        socket = await websocket_connect(request, subprotocols=["bokeh", token])
     except HTTPClientError as error:
         return error.code
     socket.close()
@@ -170,5 +170,6 @@ def test_a_websocket_is_let_in_from_the_app_alone(app: AppServer) -> None:
         (403, {"Cookie": cookie, "Origin": app.origin, "Sec_Fetch_Site": "cross-site"}),
         (403, {"Authorization": "token wrong"}),
     ]
+    token = app.session_token()
     for status, headers in cases:
-        assert run(connect(app, **headers)) == status, headers
+        assert run(connect(app, token, **headers)) == status, headers
