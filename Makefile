@@ -26,8 +26,8 @@ TENSORFLOW_PLUGIN = "$(BIN)/pip" install --disable-pip-version-check --no-build-
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 16
 
-app: $(VENV)/.installed $(PHOTOS) ## serve the web app on 127.0.0.1:5006 (DATA=folder, PORT=number)
-	@"$(BIN)/workbench" app --data "$(DATA)" $(if $(PORT),--port $(PORT))
+app: $(VENV)/.installed $(PHOTOS) ## serve the web app on 127.0.0.1:5006 and open its link (DATA=folder, PORT=number)
+	@"$(BIN)/workbench" app --data "$(DATA)" $(if $(PORT),--port $(PORT)) $(ARGS)
 
 lab: $(VENV)/.installed $(PHOTOS) ## open JupyterLab on the quickstart notebook (PORT=number)
 	@"$(BIN)/workbench" lab $(if $(PORT),--port $(PORT))

@@ -144,6 +144,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     what the code panel shows the graph as. A field that a cell sets to what cannot be, such as
     ``wb.preview.batch = 5000``, keeps its value and raises GraphEditError with the reason.
 
+    It opens and saves wherever the kernel may: who may use the kernel, Jupyter decides.
+
     Raises GraphFormatError for a graph that cannot be read.
     """
 

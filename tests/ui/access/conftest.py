@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,28 +34,33 @@ def app(tmp_path_factory: pytest.TempPathFactory, photos: Path) -> Iterator[AppS
     (data / "way-out").symlink_to(outside)
     (work / "way-out").symlink_to(outside)
     (work / "way-out.json").symlink_to(outside / "new.json")
-    port = free_port()
-    log = base / "log"
-    with log.open("wb") as output:
+    with served(AppServer(free_port(), TOKEN, data, work, outside, base / "log")) as server:
+        yield server
+
+
+@contextmanager
+def served(app: AppServer, *options: str) -> Iterator[AppServer]:
+    """The app while it runs, in a process of its own."""
+    with app.log.open("wb") as output:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "workbench.cli", "app", f"--port={port}"),
-                *(f"--data={data}", f"--root={work}", "--no-browser"),
+                *(sys.executable, "-m", "workbench.cli", "app", f"--port={app.port}"),
+                *(f"--data={app.data}", f"--root={app.work}", "--no-browser", *options),
             ],
-            cwd=work,
+            cwd=app.work,
             env={
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-                "DALI_WORKBENCH_TOKEN": TOKEN,
-                "DALI_WORKBENCH_STATE": str(base / "state"),
+                "DALI_WORKBENCH_TOKEN": app.token,
+                "DALI_WORKBENCH_STATE": str(app.log.parent / "state"),
             },
             stdout=output,
             stderr=output,
         )
     try:
-        await_server(f"http://127.0.0.1:{port}/favicon.ico", lambda: process.poll() is None)
-        yield AppServer(port, TOKEN, data, work, outside, log)
-        assert process.poll() is None, log.read_text()
+        await_server(f"{app.origin}/favicon.ico", lambda: process.poll() is None)
+        yield app
+        assert process.poll() is None, app.log.read_text()
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)

@@ -114,6 +114,7 @@ def test_the_token_is_known_from_the_address_or_a_header() -> None:
         {"prefix": "/a b"}, {"prefix": "/(.*)"}, {"prefix": "//evil.example"},
         {"prefix": "/a/../b"}, {"token": "a\nb"}, {"token": "größe"},
         {"allow_hosts": ("http://x",)}, {"allow_hosts": ("x/y",)}, {"allow_hosts": ("",)},
+        {"allow_hosts": ("[::1]:80",)},
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_told_at_the_start(options: dict[str, Any]) -> None:

@@ -62,7 +62,7 @@ class AccessPolicy:
                 f"{self.prefix!r} is no prefix. Give letters, digits, - and _, for example /dali."
             )
         for name in self.allow_hosts:
-            if not _host_name(name) or "/" in name or "@" in name:
+            if not _host_name(name) or set("/@[") & set(name):
                 raise WorkbenchError(
                     f"{name!r} is no host. Give a name, with a port where the address has one, for "
                     "example photos.example.org or photos.example.org:8443."
