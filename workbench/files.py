@@ -14,6 +14,9 @@ from pathlib import Path
 from workbench.errors import OverwriteError, SaveError
 from workbench.roots import Roots
 
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
+"""What file systems without hard links say."""
+
 
 def write_text(path: str | Path, text: str) -> Path:
     """Write a text file as UTF-8. As ``write_bytes``."""
@@ -116,7 +119,11 @@ def write_folder_below(roots: Roots, path: Path, files: Mapping[str, str]) -> Pa
                 raise SaveError(
                     f"{target} was not written: it is there already. Name a new folder."
                 )
-            write_folder(f"/proc/self/fd/{folder}/{target.name}", files)
+            opened = f"/proc/self/fd/{folder}"
+            try:
+                write_folder(f"{opened}/{target.name}", files)
+            except SaveError as error:
+                raise SaveError(str(error).replace(opened, str(target.parent))) from None
     except OSError as error:
         raise SaveError(f"{target} was not written: {error.strerror or error}.") from None
     return target
@@ -142,15 +149,27 @@ def _write_in(folder: int, target: Path, data: bytes, overwrite: bool) -> None:
         if overwrite:
             os.replace(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
             return
-        # A link is not made over what came there meanwhile, as a rename would be.
-        os.link(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
-        os.unlink(temporary, dir_fd=folder)
+        _rename_to_new(folder, temporary, target.name)
     except BaseException as error:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder)
         if isinstance(error, FileExistsError):
             raise OverwriteError(str(target)) from None
         raise
+
+
+def _rename_to_new(folder: int, temporary: str, name: str) -> None:
+    """Raises FileExistsError where something came there meanwhile, which a rename replaces."""
+    try:
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if _mode_in(folder, name) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    else:
+        os.unlink(temporary, dir_fd=folder)
 
 
 def _mode_in(folder: int, name: str) -> int | None:

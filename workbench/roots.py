@@ -37,8 +37,9 @@ class Roots:
         return {VARIABLE: json.dumps(self.folders)}
 
     def root_of(self, path: str | Path) -> str | None:
-        """The root that a path without symbolic links lies in, or None."""
-        return next((root for root in self.folders if _is_within(str(path), root)), None)
+        """The innermost root that a path without symbolic links lies in, or None."""
+        found = (root for root in self.folders if _is_within(str(path), root))
+        return max(found, key=len, default=None)
 
     def refusal(self, path: str | Path) -> str:
         """Why a path may not be opened, whatever is there; empty where it may."""

@@ -1,3 +1,4 @@
+import errno
 import os
 import stat
 from pathlib import Path
@@ -95,3 +96,27 @@ def test_a_folder_is_written_whole_below_the_roots(work: Path) -> None:
         with pytest.raises(SaveError, match="was not written"):
             Output(name, "", roots).write_folder(files)
         assert everything(work.parent) == before
+
+
+def test_a_file_system_without_links_is_written_too(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert Output("new.py", ".py", Roots.of([work])).write(b"x").read_bytes() == b"x"
+    with pytest.raises(OverwriteError):
+        Output("new.py", ".py", Roots.of([work])).write(b"y")
+    assert not list(work.glob(".workbench-*"))
+
+
+def test_a_folder_that_cannot_be_written_is_named_as_the_user_did(work: Path) -> None:
+    with pytest.raises(SaveError, match=rf"^{work}/served was not written"):
+        Output("served", "", Roots.of([work])).write_folder({"a" * 300: "x"})
+    assert not list(work.glob(".workbench-*"))
+
+
+def test_a_root_in_a_hidden_folder_is_a_root(work: Path) -> None:
+    roots = Roots.of([work, work / ".hidden"])
+    assert Output(".hidden/new.py", ".py", roots).write(b"x").read_bytes() == b"x"
