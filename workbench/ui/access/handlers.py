@@ -61,7 +61,7 @@ _LOGIN = """<h1>DALI Workbench</h1>
   <p role="alert">{{said}}</p>
   <button>Log in</button>
 </form>
-<p>It stands in the link that <code>workbench app</code> printed.</p>
+<p>It is in the link that <code>workbench app</code> printed.</p>
 <script>document.forms[0].action += location.hash;</script>
 """
 # A strict cookie comes with what a page of this app asks for, and not where a link leads here.
