@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 from tests.ui.hosts import Host, LabHost, PanelHost, PanelServer
 from tests.ui.labserver import LabServer
 from tests.ui.screen import Make, Screen
+from workbench.roots import Roots
 from workbench.ui.view_model import ViewModel
 
 expect.set_options(timeout=30_000)  # of both hosts, a worker and a browser on two cores
@@ -91,9 +92,14 @@ def panel_server() -> Iterator[PanelServer]:
 
 @pytest.fixture
 def panel(
-    page: Page, panel_server: PanelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Page,
+    panel_server: PanelServer,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[PanelHost]:
     monkeypatch.chdir(tmp_path)
+    panel_server.roots = Roots.of([tmp_path_factory.getbasetemp()])
     yield PanelHost(page, tmp_path, panel_server)
     page.goto("about:blank")
     panel_server.forget()

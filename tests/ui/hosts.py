@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.ui.labserver import LabServer, await_server, free_port
 from workbench.graph import Graph, dump_graph, load_recipe
 from workbench.graph.edit import set_setting
+from workbench.roots import Roots
 from workbench.ui import web
 from workbench.ui.access import AccessPolicy
 
@@ -83,6 +84,8 @@ class PanelServer:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.shown: tuple[Path | str, Graph] | None = None
         """Folder and graph of the pages that are opened next."""
+        self.roots: Roots | None = None
+        """Below which they open and save; None: the usual ones."""
         self.sessions: list[web.Session] = []
         noted = self.sessions
 
@@ -95,7 +98,7 @@ class PanelServer:
 
         def create_shown(*_: Any) -> Any:
             assert self.shown, "a page of a test that has ended"
-            return create_app(*self.shown)
+            return create_app(*self.shown, self.roots)
 
         patch.setattr(web, "Session", Noted)
         patch.setattr(web, "create_app", create_shown)

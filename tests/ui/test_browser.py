@@ -293,6 +293,7 @@ def test_the_app_saves_where_it_says_and_asks_before_it_overwrites(
     panel: PanelHost, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(panel.work))
+    panel.server.roots = None
     (panel.work / "here.py").write_text("mine")
     panel.open(photos, small())
     page = panel.page
