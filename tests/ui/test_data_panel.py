@@ -10,6 +10,7 @@ import pytest
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.graph.model import Graph, Source
+from workbench.roots import Roots
 from workbench.sources import Data
 from workbench.ui.view_model import ViewModel
 
@@ -20,9 +21,11 @@ Make = Callable[..., tuple[ViewModel, Screen]]
 def make() -> Iterator[Make]:
     made: list[ViewModel] = []
 
-    def make(data: Data, graph: Graph | None = None) -> tuple[ViewModel, Screen]:
+    def make(
+        data: Data, graph: Graph | None = None, roots: Roots | None = None
+    ) -> tuple[ViewModel, Screen]:
         screen = Screen()
-        made.append(ViewModel(data, graph or small(), screen.publish))
+        made.append(ViewModel(data, graph or small(), screen.publish, roots=roots))
         return made[-1], screen
 
     yield make
@@ -103,3 +106,14 @@ def test_each_parameter_says_what_it_reads_or_why_not(make: Make, photos: Path) 
     _, alone = make({"data": photos}, graph)
     rows = {row["name"]: row for row in alone["data", "summary"]["parameters"]}
     assert "nothing is given" in rows["others"]["error"]
+
+
+def test_a_folder_outside_the_roots_is_not_opened(make: Make, photos: Path, tmp_path: Path) -> None:
+    model, screen = make(photos, roots=Roots.of([photos / "cat", photos / "coins"]))
+    assert "cannot be opened" in screen["data", "summary"]["error"]
+    assert model.open_data(photos / "cat") == ""
+    (tmp_path / "link").symlink_to(photos)
+    for place in (photos, tmp_path / "link", photos / "cat" / "..", "/"):
+        model.act("data", {"do": "open", "path": str(place)})
+        assert "--root" in screen["data", "summary"]["refused"]
+        assert screen["data", "summary"]["root"] == str(photos / "cat")

@@ -31,6 +31,8 @@ from workbench.ui.view_model import ViewModel
 
 TITLE = "DALI Workbench"
 INSPECTOR_WIDTH = 300
+MOST_POSTED = 2**16
+"""Bytes: nothing but the login's form is posted."""
 
 _PARAMS: dict[type, Any] = {
     str: param.String,
@@ -322,6 +324,7 @@ def _guarded_server(
         websocket_origin=[*policy.allow_hosts] or None,
         sign_sessions=True,
         secret_key=cookie.key,
+        http_server_kwargs={"max_body_size": MOST_POSTED},
         include_headers=[],  # a page holds those of its request, for every script to read
         include_cookies=[],
     )
