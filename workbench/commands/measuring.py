@@ -150,6 +150,8 @@ def progress_bar() -> Iterator[Progress]:
 
 def print_machine(report: Report) -> None:
     """Print the machine and the data."""
+    for bad in report.left_out:
+        click.echo(f"left out: {bad}", err=True)
     machine = report.machine
     click.echo(
         f"{machine.cpu}, {machine.cores} cores; {machine.gpu_name or 'no GPU'}; DALI {machine.dali}"
@@ -157,7 +159,8 @@ def print_machine(report: Report) -> None:
     cache = report.cache
     if cache is not None:
         there = "" if cache.resident is None else f"; {cache.resident:.0%} in memory"
-        click.echo(f"{report.files} files, page cache {cache.state} ({cache.how}{there})")
+        without = f" without {len(report.left_out):,} bad" if report.left_out else ""
+        click.echo(f"{report.files} files{without}, page cache {cache.state} ({cache.how}{there})")
 
 
 def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
