@@ -7,6 +7,7 @@ before any work, such as an unknown recipe or a missing data folder.
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import click
 
 from workbench import __version__
 from workbench.commands.app import app_command
+from workbench.commands.check import check
 from workbench.commands.imports import import_command
 from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import SOURCE as _SOURCE
@@ -204,6 +206,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None
 
     Example:  workbench verify simclr --data photos --batches 3
     """
+    from workbench.engine.exit_status import printable
     from workbench.graph.edit import set_setting
     from workbench.preview.verify import Verifier
 
@@ -218,6 +221,8 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None
             bar.update(int(share * 1000) - bar.pos)
 
         report = Verifier(edited, datasets, batches).run(progress)
+    for bad in report.left_out:
+        click.echo(f"left out: {printable(bad.file)}: {printable(bad.reason)}", err=True)
     for line in report.lines():
         click.echo(line)
     if not report.exact:
@@ -264,6 +269,26 @@ def export(graph: str, data: Datasets, target: str, output: str) -> None:
     else:
         for path in write_folder(output, files):
             click.echo(path)
+    if data:
+        _tell_bad_files(data)
+
+
+def _tell_bad_files(data: Datasets) -> None:
+    """Name what would end the program, and say how to leave it out."""
+    from workbench.engine.exit_status import printable
+    from workbench.engine.usable_data import UsableData
+
+    usable = UsableData(data)
+    usable.leave_out(full=False)
+    for bad in usable.left_out:
+        click.echo(f"bad: {printable(bad.file)}: {printable(bad.reason)}", err=True)
+    if usable.left_out:
+        place = shlex.quote(str(next(iter(data.values()))))
+        click.echo(
+            f"note: one bad file ends the program. `workbench check {place} --full --good "
+            "good.txt` lists the others: give it --data good.txt",
+            err=True,
+        )
 
 
 @main.command()
@@ -287,7 +312,7 @@ def lab(port: int, no_browser: bool) -> None:
     raise SystemExit(1 if subprocess.call(command) else 0)  # a signal is a negative code
 
 
-for _command in (*COMMANDS, import_command, app_command):
+for _command in (*COMMANDS, check, import_command, app_command):
     main.add_command(_command)
 
 

@@ -98,7 +98,7 @@ class PanelServer:
 
         def create_shown(*_: Any) -> Any:
             assert self.shown, "a page of a test that has ended"
-            return create_app(*self.shown, self.roots)
+            return create_app(*self.shown, roots=self.roots)
 
         patch.setattr(web, "Session", Noted)
         patch.setattr(web, "create_app", create_shown)

@@ -18,6 +18,7 @@ from workbench.bench.measurement import Measurement, latency_of
 from workbench.bench.measurement_config import MeasurementConfig, StopReason
 from workbench.bench.worker_group import WorkerGroup
 from workbench.bench.workload import Job, StartupStats, TimedRound
+from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.machine import usable_cores
 from workbench.errors import CancelledError, EngineError
 
@@ -81,14 +82,12 @@ class InterleavedRun:
         stop: threading.Event,
         on_progress: Progress,
         before_round: Callable[[], None] | None = None,
-        explain_failure: Callable[[], str] = lambda: "",
     ) -> None:
         self.measurement_config = measurement_config
         self._candidates = [Candidate(entry) for entry in entries]
         self._stop = stop
         self._on_progress = on_progress
         self._before_round = before_round
-        self._explain_failure = explain_failure
         self._order = random.Random()
         self._began = time.monotonic()
         self._done = 0.0
@@ -125,7 +124,7 @@ class InterleavedRun:
         entry, config = candidate.entry, self.measurement_config
         self._report(f"{entry.name}: building")
         group = candidate.group = WorkerGroup(
-            entry.jobs, self._stop, entry.environments, entry.cores
+            entry.jobs, self._stop, entry.environments, entry.cores, self._on_silence
         )
         startup = group.start(lambda _: self._check_cancelled())
         candidate.startup = candidate.startup or startup
@@ -212,14 +211,16 @@ class InterleavedRun:
         except CancelledError:
             raise
         except EngineError as error:
-            words = f"not measured: {without_traceback(error)}"
-            cause = self._explain_failure()
-            candidate.reason = f"{words.removesuffix('.')}. {cause}" if cause else words
+            candidate.reason = f"not measured: {without_traceback(error)}"
             self._dismiss(candidate)
 
     def _check_cancelled(self) -> None:
         if self._stop.is_set():
             raise CancelledError("Cancelled.")
+
+    def _on_silence(self, silent: bool) -> None:
+        warn_of_silence(silent)
+        self._on_progress(self._share, "the worker does not answer" if silent else self._text)
 
     def _advance(self, seconds: float) -> None:
         self._done += seconds
@@ -246,19 +247,16 @@ def measure(
     stop: threading.Event,
     on_progress: Progress = lambda share, text: None,
     before_round: Callable[[], None] | None = None,
-    explain_failure: Callable[[], str] = lambda: "",
 ) -> tuple[Measurement, ...]:
     """Measure configurations in turns; one Measurement for each, in the order given.
 
-    All of them are built and warm before the first is timed. One that fails has the reason, and
-    ``explain_failure`` may add a sentence to it. ``before_round`` runs untimed before each round.
+    All of them are built and warm before the first is timed. One that fails has the reason.
+    ``before_round`` runs untimed before each round.
     Once ``stop`` is set CancelledError is raised within 0.1 s and every process is gone.
     """
     if not entries:
         return ()
-    return InterleavedRun(
-        entries, measurement_config, stop, on_progress, before_round, explain_failure
-    ).run()
+    return InterleavedRun(entries, measurement_config, stop, on_progress, before_round).run()
 
 
 def _require_room(entry: Entry, host: int, gpu: int | None) -> None:

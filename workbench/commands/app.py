@@ -42,6 +42,19 @@ TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
     help="A folder below which pages may open and save. May be repeated; without it, "
     "the working folder and, on 127.0.0.1, the home folder. The data folder always is one.",
 )
+@click.option(
+    "--max-sessions",
+    type=click.IntRange(1, 10_000),
+    default=24,
+    show_default=True,
+    help="Pages that may be open at a time.",
+)
+@click.option(
+    "--memory",
+    type=click.FloatRange(0.5),
+    metavar="GIB",
+    help="Host memory that the workers of all pages may take together; default: half of it.",
+)
 @click.option("--no-browser", is_flag=True, help="Print the link only.")
 @reports
 def app_command(
@@ -54,12 +67,15 @@ def app_command(
     allow_host: tuple[str, ...],
     prefix: str,
     roots: tuple[Path, ...],
+    max_sessions: int,
+    memory: float | None,
     no_browser: bool,
 ) -> None:
     """Serve the workbench as a web app to who has the link that is printed.
 
     Example:  workbench app --data photos --port 5007
     """
+    from workbench.engine.memory_budget import shared_budget
     from workbench.ui.access import AccessPolicy
     from workbench.ui.web import serve
 
@@ -79,4 +95,6 @@ def app_command(
     if no_token and not access.loopback:
         click.echo(f"warning: whoever reaches port {port} of {host} is in: --no-token", err=True)
     opened = graph_of(graph) if graph else None
-    serve(data, opened, port, access, roots, browser=not no_browser)
+    if memory is not None:
+        shared_budget().host = int(memory * 2**30)
+    serve(data, opened, port, access, roots, not no_browser, max_sessions)

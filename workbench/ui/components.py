@@ -299,6 +299,7 @@ COMPONENTS: tuple[Component, ...] = (
                 holds=views.CodeFault,
             ),
             Field("archive", "show", b"", "A ZIP of the files where there are several."),
+            Field("note", "show", "", "What running the code on these data meets, or empty."),
             Field("message", "show", "", "Where it was saved, or why not."),
             Field("save_folder", "show", "", "Where files with a plain name are saved."),
             Field("overwrite", "show", {}, "OverwriteQuestion", holds=views.OverwriteQuestion),
@@ -307,7 +308,7 @@ COMPONENTS: tuple[Component, ...] = (
     ),
     Component(
         "data",
-        "What is read: counts, sizes, formats, unreadable files.",
+        "What is read: counts, sizes, formats, what a check of the files found.",
         (Field("summary", "show", {}, "DataView", holds=views.DataView),),
         get_args(panels.DataAction),
     ),

@@ -7,10 +7,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from workbench.engine.usable_data import describe_left_out
 from workbench.errors import CancelledError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.preview.verify import Verification, Verifier
 from workbench.sources import Datasets
+from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
 from workbench.ui.preview_views import VerifiedEntry
 
 BATCHES = 3
@@ -28,12 +30,20 @@ class VerificationJob:
     graph changes.
     """
 
-    def __init__(self, lock: threading.RLock, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        lock: threading.RLock,
+        changed: Callable[[], None],
+        queue: MeasurementQueue = SHARED_QUEUE,
+    ) -> None:
+        """It waits for its turn in ``queue``, which measurements share."""
         self._lock = lock
         self._changed = changed
         self._verifier: Verifier | None = None
         self._of: What | None = None
         self._why = "", ""
+        self._cancelled = False
+        self._queue = queue
         self._entry = NOTHING
 
     def entry(self, graph: Graph, data: Datasets) -> VerifiedEntry:
@@ -44,7 +54,7 @@ class VerificationJob:
         """Compare a sound graph, unless that is being done."""
         if self._verifier is not None:
             return
-        self._of, self._why = _what(graph, data), ("", "")
+        self._of, self._why, self._cancelled = _what(graph, data), ("", ""), False
         self._entry = {**NOTHING, "state": "running", "text": "starting"}
         self._verifier = Verifier(graph, data, BATCHES)
         threading.Thread(
@@ -57,6 +67,7 @@ class VerificationJob:
         """Stop, if one runs, and say why."""
         if self._verifier is not None:
             self._why = self._why if any(self._why) else (text, detail)
+            self._cancelled = True
             self._verifier.cancel()
 
     def follow(self, graph: Graph, data: Datasets) -> None:
@@ -69,7 +80,8 @@ class VerificationJob:
 
     def _run(self, verifier: Verifier) -> None:
         try:
-            entry = _found(verifier.run(self._note))
+            with self._queue.turn(self._wait, lambda: self._cancelled):
+                entry = _found(verifier.run(self._note))
         except CancelledError:
             text, detail = self._why
             entry = {**NOTHING, "state": "stopped", "text": text, "detail": [detail]}
@@ -82,6 +94,9 @@ class VerificationJob:
         with self._lock:
             self._verifier, self._entry = None, entry
             self._changed()
+
+    def _wait(self, text: str) -> None:
+        self._note(0.0, text)
 
     def _note(self, share: float, text: str) -> None:
         with self._lock:
@@ -100,19 +115,20 @@ def _found(report: Verification) -> VerifiedEntry:
         f"the exported script, run in a process of its own, decoded on "
         f"{'the GPU' if report.device == 'mixed' else 'the CPU'}."
     )
+    left_out = [f"{describe_left_out(report.left_out)}."] if report.left_out else []
     if report.failure:
         return {
             **NOTHING,
             "state": "failed",
             "text": "not compared to the end" if report.batches else "not compared",
-            "detail": [report.failure, *([compared] if report.batches else [])],
+            "detail": [report.failure, *([compared] if report.batches else []), *left_out],
         }
     if report.exact:
         return {
             **NOTHING,
             "state": "identical",
             "text": "identical to export",
-            "detail": [compared],
+            "detail": [compared, *left_out],
         }
     differ = report.samples - report.identical
     lines = report.lines()[:-1]
@@ -121,5 +137,5 @@ def _found(report: Verification) -> VerifiedEntry:
         **NOTHING,
         "state": "different",
         "text": f"{differ} of {report.samples} samples differ",
-        "detail": [compared, *lines[:_NAMED], *more],
+        "detail": [compared, *left_out, *lines[:_NAMED], *more],
     }

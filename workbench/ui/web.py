@@ -27,6 +27,7 @@ from workbench.ui.autosave import state_folder
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 from workbench.ui.graph_argument import GraphLike, to_graph
+from workbench.ui.session_limit import MAX_SESSIONS, SessionLimit
 from workbench.ui.view_model import ViewModel
 
 TITLE = "DALI Workbench"
@@ -138,7 +139,7 @@ class Session:
         self._lock = threading.Lock()
         self._waiting: dict[str, dict[str, Any]] = {}
         self._loaded = False
-        self.model = ViewModel(data, graph, self._publish, roots=roots)
+        self.model = ViewModel(data, graph, self._publish, roots=roots, connected=False)
         self._apply()
         pn.state.onload(self._on_load)
         for component in COMPONENTS:
@@ -197,6 +198,7 @@ class Session:
         """Changes made while the page fetches its document would be lost: they wait for this."""
         with self._lock:
             self._loaded = True
+        self.model.connect()
         self._apply()
 
     def _apply(self) -> None:
@@ -236,15 +238,32 @@ _NO_GAP = {"gap": "0"}
 
 
 def create_app(
-    data: str | Path = ".", graph: GraphLike = None, roots: Roots | None = None
+    data: str | Path = ".",
+    graph: GraphLike = None,
+    limit: SessionLimit | None = None,
+    roots: Roots | None = None,
 ) -> pn.Template:
     """One page with a view-model of its own, which ends with the session.
 
-    ``roots`` are the folders below which it opens and saves; None: those of a user of this machine.
-    Raises GraphFormatError for a graph that cannot be read.
+    A page over the ``limit`` says so instead. ``roots`` are the folders below which it opens and
+    saves; None: those of a user of this machine. Raises GraphFormatError for a graph that cannot be
+    read.
     """
-    session = Session(data, graph, roots or default_roots([data], loopback=True))
-    pn.state.on_session_destroyed(lambda context: session.model.close())
+    if limit is not None and not limit.take():
+        return limit.full_page()
+    try:
+        session = Session(data, graph, roots or default_roots([data], loopback=True))
+    except BaseException:
+        if limit is not None:
+            limit.give_back()
+        raise
+
+    def end(context: object) -> None:
+        session.model.close(leave_measurement=True)
+        if limit is not None:
+            limit.give_back()
+
+    pn.state.on_session_destroyed(end)
     page = pn.Template(_PAGE)
     page.add_panel("workbench", session.arranged())
     page.add_variable("app_title", TITLE)
@@ -258,16 +277,17 @@ def serve(
     access: AccessPolicy | None = None,
     roots: Sequence[str | Path] = (),
     browser: bool = False,
+    max_sessions: int = MAX_SESSIONS,
 ) -> None:
     """Serve the app until interrupted, and print the link that lets a browser in.
 
-    Each page that is opened has a graph and a worker of its own. ``access`` says on which address
-    (this machine's own where it is None) and for whom; ``roots``, below which folders pages open
-    and save besides the data (the working folder and, on loopback, the home folder where there are
-    none); ``browser`` opens the link. Raises WorkbenchError for a port in use, and
-    GraphFormatError.
+    Each page that is opened has a graph and a worker of its own, ``max_sessions`` at most at a
+    time. ``access`` says on which address (this machine's own where it is None) and for whom;
+    ``roots``, below which folders pages open and save besides the data (the working folder and, on
+    loopback, the home folder where there are none); ``browser`` opens the link. Raises
+    WorkbenchError for a port in use, and GraphFormatError.
     """
-    start_server(data, graph, port, access, roots, browser=browser)
+    start_server(data, graph, port, access, roots, browser=browser, max_sessions=max_sessions)
 
 
 def start_server(
@@ -279,6 +299,7 @@ def start_server(
     *,
     browser: bool = False,
     threaded: bool = False,
+    max_sessions: int = MAX_SESSIONS,
 ) -> Any:
     """As ``serve``; ``threaded`` returns a thread at once, whose event loop is to be stopped."""
     policy = access or AccessPolicy()
@@ -291,8 +312,13 @@ def start_server(
     print(f"DALI Workbench: {policy.link(port)}", flush=True)
     loop = IOLoop(make_current=False) if threaded else IOLoop.current()
 
+    limit = SessionLimit(max_sessions)
+
+    def app() -> pn.Template:
+        return create_app(data, source, limit, allowed)
+
     def run() -> None:
-        server = _guarded_server(lambda: create_app(data, source, allowed), policy, port, loop)
+        server = _guarded_server(app, policy, port, loop)
         server.start()
         with open_in_browser(policy.link(port)) if browser else nullcontext():
             loop.start()

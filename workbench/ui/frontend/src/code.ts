@@ -69,6 +69,7 @@ export default component("code", css, (root, link) => {
   });
   const listing = new Listing();
   const place = h("span", { class: "wb-save-place", "data-wb": "save-folder" });
+  const note = h("p", { class: "wb-stale", role: "note", "data-wb": "bad-files", hidden: true });
   const stale = h("p", { class: "wb-stale", role: "status", "data-wb": "stale", hidden: true });
   const several = h("div", { class: "wb-code-files", hidden: true }, switcher.el);
   root.append(
@@ -94,6 +95,7 @@ export default component("code", css, (root, link) => {
     ),
     question.el,
     stale,
+    note,
     several,
     listing.el,
   );
@@ -130,6 +132,11 @@ export default component("code", css, (root, link) => {
     if (now.path && now.number === asked) return;
     asked = now.number;
     question.draw(now.path ? now : null);
+  });
+  link.watch(["note"], () => {
+    const words = link.get("note", "");
+    show(note, words !== "");
+    note.replaceChildren(...(words ? [icon("warn", 14), words] : []));
   });
   link.watch(["message"], () => text(said, link.get("message", "")));
   link.watch(["fault", "files"], () => {
