@@ -129,11 +129,19 @@ class BatchStore:
         self._kept[key] = tuple(things)
         for thing in things:
             self.used[thing.device] += thing.nbytes
+        self._fit(key)
+
+    def set_budget(self, budget: Mapping[Memory, int]) -> None:
+        """Keep no more than this from now on."""
+        self.budget = budget
+        self._fit()
+
+    def _fit(self, newest: str = "") -> None:
         for device, most in self.budget.items():
             for old in list(self._kept):
                 if self.used[device] <= most:
                     break
-                if old != key and any(thing.device == device for thing in self._kept[old]):
+                if old != newest and any(thing.device == device for thing in self._kept[old]):
                     self._drop(old)
 
     def _drop(self, key: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-VERSION = 1
+VERSION = 2
 """Of the frames and of all messages. Any change of theirs that the other side must know of."""
 _MAGIC = b"DWB"
 _HEADER = struct.Struct("!3sBIQ")

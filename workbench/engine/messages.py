@@ -1,8 +1,9 @@
 """What an engine and its worker say to each other.
 
 A call is answered by any number of ``NodesRunning`` and ``Report`` and then by one ``Result`` or
-``Failure``. The payload of ``Call`` are the task's arguments, of ``Result`` what it gave, of
-``Failure`` the arguments that make the error; all encoded by their declared types.
+``Failure``; each second a ``Heartbeat`` comes between. The payload of ``Call`` are the task's
+arguments, of ``Result`` what it gave, of ``Failure`` the arguments that make the error; all encoded
+by their declared types.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
     task: str
     arguments: int
     """How many there are: the others have their defaults."""
+    keep: tuple[int, int] | None = None
+    """Bytes that may be kept between calls from now on, on the host and on the GPU."""
 
 
 class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):
@@ -34,8 +37,19 @@ class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):
     number: int
 
 
+class GiveBack(msgspec.Struct, tag="give_back", array_like=True, frozen=True):
+    """Drop all that is kept: others need the memory. It is not answered."""
+
+    number: int = 0
+    """Of no call."""
+
+
 class Ready(msgspec.Struct, tag="ready", array_like=True, frozen=True):
     """The worker has started."""
+
+
+class Heartbeat(msgspec.Struct, tag="heartbeat", array_like=True, frozen=True):
+    """The worker's process runs, whatever the call does."""
 
 
 class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
@@ -65,8 +79,8 @@ class Failure(msgspec.Struct, tag="failure", array_like=True, frozen=True):
     error: str
 
 
-ToWorker = Call | Interrupt
-FromWorker = Ready | NodesRunning | Report | Result | Failure
+ToWorker = Call | Interrupt | GiveBack
+FromWorker = Ready | Heartbeat | NodesRunning | Report | Result | Failure
 
 
 def encode_error(error: WorkbenchError) -> tuple[str, bytes]:

@@ -20,9 +20,13 @@ from workbench.engine.call_handle import CallHandle, ReportListener
 from workbench.engine.channel import ChannelError, VersionError
 from workbench.engine.codec import arguments_codec, result_codec
 from workbench.engine.exit_status import describe_exit, exit_remedy
+from workbench.engine.heartbeat import SilenceWatch
+from workbench.engine.memory_budget import MemoryBudget
 from workbench.engine.messages import (
     Call,
     Failure,
+    GiveBack,
+    Heartbeat,
     Interrupt,
     NodesRunning,
     Ready,
@@ -62,11 +66,16 @@ class Engine:
         budget: int | None = None,
         environment: Mapping[str, str] | None = None,
         stop: threading.Event | None = None,
+        memory: MemoryBudget | None = None,
+        on_silence: Callable[[bool], None] = lambda silent: None,
     ) -> None:
         """``budget`` limits what the worker keeps between calls, in bytes on each device.
 
         Without, it is an eighth of the memory there, 2 GiB at most. ``environment`` adds variables
         to the worker's. Once ``stop`` is set every call, now and later, raises CancelledError.
+        ``memory`` is what this worker shares with others, which may end it while it rests.
+        ``on_silence`` hears, from the thread of a call, that the worker has given no sign of life
+        for 3 s, and that it answers again.
         """
         self.call_limit = call_limit
         self.budget = budget
@@ -77,7 +86,13 @@ class Engine:
         """That of the call whose turn it is."""
         self._process: WorkerProcess | None = None
         self._closed = False
+        self._memory = memory
+        self._on_silence = on_silence
+        self.resting_since: float | None = None
+        """When the last call ended (``time.monotonic``); None while one runs."""
         self._finalizer: weakref.finalize[Any, Any] | None = None
+        if memory is not None:
+            memory.join(self)
 
     def handle(self) -> CallHandle:
         """A handle for calls that can be interrupted or cancelled, these and no others."""
@@ -117,7 +132,8 @@ class Engine:
             process = self._alive() or self._start(handle)
             process.running = ()
             process.calls += 1
-            call = Call(process.calls, name, len(arguments))
+            keep = self._memory.share() if self._memory is not None else None
+            call = Call(process.calls, name, len(arguments), keep)
 
             def begin() -> None:
                 try:
@@ -170,10 +186,15 @@ class Engine:
     ) -> tuple[Result | Failure, memoryview]:
         limit = limit or self.call_limit
         deadline = time.monotonic() + limit
+        silence = SilenceWatch(process.popen.pid, self._on_silence)
         while True:
             self._require_wanted(handle)
             received = process.channel.receive(_TICK)
-            if received is None:
+            if received is not None:
+                silence.heard()
+            elif silence.missed():
+                raise _silent(process, silence)
+            if received is None or isinstance(received[0], Heartbeat):
                 if time.monotonic() > deadline:
                     raise WorkerTimeoutError(
                         f"No answer within {limit:g} s{_where(process.running)}: the worker was "
@@ -201,11 +222,13 @@ class Engine:
             if self._turn.acquire(timeout=_TICK):
                 break
         self._thread = threading.get_ident()
+        self.resting_since = None
         try:
             self._require_wanted(handle)
             yield
         finally:
             self._thread = None
+            self.resting_since = time.monotonic()
             self._turn.release()
 
     def _require_wanted(self, handle: CallHandle) -> None:
@@ -223,12 +246,31 @@ class Engine:
         return self._process
 
     def _start(self, handle: CallHandle) -> WorkerProcess:
+        if self._memory is None:
+            return self._begin(handle)
+
+        def require_wanted() -> None:
+            self._require_wanted(handle)
+            handle.require_wanted()
+
+        with self._memory.starting(self, require_wanted):
+            return self._begin(handle)
+
+    def _begin(self, handle: CallHandle) -> WorkerProcess:
         process = self._process = WorkerProcess(self.budget, self._environment)
         self._finalizer = weakref.finalize(self, process.close)
         deadline = time.monotonic() + START_LIMIT
+        silence = SilenceWatch(process.popen.pid, self._on_silence)
         try:
-            while (received := process.channel.receive(_TICK)) is None:
+            while True:
+                received = process.channel.receive(_TICK)
+                if received is not None and not isinstance(received[0], Heartbeat):
+                    break
                 self._require_wanted(handle)
+                if received is not None:
+                    silence.heard()
+                elif silence.missed() and silence.stopped:  # to load DALI may take its time
+                    raise _silent(process, silence)
                 if time.monotonic() > deadline:
                     raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
         except (EOFError, OSError):
@@ -254,9 +296,18 @@ class Engine:
         except CancelledError as error:
             self._end()
             return error
-        if process.ended:
+        if process.ended and not process.ended_because:
             self._end()
             return CancelledError("Cancelled: the worker was ended.")
+        if process.ended_because:
+            words = process.ended_because
+            self._end()
+            return WorkerCrashedError(
+                f"The worker{_where(process.running)} {words} The graph is untouched; the next "
+                "change starts a fresh worker.",
+                process.running,
+                killed=True,
+            )
         code = None if garbled else process.wait(5.0)
         how = f"wrote what is no answer ({garbled})" if garbled else describe_exit(code)
         words = process.last_words()
@@ -298,6 +349,34 @@ class Engine:
                     self._end()
                 self._turn.release()
 
+    def rest(self) -> bool:
+        """End the worker, unless a call runs; the next call starts a fresh one."""
+        if not self._turn.acquire(blocking=False):
+            return False
+        try:
+            self._end()
+        finally:
+            self._turn.release()
+        return True
+
+    def give_back(self) -> bool:
+        """Have the worker drop what it keeps, unless a call runs."""
+        if not self._turn.acquire(blocking=False):
+            return False
+        try:
+            if self._process is not None:
+                with suppress(OSError):
+                    self._process.channel.send(GiveBack())
+        finally:
+            self._turn.release()
+        return True
+
+    def end_for_memory(self, reason: str) -> None:
+        """End the worker in the midst of its call, which raises WorkerCrashedError."""
+        if (process := self._process) is not None:
+            process.ended_because = reason
+            process.kill()
+
     def close(self) -> None:
         """End the worker for good: every call, running, waiting or later, raises at once."""
         self._closed = True
@@ -308,6 +387,14 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _silent(process: WorkerProcess, silence: SilenceWatch) -> WorkerTimeoutError:
+    return WorkerTimeoutError(
+        f"{silence.describe()}{_where(process.running)}: the worker was ended. The graph is "
+        "untouched; the next change starts a fresh one.",
+        process.running,
+    )
 
 
 def _where(nodes: tuple[str, ...]) -> str:

@@ -23,10 +23,12 @@ from workbench.engine.batch_store import Memory
 from workbench.engine.channel import Channel
 from workbench.engine.codec import arguments_codec, result_codec
 from workbench.engine.exit_status import raise_oom_score
+from workbench.engine.heartbeat import HeartbeatSender
 from workbench.engine.memory import MemoryUse, give_back_free, resident_bytes, thread_count
 from workbench.engine.messages import (
     Call,
     Failure,
+    GiveBack,
     Interrupt,
     NodesRunning,
     Ready,
@@ -63,6 +65,11 @@ class Worker:
         self.number = 0
         """The number of this call."""
 
+    def keep_at_most(self, host: int, gpu: int) -> None:
+        """Keep no more than so many bytes between calls."""
+        if (self.runner.store.budget["cpu"], self.runner.store.budget["gpu"]) != (host, gpu):
+            self.runner.store.set_budget({"cpu": host, "gpu": gpu})
+
     def report(self, value: float | str) -> None:
         """Send progress to the caller's ``on_report``."""
         self.channel.send(Report(self.number, value))
@@ -87,10 +94,12 @@ class Worker:
 
 def serve(channel: Channel, budget: int | None = None) -> None:
     """Answer calls until the other side closes."""
+    heartbeat = HeartbeatSender(channel)
     worker = Worker(channel, budget)
     channel.send(Ready())
     untidy = 0
     while True:
+        heartbeat.pause()
         received = None if untidy >= _TIDY_EACH else channel.receive(_IDLE if untidy else None)
         if received is None:
             give_back_free()
@@ -99,6 +108,13 @@ def serve(channel: Channel, budget: int | None = None) -> None:
         message, payload = received
         if isinstance(message, Interrupt):
             continue  # of a call that ended in the meantime
+        if isinstance(message, GiveBack):
+            release(worker)
+            give_back_free()
+            continue
+        heartbeat.resume()
+        if message.keep is not None:
+            worker.keep_at_most(*message.keep)
         worker.number, worker.running = message.number, ()
         untidy += 1
         exhausted = False

@@ -33,6 +33,8 @@ class WorkerProcess:
         """The nodes that its call began last."""
         self.ended = False
         """Whether it was ended on purpose."""
+        self.ended_because = ""
+        """Why it was, where its call is to fail for it; else that is cancelled."""
         self.closed = False
         """Whether nothing of it is left."""
         ours, theirs = socket.socketpair()

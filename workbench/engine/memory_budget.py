@@ -1,0 +1,267 @@
+"""The memory that all workers of this process may take together, on the host and on the GPU.
+
+Where it runs short, workers that rest give back what they keep, then the ones that have rested
+longest are ended: their next call starts a fresh one. A worker that is to start waits until there
+is room.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Protocol
+
+import psutil
+
+from workbench.engine.gpu import Gpu, visible_gpu
+from workbench.engine.machine import describe_machine, usable_memory
+from workbench.engine.memory import default_budget, own_bytes
+
+FRESH_HOST = 320 * 2**20
+"""Bytes that a worker is expected to take until it is measured: DALI, and a first preview."""
+FRESH_GPU = 768 * 2**20
+"""Likewise on the GPU: CUDA's context and a mixed decoder."""
+LEAST_KEPT = 32 * 2**20
+"""Bytes that a worker may keep between calls, however many there are."""
+TIGHT = 0.8
+"""From this share of the budget on, workers that rest give back what they keep."""
+RESTING_LIMIT = 600.0
+"""Seconds without a call after which a worker is ended."""
+_TICK = 0.05
+_LOOK = 1.0
+"""Seconds between two looks at what workers take."""
+
+
+class Member(Protocol):
+    """An engine, as its budget sees it."""
+
+    @property
+    def pid(self) -> int | None: ...
+
+    resting_since: float | None
+    """When its last call ended (``time.monotonic``); None while one runs or starts."""
+
+    def rest(self) -> bool:
+        """End the worker, unless a call runs. Whether it was ended."""
+        ...
+
+    def give_back(self) -> bool:
+        """Have the worker drop what it keeps, unless a call runs. Whether it was told."""
+        ...
+
+    def end_for_memory(self, reason: str) -> None:
+        """End the worker in the midst of its call, which fails for this reason."""
+        ...
+
+
+class MemoryBudget:
+    """Bytes for all workers together. May be used from any thread."""
+
+    def __init__(
+        self,
+        host: int,
+        gpu: int,
+        *,
+        resting_limit: float = RESTING_LIMIT,
+        starting: int | None = None,
+        host_bytes: Callable[[int], int] = own_bytes,
+        gpu_bytes: Callable[[Sequence[int]], int] | None = None,
+    ) -> None:
+        """Where ``gpu`` is 0 there is none.
+
+        At most ``starting`` workers start at a time, by default as many as there are cores.
+        ``host_bytes`` and ``gpu_bytes`` measure processes.
+        """
+        self.host = host
+        self.gpu = gpu
+        self.resting_limit = resting_limit
+        self._starting_limit = starting or max(2, len(os.sched_getaffinity(0)))
+        self._host_bytes = host_bytes
+        self._gpu_bytes = gpu_bytes or GpuMeter()
+        self._members: weakref.WeakSet[Member] = weakref.WeakSet()
+        self._taken: weakref.WeakKeyDictionary[Member, int] = weakref.WeakKeyDictionary()
+        self._told: weakref.WeakKeyDictionary[Member, float] = weakref.WeakKeyDictionary()
+        """When each was told to give back: once for each rest."""
+        self._starting: list[Member] = []
+        self._waiting: list[object] = []
+        """Those that are to start, in their order."""
+        self._lock = threading.RLock()
+        self._thread: threading.Thread | None = None
+
+    def join(self, member: Member) -> None:
+        """Count this engine's worker from now on, for as long as the engine exists."""
+        with self._lock:
+            self._members.add(member)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=_watch, args=(weakref.ref(self),), name="workbench-memory", daemon=True
+                )
+                self._thread.start()
+
+    def share(self) -> tuple[int, int]:
+        """Bytes that each worker may keep between calls, on the host and on the GPU."""
+        with self._lock:
+            count = max(1, len(self._alive()) + len(self._starting))
+        usual = default_budget()
+        host = min(usual["cpu"], int(self.host * TIGHT) // count - FRESH_HOST)
+        gpu = min(usual["gpu"], int(self.gpu * TIGHT) // count - FRESH_GPU)
+        return max(LEAST_KEPT, host), max(LEAST_KEPT, gpu) if self.gpu else 0
+
+    @contextmanager
+    def starting(self, member: Member, require_wanted: Callable[[], None]) -> Iterator[None]:
+        """Wait until there is room for a worker, then count it as starting.
+
+        ``require_wanted`` is asked all the while and raises to give up.
+        """
+        ticket = object()
+        with self._lock:
+            self._waiting.append(ticket)
+        try:
+            pause = threading.Event()
+            while not self._admit(ticket, member):
+                require_wanted()
+                pause.wait(_TICK)
+        finally:
+            with self._lock:
+                self._waiting.remove(ticket)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._starting.remove(member)
+
+    def _admit(self, ticket: object, member: Member) -> bool:
+        with self._lock:
+            if self._waiting[0] is not ticket or len(self._starting) >= self._starting_limit:
+                return False
+            if not self._make_room(FRESH_HOST, FRESH_GPU if self.gpu else 0):
+                return False
+            self._starting.append(member)
+            return True
+
+    def look(self) -> None:
+        """Measure, and see to it that the budget is kept. Called each second."""
+        with self._lock:
+            now = time.monotonic()
+            for member in self._resting():
+                if now - (member.resting_since or now) > self.resting_limit:
+                    member.rest()
+            host, gpu = self.used()
+            if host > self.host * TIGHT or gpu > self.gpu * TIGHT:
+                self._ask_back()
+            if not self._make_room(0, 0):
+                self._end_largest()
+
+    def used(self) -> tuple[int, int]:
+        """Bytes that all workers take now, on the host and on the GPU.
+
+        One that starts counts as what it is expected to take.
+        """
+        with self._lock:
+            host = 0
+            for member in self._alive():
+                try:
+                    taken = self._host_bytes(member.pid or 0)
+                except (psutil.Error, ValueError):  # it has just ended
+                    taken = 0
+                self._taken[member] = taken
+                host += max(taken, FRESH_HOST) if member in self._starting else taken
+            alive = self._alive()
+            host += FRESH_HOST * sum(member not in alive for member in self._starting)
+            if not self.gpu:
+                return host, 0
+            pids = [member.pid for member in alive if member.pid is not None]
+            return host, self._gpu_bytes(pids) + FRESH_GPU * len(self._starting)
+
+    def _alive(self) -> list[Member]:
+        return [member for member in self._members if member.pid is not None]
+
+    def _resting(self) -> list[Member]:
+        """Those that have a worker and no call, the longest rested first."""
+        found = [member for member in self._alive() if member.resting_since is not None]
+        return sorted(found, key=lambda member: member.resting_since or 0.0)
+
+    def _fits(self, host: int, gpu: int) -> bool:
+        used = self.used()
+        alone = not self._alive() and not self._starting  # one may start in any case
+        return (used[0] + host <= self.host or alone) and (
+            not self.gpu or used[1] + gpu <= self.gpu or alone
+        )
+
+    def _make_room(self, host: int, gpu: int) -> bool:
+        for member in self._resting():
+            if self._fits(host, gpu):
+                return True
+            member.rest()
+        return self._fits(host, gpu)
+
+    def _ask_back(self) -> None:
+        for member in self._resting():
+            since = member.resting_since or 0.0
+            if self._told.get(member) != since and member.give_back():
+                self._told[member] = since
+
+    def _end_largest(self) -> None:
+        """No worker rests and all together take too much."""
+        busy = self._alive()
+        if not busy:
+            return
+        host = self.used()[0]
+        if host <= self.host:  # what the GPU lacks DALI reports itself
+            return
+        largest = max(busy, key=lambda member: self._taken.get(member, 0))
+        largest.end_for_memory(
+            f"was ended: it took {self._taken.get(largest, 0) / 2**30:.1f} GiB, and all workers "
+            f"together {host / 2**30:.1f} of the {self.host / 2**30:.1f} GiB that they may take. "
+            "Fewer tiles, or smaller images, take less."
+        )
+
+
+class GpuMeter:
+    """What processes take on the GPU that CUDA calls 0.
+
+    Where the driver tells it of no process, as in most containers, it is what the GPU's memory
+    has grown by since none of them ran.
+    """
+
+    def __init__(self) -> None:
+        self._gpu: Gpu | None = None
+        self._before: int | None = None
+
+    def __call__(self, pids: Sequence[int]) -> int:
+        """Bytes of all of them together; 0 where nothing is known."""
+        if self._gpu is None:
+            self._gpu = Gpu(visible_gpu())
+        if not pids:
+            self._before = self._gpu.memory_used()
+            return 0
+        told = [self._gpu.memory_of(pid) for pid in pids]
+        known = [bytes_ for bytes_ in told if bytes_ is not None]
+        if len(known) == len(told):
+            return sum(known)
+        now = self._gpu.memory_used()
+        if now is None:
+            return sum(known)
+        return max(0, now - (self._before or 0))
+
+
+def _watch(budget: weakref.ref[MemoryBudget]) -> None:
+    pause = threading.Event()
+    while not pause.wait(_LOOK):
+        alive = budget()
+        if alive is None:
+            return
+        alive.look()
+        del alive
+
+
+@cache
+def shared_budget() -> MemoryBudget:
+    """That of the previews of this process: half of the machine's memory, and half of the GPU's."""
+    gpu = int(describe_machine().gpu_memory_gib * 2**30)
+    return MemoryBudget(usable_memory() // 2, gpu // 2)
