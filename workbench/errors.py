@@ -15,6 +15,7 @@
     │   ├── WorkerLostError      the worker is gone; ``nodes`` says what it ran
     │   │   ├── WorkerCrashedError   it ended by itself
     │   │   └── WorkerTimeoutError   it did not answer in time and was ended
+    │   │       └── WorkerSilentError    it gave no sign of life at all: stopped, for example
     │   └── CancelledError       the caller asked to stop
     │       └── EngineClosedError    the engine was closed: it runs nothing any more
     ├── RecordFormatError        the text is not a record of measurements for this version
@@ -117,6 +118,10 @@ class WorkerCrashedError(WorkerLostError):
 
 class WorkerTimeoutError(WorkerLostError):
     """The worker process did not answer within its time limit and was ended."""
+
+
+class WorkerSilentError(WorkerTimeoutError):
+    """The worker process gave no sign of life for a while, and was ended."""
 
 
 class CancelledError(EngineError):

@@ -18,6 +18,7 @@ from workbench.bench.measurement import Measurement, latency_of
 from workbench.bench.measurement_config import MeasurementConfig, StopReason
 from workbench.bench.worker_group import WorkerGroup
 from workbench.bench.workload import Job, StartupStats, TimedRound
+from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.machine import usable_cores
 from workbench.errors import CancelledError, EngineError
 
@@ -125,7 +126,7 @@ class InterleavedRun:
         entry, config = candidate.entry, self.measurement_config
         self._report(f"{entry.name}: building")
         group = candidate.group = WorkerGroup(
-            entry.jobs, self._stop, entry.environments, entry.cores
+            entry.jobs, self._stop, entry.environments, entry.cores, self._on_silence
         )
         startup = group.start(lambda _: self._check_cancelled())
         candidate.startup = candidate.startup or startup
@@ -220,6 +221,10 @@ class InterleavedRun:
     def _check_cancelled(self) -> None:
         if self._stop.is_set():
             raise CancelledError("Cancelled.")
+
+    def _on_silence(self, silent: bool) -> None:
+        warn_of_silence(silent)
+        self._on_progress(self._share, "the worker does not answer" if silent else self._text)
 
     def _advance(self, seconds: float) -> None:
         self._done += seconds

@@ -19,6 +19,7 @@ from workbench.bench.workload import (
     start_workload,
 )
 from workbench.engine.gpu import Gpu, GpuUse, visible_gpu
+from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.process import Engine
 
 SILENCE_LIMIT = 300.0
@@ -36,12 +37,18 @@ class WorkerGroup:
         stop: threading.Event,
         environments: Sequence[Mapping[str, str]] = (),
         cores: Sequence[tuple[int, ...]] = (),
+        on_silence: Callable[[bool], None] = warn_of_silence,
     ) -> None:
-        """``environments`` and ``cores`` have an entry for each job, or are empty."""
+        """``environments`` and ``cores`` have an entry for each job, or are empty.
+
+        ``on_silence`` as of ``Engine``, of any of the workers.
+        """
         self._jobs = jobs
         self._cores = cores or [()] * len(jobs)
         found = environments or [{}] * len(jobs)
-        self._engines = [Engine(environment=each, stop=stop) for each in found]
+        self._engines = [
+            Engine(environment=each, stop=stop, on_silence=on_silence) for each in found
+        ]
         self._stop = stop
         uuids = dict.fromkeys(visible_gpu({**os.environ, **each}) for each in found)
         self._gpus = [Gpu(uuid) for uuid in uuids]

@@ -6,6 +6,7 @@ stopped, waits for a disk for good, or holds Python's lock.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -54,8 +55,8 @@ class HeartbeatSender:
                 pause.wait(INTERVAL)
 
 
-class SilenceWatch:
-    """The caller's side: how long nothing has come from a worker."""
+class StoppedWatch:
+    """The caller's side of a process that sends nothing by itself: how long it is stopped."""
 
     def __init__(self, pid: int, on_silence: Callable[[bool], None]) -> None:
         """``on_silence`` hears True once the silence is to be shown, False when it is over."""
@@ -78,24 +79,44 @@ class SilenceWatch:
             self._on_silence(False)
 
     def missed(self) -> bool:
-        """Nothing came since the last look. Whether the worker is to be ended for it."""
+        """Nothing came since the last look. Whether the process is to be ended for it."""
         now = time.monotonic()
         self.seconds += min(now - self._looked, _LARGEST_STEP)
         self._looked = now
-        if self.seconds < SILENCE_SHOWN:
+        if self.seconds - self._checked > INTERVAL:
+            self._checked = self.seconds
+            self.stopped = is_stopped(self._pid)
+            if not self._is_silent():
+                self.heard()
+        if self.seconds < SILENCE_SHOWN or not self._is_silent():
             return False
         if not self.shown:
             self.shown = True
             self._on_silence(True)
-        if self.seconds - self._checked > INTERVAL:
-            self._checked = self.seconds
-            self.stopped = is_stopped(self._pid)
         return self.seconds > (STOPPED_LIMIT if self.stopped else SILENCE_LIMIT)
 
     def describe(self) -> str:
         """How long it was silent, and why where that can be told."""
         why = ": its process is stopped (SIGSTOP)" if self.stopped else ""
         return f"No sign of life for {self.seconds:.0f} s{why}"
+
+    def _is_silent(self) -> bool:
+        return self.stopped
+
+
+class SilenceWatch(StoppedWatch):
+    """The caller's side of a worker: how long nothing has come from it."""
+
+    def _is_silent(self) -> bool:
+        return True
+
+
+def warn_of_silence(silent: bool) -> None:
+    """Log it: from a shell, on standard error."""
+    if silent:
+        logging.getLogger("workbench").warning(
+            "The worker does not answer; if it stays silent it is ended."
+        )
 
 
 def is_stopped(pid: int) -> bool:

@@ -17,7 +17,12 @@ from workbench.emit.imports.traced import Traced
 from workbench.engine.process import Engine
 from workbench.engine.scripts import trace_source
 from workbench.engine.tracing import trace_pipeline
-from workbench.errors import ImportFailedError, WorkerLostError, WorkerTimeoutError
+from workbench.errors import (
+    ImportFailedError,
+    WorkerLostError,
+    WorkerSilentError,
+    WorkerTimeoutError,
+)
 
 SECONDS = 60.0
 """How long a script may take."""
@@ -89,6 +94,8 @@ def _called(
 ) -> Traced:
     try:
         traced = engine.call(trace_source, path, pipeline, args, seconds)
+    except WorkerSilentError as error:
+        raise ImportFailedError(f"{path}: {error}") from None
     except WorkerTimeoutError:
         raise ImportFailedError(
             f"{path}: the script did not come to an end within {seconds:g} s, and cannot be "

@@ -20,7 +20,7 @@ from workbench.engine.call_handle import CallHandle, ReportListener
 from workbench.engine.channel import ChannelError, VersionError
 from workbench.engine.codec import arguments_codec, result_codec
 from workbench.engine.exit_status import describe_exit, exit_remedy
-from workbench.engine.heartbeat import SilenceWatch
+from workbench.engine.heartbeat import SilenceWatch, StoppedWatch, warn_of_silence
 from workbench.engine.memory_budget import MemoryBudget
 from workbench.engine.messages import (
     Call,
@@ -41,6 +41,7 @@ from workbench.errors import (
     EngineError,
     WorkbenchError,
     WorkerCrashedError,
+    WorkerSilentError,
     WorkerTimeoutError,
 )
 
@@ -67,7 +68,7 @@ class Engine:
         environment: Mapping[str, str] | None = None,
         stop: threading.Event | None = None,
         memory: MemoryBudget | None = None,
-        on_silence: Callable[[bool], None] = lambda silent: None,
+        on_silence: Callable[[bool], None] = warn_of_silence,
     ) -> None:
         """``budget`` limits what the worker keeps between calls, in bytes on each device.
 
@@ -75,7 +76,7 @@ class Engine:
         to the worker's. Once ``stop`` is set every call, now and later, raises CancelledError.
         ``memory`` is what this worker shares with others, which may end it while it rests.
         ``on_silence`` hears, from the thread of a call, that the worker has given no sign of life
-        for 3 s, and that it answers again.
+        for 3 s, and that it answers again; by default it is logged as a warning.
         """
         self.call_limit = call_limit
         self.budget = budget
@@ -185,8 +186,22 @@ class Engine:
         on_report: ReportListener | None,
     ) -> tuple[Result | Failure, memoryview]:
         limit = limit or self.call_limit
-        deadline = time.monotonic() + limit
         silence = SilenceWatch(process.popen.pid, self._on_silence)
+        try:
+            return self._listen(process, handle, number, limit, on_report, silence)
+        finally:
+            silence.heard()  # so that nobody is told of a silence any more
+
+    def _listen(
+        self,
+        process: WorkerProcess,
+        handle: CallHandle,
+        number: int,
+        limit: float,
+        on_report: ReportListener | None,
+        silence: SilenceWatch,
+    ) -> tuple[Result | Failure, memoryview]:
+        deadline = time.monotonic() + limit
         while True:
             self._require_wanted(handle)
             received = process.channel.receive(_TICK)
@@ -260,7 +275,7 @@ class Engine:
         process = self._process = WorkerProcess(self.budget, self._environment)
         self._finalizer = weakref.finalize(self, process.close)
         deadline = time.monotonic() + START_LIMIT
-        silence = SilenceWatch(process.popen.pid, self._on_silence)
+        stopped = StoppedWatch(process.popen.pid, self._on_silence)
         try:
             while True:
                 received = process.channel.receive(_TICK)
@@ -268,9 +283,9 @@ class Engine:
                     break
                 self._require_wanted(handle)
                 if received is not None:
-                    silence.heard()
-                elif silence.missed() and silence.stopped:  # to load DALI may take its time
-                    raise _silent(process, silence)
+                    stopped.heard()
+                elif stopped.missed():  # one that runs may take its time to load DALI
+                    raise _silent(process, stopped)
                 if time.monotonic() > deadline:
                     raise WorkerTimeoutError(f"The worker did not start within {START_LIMIT:g} s.")
         except (EOFError, OSError):
@@ -283,6 +298,8 @@ class Engine:
         except BaseException:
             self._end()
             raise
+        finally:
+            stopped.heard()
         if not isinstance(received[0], Ready):
             raise self._lost(process, handle, ChannelError(f"{received[0]} at its start"))
         return process
@@ -389,8 +406,8 @@ class Engine:
         self.close()
 
 
-def _silent(process: WorkerProcess, silence: SilenceWatch) -> WorkerTimeoutError:
-    return WorkerTimeoutError(
+def _silent(process: WorkerProcess, silence: StoppedWatch) -> WorkerSilentError:
+    return WorkerSilentError(
         f"{silence.describe()}{_where(process.running)}: the worker was ended. The graph is "
         "untouched; the next change starts a fresh one.",
         process.running,

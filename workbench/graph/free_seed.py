@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import count
 
 from workbench.graph.bounds import LARGEST_SEED, USUAL_SEEDS
+from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph
 
 
+@identity_cached
 def free_seed(graph: Graph) -> int:
     """A seed that no node has: one above the largest in use.
 

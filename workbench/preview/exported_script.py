@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from workbench.emit.code import Code
 from workbench.engine.exit_status import describe_exit, exit_remedy, raise_oom_score
-from workbench.errors import EngineError, WorkerTimeoutError
+from workbench.engine.heartbeat import StoppedWatch, warn_of_silence
+from workbench.errors import EngineError, WorkerSilentError, WorkerTimeoutError
 from workbench.sources import Datasets
 
 LIMIT = 300.0
@@ -69,15 +70,25 @@ class ExportedScript:
     """A script in a process of its own, which gives one batch after the other."""
 
     def __init__(
-        self, source: Code, data: Datasets, device: str, folder: str, go_on: Callable[[], None]
+        self,
+        source: Code,
+        data: Datasets,
+        device: str,
+        folder: str,
+        go_on: Callable[[], None],
+        on_silence: Callable[[bool], None] = warn_of_silence,
     ) -> None:
-        """``folder`` takes the batches; ``go_on`` is asked all the time and raises to stop."""
+        """``folder`` takes the batches; ``go_on`` is asked all the time and raises to stop.
+
+        ``on_silence`` as of ``Engine``.
+        """
         path = Path(folder, "exported.py")
         path.write_text(source.text, encoding="utf-8")
         self._source = source
         self._path = str(path)
         self._folder = folder
         self._go_on = go_on
+        self._on_silence = on_silence
         self._log = Path(folder, "log")
         # Not in the folder: a graph can name files relative to where the user is. With -P what
         # else lies there is not imported.
@@ -127,17 +138,23 @@ class ExportedScript:
 
     def _await(self, answer: str) -> None:
         waited = 0.0
+        stopped = StoppedWatch(self._process.pid, self._on_silence)
         while True:
             self._go_on()
             try:
                 found = self._answers.get(timeout=_TICK)
             except queue.Empty:
                 waited += _TICK
+                if stopped.missed():
+                    raise WorkerSilentError(
+                        f"The exported script was ended: {stopped.describe()}."
+                    ) from None
                 if waited > LIMIT:
                     raise WorkerTimeoutError(
                         f"The exported script gave no batch within {LIMIT:g} s and was ended."
                     ) from None
                 continue
+            stopped.heard()
             if found != answer:
                 raise self._failed()
             return

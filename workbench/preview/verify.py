@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
+from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.process import Engine
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
@@ -110,7 +111,9 @@ class Verifier:
         self.batches = batches
         self._cancelled = threading.Event()
         self._own = engine is None
-        self._engine = engine or Engine()
+        self._engine = engine or Engine(on_silence=self._on_silence)
+        self._on_progress: Progress = lambda share, text: None
+        self._share = 0.0
         self._calls = self._engine.handle()
 
     def cancel(self) -> None:
@@ -128,6 +131,7 @@ class Verifier:
         script that fails is a Verification with its reason, and with the files that the preview
         leaves out.
         """
+        self._on_progress = on_progress
         require_sound(self.graph, load_catalog())
         self.graph = reading(self.graph, self.data)
         for dataset in self.data.values():
@@ -137,8 +141,11 @@ class Verifier:
         folder = tempfile.mkdtemp(prefix="workbench-verify-")
         try:
             on_progress(0.0, "building the script's pipeline")
-            with ExportedScript(source, self.data, settings.device, folder, self._go_on) as script:
+            with ExportedScript(
+                source, self.data, settings.device, folder, self._go_on, self._on_silence
+            ) as script:
                 for batch in range(self.batches):
+                    self._share = batch / self.batches
                     on_progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
                     path = script.batch(batch)
                     same, deviations = self._calls.call(
@@ -159,6 +166,11 @@ class Verifier:
                 self._engine.close()
         on_progress(1.0, "done")
         return report
+
+    def _on_silence(self, silent: bool) -> None:
+        warn_of_silence(silent)
+        words = "the worker does not answer" if silent else "it answers again"
+        self._on_progress(self._share, words)
 
     def _explain(self, error: ScriptError, batch: int) -> str:
         """Why the script ended in this batch, and what to do. Raises DataError, CancelledError."""

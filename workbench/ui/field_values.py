@@ -176,6 +176,8 @@ def _status(state: State, data_panel: DataPanel, faults: Sequence[Fault]) -> Sta
         return {"state": "fault", "text": "no images"}
     if state.failure and state.failure.dead and not state.checked.faults:
         return {"state": "dead", "text": "worker ended"}
+    if state.silent:
+        return {"state": "dead", "text": "the worker does not answer"}
     if faults:
         return {"state": "fault", "text": f"{len(faults)} fault{'s' * (len(faults) > 1)}"}
     if state.preview is None or state.slow:

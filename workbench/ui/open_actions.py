@@ -6,6 +6,7 @@ import base64
 from typing import assert_never
 
 from workbench.errors import GraphEditError, GraphFormatError
+from workbench.graph.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
 from workbench.graph.layout import Document, load_document
 from workbench.graph.model import Graph, is_text
 from workbench.graph.recipes import load_recipe
@@ -25,10 +26,27 @@ def open_document(action: bar.OpenAction) -> Document:
         case bar.OpenRecipe():
             return Document(load_recipe(action.name))
         case bar.OpenText():
-            return load_document(action.text)
+            return _document(action.text)
         case bar.OpenPicture():
             return _picture(action.data)
     assert_never(action)
+
+
+def _document(text: str) -> Document:
+    """A document that the page can show, and others can go on working meanwhile."""
+    if len(text) > MOST_PAGE_CHARACTERS:
+        raise GraphFormatError(
+            f"This graph file has {len(text):,} characters; a page opens {MOST_PAGE_CHARACTERS:,} "
+            "at most. Open it in Python: wb.Workbench(data, 'graph.json')."
+        )
+    document = load_document(text)
+    count = sum(1 for _ in document.graph.walk())
+    if count > MOST_CANVAS_NODES:
+        raise GraphFormatError(
+            f"This graph has {count:,} nodes; a page opens {MOST_CANVAS_NODES:,} at most. Split "
+            "it, or open it in Python: wb.Workbench(data, 'graph.json')."
+        )
+    return document
 
 
 def _picture(data: str) -> Document:
@@ -38,7 +56,7 @@ def _picture(data: str) -> Document:
         picture = base64.b64decode(data, validate=True)
     except ValueError as error:  # also what binascii raises
         raise GraphFormatError(f"The picture came through damaged: {error}.") from None
-    return load_document(read_shared(picture))
+    return _document(read_shared(picture))
 
 
 def checked_name(name: str) -> str:

@@ -31,6 +31,9 @@ MOST_TILE = 512
 """Pixels of a tile's side."""
 MOST_FIXED = 20
 """Faults for which remedies are looked for: each is tried out on the graph."""
+MOST_TRIED = 4000
+"""Nodes that are checked anew for remedies, in all graphs in which they are tried out: a large
+graph gets fewer remedies, so that the time for them does not grow with its square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,8 @@ class State:
     picture: bytes = b""
     failure: Failure | None = None
     slow: bool = True
+    silent: bool = False
+    """Whether the worker gives no sign of life."""
     source: Code = field(default_factory=lambda: Code("", {}))
     """The last script that could be exported."""
     sound: Graph | None = None
@@ -138,7 +143,8 @@ def check(graph: Graph, catalog: Catalog, machine: Machine) -> Checked:
         reason = f"images are decoded on the GPU (mixed), and {machine.no_gpu}"
         faults = (Fault("", "device", reason, "Choose CPU to preview here."),)
     flows = {port: type_text(flow) for port, flow in infer_types(graph, catalog).items()}
-    remedies = tuple(fixes(graph, catalog, fault) for fault in faults[:MOST_FIXED])
+    fixed = min(MOST_FIXED, MOST_TRIED // max(1, len(graph.nodes)))
+    remedies = tuple(fixes(graph, catalog, fault) for fault in faults[:fixed])
     rest: tuple[tuple[Fix, ...], ...] = ((),) * (len(faults) - len(remedies))
     return Checked(graph, faults, source, flows, remedies + rest)
 

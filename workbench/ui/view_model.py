@@ -13,6 +13,7 @@ from typing import Any
 
 from workbench.catalog import load_catalog
 from workbench.engine.machine import describe_machine
+from workbench.engine.memory_budget import shared_budget
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
 from workbench.files import write_bytes
@@ -98,7 +99,7 @@ class ViewModel:
         self.lock = threading.RLock()
         self.catalog = load_catalog()
         self.machine = describe_machine()
-        self.engine = Engine()
+        self.engine = Engine(memory=shared_budget(), on_silence=self._on_silence)
         self._publish = publish
         self._confined = confined
         self._shown: dict[tuple[str, str], Any] = {}
@@ -442,10 +443,15 @@ class ViewModel:
             self.state.slow = self.previewer.running is not None
             self._refresh()
 
+    def _on_silence(self, silent: bool) -> None:
+        with self.lock:
+            self.state.silent = silent
+            self._refresh()
+
     def _on_done(self, request: PreviewRequest, outcome: Outcome) -> None:
         with self.lock:
             state = self.state
-            state.slow = False
+            state.slow = state.silent = False
             if isinstance(outcome, Preview):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
                 state.failure, self._done = None, request
