@@ -270,15 +270,31 @@ def export(graph: str, data: Datasets, target: str, output: str) -> None:
 @_FOLDER
 @click.option("--graph", metavar="RECIPE|GRAPH.json", help="Open it at the start.")
 @click.option("--port", type=click.IntRange(1, 65535), default=5006, show_default=True)
+@click.option(
+    "--max-sessions",
+    type=click.IntRange(1, 10_000),
+    default=24,
+    show_default=True,
+    help="Pages that may be open at a time.",
+)
+@click.option(
+    "--memory",
+    type=click.FloatRange(0.5),
+    metavar="GIB",
+    help="Host memory that the workers of all pages may take together; default: half of it.",
+)
 @_reports
-def app(data: str, graph: str | None, port: int) -> None:
+def app(data: str, graph: str | None, port: int, max_sessions: int, memory: float | None) -> None:
     """Serve the workbench as a web app on 127.0.0.1.
 
     Example:  workbench app --data photos --port 5007
     """
+    from workbench.engine.memory_budget import shared_budget
     from workbench.ui.web import serve
 
-    serve(data, _graph(graph) if graph else None, port=port)
+    if memory is not None:
+        shared_budget().host = int(memory * 2**30)
+    serve(data, _graph(graph) if graph else None, port=port, max_sessions=max_sessions)
 
 
 @main.command()

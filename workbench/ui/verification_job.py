@@ -11,6 +11,7 @@ from workbench.errors import CancelledError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.preview.verify import Verification, Verifier
 from workbench.sources import Datasets
+from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
 from workbench.ui.preview_views import VerifiedEntry
 
 BATCHES = 3
@@ -28,12 +29,20 @@ class VerificationJob:
     graph changes.
     """
 
-    def __init__(self, lock: threading.RLock, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        lock: threading.RLock,
+        changed: Callable[[], None],
+        queue: MeasurementQueue = SHARED_QUEUE,
+    ) -> None:
+        """It waits for its turn in ``queue``, which measurements share."""
         self._lock = lock
         self._changed = changed
         self._verifier: Verifier | None = None
         self._of: What | None = None
         self._why = "", ""
+        self._cancelled = False
+        self._queue = queue
         self._entry = NOTHING
 
     def entry(self, graph: Graph, data: Datasets) -> VerifiedEntry:
@@ -44,7 +53,7 @@ class VerificationJob:
         """Compare a sound graph, unless that is being done."""
         if self._verifier is not None:
             return
-        self._of, self._why = _what(graph, data), ("", "")
+        self._of, self._why, self._cancelled = _what(graph, data), ("", ""), False
         self._entry = {**NOTHING, "state": "running", "text": "starting"}
         self._verifier = Verifier(graph, data, BATCHES)
         threading.Thread(
@@ -57,6 +66,7 @@ class VerificationJob:
         """Stop, if one runs, and say why."""
         if self._verifier is not None:
             self._why = self._why if any(self._why) else (text, detail)
+            self._cancelled = True
             self._verifier.cancel()
 
     def follow(self, graph: Graph, data: Datasets) -> None:
@@ -69,7 +79,8 @@ class VerificationJob:
 
     def _run(self, verifier: Verifier) -> None:
         try:
-            entry = _found(verifier.run(self._note))
+            with self._queue.turn(self._wait, lambda: self._cancelled):
+                entry = _found(verifier.run(self._note))
         except CancelledError:
             text, detail = self._why
             entry = {**NOTHING, "state": "stopped", "text": text, "detail": [detail]}
@@ -82,6 +93,9 @@ class VerificationJob:
         with self._lock:
             self._verifier, self._entry = None, entry
             self._changed()
+
+    def _wait(self, text: str) -> None:
+        self._note(0.0, text)
 
     def _note(self, share: float, text: str) -> None:
         with self._lock:

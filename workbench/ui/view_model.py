@@ -17,7 +17,6 @@ from workbench.engine.memory_budget import shared_budget
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
 from workbench.files import write_bytes
-from workbench.graph.edit import set_setting
 from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
 from workbench.graph.sources import reading
@@ -39,10 +38,11 @@ from workbench.ui.actions import (
 )
 from workbench.ui.autosave import Autosave, Restored, state_folder
 from workbench.ui.auxiliary_views import AuxiliaryViews
-from workbench.ui.components import ACTIONS, TABS
+from workbench.ui.components import ACTIONS
 from workbench.ui.data_panel import DataPanel
 from workbench.ui.document_edits import DocumentEdit, apply_document_edit
 from workbench.ui.exports import Exports, save_file
+from workbench.ui.field_edits import set_graph_field, step
 from workbench.ui.field_values import constant_fields, graph_fields
 from workbench.ui.graph_argument import GraphLike, to_graph
 from workbench.ui.history import History
@@ -86,11 +86,15 @@ class ViewModel:
         *,
         confined: bool = False,
         restore: bool = True,
+        connected: bool = True,
     ) -> None:
         """``confined`` lets files be written by plain name in the working folder only.
 
         ``restore`` keeps edits on disk and brings back those of the last session that began with
         the same folder and graph.
+
+        Until it is ``connected`` it computes no picture: no worker starts for a page that is asked
+        for and never shown.
 
         Raises GraphFormatError for a graph that cannot be read, and CatalogError without DALI. A
         folder that cannot be used is shown with the reason.
@@ -108,6 +112,7 @@ class ViewModel:
         self._asked: PreviewRequest | None = None
         self._done: PreviewRequest | None = None
         self._closed = False
+        self._connected = connected
         self._publishing = self._stale = False
         self.state = State(check(self.graph, self.catalog, self.machine))
         self.state.selected = first_choice(self.graph, self.catalog)
@@ -130,6 +135,7 @@ class ViewModel:
             )
             session = self.autosave.session if self.autosave is not None else ""
             self._show("bar", "session", session)
+            self.speed.own(session)
             if self.autosave is not None and (found := self.autosave.start()) is not None:
                 self.state.message = self._restore(found)
             for component, fields in constant_fields(self.catalog, self.machine).items():
@@ -137,6 +143,13 @@ class ViewModel:
                     self._show(component, field, value)
             self.data_panel.scan()
             self._changed()
+
+    def connect(self) -> None:
+        """A page shows it from now on."""
+        with self.lock:
+            if not self._connected:
+                self._connected = True
+                self._changed()
 
     # What Python code asks for
 
@@ -193,12 +206,18 @@ class ViewModel:
         """End the worker and give its memory back; the next change starts a fresh one."""
         self.engine.end_worker()
 
-    def close(self) -> None:
-        """End the worker and the threads, for good. What is shown stays."""
+    def close(self, *, leave_measurement: bool = False) -> None:
+        """End the worker and the threads, for good. What is shown stays.
+
+        With ``leave_measurement`` one that runs goes on, and the session's next page finds it.
+        """
         self._closed = True
         if self.autosave is not None:
             self.autosave.close()
         self.data_panel.close()
+        if leave_measurement:
+            with self.lock:
+                self.speed.leave()
         self.speed.cancel()
         self.verification.cancel()
         self.previewer.close()
@@ -259,7 +278,7 @@ class ViewModel:
         state, document = self.state, self.history.document
         match action:
             case Undo() | Redo():
-                return self._step(back=isinstance(action, Undo))
+                return step(state, self.history, back=isinstance(action, Undo))
             case SelectNode(node=node):
                 select_node(state, self.graph, node)
             case OpenScope(scope=scope):
@@ -307,24 +326,6 @@ class ViewModel:
                 raise GraphEditError(f"{component} cannot do {type(action).__name__} yet.")
         return ""
 
-    def _step(self, back: bool) -> str:
-        """Undo or redo, and with a replayed draw its batch and photo too."""
-        word = "undo" if back else "redo"
-        target = self.history.target(back)
-        if target is None:
-            return f"There is nothing to {word}."
-        document, view = target
-        state = self.state
-        held = self.graph.settings.seed, state.batch
-        if state.pinned and held != (document.graph.settings.seed, view[0] if view else held[1]):
-            raise GraphEditError(
-                f"The draws are pinned: unpin them to {word} the change of seed or batch."
-            )
-        (self.history.undo if back else self.history.redo)()
-        if view is not None:
-            (state.batch, state.repeat), state.closeup = view, None
-        return ""
-
     def _replace(self, document: Document) -> str:
         self.history.push_document(document)
         self.state.scope = ""
@@ -341,6 +342,7 @@ class ViewModel:
 
     def _resume(self, session: str) -> str:
         """The edits of the page's last session in place of those of any other."""
+        self.speed.own(session)
         found = self.autosave.resume(session) if self.autosave is not None else None
         if found is None or found.document == self.history.document:
             return self.state.message
@@ -354,28 +356,11 @@ class ViewModel:
         return str(found)
 
     def _set(self, component: str, field: str, value: Any) -> None:
-        state = self.state
-        if set_view(state, component, field, value):
-            return
-        if component == "speed" and self.speed.set(field, value):
-            return
-        if isinstance(value, bool):
-            raise GraphEditError(f"{component}.{field} cannot be {value}.")
-        match component, field, value:
-            case "canvas", "selected", list():
-                state.selected = [item for item in value if isinstance(item, str)]
-            case "tabs", "tab", str() if value in TABS:
-                state.tab = value
-            case "bar", "device", "mixed" if self.machine.no_gpu:
-                raise GraphEditError(f"Mixed decoding needs a GPU: {self.machine.no_gpu}.")
-            case "bar", "device", "cpu" | "mixed":
-                self.history.push(set_setting(self.graph, device=value))
-            case ("preview", "seed", int()) | ("speed", "batch_size" | "threads", int()):
-                name = "num_threads" if field == "threads" else field
-                graph = set_setting(self.graph, **{name: value})
-                self.history.push(graph, self.history.burst(name))
-            case _:
-                raise GraphEditError(f"{component}.{field} cannot be {value!r}.")
+        taken = set_view(self.state, component, field, value) or (
+            component == "speed" and self.speed.set(field, value)
+        )
+        if not taken:
+            set_graph_field(self.state, self.history, self.machine, component, field, value)
 
     # What follows from it
 
@@ -399,7 +384,9 @@ class ViewModel:
         state.baselines = baselines_of(self.graph, self.catalog) if differs else []
         self.verification.follow(self.graph, self.data_panel.datasets)
         request = (
-            request_of(state, self.data_panel.datasets) if sound and not self._closed else None
+            request_of(state, self.data_panel.datasets)
+            if sound and self._connected and not self._closed
+            else None
         )
         if request is None or request != self._asked:
             self._asked = request

@@ -21,6 +21,7 @@ from workbench.errors import WorkbenchError
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, TABS, Component, Field
 from workbench.ui.graph_argument import GraphLike, to_graph
+from workbench.ui.session_limit import MAX_SESSIONS, SessionLimit
 from workbench.ui.view_model import ViewModel
 
 HOST = "127.0.0.1"
@@ -131,7 +132,7 @@ class Session:
         self._lock = threading.Lock()
         self._waiting: dict[str, dict[str, Any]] = {}
         self._loaded = False
-        self.model = ViewModel(data, graph, self._publish, confined=True)
+        self.model = ViewModel(data, graph, self._publish, confined=True, connected=False)
         self._apply()
         pn.state.onload(self._on_load)
         for component in COMPONENTS:
@@ -190,6 +191,7 @@ class Session:
         """Changes made while the page fetches its document would be lost: they wait for this."""
         with self._lock:
             self._loaded = True
+        self.model.connect()
         self._apply()
 
     def _apply(self) -> None:
@@ -228,13 +230,29 @@ class Session:
 _NO_GAP = {"gap": "0"}
 
 
-def create_app(data: str | Path = ".", graph: GraphLike = None) -> pn.Template:
+def create_app(
+    data: str | Path = ".", graph: GraphLike = None, limit: SessionLimit | None = None
+) -> pn.Template:
     """One page with a view-model of its own, which ends with the session.
 
-    Raises GraphFormatError for a graph that cannot be read.
+    A page over the ``limit`` says so instead. Raises GraphFormatError for a graph that cannot be
+    read.
     """
-    session = Session(data, graph)
-    pn.state.on_session_destroyed(lambda context: session.model.close())
+    if limit is not None and not limit.take():
+        return limit.full_page()
+    try:
+        session = Session(data, graph)
+    except BaseException:
+        if limit is not None:
+            limit.give_back()
+        raise
+
+    def end(context: object) -> None:
+        session.model.close(leave_measurement=True)
+        if limit is not None:
+            limit.give_back()
+
+    pn.state.on_session_destroyed(end)
     page = pn.Template(_PAGE)
     page.add_panel("workbench", session.arranged())
     page.add_variable("app_title", TITLE)
@@ -242,26 +260,38 @@ def create_app(data: str | Path = ".", graph: GraphLike = None) -> pn.Template:
 
 
 def serve(
-    data: str | Path = ".", graph: GraphLike = None, port: int = 5006, show: bool = False
+    data: str | Path = ".",
+    graph: GraphLike = None,
+    port: int = 5006,
+    show: bool = False,
+    max_sessions: int = MAX_SESSIONS,
 ) -> None:
     """Serve the app on 127.0.0.1 until interrupted, and print its address.
 
-    Each page that is opened has a graph and a worker of its own. Raises WorkbenchError for a port
+    Each page that is opened has a graph and a worker of its own, ``max_sessions`` at most at a
+    time. Raises WorkbenchError for a port
     in use, and GraphFormatError.
     """
-    start_server(data, graph, port, show=show)
+    start_server(data, graph, port, show=show, max_sessions=max_sessions)
 
 
 def start_server(
-    data: str | Path, graph: GraphLike, port: int, *, show: bool = False, threaded: bool = False
+    data: str | Path,
+    graph: GraphLike,
+    port: int,
+    *,
+    show: bool = False,
+    threaded: bool = False,
+    max_sessions: int = MAX_SESSIONS,
 ) -> Any:
     """As ``serve``; ``threaded`` returns Panel's server at once, to be ended by its ``stop``."""
     source = to_graph(graph)
     _require_free(port)
     load_catalog()  # a second that the first visitor need not wait
     print(f"DALI Workbench: http://{HOST}:{port}", flush=True)
+    limit = SessionLimit(max_sessions)
     return pn.serve(
-        lambda: create_app(data, source),  # Panel takes a partial for an object to show
+        lambda: create_app(data, source, limit),  # Panel takes a partial for an object to show
         address=HOST,
         port=port,
         show=show,

@@ -30,7 +30,7 @@ from workbench.ui.speed.experiment_factory import (
 )
 from workbench.ui.speed.formatting import machine_words, name_of, part_of
 from workbench.ui.speed.heatmap_view import running_view, tune_view
-from workbench.ui.speed.measurement_job import MeasurementJob
+from workbench.ui.speed.measurement_job import OWNED_JOBS, JobListener, MeasurementJob
 from workbench.ui.speed.record_export import file_of
 from workbench.ui.speed.record_store import RecordStore
 from workbench.ui.speed.record_views import (
@@ -73,6 +73,8 @@ class SpeedPanel:
         self.store = RecordStore(folder)
         self.machine = machine
         self.run: MeasurementJob | None = None
+        self._owner = ""
+        self._listener = JobListener(lock, changed, self._on_end)
         self._lock = lock
         self._changed = changed
         self._graph: Graph | None = None
@@ -141,6 +143,30 @@ class SpeedPanel:
         if self.run is not None:
             self.run.cancel()
 
+    def own(self, owner: str) -> None:
+        """Be the panel of this session: what an earlier page of it began is shown, and goes on."""
+        self._owner = owner
+        found = OWNED_JOBS.find(owner)
+        if found is None:
+            if self.run is not None:
+                OWNED_JOBS.put(owner, self.run)
+            return
+        if self.run is None:
+            self.run, self._what, self.part = found, found.part, found.part
+            self.store.take(self.store.read())
+            self._version += 1
+            found.listen(self._listener)
+
+    def leave(self) -> None:
+        """The page is gone: a run goes on, and the session's next page finds it."""
+        run, self.run = self.run, None
+        if run is None or run.listener is not self._listener:
+            return
+        if self._owner:
+            run.listen(None)
+        else:
+            run.cancel()
+
     def _carry_out(self, action: RunAction, graph: Graph, data: Datasets) -> str | None:
         """Returns what to say, or None to leave what is said."""
         match action:
@@ -176,13 +202,18 @@ class SpeedPanel:
             return None
         experiment = make()
         self._what = self.part = part
-        self.run = MeasurementJob(experiment, part, self._lock, self._changed, self._on_end)
+        self.run = MeasurementJob(
+            experiment, part, self._listener, RecordStore(self.store.folder).add
+        )
+        if self._owner:
+            OWNED_JOBS.put(self._owner, self.run)
         self.run.start()
         return ""
 
     def _on_end(self, report: Report | None, wrong: str) -> None:
         run, self.run = self.run, None
         assert run is not None
+        OWNED_JOBS.drop(run)
         self._version += 1
         self._failed, self._message = bool(wrong), wrong
         if report is None:

@@ -1,0 +1,62 @@
+"""How many pages a server shows at a time, and the page that says so to one more."""
+
+from __future__ import annotations
+
+import threading
+
+import panel as pn
+
+MAX_SESSIONS = 24
+"""Each takes about 20 MB of the server, besides the memory of its worker."""
+RETRY_SECONDS = 10
+
+_FULL_PAGE = """
+{% extends base %}
+{% block postamble %}
+<meta http-equiv="refresh" content="{{ retry_seconds }}">
+<style>
+  :root { color-scheme: light dark; }
+  body { font: 16px/1.5 system-ui, sans-serif; margin: 4rem auto; max-width: 36rem; }
+</style>
+{% endblock %}
+{% block contents %}
+<main>
+  <h1>All places are taken</h1>
+  <p>This DALI Workbench shows {{ max_sessions }} pages at a time, and that many are open. A place
+  is free a few seconds after one of them is closed; this page tries again every
+  {{ retry_seconds }} seconds.</p>
+  <p>Who started the server can allow more: <code>workbench app --max-sessions {{ more }}</code></p>
+</main>
+{% endblock %}
+"""
+
+
+class SessionLimit:
+    """Counts the sessions of a server. May be used from any thread."""
+
+    def __init__(self, most: int = MAX_SESSIONS) -> None:
+        self.most = most
+        self._lock = threading.Lock()
+        self._open = 0
+
+    def take(self) -> bool:
+        """Take a place; False where there is none."""
+        with self._lock:
+            if self._open >= self.most:
+                return False
+            self._open += 1
+            return True
+
+    def give_back(self) -> None:
+        """A session has ended."""
+        with self._lock:
+            self._open -= 1
+
+    def full_page(self) -> pn.Template:
+        """What one more page shows."""
+        page = pn.Template(_FULL_PAGE)
+        page.add_variable("app_title", "DALI Workbench: all places are taken")
+        page.add_variable("max_sessions", self.most)
+        page.add_variable("more", 2 * self.most)
+        page.add_variable("retry_seconds", RETRY_SECONDS)
+        return page
