@@ -5,6 +5,7 @@ from __future__ import annotations
 import cProfile
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def chained(count: int) -> Graph:
     return added(
         [
             Node(own, "flip", inputs={"data": Port(before, "output")})
-            for before, own in zip(names, names[1:])
+            for before, own in pairwise(names)
         ]
     )
 

@@ -1,0 +1,173 @@
+"""All workers together keep to a budget: what rests gives back, then ends, then others wait."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from tests.engine import tasks
+from tests.engine.tasks import until
+from workbench.engine import Engine
+from workbench.engine.memory_budget import FRESH_HOST, LEAST_KEPT, MemoryBudget
+from workbench.errors import CancelledError, WorkerCrashedError
+
+MIB = 2**20
+
+
+class Member:
+    """An engine that takes what a test says."""
+
+    def __init__(self, pid: int, host: int = 0, gpu: int = 0, rested: float | None = 1.0) -> None:
+        self.pid: int | None = pid
+        self.host, self.gpu = host, gpu
+        self.resting_since = None if rested is None else time.monotonic() - rested
+        self.gave_back = 0
+        self.ended = ""
+
+    def rest(self) -> bool:
+        if self.resting_since is None:
+            return False
+        self.pid = None
+        return True
+
+    def give_back(self) -> bool:
+        self.gave_back += 1
+        return True
+
+    def end_for_memory(self, reason: str) -> None:
+        self.pid, self.ended = None, reason
+
+
+def budget(
+    members: Sequence[Member], host: int = 4096 * MIB, gpu: int = 0, resting_limit: float = 600
+) -> MemoryBudget:
+    by_pid = {member.pid: member for member in members}
+    made = MemoryBudget(
+        host,
+        gpu,
+        resting_limit=resting_limit,
+        starting=2,
+        host_bytes=lambda pid: by_pid[pid].host,
+        gpu_bytes=lambda pids: sum(by_pid[pid].gpu for pid in pids),
+    )
+    made._thread = threading.current_thread()  # looks only when it is told to
+    for member in members:
+        made.join(member)
+    return made
+
+
+def test_what_rests_gives_back_once_where_memory_is_tight() -> None:
+    members = [Member(pid, 1100 * MIB) for pid in (1, 2, 3)]
+    made = budget(members)
+    made.look()
+    made.look()
+    assert [member.gave_back for member in members] == [1, 1, 1]
+    assert all(member.pid for member in members)
+
+
+def test_the_longest_rested_end_first() -> None:
+    old, new, busy = Member(1, 2000 * MIB, rested=9), Member(2, 2000 * MIB), Member(3, 1500 * MIB)
+    busy.resting_since = None
+    budget([new, old, busy]).look()
+    assert (old.pid, new.pid, busy.pid) == (None, 2, 3)
+
+
+def test_the_gpu_counts_likewise() -> None:
+    old, new = Member(1, gpu=3000 * MIB, rested=9), Member(2, gpu=3000 * MIB)
+    budget([old, new], gpu=4096 * MIB).look()
+    assert (old.pid, new.pid) == (None, 2)
+
+
+def test_after_a_while_a_resting_worker_ends() -> None:
+    old, new = Member(1, rested=11), Member(2, rested=9)
+    budget([old, new], resting_limit=10).look()
+    assert (old.pid, new.pid) == (None, 2)
+
+
+def test_where_none_rests_the_largest_ends_with_the_reason() -> None:
+    small, large = Member(1, 1000 * MIB, rested=None), Member(2, 5000 * MIB, rested=None)
+    budget([small, large]).look()
+    assert small.pid == 1
+    assert "it took 4.9 GiB, and all workers together 5.9 of the 4.0 GiB" in large.ended
+
+
+def test_a_new_worker_waits_for_room() -> None:
+    busy = Member(1, 4000 * MIB, rested=None)
+    made, fresh = budget([busy]), Member(0)
+    fresh.pid = None
+    given_up = threading.Event()
+
+    def require_wanted() -> None:
+        if given_up.is_set():
+            raise CancelledError("Cancelled.")
+
+    threading.Timer(0.2, given_up.set).start()
+    with pytest.raises(CancelledError), made.starting(fresh, require_wanted):
+        pytest.fail("there was no room")
+    busy.resting_since = time.monotonic()
+    with made.starting(fresh, require_wanted=lambda: None):
+        assert busy.pid is None
+
+
+def test_one_may_start_in_any_case() -> None:
+    with budget([], host=MIB).starting(Member(1), lambda: pytest.fail("it waits")):
+        pass
+
+
+def test_the_share_falls_with_the_number_of_workers() -> None:
+    few = budget([Member(1)]).share()
+    many = budget([Member(pid) for pid in range(1, 9)]).share()
+    assert few[0] > many[0]
+    assert many[0] == max(LEAST_KEPT, int(4096 * MIB * 0.8) // 8 - FRESH_HOST)
+    assert few[1] == 0
+
+
+@pytest.fixture
+def room() -> MemoryBudget:
+    return MemoryBudget(4096 * MIB, 0)
+
+
+def test_a_worker_that_was_ended_while_it_rested_starts_again(room: MemoryBudget) -> None:
+    with Engine(memory=room) as engine:
+        engine.call(tasks.echo, 1)
+        pid = engine.pid
+        assert engine.resting_since is not None
+        room.resting_limit = 0
+        room.look()
+        assert engine.pid is None
+        assert engine.call(tasks.echo, 2) == 2
+        assert engine.pid != pid
+
+
+def test_what_a_task_keeps_is_given_back(room: MemoryBudget) -> None:
+    with Engine(memory=room) as engine:
+        engine.call(tasks.count_calls)
+        assert engine.give_back()
+        assert engine.call(tasks.kept) == []
+
+
+def test_a_call_that_takes_too_much_says_so(room: MemoryBudget) -> None:
+    failed: list[Exception] = []
+    with Engine(memory=room) as engine:
+        engine.call(tasks.echo, 1)
+
+        def hang() -> None:
+            try:
+                engine.call(tasks.hang, on_report=lambda _: running.set())
+            except WorkerCrashedError as error:
+                failed.append(error)
+
+        running = threading.Event()
+        thread = threading.Thread(target=hang)
+        thread.start()
+        assert running.wait(30)
+        room.host = MIB
+        room.look()
+        thread.join(30)
+        assert "all workers together" in str(failed[0])
+        room.host = 4096 * MIB
+        until(lambda: engine.pid is None, 5)
+        assert engine.call(tasks.echo, 1) == 1
