@@ -159,13 +159,15 @@ class SpeedPanel:
 
     def leave(self) -> None:
         """The page is gone: a run goes on, and the session's next page finds it."""
-        run, self.run = self.run, None
-        if run is None or run.listener is not self._listener:
+        run = self.run
+        if run is None:
             return
-        if self._owner:
-            run.listen(None)
-        else:
+        if not self._owner:
             run.cancel()
+            return
+        self.run = None
+        if run.listener is self._listener:  # else the next page has it already
+            run.listen(None)
 
     def _carry_out(self, action: RunAction, graph: Graph, data: Datasets) -> str | None:
         """Returns what to say, or None to leave what is said."""
