@@ -27,7 +27,7 @@ SOURCES = [
     ),
 ]
 
-CORE = ("errors", "sources", "catalog", "graph", "emit", "engine")
+CORE = ("errors", "system_limits", "sources", "catalog", "graph", "emit", "engine")
 CAPABILITIES = ("preview", "bench", "health")
 MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},

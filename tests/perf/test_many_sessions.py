@@ -80,7 +80,7 @@ def test_sixty_sessions_on_one_machine(photos: Path, tmp_path: Path, table: Tabl
         server.wait(60)
     table.add(f"first picture, {SESSIONS} pages at once", first, "s")
     row = table.add("a change, the others rest", later, "s", f"to reach: {WAIT}")
-    table.add("a change of a page whose worker was ended", cold, "s")
+    table.add("the first change of a page", cold, "s")
     table.add("all workers together", [total / 2**30 for total in memory.totals], "GiB")
     table.add("workers at a time", [float(count) for count in memory.counts], "")
     table.add("the server's own memory", [server_mb], "MB")

@@ -18,6 +18,7 @@ from workbench.catalog.spec import (
     Value,
 )
 from workbench.errors import CatalogError
+from workbench.system_limits import is_memory_refusal, memory_remedy
 
 _DEVICES: tuple[Device, ...] = ("cpu", "gpu", "mixed")
 
@@ -77,7 +78,11 @@ def _import_dali() -> Any:
     try:
         import nvidia.dali
         import nvidia.dali.fn  # registers the operators
-    except (ImportError, OSError) as error:
+    except (ImportError, OSError, MemoryError) as error:
+        if is_memory_refusal(error):
+            raise CatalogError(
+                f"NVIDIA DALI cannot be loaded, for want of memory ({error}). {memory_remedy()}"
+            ) from error
         raise CatalogError(
             f"NVIDIA DALI cannot be imported ({error}). "
             "Install it with: pip install nvidia-dali-cuda120"

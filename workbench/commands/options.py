@@ -14,13 +14,14 @@ from workbench.files import require_place
 from workbench.graph.model import Graph, is_name
 from workbench.graph.sources import parameters
 from workbench.sources import PARAMETER, Dataset, Datasets, open_dataset, require_dataset
+from workbench.system_limits import is_full, is_memory_refusal, memory_remedy
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def reports(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn a WorkbenchError into its message and exit code 1."""
+    """Turn a WorkbenchError, a full disk and a lack of memory into a message and exit code 1."""
 
     @wraps(function)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -28,6 +29,15 @@ def reports(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except WorkbenchError as error:
             raise click.ClickException(str(error)) from None
+        except OSError as error:
+            if not is_full(error):  # a closed pipe, for example, which click knows
+                raise
+            what = error.filename or "standard output"
+            raise click.ClickException(f"{what} was not written: {error.strerror}.") from None
+        except (MemoryError, RuntimeError) as error:
+            if not is_memory_refusal(error):
+                raise
+            raise click.ClickException(f"Out of memory. {memory_remedy()}") from None
 
     return wrapped
 

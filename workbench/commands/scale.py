@@ -14,11 +14,16 @@ from workbench.commands.measuring import (
     progress_bar,
     require_figures,
 )
+from workbench.graph.bounds import SETTINGS
 
 
 @click.command()
 @measure_options
-@click.option("--threads", callback=numbers(int), help="Threads of one process, for example 1,2,4.")
+@click.option(
+    "--threads",
+    callback=numbers(int, SETTINGS["num_threads"][1]),
+    help="Threads of one process, for example 1,2,4.",
+)
 @click.option("--gpus", callback=numbers(int), help="GPUs, one process each: 1,2,4.")
 @click.option(
     "--affinity",

@@ -10,6 +10,7 @@ from workbench.commands.measuring import (
     print_machine,
     print_quality_flags,
     progress_bar,
+    require_figures,
 )
 
 
@@ -56,3 +57,4 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     click.echo(found.advice)
     print_quality_flags(report.measurements)
     options.keep(report)
+    require_figures(report)

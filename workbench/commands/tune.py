@@ -15,15 +15,24 @@ from workbench.commands.measuring import (
     progress_bar,
 )
 from workbench.commands.options import file
+from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice
 
 
 @click.command()
 @measure_options
-@click.option("--threads", callback=numbers(int), help="Values to try, for example 2,4,8.")
-@click.option("--batch-sizes", callback=numbers(int), help="Values to try.")
-@click.option("--prefetch", callback=numbers(int), help="Values to try.")
-@click.option("--loads", callback=numbers(float), help="Values of hw_decoder_load to try.")
+@click.option(
+    "--threads",
+    callback=numbers(int, SETTINGS["num_threads"][1]),
+    help="Values to try, for example 2,4,8.",
+)
+@click.option(
+    "--batch-sizes", callback=numbers(int, SETTINGS["batch_size"][1]), help="Values to try."
+)
+@click.option(
+    "--prefetch", callback=numbers(int, SETTINGS["prefetch_queue_depth"][1]), help="Values to try."
+)
+@click.option("--loads", callback=numbers(float, 1), help="Values of hw_decoder_load to try.")
 @click.option(
     "--regime",
     type=click.Choice(["decode", "pipeline"]),

@@ -6,6 +6,8 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+from workbench.system_limits import memory_limit_words
+
 _ADDED = 500
 """Thousandths of the machine's memory by which a process counts as larger than it is."""
 _MOST = 1000
@@ -14,6 +16,8 @@ _REMEDIES = {
     signal.SIGBUS: " Probably a file of the folder was changed or cut short while it was read. "
     "Write a file elsewhere and move it into the folder, then try again.",
 }
+_FOR_WANT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
+"""How C++ ends where memory is refused."""
 
 
 def raise_oom_score(pid: int | str = "self") -> None:
@@ -48,6 +52,8 @@ def describe_exit(code: int | None) -> str:
 
 def exit_remedy(code: int | None) -> str:
     """What probably led to it and what to do, as further sentences; empty where nobody knows."""
+    if code in _FOR_WANT_OF_MEMORY and (limit := memory_limit_words()):
+        return f" Perhaps for want of memory. {limit}"
     return next((words for number, words in _REMEDIES.items() if code == -number), "")
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from workbench.emit.code import Code
 from workbench.errors import PipelineError
 from workbench.sources import Datasets
+from workbench.system_limits import memory_limit_words
 
 _numbers = itertools.count()
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
@@ -73,7 +74,10 @@ def is_out_of_memory(error: Exception) -> bool:
 def out_of_memory(nodes: Sequence[str]) -> str:
     """What to say then; ``nodes`` are those that ran."""
     where = f" while it ran {', '.join(nodes)}" if nodes else ""
-    return f"Out of memory{where}. Show fewer tiles, or make the batch or the images smaller."
+    limit = f" {memory_limit_words()}".rstrip()
+    return (
+        f"Out of memory{where}. Show fewer tiles, or make the batch or the images smaller.{limit}"
+    )
 
 
 def plain_reason(error: Exception) -> str:

@@ -41,6 +41,7 @@ from workbench.engine.pipelines import is_out_of_memory, out_of_memory
 from workbench.engine.registry import find_registered, know_packages, task
 from workbench.engine.runner import Runner
 from workbench.errors import CancelledError, EngineError, WorkbenchError
+from workbench.system_limits import describe_refusal
 
 _IDLE = 0.3
 """Seconds without a call after which there is time to tidy up."""
@@ -142,6 +143,8 @@ def _as_workbench_error(worker: Worker, error: Exception) -> WorkbenchError:
         return error
     if is_out_of_memory(error):
         return EngineError(out_of_memory(worker.running))
+    if isinstance(error, OSError) and (refusal := describe_refusal(error)):
+        return EngineError(f"The worker could not go on: {refusal}")
     detail = "".join(traceback.format_exception(error, limit=-3))
     return EngineError(f"The worker failed: {type(error).__name__}: {error}\n{detail}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import signal
@@ -19,6 +18,7 @@ from workbench.engine.exit_status import printable
 from workbench.engine.messages import FromWorker
 from workbench.engine.registry import known_packages
 from workbench.errors import EngineError
+from workbench.system_limits import describe_refusal
 
 
 class WorkerProcess:
@@ -26,7 +26,10 @@ class WorkerProcess:
 
     def __init__(self, budget: int | None, environment: Mapping[str, str]) -> None:
         """Start it. Raises EngineError where the system refuses."""
-        self.folder = tempfile.mkdtemp(prefix="workbench-")
+        try:
+            self.folder = tempfile.mkdtemp(prefix="workbench-")
+        except OSError as error:
+            raise EngineError(f"The worker could not be started: {_refusal(error)}") from None
         self.calls = 0
         """How many were sent to it."""
         self.running: tuple[str, ...] = ()
@@ -117,20 +120,4 @@ class WorkerProcess:
 
 def _refusal(error: OSError) -> str:
     """What the system's refusal of a process means, and what to do."""
-    reason = error.strerror or str(error)
-    match error.errno:
-        case errno.EAGAIN:
-            why = "the limit of processes or threads is reached"
-            remedy = "End other notebooks or programs, or raise it (`ulimit -u`), then try again."
-        case errno.ENOMEM:
-            why = "the memory does not suffice"
-            remedy = "End other notebooks or programs, then try again."
-        case errno.EMFILE | errno.ENFILE:
-            why = "too many files are open"
-            remedy = "End other notebooks or programs, or raise it (`ulimit -n`), then try again."
-        case errno.ENOSPC | errno.EDQUOT:
-            why = f"there is no space left in {tempfile.gettempdir()}"
-            remedy = "Free some, or set TMPDIR to another folder, then try again."
-        case _:
-            return f"{reason}."
-    return f"{why} ({reason}). {remedy}"
+    return describe_refusal(error) or f"{error.strerror or error}."

@@ -30,7 +30,7 @@ _LINE = re.compile(r'File "([^"]+)", line (\d+)')
 
 _DRIVER = '''\
 """Runs an exported script: for each line on stdin writes the next batch into the folder."""
-import importlib.util, inspect, json, os, sys, threading
+import importlib.util, inspect, io, json, os, sys, threading
 import numpy as np
 
 script, data, device, folder = sys.argv[1:]
@@ -49,7 +49,9 @@ for line in sys.stdin:
         for output in pipe.run():
             host = output.as_cpu() if "GPU" in type(output).__name__ else output
             for i in range(len(host)):
-                np.save(file, np.asarray(host[i]), allow_pickle=False)
+                array = io.BytesIO()  # numpy writes into files itself and says of a full disk only
+                np.save(array, np.asarray(host[i]), allow_pickle=False)  # how many bytes it wrote
+                file.write(array.getbuffer())
     print(line.strip(), file=answers, flush=True)
 '''
 

@@ -30,6 +30,7 @@ from workbench.graph.sources import reading
 from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
 from workbench.preview.skipped_files import describe_skipped, skipped_files
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
+from workbench.system_limits import describe_refusal
 
 _NAMED = 20
 
@@ -138,7 +139,10 @@ class Verifier:
             require_dataset(dataset)
         settings, source = self.graph.settings, emit_script(self.graph, load_catalog())
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
-        folder = tempfile.mkdtemp(prefix="workbench-verify-")
+        try:
+            folder = tempfile.mkdtemp(prefix="workbench-verify-")
+        except OSError as error:
+            raise EngineError(f"Not compared: {describe_refusal(error) or error}") from None
         try:
             on_progress(0.0, "building the script's pipeline")
             with ExportedScript(

@@ -1,0 +1,52 @@
+"""A full disk and a lack of memory are told as what they are."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+
+import pytest
+
+from workbench.system_limits import describe_refusal, is_full, is_memory_refusal, memory_remedy
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "there is no space left in /x"),
+        (errno.EFBIG, "ulimit -f"),
+        (errno.ENOMEM, "the memory does not suffice"),
+        (errno.EAGAIN, "ulimit -u"),
+        (errno.EMFILE, "ulimit -n"),
+    ],
+)
+def test_each_says_what_to_do(number: int, words: str) -> None:
+    assert words in describe_refusal(OSError(number, os.strerror(number), "/x"))
+
+
+def test_other_errors_are_not_the_systems() -> None:
+    error = FileNotFoundError(errno.ENOENT, "No such file")
+    assert describe_refusal(error) == ""
+    assert not is_full(error)
+    assert not is_memory_refusal(error)
+
+
+def test_a_limit_of_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (2**30, 2**30))
+    assert "allows 1.0 GiB of address space" in memory_remedy()
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    assert "ulimit" not in memory_remedy()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        ImportError("libx.so: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_what_is_a_lack_of_memory(error: BaseException) -> None:
+    assert is_memory_refusal(error)
