@@ -76,6 +76,14 @@ class PageClient:
             }
         )
 
+    async def set(self, component: str, field: str, value: Any) -> None:
+        """Set a field that either side may set."""
+        (target,) = [key for key, name in self._ids.items() if name == component]
+        self.fields[component, field] = value
+        await self._patch(
+            {"kind": "ModelChanged", "model": {"id": target}, "attr": field, "new": value}
+        )
+
     async def wait(self, holds: Any, seconds: float) -> None:
         """Wait until the fields are so. Raises TimeoutError."""
         async with self.changed:

@@ -1,0 +1,1 @@
+"""Faults of the system in every host: kernel and app live, the graph is kept, the user is told."""
