@@ -142,9 +142,9 @@ class Command:
     def __init__(self, words: list[str], work: Path, before: str = "") -> None:
         """``before`` is run by the shell first: a ``ulimit``."""
         self._began = time.monotonic()
+        shell = ["bash", "-c", f'{before}\nexec "$@"', "bash"]
         self.process = subprocess.Popen(
-            ["bash", "-c", f'{before}\nexec "$@"', "bash", sys.executable]
-            + ["-m", "workbench.cli", *words],
+            [*shell, sys.executable, "-m", "workbench.cli", *words],
             cwd=work,
             env=environment(work / "state"),
             stdout=subprocess.PIPE,
