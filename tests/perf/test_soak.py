@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import os
+import statistics
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.perf.conftest import Table
-from tests.preview.soak import BUDGET, MEASURED_EACH, RELEASED_EACH, USABLE, soak
+from tests.preview.soak import (
+    BUDGET,
+    MEASURED_EACH,
+    RELEASED_EACH,
+    SAMPLES,
+    USABLE,
+    Editor,
+    soak,
+)
 from workbench.engine import Engine
+from workbench.engine.memory_budget import MemoryBudget
+from workbench.errors import WorkbenchError
+from workbench.preview import PreviewRequest, preview_batch
 
 GROWTH = 1.05
 SWAY = 1.25
 """Of the memory that remains when nothing is kept, 60 to 110 MB: heaps do not shrink evenly."""
+
+SESSIONS = 8
+SESSIONS_HOST = 2 * 2**30
+OVER = 1.25
+"""A worker may grow within the second between two looks."""
 
 
 @pytest.mark.timeout(0)  # `make soak` takes hours
@@ -48,3 +67,38 @@ def test_many_edits(photos: Path, table: Table, request: pytest.FixtureRequest) 
     assert remains <= SWAY
     assert threads <= GROWTH
     assert os.getpid() == kernel
+
+
+@pytest.mark.timeout(0)
+def test_many_sessions_keep_to_one_budget(
+    photos: Path, table: Table, request: pytest.FixtureRequest
+) -> None:
+    """Random use of several sessions at once: the memory of all their workers together."""
+    edits = request.config.getoption("--edits") // (4 * SESSIONS)
+    budget = MemoryBudget(SESSIONS_HOST, 0)
+    engines = [Engine(memory=budget) for _ in range(SESSIONS)]
+    totals: list[float] = []
+    shown = Counter[int]()
+
+    def use(number: int) -> None:
+        editor, engine = Editor(number), engines[number]
+        for _ in range(edits):
+            editor.edit()
+            try:
+                preview_batch(
+                    engine, PreviewRequest(editor.graph, str(photos), editor.batch, tiles=SAMPLES)
+                )
+                shown[number] += 1
+            except WorkbenchError:  # ``test_many_edits`` looks at these
+                editor.back()
+            totals.append(budget.used()[0] / 2**30)
+
+    with ThreadPoolExecutor(SESSIONS) as pool:
+        list(pool.map(use, range(SESSIONS)))
+    for engine in engines:
+        engine.close()
+    table.add(f"all workers of {SESSIONS} sessions, random edits", totals, "GiB")
+    print(f"\nmost: {max(totals):.2f} of {SESSIONS_HOST / 2**30:.2f} GiB; shown {dict(shown)}")
+    assert min(shown[number] for number in range(SESSIONS)) > edits / 4
+    assert statistics.median(totals) <= SESSIONS_HOST / 2**30
+    assert max(totals) <= OVER * SESSIONS_HOST / 2**30

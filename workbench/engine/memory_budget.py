@@ -87,6 +87,8 @@ class MemoryBudget:
         self._taken: weakref.WeakKeyDictionary[Member, int] = weakref.WeakKeyDictionary()
         self._told: weakref.WeakKeyDictionary[Member, float] = weakref.WeakKeyDictionary()
         """When each was told to give back: once for each rest."""
+        self._gpu_each = 0
+        """What a worker took on average when it was last looked at."""
         self._starting: list[Member] = []
         self._waiting: list[object] = []
         """Those that are to start, in their order."""
@@ -139,7 +141,7 @@ class MemoryBudget:
         with self._lock:
             if self._waiting[0] is not ticket or len(self._starting) >= self._starting_limit:
                 return False
-            if not self._make_room(FRESH_HOST, FRESH_GPU if self.gpu else 0):
+            if not self._make_room(FRESH_HOST, self._fresh_gpu()):
                 return False
             self._starting.append(member)
             return True
@@ -176,7 +178,15 @@ class MemoryBudget:
             if not self.gpu:
                 return host, 0
             pids = [member.pid for member in alive if member.pid is not None]
-            return host, self._gpu_bytes(pids) + FRESH_GPU * len(self._starting)
+            taken = self._gpu_bytes(pids)
+            known = len(pids) - sum(member in alive for member in self._starting)
+            if known > 0:
+                self._gpu_each = taken // known
+            return host, taken + self._fresh_gpu() * len(self._starting)
+
+    def _fresh_gpu(self) -> int:
+        """Bytes that one more is expected to take: what the others take, if they take more."""
+        return max(FRESH_GPU, self._gpu_each) if self.gpu else 0
 
     def _alive(self) -> list[Member]:
         return [member for member in self._members if member.pid is not None]
