@@ -6,6 +6,8 @@ import errno
 import resource
 import tempfile
 
+NO_THREADS = "DALI could not start its threads"
+"""How the message begins where the system refuses them."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -16,6 +18,7 @@ def describe_refusal(error: OSError) -> str:
         case errno.EAGAIN:
             why = "the limit of processes or threads is reached"
             remedy = "End other notebooks or programs, or raise it (`ulimit -u`), then try again."
+            remedy = f"{remedy} {memory_limit_words()}".rstrip()  # of which threads take much
         case errno.ENOMEM:
             why, remedy = "the memory does not suffice", memory_remedy()
         case errno.EMFILE | errno.ENFILE:

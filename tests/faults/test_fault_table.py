@@ -25,7 +25,7 @@ from workbench.samples import write_samples
 WORDS = {
     "SIGKILL": "SIGKILL",
     "SIGSTOP": "SIGSTOP",
-    "memory limit": "[Mm]emory|bad_alloc",
+    "memory limit": "address space|Out of memory|want of memory|bad_alloc|memory does not",
     "data gone": "There is no|no folder|No such file|cannot be read|not found|disappeared",
     "disk full": "too large|space",
 }
@@ -166,6 +166,7 @@ def undergo(
     if row.fault == "disk full":
         full_disk(host.pid, stack)
     if row.work == "preview":
+        before = host.field("preview", "picture")
         if row.fault in ("SIGKILL", "SIGSTOP", "memory limit"):
             (worker,) = workers(host.pid)
             hit(worker, "SIGSTOP" if row.fault == "SIGKILL" else row.fault)
@@ -176,6 +177,11 @@ def undergo(
         else:
             vanish(row, data, stack)
             host.set("preview", "batch", 3)
+        wait_for(
+            host,
+            lambda: host.field("preview", "picture") != before or is_told(host),
+            "a picture or a word",
+        )
         return said(host, pattern, may_go_well=row.fault in ("memory limit", "disk full"))
     if row.work in ("export", "save"):
         what = {"export": "export", "save": "save"}[row.work]
@@ -241,6 +247,10 @@ def work_is_kept(row: Row, host: Host, saved: str) -> bool:
 
 def status(host: Host) -> str:
     return host.field("bar", "status").replace("'", '"')
+
+
+def is_told(host: Host) -> bool:
+    return not re.search('"(ready|busy)"', status(host))
 
 
 SHOWN = (

@@ -5,9 +5,11 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
+import errno
 import inspect
 import itertools
 import linecache
+import os
 import re
 import traceback
 from collections.abc import Sequence
@@ -16,12 +18,14 @@ from typing import Any
 from workbench.emit.code import Code
 from workbench.errors import PipelineError
 from workbench.sources import Datasets
-from workbench.system_limits import memory_limit_words
+from workbench.system_limits import NO_THREADS, describe_refusal, memory_limit_words
 
 _numbers = itertools.count()
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
 _ASSERT = re.compile(r'Assert on "([^\n]*)" failed:? ?')
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
+_REFUSED = os.strerror(errno.EAGAIN)
+"""All that C++ says where a thread is refused, for want of memory too."""
 _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -89,4 +93,7 @@ def plain_reason(error: Exception) -> str:
     text = _ASSERT.sub("", text).strip()
     if not text and condition is not None:  # an assertion without words
         return f"DALI asserts that {condition[1]}"
+    if text == _REFUSED:
+        refusal = describe_refusal(BlockingIOError(errno.EAGAIN, text))
+        return f"{NO_THREADS}: {refusal}"
     return text or type(error).__name__

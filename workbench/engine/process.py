@@ -44,6 +44,7 @@ from workbench.errors import (
     WorkerSilentError,
     WorkerTimeoutError,
 )
+from workbench.system_limits import NO_THREADS
 
 START_LIMIT = 120.0
 """Seconds for a worker to import DALI: 1 s usually, a minute on a cold network disk."""
@@ -150,7 +151,9 @@ class Engine:
                 raised, value = self._answer(process, handle, task, call.number, limit, on_report)
             if raised is None:
                 return value
-            if "CUDA" in str(raised):  # a CUDA fault spoils the process's context for good
+            # a CUDA fault spoils the process's context for good; one that is refused threads has
+            # too little of something that a fresh one may get
+            if "CUDA" in str(raised) or NO_THREADS in str(raised):
                 self._end()
             raise raised
 
