@@ -162,6 +162,8 @@ class Verifier:
                         batches=batch + 1,
                         deviations=(*report.deviations, *deviations),
                     )
+        except OSError as error:
+            raise EngineError(f"Not compared: {describe_refusal(error) or error}") from None
         except ScriptError as error:
             return replace(report, failure=self._explain(error, report.batches))
         finally:
