@@ -9,10 +9,14 @@ from __future__ import annotations
 import io
 import struct
 import warnings
+from functools import cache
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageFile, UnidentifiedImageError
+
+from workbench.engine.findings import Finding
 
 PIXEL_LIMIT = 2**28
 """Above this many pixels (0.8 GB decoded) a file counts as a decompression bomb: photographs
@@ -22,40 +26,54 @@ DECODABLE = {"JPEG", "PNG", "BMP", "TIFF", "PPM", "WEBP", "JPEG2000", "MPO"}
 """Pillow's names of the formats that nvImageCodec decodes."""
 
 _SIGNATURES = (
-    (b"GIF8", "GIF, which DALI does not decode"),
-    (b"<!DO", "a web page, not an image"),
-    (b"<htm", "a web page, not an image"),
-    (b"%PDF", "a PDF, not an image"),
-    (b"PK\x03\x04", "a zip archive, not an image"),
-    (b"\x1f\x8b", "a gzip archive, not an image"),
+    (b"GIF8", Finding("not for DALI", "GIF, which DALI does not decode")),
+    (b"<!DO", Finding("not an image", "a web page, not an image")),
+    (b"<htm", Finding("not an image", "a web page, not an image")),
+    (b"%PDF", Finding("not an image", "a PDF, not an image")),
+    (b"PK\x03\x04", Finding("not an image", "a zip archive, not an image")),
+    (b"\x1f\x8b", Finding("not an image", "a gzip archive, not an image")),
 )
+_ZEROS = 64
+_HEAD = 512
+"""Bytes by which a file is judged that no reader of images knows."""
 
 
 def reject_reason(data: bytes) -> str | None:
     """Why DALI must not be given these bytes, or None. Reads the header only (about 0.1 ms)."""
-    if not data:
-        return "the file is empty"
-    if data[4:12] in (b"ftypavif", b"ftypheic"):
-        return f"{data[8:12].decode().upper()}, which DALI does not decode"
-    for signature, words in _SIGNATURES:
-        if data.startswith(signature):
-            return words
+    found = open_image(io.BytesIO(data))
+    return found.reason if isinstance(found, Finding) else None
+
+
+def open_image(file: BinaryIO) -> ImageFile.ImageFile | Finding:
+    """The image with its header read, or why DALI must not be given it. ``file`` begins at 0."""
+    head = file.read(_HEAD)
+    if not head:
+        return Finding("empty", "the file is empty")
+    if len(head) >= _ZEROS and not any(head):
+        return Finding("zeros", "nothing but zeros where an image begins")
+    if head[4:12] in (b"ftypavif", b"ftypheic"):
+        return Finding("not for DALI", f"{head[8:12].decode().upper()}, which DALI does not decode")
+    for signature, finding in _SIGNATURES:
+        if head.startswith(signature):
+            return finding
     try:
-        with _open(data) as image:
-            found, (width, height) = image.format or "unknown", image.size
+        image = _open(file, head)
     except Image.DecompressionBombError as error:
-        return f"decompression bomb: {error}"
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        if data[:2] == b"\xff\xd8":
-            return "JPEG whose header ends early or is damaged"
-        if _is_text(data[:512]):
-            return "text, not an image"
-        return "not an image" if isinstance(error, UnidentifiedImageError) else str(error)
+        return Finding("bomb", f"decompression bomb: {error}")
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, OverflowError) as error:
+        if head[:2] == b"\xff\xd8":
+            return Finding("cut short", "JPEG whose header ends early or is damaged")
+        if _is_text(head):
+            return Finding("not an image", "text, not an image")
+        unknown = isinstance(error, UnidentifiedImageError)
+        return Finding("not an image", "not an image" if unknown else str(error) or "no image")
+    width, height = image.size
     if width * height > PIXEL_LIMIT:
-        return f"decompression bomb: its header claims {width} x {height} pixels"
-    if found not in DECODABLE:
-        return f"{found}, which DALI does not decode"
-    return None
+        words = f"decompression bomb: its header claims {width} x {height} pixels"
+        return Finding("bomb", words)
+    if image.format not in DECODABLE:
+        return Finding("not for DALI", f"{image.format}, which DALI does not decode")
+    return image
 
 
 def corruption_reason(data: bytes) -> str | None:
@@ -68,7 +86,7 @@ def corruption_reason(data: bytes) -> str | None:
     if data[:2] == b"\xff\xd8" and data.rfind(b"\xff\xd9") < 0:
         return "ends early: the end of the JPEG is missing"
     try:
-        with warnings.catch_warnings(), _open(data) as image:
+        with warnings.catch_warnings(), _open(io.BytesIO(data), data[:16]) as image:
             warnings.simplefilter("ignore")
             image.load()
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
@@ -77,21 +95,28 @@ def corruption_reason(data: bytes) -> str | None:
     return None
 
 
-def _open(data: bytes) -> ImageFile.ImageFile:
+def _open(file: BinaryIO, head: bytes) -> ImageFile.ImageFile:
     """As ``Image.open``, whose limit on pixels is lower than ours.
 
     That limit is one number for the whole process, the user's notebook included: it is passed by
     here, not changed.
     """
-    Image.init()
-    for name in sorted(Image.ID, key=lambda name: name not in DECODABLE):
+    for name in _formats():
         factory, accepts = Image.OPEN[name]
         try:
-            if accepts is None or accepts(data[:16]) is True:
-                return factory(io.BytesIO(data), "")
+            if accepts is None or accepts(head[:16]) is True:
+                file.seek(0)
+                return factory(file, "")
         except (SyntaxError, IndexError, TypeError, struct.error):
             continue  # as Image.open: another format may begin alike
     raise UnidentifiedImageError("cannot identify image file")
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    """Pillow's formats, those that DALI decodes first."""
+    Image.init()
+    return tuple(sorted(Image.ID, key=lambda name: name not in DECODABLE))
 
 
 def _is_text(head: bytes) -> bool:

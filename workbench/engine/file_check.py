@@ -1,0 +1,212 @@
+"""One file looked at: by its header, or by DALI decoding it. No file is changed.
+
+What decodes runs inside the worker process only: a damaged file may end its process.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from PIL import ExifTags, ImageFile
+
+from workbench.engine.encoded_images import corruption_reason, open_image
+from workbench.engine.findings import CheckedFile, Finding
+from workbench.engine.image_hash import image_hash
+from workbench.engine.pipelines import plain_reason
+from workbench.engine.registry import task
+from workbench.engine.worker import Worker
+from workbench.sources import File, unreadable
+
+_ENDINGS = {
+    "JPEG": (".jpg", ".jpeg"),
+    "MPO": (".jpg", ".jpeg", ".mpo"),
+    "PNG": (".png",),
+    "BMP": (".bmp",),
+    "TIFF": (".tif", ".tiff"),
+    "PPM": (".pnm", ".ppm", ".pgm", ".pbm"),
+    "JPEG2000": (".jp2",),
+    "WEBP": (".webp",),
+}
+_TRAILERS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND"}
+"""What stands at the end of a whole file."""
+_TAIL = 12
+_METADATA = re.compile(
+    r"iCCP|sRGB|cHRM|gAMA|tEXt|zTXt|iTXt|tIME|eXIf|pHYs|bKGD|sBIT|unknown field|ICC", re.IGNORECASE
+)
+"""Warnings about what is no pixel."""
+_NOISE = re.compile(r"\x1b\[[0-9;]*m|^\[[A-Z]+\] |^libpng warning: |\(\d+@\S+\) global \S+ ")
+_KEY = "file_check"
+
+
+def check_header(file: File) -> CheckedFile:
+    """Look at a file's header and end (about 60 µs)."""
+    reason = unreadable(file.path)
+    if reason:
+        return CheckedFile(file.name, findings=(Finding(_unreadable_kind(file.path), reason),))
+    try:
+        with open(file.path, "rb") as opened:
+            facts = os.fstat(opened.fileno())
+            image = open_image(opened)
+            found = (image,) if isinstance(image, Finding) else tuple(_look(image, file.name))
+    except OSError as error:
+        refused = Finding("unreadable", error.strerror or str(error))
+        return CheckedFile(file.name, findings=(refused,))
+    return CheckedFile(file.name, facts.st_size, facts.st_mtime_ns, found)
+
+
+def _unreadable_kind(path: str) -> str:
+    if not os.path.exists(path):
+        return "missing"
+    return "empty" if os.path.isfile(path) and os.path.getsize(path) == 0 else "unreadable"
+
+
+def _look(image: ImageFile.ImageFile, name: str) -> Iterator[Finding]:
+    """What an open image's header and end tell."""
+    kind = str(image.format)
+    if kind in _TRAILERS and not _has_trailer(image.fp, _TRAILERS[kind]):
+        yield Finding("cut short", f"ends early: the end of the {kind} is missing")
+    if not name.lower().endswith(_ENDINGS[kind]):
+        yield Finding("wrong ending", f"{kind}, named as another kind of file")
+    mode = image.mode
+    if mode.startswith(("I", "F")) or "16" in str(image.tile and image.tile[0].args):
+        yield Finding("16 bit", f"more than 8 bits a channel (Pillow's mode {mode})")
+    if mode.startswith("P"):
+        yield Finding("palette", "colours from a palette")
+    if mode.endswith("A") or "transparency" in image.info:
+        yield Finding("alpha", "an alpha channel")
+    if mode in ("CMYK", "YCCK"):
+        yield Finding("CMYK", "CMYK, as printers take it")
+    turned = _orientation(image)
+    if turned not in (None, 0, 1):
+        yield Finding("EXIF turned", f"to be turned before it is shown (EXIF orientation {turned})")
+    if kind != "MPO" and getattr(image, "is_animated", False):
+        yield Finding("animated", "several pictures; DALI decodes the first")
+
+
+def _orientation(image: ImageFile.ImageFile) -> Any:
+    if image.format != "TIFF" and "exif" not in image.info:
+        return None
+    try:
+        return image.getexif().get(ExifTags.Base.Orientation)
+    except (SyntaxError, ValueError, KeyError, TypeError, IndexError, OSError):
+        return None  # EXIF that cannot be read turns nothing
+
+
+def _has_trailer(file: Any, trailer: bytes) -> bool:
+    """Whether a file ends as it should. More may follow: some phones put a video behind."""
+    start = file.tell()
+    file.seek(-_TAIL, os.SEEK_END)
+    if trailer in file.read():
+        return True
+    with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
+        return content.rfind(trailer, start) >= 0
+
+
+@task
+def check_headers(worker: Worker, files: Sequence[File]) -> list[CheckedFile]:
+    """Task: ``check_header`` of each."""
+    return [check_header(File(*file)) for file in files]
+
+
+@task
+def check_decoding(worker: Worker, files: Sequence[File]) -> list[CheckedFile]:
+    """Task: look at each file and let DALI decode it; reports the number of each before.
+
+    What DALI's decoders print is taken from standard error: libjpeg-turbo and libpng warn there,
+    and nowhere else.
+    """
+    decoder = worker.kept.setdefault(_KEY, _Decoder())
+    checked = []
+    with _captured_stderr() as printed:
+        for number, file in enumerate(files):
+            worker.report(number)
+            checked.append(_decode(File(*file), decoder, printed))
+    return checked
+
+
+def _decode(file: File, decoder: _Decoder, printed: int) -> CheckedFile:
+    found = check_header(file)
+    if found.level == "bad" and any(f.kind != "cut short" for f in found.findings):
+        return found  # a bomb is not to be set off, and why the others fail is known
+    try:
+        with open(file.path, "rb") as opened:
+            content = opened.read()
+    except OSError as error:
+        return CheckedFile(file.name, findings=(Finding("unreadable", error.strerror or ""),))
+    os.ftruncate(printed, 0)
+    image, refusal = decoder.decode(content)
+    warnings = _warnings(printed)
+    more: list[Finding] = []
+    if refusal and found.level != "bad":
+        said = corruption_reason(content) or "; ".join(warnings) or refusal
+        kind = "cut short" if said.startswith("ends early") else "undecodable"
+        more.append(Finding(kind, f"DALI does not decode it: {said}"))
+    elif not refusal:
+        more += [
+            Finding("odd metadata" if _METADATA.search(words) else "damaged", words)
+            for words in warnings
+        ]
+        if not more and content[:2] != b"\xff\xd8" and (wrong := corruption_reason(content)):
+            more.append(Finding("damaged", wrong))
+    hashed = b"" if image is None else image_hash(image)
+    return CheckedFile(file.name, found.size, found.modified, (*found.findings, *more), hashed)
+
+
+class _Decoder:
+    """DALI's CPU decoder as a script has it, one file at a time."""
+
+    def __init__(self) -> None:
+        self._pipeline: Any = None
+
+    def decode(self, content: bytes) -> tuple[Any, str]:
+        """The image as an array of shape (height, width, 3), and why DALI refuses it, or empty."""
+        pipeline = self._pipeline or self._build()
+        self._pipeline = None
+        try:
+            pipeline.feed_input("encoded", [np.frombuffer(content, np.uint8)])
+            (images,) = pipeline.run()
+        except RuntimeError as error:
+            return None, plain_reason(error)
+        self._pipeline = pipeline  # one that failed is no longer valid
+        return np.asarray(images[0]), ""
+
+    @staticmethod
+    def _build() -> Any:
+        from nvidia.dali import fn, pipeline_def
+
+        def alone() -> Any:
+            return fn.decoders.image(fn.external_source(name="encoded"))
+
+        pipeline = pipeline_def(alone)(
+            batch_size=1,
+            num_threads=1,
+            device_id=None,
+            prefetch_queue_depth=1,
+        )
+        pipeline.build()
+        return pipeline
+
+
+@contextmanager
+def _captured_stderr() -> Iterator[int]:
+    """A file that takes what libraries print meanwhile, as a descriptor."""
+    kept, printed = os.dup(2), os.memfd_create("stderr")
+    os.dup2(printed, 2)
+    try:
+        yield printed
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(printed)
+
+
+def _warnings(printed: int) -> list[str]:
+    text = os.pread(printed, 4096, 0).decode("utf-8", errors="replace").replace("\0", "")
+    lines = [_NOISE.sub("", line).strip() for line in text.splitlines()]
+    return list(dict.fromkeys(line for line in lines if line))

@@ -1,0 +1,122 @@
+"""Many files checked by several worker processes; one that a file ends is started again."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from itertools import chain, islice
+from queue import SimpleQueue
+
+from workbench.engine.file_check import check_decoding, check_header, check_headers
+from workbench.engine.findings import CheckedFile, Finding
+from workbench.engine.machine import usable_cores
+from workbench.engine.process import Engine
+from workbench.errors import CancelledError, WorkerLostError
+from workbench.sources import File
+
+HERE = 2_000
+"""Headers that are read in this process: starting workers takes longer."""
+_HEADERS_AT_ONCE, _DECODED_AT_ONCE = 512, 32
+_DECODE_LIMIT = 60.0
+"""Seconds for one file."""
+
+
+def check_each(
+    files: Iterable[File], full: bool, stop: Callable[[], bool] = lambda: False
+) -> Iterator[CheckedFile]:
+    """Each file after its check, in the same order.
+
+    ``stop`` is asked after each. Raises CancelledError, and EngineError where no worker starts. A
+    file that ends its worker, or on which it hangs, has that as its finding.
+    """
+    remaining = iter(files)
+    if full:
+        return _checked_by_workers(remaining, full, stop)
+    first = list(islice(remaining, HERE + 1))
+    if len(first) <= HERE:
+        return _checked_here(first, stop)
+    return _checked_by_workers(chain(first, remaining), full, stop)
+
+
+def _checked_here(files: Iterable[File], stop: Callable[[], bool]) -> Iterator[CheckedFile]:
+    for file in files:
+        yield check_header(file)
+        _require_wanted(stop)
+
+
+def _checked_by_workers(
+    files: Iterator[File], full: bool, stop: Callable[[], bool]
+) -> Iterator[CheckedFile]:
+    size = _DECODED_AT_ONCE if full else _HEADERS_AT_ONCE
+    cancelled = threading.Event()
+    engines = [Engine(_DECODE_LIMIT, stop=cancelled) for _ in range(usable_cores())]
+    free: SimpleQueue[Engine] = SimpleQueue()
+    for engine in engines:
+        free.put(engine)
+
+    def check(part: list[File]) -> list[CheckedFile]:
+        engine = free.get()
+        try:
+            return _check_part(engine, part, full)
+        finally:
+            free.put(engine)
+
+    with ThreadPoolExecutor(max_workers=len(engines)) as pool:
+        waiting: deque[Future[list[CheckedFile]]] = deque()
+        try:
+            parts = iter(lambda: list(islice(files, size)), [])
+            waiting.extend(pool.submit(check, part) for part in islice(parts, 3 * len(engines)))
+            while waiting:
+                for checked in _result(waiting.popleft(), stop):
+                    yield checked
+                    _require_wanted(stop)
+                waiting.extend(pool.submit(check, part) for part in islice(parts, 1))
+        finally:
+            cancelled.set()
+            for future in waiting:
+                future.cancel()
+            for engine in engines:
+                engine.close()
+
+
+def _result(future: Future[list[CheckedFile]], stop: Callable[[], bool]) -> list[CheckedFile]:
+    while True:
+        try:
+            return future.result(timeout=0.2)
+        except TimeoutError:
+            _require_wanted(stop)
+
+
+def _check_part(engine: Engine, files: list[File], full: bool) -> list[CheckedFile]:
+    """The files after their check. One that ends the worker is told, the others checked again."""
+    if not files:
+        return []
+    begun = 0
+
+    def heard(number: float | str) -> None:
+        nonlocal begun
+        begun = int(number)
+
+    try:
+        task = check_decoding if full else check_headers
+        found: list[CheckedFile] = engine.call(task, files, on_report=heard)
+        return found
+    except WorkerLostError as error:
+        words = str(error).partition(".")[0].replace("The worker", "the process that decoded it")
+        crash = Finding("crashes the decoder", words)
+        seen = check_header(files[begun])
+        blamed = replace(seen, findings=(*seen.findings, crash))
+        before, after = files[:begun], files[begun + 1 :]
+        return [
+            *_check_part(engine, before, full),
+            blamed,
+            *_check_part(engine, after, full),
+        ]
+
+
+def _require_wanted(stop: Callable[[], bool]) -> None:
+    if stop():
+        raise CancelledError("Cancelled.")

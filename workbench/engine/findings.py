@@ -1,0 +1,74 @@
+"""What a check of image files may find, and how bad each kind is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["bad", "damaged", "unusual"]
+"""``bad``: DALI cannot read or decode it, and one such file ends an exported program. ``damaged``:
+it is decoded, but a decoder warned. ``unusual``: worth knowing, nothing is wrong."""
+
+KINDS: dict[str, Level] = {
+    "missing": "bad",
+    "unreadable": "bad",
+    "empty": "bad",
+    "zeros": "bad",
+    "not an image": "bad",
+    "not for DALI": "bad",
+    "bomb": "bad",
+    "cut short": "bad",
+    "undecodable": "bad",
+    "crashes the decoder": "bad",
+    "damaged": "damaged",
+    "wrong ending": "unusual",
+    "16 bit": "unusual",
+    "palette": "unusual",
+    "alpha": "unusual",
+    "CMYK": "unusual",
+    "EXIF turned": "unusual",
+    "animated": "unusual",
+    "odd metadata": "unusual",
+    "duplicate": "unusual",
+    "near duplicate": "unusual",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something found in a file: its kind, one of ``KINDS``, and what exactly."""
+
+    kind: str
+    reason: str
+
+    @property
+    def level(self) -> Level:
+        """How bad it is."""
+        return KINDS[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """One file after its check.
+
+    ``file`` is its name as the reader is given it, ``size`` in bytes, ``modified`` in nanoseconds
+    since 1970 (both 0 where they cannot be told). ``image_hash`` (``engine.image_hash``) is
+    empty where nothing was decoded, or where the picture is too plain to be told from others.
+    """
+
+    file: str
+    size: int = 0
+    modified: int = 0
+    findings: tuple[Finding, ...] = ()
+    image_hash: bytes = b""
+
+    @property
+    def level(self) -> Level | None:
+        """That of its worst finding, None where there is none."""
+        found = {finding.level for finding in self.findings}
+        return next((level for level in ("bad", "damaged", "unusual") if level in found), None)
+
+    @property
+    def reason(self) -> str:
+        """The worst findings in words."""
+        return "; ".join(f.reason for f in self.findings if f.level == self.level)
