@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from workbench import __version__
+from workbench.commands.check import check
 from workbench.commands.imports import import_command
 from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import FOLDER as _FOLDER
@@ -302,7 +303,7 @@ def lab(port: int, no_browser: bool) -> None:
     raise SystemExit(1 if subprocess.call(command) else 0)  # a signal is a negative code
 
 
-for _command in (*COMMANDS, import_command):
+for _command in (*COMMANDS, check, import_command):
     main.add_command(_command)
 
 

@@ -1,4 +1,4 @@
-"""What the data folder holds: its fingerprint, and the files that may make a pipeline fail."""
+"""What the data folder holds: its fingerprint."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
-from workbench.engine.encoded_images import reject_reason
 from workbench.errors import DataError
-from workbench.sources import Datasets, File, describe_datasets, every_file, unreadable
+from workbench.sources import Datasets, File, describe_datasets, every_file
 
 SCAN_SECONDS = 5.0
 """Limit for one pass over the data folder."""
 _SCAN_FILES = 20_000
-_NAMED_FILES = 3
 _HEADERS = 400
 """Files whose header is read for the format."""
 
@@ -81,25 +78,6 @@ def files_within_limit(data: Datasets) -> Iterator[File]:
             if time.monotonic() > deadline:
                 return
             yield file
-
-
-def describe_bad_files(data: Datasets, check_cancelled: Callable[[], None]) -> str:
-    """Files that may be why a pipeline fails, for DALI names none; as a sentence, or empty.
-
-    ``check_cancelled`` is called between files and may raise.
-    """
-    bad: list[str] = []
-    for file in files_within_limit(data):
-        check_cancelled()
-        try:
-            reason = unreadable(file.path) or reject_reason(Path(file.path).read_bytes())
-        except OSError as error:
-            reason = error.strerror or str(error)
-        if reason:
-            bad.append(f"{file.name}: {reason}")
-        if len(bad) == _NAMED_FILES:
-            break
-    return f"Some files cannot be decoded, for example {'; '.join(bad)}" if bad else ""
 
 
 def sample_paths(

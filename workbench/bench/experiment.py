@@ -20,7 +20,7 @@ from workbench.bench.config import (
     unmeasurable_reason,
 )
 from workbench.bench.context import graph_hash
-from workbench.bench.data_fingerprint import Fingerprint, describe_bad_files, fingerprint
+from workbench.bench.data_fingerprint import Fingerprint, fingerprint
 from workbench.bench.interleaved import Entry, Progress, measure
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
@@ -29,7 +29,9 @@ from workbench.bench.record import MISSING, Report
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.script import emit_script
+from workbench.engine.exit_status import printable
 from workbench.engine.machine import Machine, describe_machine
+from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import Graph
 from workbench.graph.sources import parameters, reading, require_datasets
@@ -68,6 +70,9 @@ class Experiment(ABC):
         self.measurement_config = measurement_config or MeasurementConfig()
         self.name = name
         self._reads_data = bool(wanted)
+        self.usable = UsableData(self.data)
+        """What bad files are left out of, and which those are."""
+        self._decoded_all = False
         self._cache: Cache = cache if self._reads_data else "as found"
         self.stop = threading.Event()
 
@@ -78,7 +83,8 @@ class Experiment(ABC):
     def prepare(self) -> tuple[Catalog, Machine, Fingerprint, CacheState]:
         """Look at the machine and the data, and bring the files into memory or out of it.
 
-        Raises DataError where the data cannot be used.
+        Bad files, as far as their headers tell, are left out. Raises DataError where the data
+        cannot be used.
         """
         require_datasets(self.graph, self.data)
         for dataset in self.data.values():
@@ -87,6 +93,7 @@ class Experiment(ABC):
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph names its files itself")
             return load_catalog(), machine, Fingerprint(OWN_FILES), unknown
+        self._leave_out(full=False)
         found = fingerprint(self.data, self.check_cancelled)
         return (
             load_catalog(),
@@ -132,20 +139,51 @@ class Experiment(ABC):
         on_progress: Progress,
         measurement_config: MeasurementConfig | None = None,
     ) -> tuple[Measurement, ...]:
-        """Take turns with this experiment's measurement config, or another."""
-        return measure(
-            entries,
-            measurement_config or self.measurement_config,
-            self.stop,
-            on_progress,
-            self._before_round(),
-            lambda: describe_bad_files(self.data, self.check_cancelled) if self._reads_data else "",
-        )
+        """Take turns with this experiment's measurement config, or another.
+
+        Where a file ends them, all files are decoded once to find it, and they are measured again
+        without it.
+        """
+
+        def once() -> tuple[Measurement, ...]:
+            return measure(
+                [self._on_usable_data(entry) for entry in entries],
+                measurement_config or self.measurement_config,
+                self.stop,
+                on_progress,
+                self._before_round(),
+            )
+
+        rows = once()
+        if not self._decoded_all and any(is_file_fault(row.reason) for row in rows):
+            on_progress(0.0, "looking for the file that cannot be decoded")
+            if self._leave_out(full=True):
+                rows = once()
+        return rows
+
+    def _leave_out(self, full: bool) -> bool:
+        """Leave bad files out; whether there are more than before."""
+        self._decoded_all |= full
+        more = self._reads_data and self.usable.leave_out(full, self.stop.is_set)
+        self.data = self.usable.datasets
+        return more
+
+    def _on_usable_data(self, entry: Entry) -> Entry:
+        jobs: list[Any] = [*entry.jobs]
+        on_data = (replace(job, data=self.data) if hasattr(job, "data") else job for job in jobs)
+        return replace(entry, jobs=tuple(on_data))
 
     def _before_round(self) -> Callable[[], None] | None:
         if self._cache != "cold":
             return None
         return lambda: _ignore(make_cache(self.data, "cold", self.check_cancelled))
+
+    def _left_out(self) -> dict[str, Any]:
+        return {
+            "left_out": [
+                {"file": printable(one.file), "reason": one.reason} for one in self.usable.left_out
+            ]
+        }
 
     def report(
         self,
@@ -175,7 +213,7 @@ class Experiment(ABC):
                 "graph_sha256": graph_hash(self.graph),
                 "load_average": os.getloadavg()[0],
             },
-            {name: value for name, value in extra.items() if value},
+            {name: value for name, value in {**extra, **self._left_out()}.items() if value},
         )
 
 

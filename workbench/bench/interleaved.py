@@ -81,14 +81,12 @@ class InterleavedRun:
         stop: threading.Event,
         on_progress: Progress,
         before_round: Callable[[], None] | None = None,
-        explain_failure: Callable[[], str] = lambda: "",
     ) -> None:
         self.measurement_config = measurement_config
         self._candidates = [Candidate(entry) for entry in entries]
         self._stop = stop
         self._on_progress = on_progress
         self._before_round = before_round
-        self._explain_failure = explain_failure
         self._order = random.Random()
         self._began = time.monotonic()
         self._done = 0.0
@@ -212,9 +210,7 @@ class InterleavedRun:
         except CancelledError:
             raise
         except EngineError as error:
-            words = f"not measured: {without_traceback(error)}"
-            cause = self._explain_failure()
-            candidate.reason = f"{words.removesuffix('.')}. {cause}" if cause else words
+            candidate.reason = f"not measured: {without_traceback(error)}"
             self._dismiss(candidate)
 
     def _check_cancelled(self) -> None:
@@ -246,19 +242,16 @@ def measure(
     stop: threading.Event,
     on_progress: Progress = lambda share, text: None,
     before_round: Callable[[], None] | None = None,
-    explain_failure: Callable[[], str] = lambda: "",
 ) -> tuple[Measurement, ...]:
     """Measure configurations in turns; one Measurement for each, in the order given.
 
-    All of them are built and warm before the first is timed. One that fails has the reason, and
-    ``explain_failure`` may add a sentence to it. ``before_round`` runs untimed before each round.
+    All of them are built and warm before the first is timed. One that fails has the reason.
+    ``before_round`` runs untimed before each round.
     Once ``stop`` is set CancelledError is raised within 0.1 s and every process is gone.
     """
     if not entries:
         return ()
-    return InterleavedRun(
-        entries, measurement_config, stop, on_progress, before_round, explain_failure
-    ).run()
+    return InterleavedRun(entries, measurement_config, stop, on_progress, before_round).run()
 
 
 def _require_room(entry: Entry, host: int, gpu: int | None) -> None:

@@ -79,7 +79,8 @@ def _dataset(path: str, hint: str = "") -> Dataset:
     return dataset
 
 
-def _one_data(_: click.Context, __: click.Parameter, value: str) -> str:
+def existing_data(_: click.Context, __: click.Parameter, value: str) -> str:
+    """Refuse data that cannot be read at all."""
     _dataset(value)
     return value
 
@@ -150,7 +151,7 @@ FOLDER = click.option(
     "--data",
     required=True,
     metavar="DATA",
-    callback=_one_data,
+    callback=existing_data,
     help="Folder of images or of class folders, or a list of files (.txt, .csv).",
 )
 DATA = click.option(

@@ -1,6 +1,6 @@
 """What is in a data folder, and which of its files cannot be used."""
 
-from workbench.health.check import BadFile, check_folder
+from workbench.health.check import FolderCheck, check_folder
 from workbench.health.scan import FolderFacts, scan_folder
 
-__all__ = ["BadFile", "FolderFacts", "check_folder", "scan_folder"]
+__all__ = ["FolderCheck", "FolderFacts", "check_folder", "scan_folder"]

@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
+from workbench.engine.findings import CheckedFile
 from workbench.engine.process import Engine
 from workbench.engine.registry import task
+from workbench.engine.usable_data import UsableData, describe_left_out, is_file_fault
 from workbench.engine.worker import Worker
-from workbench.errors import CancelledError, EngineError
+from workbench.errors import CancelledError
 from workbench.graph.check import require_sound
 from workbench.graph.model import DecodeDevice, Graph
-from workbench.graph.sources import reading
+from workbench.graph.sources import parameters, reading
 from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
-from workbench.preview.skipped_files import describe_skipped, skipped_files
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 _NAMED = 20
@@ -59,7 +60,7 @@ class Verification:
     """How many samples were compared, and how many are identical in every output.
 
     ``deviations`` are the first of each output of a sample; ``failure`` says why the comparison
-    ended early, or is empty.
+    ended early, or is empty. Both ran on the data without the files ``left_out``, which are bad.
     """
 
     samples: int
@@ -68,6 +69,7 @@ class Verification:
     device: DecodeDevice
     deviations: tuple[Deviation, ...]
     failure: str = ""
+    left_out: tuple[CheckedFile, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -82,6 +84,8 @@ class Verification:
         ]
         if len(self.deviations) > _NAMED:
             found.append(f"and {len(self.deviations) - _NAMED} more")
+        if self.left_out:
+            found.append(f"{describe_left_out(self.left_out)}.")
         if self.failure:
             found.append(self.failure)
         return [*found, f"identical: {self.identical} of {self.samples}"]
@@ -112,6 +116,7 @@ class Verifier:
         self._own = engine is None
         self._engine = engine or Engine()
         self._calls = self._engine.handle()
+        self._so_far = Verification(0, 0, 0, graph.settings.device, ())
 
     def cancel(self) -> None:
         """End the comparison: ``run`` raises CancelledError, within 0.1 s with a fresh engine."""
@@ -122,66 +127,78 @@ class Verifier:
             self._calls.interrupt()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Verification:
-        """Compare.
+        """Compare, on the data without the files that are bad.
 
         Raises GraphFaultsError, DataError, CancelledError, and what the preview engine raises. A
-        script that fails is a Verification with its reason, and with the files that the preview
-        leaves out.
+        script that fails is a Verification with its reason.
         """
         require_sound(self.graph, load_catalog())
         self.graph = reading(self.graph, self.data)
         for dataset in self.data.values():
             require_dataset(dataset)
+        read = parameters(self.graph.nodes)
+        usable = UsableData({name: each for name, each in self.data.items() if name in read})
+        on_progress(0.0, "looking for bad files")
+        usable.leave_out(full=False, stop=self._cancelled.is_set)
+        try:
+            try:
+                report = self._compare(usable.datasets, on_progress)
+            except ScriptError as error:
+                if not is_file_fault(str(error)):
+                    raise
+                on_progress(0.0, "looking for the file that cannot be decoded")
+                if not usable.leave_out(full=True, stop=self._cancelled.is_set):
+                    raise
+                report = self._compare(usable.datasets, on_progress)
+        except ScriptError as error:
+            report = replace(self._so_far, failure=_explain(error))
+        finally:
+            if self._own:
+                self._engine.close()
+        on_progress(1.0, "done")
+        return replace(report, left_out=usable.left_out)
+
+    def _compare(self, data: Datasets, on_progress: Progress) -> Verification:
+        """One comparison from the start. Raises ScriptError; ``_so_far`` then holds the rest."""
         settings, source = self.graph.settings, emit_script(self.graph, load_catalog())
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
+        self._so_far = report
         folder = tempfile.mkdtemp(prefix="workbench-verify-")
         try:
             on_progress(0.0, "building the script's pipeline")
-            with ExportedScript(source, self.data, settings.device, folder, self._go_on) as script:
+            with ExportedScript(source, data, settings.device, folder, self._go_on) as script:
                 for batch in range(self.batches):
                     on_progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
                     path = script.batch(batch)
                     same, deviations = self._calls.call(
-                        compare_batch, self.graph, self.data, batch, path
+                        compare_batch, self.graph, data, batch, path
                     )
                     os.unlink(path)
-                    report = replace(
+                    report = self._so_far = replace(
                         report,
                         identical=report.identical + same,
                         batches=batch + 1,
                         deviations=(*report.deviations, *deviations),
                     )
-        except ScriptError as error:
-            return replace(report, failure=self._explain(error, report.batches))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-            if self._own:
-                self._engine.close()
-        on_progress(1.0, "done")
         return report
-
-    def _explain(self, error: ScriptError, batch: int) -> str:
-        """Why the script ended in this batch, and what to do. Raises DataError, CancelledError."""
-        try:
-            bad = self._calls.call(skipped_files, self.graph, self.data, batch)
-        except CancelledError:
-            raise
-        except EngineError:  # the preview fails there as well; the script's reason is told
-            bad = []
-        if bad:
-            return f"{error} {describe_skipped(bad)}"
-        if error.node:
-            return f"{error} Change the values of {error.node} or what feeds it."
-        if error.silent:
-            return (
-                f"{error} The preview leaves out no file of these batches. Try again, or export "
-                "the script and run it by itself to see more."
-            )
-        return str(error)
 
     def _go_on(self) -> None:
         if self._cancelled.is_set():
             raise CancelledError("Cancelled.")
+
+
+def _explain(error: ScriptError) -> str:
+    """Why the script ended, and what to do."""
+    if error.node:
+        return f"{error} Change the values of {error.node} or what feeds it."
+    if error.silent:
+        return (
+            f"{error} Every file can be decoded. Try again, or export the script and run it by "
+            "itself to see more."
+        )
+    return str(error)
 
 
 def verify(

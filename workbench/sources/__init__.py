@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -40,11 +40,14 @@ class Dataset:
         A path; empty for data that were given in Python.
     items:
         Those: (path, label) for each file.
+    title:
+        What a person knows it as, where that is not ``location``.
     """
 
     kind: str
     location: str = ""
     items: tuple[tuple[str, int | str], ...] = ()
+    title: str = ""
 
     @property
     def argument(self) -> Any:
@@ -62,7 +65,7 @@ class Dataset:
         return load_source(self.kind).root(self)
 
     def __str__(self) -> str:
-        return self.location or f"a list of {len(self.items):,} files"
+        return self.title or self.location or f"a list of {len(self.items):,} files"
 
 
 Datasets = Mapping[str, Dataset]
@@ -227,6 +230,18 @@ def every_file(data: Datasets) -> Iterator[File]:
 def list_files(dataset: Dataset) -> Iterator[File]:
     """Every file of a dataset in the reader's order. Raises DataError."""
     return load_source(dataset.kind).list_files(dataset)
+
+
+def dump_file_list(files: Iterable[File]) -> bytes:
+    """The files as DALI's ``file_list``: on each line an absolute path and a label.
+
+    Bytes, for names need not be UTF-8. One with a line break is left out: no list can hold it.
+    """
+    return b"".join(
+        b"%b %d\n" % (os.fsencode(os.path.abspath(file.path)), file.label)
+        for file in files
+        if "\n" not in file.path
+    )
 
 
 def require_dataset(dataset: Dataset) -> None:

@@ -23,7 +23,7 @@ def read_rows(data: Any) -> list[tuple[str, str]]:
     """
     if not isinstance(data, str):
         return [(os.path.abspath(path), str(label)) for path, label in data]
-    with open(data, newline="", encoding="utf-8-sig") as file:
+    with open(data, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         if data.lower().endswith(".csv"):
             rows = [[], *list(csv.reader(file))[1:]]
         else:

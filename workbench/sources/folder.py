@@ -1,18 +1,20 @@
 """A folder of images: class folders, or one flat folder.
 
 As DALI's ``readers.file`` with ``file_root``: the images of each subfolder are a class, folders and
-files sorted by name. A folder without (visible) subfolders is one of images with label 0.
+files sorted by name. A folder without (visible) subfolders is one of images with label 0. In its
+place DALI's ``file_list`` is read too: the same files without those that are bad.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, File, SourceKind
+from workbench.sources import Dataset, File, SourceKind, file_list
 
 IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
@@ -30,9 +32,14 @@ IMAGES = (
 SOUNDS = (".flac", ".ogg", ".wav")
 """What ``readers.file`` looks for besides ``IMAGES`` in class folders."""
 
+_SHOWN = 200
+"""Characters of a path that cannot be read, in a message."""
+
 
 def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, or for one flat folder of images."""
+    """Arguments of the file reader for class folders, a flat folder of images, or a list."""
+    if os.path.isfile(data):  # each line a path and a label
+        return {"file_list": data}
     entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
     if any(entry.is_dir() for entry in entries):
         return {"file_root": data}
@@ -40,11 +47,25 @@ def find_files(data: str) -> dict[str, Any]:
     return {"file_root": data, "files": files, "labels": [0] * len(files)}
 
 
+def _is_list(dataset: Dataset) -> bool:
+    return file_list.SOURCE.accepts(Path(dataset.location)) and os.path.isfile(dataset.location)
+
+
 def _require(dataset: Dataset) -> None:
     path = Path(dataset.location)
-    if not path.exists():
-        raise DataError(f"There is no folder {path}. Give a folder of images.")
-    if not path.is_dir():
+    if _is_list(dataset):
+        file_list.SOURCE.require(dataset)
+        return
+    try:
+        found = path.stat()
+    except OSError as error:
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise DataError(f"There is no folder {path}. Give a folder of images.") from None
+        short = f"{str(path)[:_SHOWN]}..." if len(str(path)) > _SHOWN else path
+        raise DataError(
+            f"The folder {short} cannot be read: {error.strerror}. Give a folder of images."
+        ) from None
+    if not stat.S_ISDIR(found.st_mode):
         raise DataError(
             f"{path} is a file. Give the folder that holds the images, or a list of files that "
             "ends in .txt or .csv."
@@ -54,14 +75,21 @@ def _require(dataset: Dataset) -> None:
 
 
 def _class_names(dataset: Dataset) -> list[str]:
+    if _is_list(dataset):
+        return file_list.SOURCE.class_names(dataset)
     with os.scandir(dataset.location) as entries:
-        folders = sorted(entry.name for entry in entries if entry.is_dir())
+        folders = sorted(entry.name for entry in entries if os.path.isdir(entry.path))
     return folders if any(not name.startswith(".") for name in folders) else []
 
 
 def _list_files(dataset: Dataset) -> Iterator[File]:
     _require(dataset)
+    if _is_list(dataset):
+        yield from file_list.SOURCE.list_files(dataset)
+        return
     data, folders = dataset.location, _class_names(dataset)
+    if folders:
+        yield from _lost_links(data)
     suffixes = IMAGES + SOUNDS if folders else IMAGES
     for label, folder in enumerate(folders or [""]):
         try:
@@ -70,8 +98,16 @@ def _list_files(dataset: Dataset) -> Iterator[File]:
         except OSError as error:
             raise DataError(f"{data}/{folder} cannot be listed: {error.strerror}.") from None
         for entry in sorted(found, key=lambda entry: entry.name):
-            if not entry.is_dir() and (folders or not entry.name.startswith(".")):
+            if not os.path.isdir(entry.path) and (folders or not entry.name.startswith(".")):
                 yield File(entry.path, os.path.join(folder, entry.name), label)
+
+
+def _lost_links(data: str) -> Iterator[File]:
+    """Links beside the class folders that lead nowhere, or in a circle: DALI stops at one."""
+    with os.scandir(data) as entries:
+        lost = sorted(e.name for e in entries if e.is_symlink() and not os.path.exists(e.path))
+    for name in lost:
+        yield File(os.path.join(data, name), name, 0)
 
 
 def _watched(dataset: Dataset) -> Iterator[str]:
@@ -79,12 +115,18 @@ def _watched(dataset: Dataset) -> Iterator[str]:
     yield dataset.location
     try:
         with os.scandir(dataset.location) as entries:
-            yield from (entry.path for entry in entries if entry.is_dir())
+            yield from (entry.path for entry in entries if os.path.isdir(entry.path))
     except OSError:
         return  # the reader says what is wrong
 
 
+def _root(dataset: Dataset) -> str:
+    return file_list.SOURCE.root(dataset) if _is_list(dataset) else dataset.location
+
+
 def _nothing_found(dataset: Dataset) -> str:
+    if _is_list(dataset):
+        return file_list.SOURCE.nothing_found(dataset)
     data = dataset.location
     entries = sorted(entry for entry in Path(data).iterdir() if not entry.name.startswith("."))
     if not entries:
@@ -116,7 +158,7 @@ SOURCE = SourceKind(
     accepts=lambda path: path.is_dir(),
     require=_require,
     list_files=_list_files,
-    root=lambda dataset: dataset.location,
+    root=_root,
     class_names=_class_names,
     watched=_watched,
     nothing_found=_nothing_found,

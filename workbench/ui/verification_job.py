@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from workbench.engine.usable_data import describe_left_out
 from workbench.errors import CancelledError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.preview.verify import Verification, Verifier
@@ -100,26 +101,27 @@ def _found(report: Verification) -> VerifiedEntry:
         f"the exported script, run in a process of its own, decoded on "
         f"{'the GPU' if report.device == 'mixed' else 'the CPU'}."
     )
+    left_out = [f"{describe_left_out(report.left_out)}."] if report.left_out else []
     if report.failure:
         return {
             **NOTHING,
             "state": "failed",
             "text": "not compared to the end" if report.batches else "not compared",
-            "detail": [report.failure, *([compared] if report.batches else [])],
+            "detail": [report.failure, *([compared] if report.batches else []), *left_out],
         }
     if report.exact:
         return {
             **NOTHING,
             "state": "identical",
             "text": "identical to export",
-            "detail": [compared],
+            "detail": [compared, *left_out],
         }
     differ = report.samples - report.identical
-    lines = report.lines()[:-1]
+    lines = replace(report, left_out=()).lines()[:-1]
     more = [f"and {len(lines) - _NAMED} more lines"] if len(lines) > _NAMED else []
     return {
         **NOTHING,
         "state": "different",
         "text": f"{differ} of {report.samples} samples differ",
-        "detail": [compared, *lines[:_NAMED], *more],
+        "detail": [compared, *left_out, *lines[:_NAMED], *more],
     }

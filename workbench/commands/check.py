@@ -1,0 +1,119 @@
+"""``workbench check``: which files of a folder cannot or should not be used."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from workbench.commands.options import existing_data, file, reports
+
+if TYPE_CHECKING:
+    from workbench.health import FolderCheck
+
+_LINES = 50
+
+
+@click.command()
+@click.argument("data", metavar="DIR|LIST", callback=existing_data)
+@click.option("--full", is_flag=True, help="Decode every file, as DALI does.")
+@click.option("--json", "as_json", is_flag=True, help="All that was found, as JSON.")
+@click.option("--good", metavar="FILE", callback=file, help="Write the good files: a file_list.")
+@click.option("--bad", metavar="FILE", callback=file, help="Write the paths of the others.")
+@click.option("--html", metavar="FILE", callback=file, help="Write a page with small pictures.")
+@click.option("--again", is_flag=True, help="Also files that did not change since the last check.")
+@reports
+def check(
+    data: str,
+    full: bool,
+    as_json: bool,
+    good: str | None,
+    bad: str | None,
+    html: str | None,
+    again: bool,
+) -> None:
+    """Find files that are empty, cut short, damaged, no images, not for DALI, unusual or twice.
+
+    No file is changed. What --good writes is DALI's file_list: give it to any command, and to an
+    exported program, as --data. Ctrl+C stops; the same command goes on from there. The exit code
+    is 1 where a file is bad: one such file ends an exported program.
+
+    Example:  workbench check photos --full --good good.txt
+    """
+    from workbench.files import write_bytes, write_text
+    from workbench.health.html_report import html_report
+
+    found = _check(data, full, again)
+    for path, text in ((good, found.good_list), (bad, found.bad_list)):
+        if path:
+            write_bytes(path, text())
+    if html:
+        write_text(html, html_report(found))
+    click.echo(json.dumps(_as_json(found), indent=1) if as_json else _as_text(found))
+    if found.bad:
+        raise SystemExit(1)
+
+
+def _check(data: str, full: bool, again: bool) -> FolderCheck:
+    from workbench.health import check_folder
+
+    stopped = threading.Event()
+    with click.progressbar(length=1, label="checking", file=sys.stderr) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.length = max(1, total)
+            if done % 64 == 0 or done == total:
+                bar.update(done - bar.pos)
+
+        try:
+            return check_folder(data, progress, stopped.is_set, full, again)
+        except KeyboardInterrupt:
+            raise click.ClickException(
+                f"Stopped after {bar.pos:,} of {bar.length:,} files. The same command goes on from "
+                "there."
+            ) from None
+
+
+def _as_text(found: FolderCheck) -> str:
+    from workbench.engine.exit_status import printable
+
+    lines = []
+    told = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]
+    for one in told[:_LINES]:
+        lines += [
+            f"{finding.level:8} {printable(one.file)}: {printable(finding.reason)}"
+            for finding in one.findings
+        ]
+    if len(told) > _LINES:
+        lines.append(f"and {len(told) - _LINES:,} more files; --json and --html name them all")
+    lines += [f"{count:8,} {kind}" for kind, count in found.counts.items()]
+    how = "decoded" if found.full else "headers read; --full decodes them"
+    lines.append(
+        f"{found.count:,} files ({how}): {len(found.bad):,} bad, "
+        f"{len(found.of_level('damaged')):,} damaged, "
+        f"{len(found.of_level('unusual')):,} unusual"
+    )
+    return "\n".join(lines)
+
+
+def _as_json(found: FolderCheck) -> dict[str, Any]:
+    return {
+        "data": os.path.abspath(str(found.dataset)),
+        "full": found.full,
+        "count": found.count,
+        "bad": len(found.bad),
+        "damaged": len(found.of_level("damaged")),
+        "kinds": found.counts,
+        "files": [
+            {
+                "file": one.file,
+                "level": one.level,
+                "findings": [{"kind": f.kind, "reason": f.reason} for f in one.findings],
+            }
+            for one in found.files
+        ],
+    }

@@ -1,0 +1,88 @@
+"""Data without their bad files, so that one of them does not end a run."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from workbench.engine.file_check_pool import check_each
+from workbench.engine.findings import CheckedFile
+from workbench.errors import DataError
+from workbench.sources import Dataset, Datasets, dump_file_list, list_files
+
+_NAMED = 5
+_FILE_FAULT = re.compile(
+    r"nvImageCodec failure|Failed to decode|File mapping failed|Could not access|SIGSEGV|SIGABRT"
+)
+
+
+def is_file_fault(message: str) -> bool:
+    """Whether a failed run may be the fault of a file: by DALI's words, or a crash."""
+    return bool(_FILE_FAULT.search(message))
+
+
+class UsableData:
+    """Datasets, from which bad files are left out as they become known.
+
+    What is left is a list for the same reader of the same program (DALI's ``file_list``); files
+    keep their order and their labels.
+    """
+
+    def __init__(self, datasets: Datasets) -> None:
+        self.given = datasets
+        self.datasets = datasets
+        """The same without the bad files."""
+        self._bad: dict[Dataset, dict[str, CheckedFile]] = {}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def left_out(self) -> tuple[CheckedFile, ...]:
+        """The bad files, each once."""
+        return tuple(one for found in self._bad.values() for one in found.values())
+
+    def leave_out(self, full: bool, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Look for bad files and leave them out; whether there are more than before.
+
+        By their headers in 0.1 ms a file, or, ``full``, by decoding them. Raises DataError where no
+        file is left, EngineError and CancelledError.
+        """
+        more = False
+        for dataset in dict.fromkeys(self.given.values()):
+            known = self._bad.setdefault(dataset, {})
+            before = len(known)
+            for one in check_each(list_files(dataset), full, stop):
+                if one.level == "bad":
+                    known[one.file] = one
+            if len(known) > before:
+                more = True
+                self._replace(dataset)
+        return more
+
+    def _replace(self, dataset: Dataset) -> None:
+        """Give the parameters that had this dataset a list of its other files."""
+        known = self._bad[dataset]
+        files = [file for file in list_files(dataset) if file.name not in known]
+        if not files:
+            raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
+        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="workbench-good-")
+        path = Path(self._folder.name, f"good{list(self._bad).index(dataset)}-{len(known)}.txt")
+        path.write_bytes(dump_file_list(files))
+        rest = replace(dataset, location=os.fspath(path), items=(), title=str(dataset))
+        self.datasets = {
+            name: rest if given == dataset else self.datasets[name]
+            for name, given in self.given.items()
+        }
+
+
+def describe_left_out(files: tuple[CheckedFile, ...]) -> str:
+    """How many files were left out, and the first of them with their reasons; empty for none."""
+    if not files:
+        return ""
+    named = [f"{one.file} ({one.reason})" for one in files[:_NAMED]]
+    if len(files) > _NAMED:
+        named.append(f"and {len(files) - _NAMED:,} more, which `workbench check` names")
+    return f"{len(files):,} bad file{'s' * (len(files) != 1)} left out: {', '.join(named)}"
