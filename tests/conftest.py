@@ -110,7 +110,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """What notebooks and servers that outlive a test keep goes to a folder that ends with them."""
     folder = tempfile.TemporaryDirectory(prefix="workbench-state-")
-    os.environ["DALI_WORKBENCH_STATE"] = folder.name
+    os.environ["DALI_WORKBENCH_STATE"] = os.environ["XDG_CACHE_HOME"] = folder.name
     config.add_cleanup(folder.cleanup)
 
 
@@ -174,6 +174,7 @@ def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """Where this test's edits are kept: no test finds those of another, or of a person."""
     folder = tmp_path_factory.mktemp("state")
     monkeypatch.setenv("DALI_WORKBENCH_STATE", str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
 
 

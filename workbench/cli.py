@@ -205,6 +205,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None
 
     Example:  workbench verify simclr --data photos --batches 3
     """
+    from workbench.engine.exit_status import printable
     from workbench.graph.edit import set_setting
     from workbench.preview.verify import Verifier
 
@@ -219,6 +220,8 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None
             bar.update(int(share * 1000) - bar.pos)
 
         report = Verifier(edited, datasets, batches).run(progress)
+    for bad in report.left_out:
+        click.echo(f"left out: {printable(bad.file)}: {printable(bad.reason)}", err=True)
     for line in report.lines():
         click.echo(line)
     if not report.exact:

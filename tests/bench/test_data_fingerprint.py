@@ -1,4 +1,4 @@
-"""The fingerprint of a folder, and which of its files are bad."""
+"""The fingerprint of a folder."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.damaged import make_folder
-from workbench.bench.data_fingerprint import describe_bad_files, fingerprint, folder_size
+from workbench.bench.data_fingerprint import fingerprint, folder_size
 from workbench.errors import CancelledError
 from workbench.samples import write_samples
 from workbench.sources import open_datasets
@@ -59,9 +58,3 @@ def test_reading_can_be_cancelled(photos: Path) -> None:
 
     with pytest.raises(CancelledError):
         fingerprint(open_datasets(photos), stop)
-
-
-def test_no_more_than_three_bad_files_are_named(photos: Path, tmp_path: Path) -> None:
-    bad, _ = make_folder(photos, tmp_path, ["text.jpg"] * 5)
-    assert describe_bad_files(open_datasets(bad), go_on).count("text, not an image") == 3
-    assert describe_bad_files(open_datasets(photos), go_on) == ""

@@ -1,20 +1,27 @@
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.damaged import make_folder
+from tests.helpers import chain_graph, with_settings
 from workbench.catalog import load_catalog
+from workbench.engine import Engine
 from workbench.errors import DataError
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview.verify import verify
 from workbench.sources import (
     Dataset,
     class_names,
+    dump_file_list,
     list_files,
     load_source,
     nothing_found,
     open_dataset,
+    require_dataset,
     unreadable,
 )
 from workbench.sources.folder import IMAGES, SOUNDS, find_files
@@ -91,3 +98,44 @@ def test_the_exported_function_is_this_one_and_runs_by_itself(photos: Path) -> N
     assert namespace["IMAGES"] == IMAGES
     for data in (str(photos), str(photos / "coffee")):
         assert exported(data) == find_files(data)
+
+
+def test_links_in_a_circle_and_names_that_are_not_utf8_lose_no_other_file(tmp_path: Path) -> None:
+    (tmp_path / "c").mkdir()
+    name = os.fsdecode(b"caf\xe9.jpg")
+    for file in ("a.jpg", name):
+        (tmp_path / "c" / file).write_bytes(b"x")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "again").symlink_to(".")
+    (tmp_path / "c" / "lost.jpg").symlink_to("lost.jpg")
+    found = [file.name for file in list_files(open_dataset(tmp_path))]
+    assert found == ["circle", "c/a.jpg", f"c/{name}", "c/lost.jpg"]
+    assert class_names(open_dataset(tmp_path)) == ["again", "c"]
+
+
+def test_a_list_of_names_that_are_not_utf8_is_read_by_dali_itself(
+    tmp_path: Path, photos: Path
+) -> None:
+    photo = next(photos.rglob("*.jpg")).read_bytes()
+    names = [os.fsdecode(b"caf\xe9.jpg"), "two words.jpg"]
+    for name in names:
+        (tmp_path / name).write_bytes(photo)
+    listed = tmp_path / "good.txt"
+    listed.write_bytes(dump_file_list(list_files(open_dataset(tmp_path))))
+    dataset = open_dataset(listed)
+    assert [Path(file.path).name for file in list_files(dataset)] == names
+    graph = with_settings(chain_graph("resize"), batch_size=2)
+    with Engine() as engine:
+        for data in (str(tmp_path), str(listed)):
+            tiles = preview_batch(engine, PreviewRequest(graph, data)).tiles
+            assert [Path(tile.sample.file).name for tile in tiles] == names
+    assert verify(graph, str(listed), 1).exact
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "/x" * 2048], ids=["name", "path"])
+def test_a_path_that_is_too_long(path: str) -> None:
+    with pytest.raises(
+        DataError, match=r"\.\.\. cannot be read: File name too long\. Give"
+    ) as told:
+        require_dataset(open_dataset(path))
+    assert len(str(told.value)) < 400

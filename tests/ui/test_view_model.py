@@ -315,9 +315,12 @@ def test_files_are_checked(make: Make, tmp_path: Path, photos: Path) -> None:
     model, screen = make(tmp_path)
     model.act("data", {"do": "check"})
     screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
-    found = {bad["file"]: bad["reason"] for bad in screen["data", "summary"]["unreadable"]}
+    found = {bad["file"]: bad["reason"] for bad in screen["data", "summary"]["findings"]}
     assert found.keys() == {"half.jpg", "zero.jpg"}
     assert "empty" in found["zero.jpg"]
+    assert screen["data", "summary"]["bad"] == 2
+    assert screen["code", "note"].startswith("2 files of the data are bad, and one ends this")
+    assert "--full --good good.txt" in screen["code", "note"]
 
 
 def test_records_that_are_found_at_once_wait_for_the_rest(

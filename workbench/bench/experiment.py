@@ -193,7 +193,8 @@ class Experiment(ABC):
         cache: CacheState,
         **extra: Any,
     ) -> Report:
-        """The record of what was measured."""
+        """The record of what was measured: the end of a run."""
+        self.usable.close()
         if cache.state == "cold" and found.files:
             measurements = [_not_cold(row, found.files) for row in measurements]
         return Report(

@@ -143,6 +143,8 @@ def progress_bar() -> Iterator[Progress]:
 
 def print_machine(report: Report) -> None:
     """Print the machine and the data."""
+    for one in report.extra.get("left_out", ()):
+        click.echo(f"left out: {one['file']}: {one['reason']}", err=True)
     machine = report.machine
     click.echo(
         f"{machine.cpu}, {machine.cores} cores; {machine.gpu_name or 'no GPU'}; DALI {machine.dali}"
@@ -150,7 +152,9 @@ def print_machine(report: Report) -> None:
     cache = report.cache
     if cache is not None:
         there = "" if cache.resident is None else f"; {cache.resident:.0%} in memory"
-        click.echo(f"{report.files} files, page cache {cache.state} ({cache.how}{there})")
+        left_out = len(report.extra.get("left_out", ()))
+        without = f" without {left_out:,} bad" if left_out else ""
+        click.echo(f"{report.files} files{without}, page cache {cache.state} ({cache.how}{there})")
 
 
 def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:

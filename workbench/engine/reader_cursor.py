@@ -95,7 +95,8 @@ class ReaderCursor:
     The reader is emitted and run as in the script, so the order is the script's. Where it fails on
     files that the operating system cannot hand out (empty ones, for example, which end the script),
     it is told the same files by name with a stand-in for each of these, so that the others keep
-    their places; ``unreadable`` then says which and why.
+    their places; ``unreadable`` then says which and why. Likewise a link stands in for a file whose
+    name is not UTF-8, which DALI reads and cannot tell.
     """
 
     def __init__(
@@ -124,12 +125,15 @@ class ReaderCursor:
             require_dataset(self._data)
             if any(words in str(error) for words in NO_FILES):
                 raise DataError(nothing_found(self._data)) from None
-            if self._stand_ins is not None or not self._replace_unreadable():
+            if self._stand_ins is not None or not self._name_files():
                 raise
+        except UnicodeDecodeError as error:
+            if self._stand_ins is not None or not self._name_files():
+                raise DataError(f"A file's name is not UTF-8: {error}. Rename it.") from None
         return self._advance(index)
 
-    def _replace_unreadable(self) -> bool:
-        """Name the files to the reader, with a stand-in for each unreadable one. Whether any is."""
+    def _name_files(self) -> bool:
+        """Name the files to the reader, with a stand-in where it needs one. Whether any does."""
         if self._data is None:
             return False
         folder = tempfile.TemporaryDirectory(prefix="workbench-data-")
@@ -143,13 +147,18 @@ class ReaderCursor:
                 Path(path).write_bytes(placeholder_jpeg().tobytes())
                 self._originals[path] = file.name
                 self.unreadable[file.name] = reason
+            elif not _is_utf8(path):
+                path = os.path.join(folder.name, f"{len(files)}{Path(path).suffix}")
+                os.symlink(os.path.abspath(file.path), path)
+                self._originals[path] = file.name
             files.append(path)
             labels.append(file.label)
         self._stand_ins = folder
+        self._position = None
         found = {"file_root": self._data.root, "files": files, "labels": labels}
         find = load_source(self._source.kind).find.__name__
         self._compiled.namespace[find] = lambda data: found
-        return bool(self.unreadable)
+        return bool(self._originals)
 
     def _advance(self, index: int) -> ReadBatch:
         at = self._position
@@ -210,3 +219,11 @@ class ReaderCursor:
         self._position = None
         if self._stand_ins is not None:
             self._stand_ins.cleanup()
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

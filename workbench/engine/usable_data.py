@@ -12,7 +12,7 @@ from pathlib import Path
 from workbench.engine.file_check_pool import check_each
 from workbench.engine.findings import CheckedFile
 from workbench.errors import DataError
-from workbench.sources import Dataset, Datasets, dump_file_list, list_files
+from workbench.sources import Dataset, Datasets, dump_file_list, list_files, nothing_found
 
 _NAMED = 5
 _FILE_FAULT = re.compile(
@@ -48,19 +48,28 @@ class UsableData:
         """Look for bad files and leave them out; whether there are more than before.
 
         By their headers in 0.1 ms a file, or, ``full``, by decoding them. Raises DataError where no
-        file is left, EngineError and CancelledError.
+        file is there or left, EngineError and CancelledError.
         """
         more = False
         for dataset in dict.fromkeys(self.given.values()):
             known = self._bad.setdefault(dataset, {})
-            before = len(known)
+            before, count = len(known), 0
             for one in check_each(list_files(dataset), full, stop):
+                count += 1
                 if one.level == "bad":
                     known[one.file] = one
+            if not count:
+                raise DataError(nothing_found(dataset))
             if len(known) > before:
                 more = True
                 self._replace(dataset)
         return more
+
+    def close(self) -> None:
+        """Remove the lists from the disk. Without it they go with this object."""
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
 
     def _replace(self, dataset: Dataset) -> None:
         """Give the parameters that had this dataset a list of its other files."""

@@ -22,7 +22,7 @@ from workbench.emit.script import emit_script
 from workbench.engine.findings import CheckedFile
 from workbench.engine.process import Engine
 from workbench.engine.registry import task
-from workbench.engine.usable_data import UsableData, describe_left_out, is_file_fault
+from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError
 from workbench.graph.check import require_sound
@@ -84,8 +84,6 @@ class Verification:
         ]
         if len(self.deviations) > _NAMED:
             found.append(f"and {len(self.deviations) - _NAMED} more")
-        if self.left_out:
-            found.append(f"{describe_left_out(self.left_out)}.")
         if self.failure:
             found.append(self.failure)
         return [*found, f"identical: {self.identical} of {self.samples}"]
@@ -153,6 +151,7 @@ class Verifier:
         except ScriptError as error:
             report = replace(self._so_far, failure=_explain(error))
         finally:
+            usable.close()
             if self._own:
                 self._engine.close()
         on_progress(1.0, "done")

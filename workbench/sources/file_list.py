@@ -58,21 +58,23 @@ def _require(dataset: Dataset) -> None:
 def _read(dataset: Dataset) -> dict[str, Any]:
     """What the reader is given. Raises DataError, which names a row without a label."""
     path = Path(dataset.location)
-    if dataset.location and not path.exists():
+    if dataset.location and not os.path.exists(path):
         raise DataError(f"There is no list of files {path}. Give a text or CSV file.")
-    if dataset.location and not path.is_file():
+    if dataset.location and not os.path.isfile(path):
         raise DataError(f"{path} is no file. Give a list of files that ends in .txt or .csv.")
     try:
         found = read_list(dataset.argument)
     except PermissionError:
         raise DataError(f"The list {path} may not be read. Check its permissions.") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text. Save it as UTF-8.") from None
     except ValueError as error:
         form = "path,label" if dataset.location.lower().endswith(".csv") else "path label"
         raise DataError(f"{error}. Write {form} in each row.") from None
     except (OSError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a list of files: {error}.") from None
+    if dataset.location.lower().endswith(".csv") and not _is_utf8(path):
+        raise DataError(
+            f"{path} is not UTF-8 text. Save it as UTF-8, or as a .txt list of lines 'path label'."
+        )
     if named := next((name for name in found["files"] if "\0" in name), None):
         raise DataError(f"{dataset}: {named[:60]!r} holds a NUL character, which no file name has.")
     large = next((label for label in found["labels"] if not -(2**31) <= label < 2**31), None)
@@ -103,6 +105,26 @@ def _root(dataset: Dataset) -> str:
     return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
 
 
+def is_list(path: Path) -> bool:
+    """Whether a path is named as a list of files is."""
+    return path.suffix.lower() in _SUFFIXES and not os.path.isdir(path)
+
+
+def _accepts(path: Path) -> bool:
+    """Only DALI itself reads a text whose names are not UTF-8: ``folder`` gives it to DALI."""
+    return is_list(path) and (path.suffix.lower() == ".csv" or _is_utf8(path))
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return False
+    except OSError:
+        return True  # what is wrong is told later
+    return True
+
+
 def _write_placeholder(folder: Path) -> Path:
     path = folder / "list.txt"
     path.write_text("image.jpg 0\n", encoding="utf-8")
@@ -116,7 +138,7 @@ SOURCE = SourceKind(
     find=read_list,
     helpers=inspect.getsource(read_rows),
     imports=("csv", "os"),
-    accepts=lambda path: path.suffix.lower() in _SUFFIXES and not path.is_dir(),
+    accepts=_accepts,
     require=_require,
     list_files=_list_files,
     root=_root,

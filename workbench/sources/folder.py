@@ -7,6 +7,7 @@ place DALI's ``file_list`` is read too: the same files without those that are ba
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -48,7 +49,7 @@ def find_files(data: str) -> dict[str, Any]:
 
 
 def _is_list(dataset: Dataset) -> bool:
-    return file_list.SOURCE.accepts(Path(dataset.location)) and os.path.isfile(dataset.location)
+    return file_list.is_list(Path(dataset.location)) and os.path.isfile(dataset.location)
 
 
 def _require(dataset: Dataset) -> None:
@@ -56,14 +57,14 @@ def _require(dataset: Dataset) -> None:
     if _is_list(dataset):
         file_list.SOURCE.require(dataset)
         return
+    shown = f"{str(path)[:_SHOWN]}..." if len(str(path)) > _SHOWN else path
     try:
         found = path.stat()
     except OSError as error:
-        if isinstance(error, FileNotFoundError | NotADirectoryError):
-            raise DataError(f"There is no folder {path}. Give a folder of images.") from None
-        short = f"{str(path)[:_SHOWN]}..." if len(str(path)) > _SHOWN else path
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            raise DataError(f"There is no folder {shown}. Give a folder of images.") from None
         raise DataError(
-            f"The folder {short} cannot be read: {error.strerror}. Give a folder of images."
+            f"The folder {shown} cannot be read: {error.strerror}. Give a folder of images."
         ) from None
     if not stat.S_ISDIR(found.st_mode):
         raise DataError(
@@ -155,7 +156,7 @@ SOURCE = SourceKind(
     find=find_files,
     helpers=_IMAGES_SOURCE,
     imports=("os",),
-    accepts=lambda path: path.is_dir(),
+    accepts=lambda path: os.path.isdir(path) or file_list.is_list(path),
     require=_require,
     list_files=_list_files,
     root=_root,

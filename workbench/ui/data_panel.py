@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import threading
+import time
 from collections.abc import Callable
+from typing import TypedDict
 
-from workbench.errors import CancelledError, DataError
+from workbench.engine.exit_status import printable
+from workbench.errors import CancelledError, DataError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.graph.sources import parameters
 from workbench.health import FolderFacts, check_folder, scan_folder
@@ -21,7 +25,28 @@ from workbench.sources import (
     open_datasets,
     require_dataset,
 )
-from workbench.ui.views import DataParameter, DataView
+from workbench.ui.views import DataParameter, DataView, FileFinding
+
+
+class _CheckView(TypedDict):
+    checked: bool
+    checking: bool
+    bad: int
+    damaged: int
+    findings: list[FileFinding]
+
+
+_UNCHECKED: _CheckView = {
+    "checked": False,
+    "checking": False,
+    "bad": 0,
+    "damaged": 0,
+    "findings": [],
+}
+_SHOWN = 200
+"""Findings in the panel's table."""
+_TOLD_EVERY = 0.5
+"""Seconds between two lines of progress."""
 
 
 class DataPanel:
@@ -43,7 +68,7 @@ class DataPanel:
         self._lock = lock
         self._changed = changed
         self._closed = False
-        self._checking = False
+        self._unwanted = threading.Event()
         self._seen = ""
         self.view: DataView = {
             "root": self.data,
@@ -57,8 +82,7 @@ class DataPanel:
             "megabytes": 0.0,
             "formats": {},
             "sizes": "",
-            "checked": False,
-            "unreadable": [],
+            **_UNCHECKED,
         }
         try:
             if next(list_files(self.dataset), None) is None:
@@ -98,14 +122,34 @@ class DataPanel:
                 self.scan()
 
     def check(self) -> None:
-        """Open and decode every file in the background, unless that runs already."""
-        if not self.error and not self._checking:
-            self._checking = True
+        """Decode every file in the background; stop where that runs already.
+
+        The next check goes on where one was stopped.
+        """
+        if self.view["checking"]:
+            self._unwanted.set()
+        elif not self.error:
+            self._unwanted = threading.Event()
+            self.view = {**self.view, "checking": True}
             threading.Thread(target=self._check, name="workbench-check", daemon=True).start()
 
     def close(self) -> None:
         """Let a check that runs end early; it reports nothing more."""
         self._closed = True
+        self._unwanted.set()
+
+    @property
+    def export_note(self) -> str:
+        """What a person who runs an exported program on these data should know, or empty."""
+        bad = self.view["bad"]
+        if not bad:
+            return ""
+        files = "file of the data is" if bad == 1 else "files of the data are"
+        command = f"workbench check {shlex.quote(self.data)} --full --good good.txt"
+        return (
+            f"{bad:,} {files} bad, and one ends this program. `{command}` lists the others: give "
+            "it --data good.txt, DALI's file_list."
+        )
 
     def _scan(self) -> None:
         try:
@@ -121,29 +165,47 @@ class DataPanel:
             megabytes=facts.megabytes,
             formats=facts.formats,
             sizes=_sizes(facts),
-            **({} if facts.count == self.view["count"] else {"checked": False, "unreadable": []}),
+            **({} if facts.count == self.view["count"] else self._outdated()),
         )
 
-    def _check(self) -> None:
-        total = self.view["count"]
+    def _outdated(self) -> dict[str, object]:
+        return {**_UNCHECKED, "checking": self.view["checking"]}
 
-        def progress(done: int) -> None:
-            if done % 100 == 0:
+    def _check(self) -> None:
+        told = 0.0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal told
+            if time.monotonic() - told > _TOLD_EVERY:
+                told = time.monotonic()
                 self._show(f"Checked {done:,} of {total:,} files.")
 
         try:
-            bad = check_folder(self.dataset, progress, lambda: self._closed)
+            found = check_folder(self.dataset, progress, self._unwanted.is_set)
         except CancelledError:
+            self._show("The check was stopped; the next one goes on from there.", checking=False)
             return
-        except DataError as error:
-            self._show(str(error))
+        except WorkbenchError as error:
+            self._show(str(error), checking=False)
             return
-        finally:
-            self._checking = False
+        worst = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]
+        findings: list[FileFinding] = [
+            {
+                "file": printable(one.file),
+                "level": finding.level,
+                "kind": finding.kind,
+                "reason": printable(finding.reason),
+            }
+            for one in worst[:_SHOWN]
+            for finding in one.findings
+        ]
         self._show(
-            f"Checked {total:,} files.",
+            f"Checked {found.count:,} files.",
             checked=True,
-            unreadable=[{"file": file.file, "reason": file.reason} for file in bad],
+            checking=False,
+            bad=len(found.bad),
+            damaged=len(found.of_level("damaged")),
+            findings=findings,
         )
 
     def _show(self, message: str | None, **view: object) -> None:

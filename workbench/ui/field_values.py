@@ -128,6 +128,7 @@ def graph_fields(
         },
         "speed": {"batch_size": settings.batch_size, "threads": settings.num_threads},
         "code": {
+            "note": data_panel.export_note,
             "source": state.source.text,
             "target": state.target,
             "in_view": state.code_in_view,

@@ -117,7 +117,7 @@ def _found(report: Verification) -> VerifiedEntry:
             "detail": [compared, *left_out],
         }
     differ = report.samples - report.identical
-    lines = replace(report, left_out=()).lines()[:-1]
+    lines = report.lines()[:-1]
     more = [f"and {len(lines) - _NAMED} more lines"] if len(lines) > _NAMED else []
     return {
         **NOTHING,

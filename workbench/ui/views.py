@@ -324,8 +324,12 @@ class CodeFault(TypedDict):
     """The one at fault, or empty."""
 
 
-class UnreadableFile(TypedDict):
+class FileFinding(TypedDict):
+    """Something that a check found in a file."""
+
     file: str
+    level: Literal["bad", "damaged", "unusual"]
+    kind: str
     reason: str
 
 
@@ -361,5 +365,11 @@ class DataView(TypedDict):
     sizes: str
     """``300×225 … 1200×900``; empty until known."""
     checked: bool
-    """Whether the unreadable files have been looked for yet."""
-    unreadable: list[UnreadableFile]
+    """Whether every file has been decoded, to find those that are bad."""
+    checking: bool
+    bad: int
+    """Files that DALI does not read or decode."""
+    damaged: int
+    """Files that it decodes, of which a decoder warned."""
+    findings: list[FileFinding]
+    """Of the worst files; all are in the report of ``workbench check``."""

@@ -51,7 +51,9 @@ IMAGES = (
 
 
 def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, or for one flat folder of images."""
+    """Arguments of the file reader for class folders, a flat folder of images, or a list."""
+    if os.path.isfile(data):  # each line a path and a label
+        return {"file_list": data}
     entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
     if any(entry.is_dir() for entry in entries):
         return {"file_root": data}

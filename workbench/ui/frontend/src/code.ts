@@ -61,6 +61,7 @@ export default component("code", css, (root, link) => {
     draw();
   });
   const listing = new Listing();
+  const note = h("p", { class: "wb-stale", role: "note", "data-wb": "note", hidden: true });
   const stale = h("p", { class: "wb-stale", role: "status", "data-wb": "stale", hidden: true });
   const several = h("div", { class: "wb-code-files", hidden: true }, switcher.el);
   root.append(
@@ -84,6 +85,7 @@ export default component("code", css, (root, link) => {
       ),
     ),
     stale,
+    note,
     several,
     listing.el,
   );
@@ -109,6 +111,11 @@ export default component("code", css, (root, link) => {
     path.value = named = usual();
   });
   link.watch(["highlighted"], () => listing.highlight(link.get("highlighted", {})[file().path] ?? []));
+  link.watch(["note"], () => {
+    const words = link.get("note", "");
+    show(note, words !== "");
+    note.replaceChildren(...(words ? [icon("warn", 14), words] : []));
+  });
   link.watch(["message"], () => text(said, link.get("message", "")));
   link.watch(["fault", "files"], () => {
     const { message = "", node = "" } = link.get("fault", {});

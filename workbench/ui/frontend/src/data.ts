@@ -1,5 +1,5 @@
 // Entry of the "data" bundle, the data panel: what each source reads, with counts, sizes, formats and
-// unreadable files.
+// what a check of the files found.
 
 import type { DataParameter, DataView as Folder } from "./views";
 import { component } from "./lib/component";
@@ -36,7 +36,7 @@ export default component("data", css, (root, link) => {
   const classesHead = h("h3");
   const inputs = h("ul", { class: "wb-data-inputs", "aria-label": "What each source reads", "data-wb": "inputs" });
   const verdict = h("p", { class: "wb-checked", role: "status", "data-wb": "checked" });
-  const table = h("table", { class: "wb-files", "data-wb": "unreadable" });
+  const table = h("table", { class: "wb-files", "data-wb": "findings" });
   root.append(
     h(
       "div",
@@ -64,6 +64,7 @@ export default component("data", css, (root, link) => {
     error.replaceChildren(icon("warn", 14), wrong);
     attr(path, "aria-invalid", wrong ? "true" : null);
     check.disabled = !folder.count;
+    text(check, folder.checking ? "Stop the check" : "Check files");
     drawInputs(folder.parameters ?? []);
     facts.replaceChildren(...factsOf(folder));
     drawClasses(folder.classes ?? [], folder.class_counts ?? []);
@@ -103,39 +104,37 @@ export default component("data", css, (root, link) => {
     );
   }
 
-  function drawFiles({ checked, unreadable = [], count = 0 }: Partial<Folder>): void {
-    attr(verdict, "data-bad", unreadable.length ? "true" : null);
+  function drawFiles({ checked, bad = 0, damaged = 0, findings = [], count = 0 }: Partial<Folder>): void {
+    attr(verdict, "data-bad", bad + damaged ? "true" : null);
     verdict.replaceChildren(
-      ...(checked
-        ? [icon(unreadable.length ? "warn" : "check", 14), verdictOf(unreadable.length, count)]
-        : []),
+      ...(checked ? [icon(bad + damaged ? "warn" : "check", 14), verdictOf(bad, damaged, count)] : []),
     );
-    show(table, unreadable.length > 0);
+    show(table, findings.length > 0);
+    const heads = ["File", "Level", "Found", "Reason"];
     table.replaceChildren(
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          h("th", { scope: "col" }, "Unreadable file"),
-          h("th", { scope: "col" }, "Reason"),
-        ),
-      ),
+      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
       h(
         "tbody",
         {},
-        ...unreadable.map(({ file, reason }) =>
-          h("tr", {}, h("td", {}, file), h("td", {}, reason)),
+        ...findings.map(({ file, level, kind, reason }) =>
+          h(
+            "tr",
+            { "data-level": level },
+            h("td", {}, file),
+            h("td", {}, level),
+            h("td", {}, kind),
+            h("td", {}, reason),
+          ),
         ),
       ),
     );
   }
 });
 
-function verdictOf(bad: number, count: number): string {
-  if (!bad) return `all ${thousands(count)} files can be read`;
-  return bad === 1 ? "1 file cannot be read" : `${thousands(bad)} files cannot be read`;
+function verdictOf(bad: number, damaged: number, count: number): string {
+  if (!bad && !damaged) return `all ${thousands(count)} files can be decoded`;
+  const found = [bad && `${thousands(bad)} bad`, damaged && `${thousands(damaged)} damaged`];
+  return `of ${thousands(count)} files ${found.filter(Boolean).join(", ")}`;
 }
 
 function factsOf(folder: Partial<Folder>): HTMLElement[] {

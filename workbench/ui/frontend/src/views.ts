@@ -209,8 +209,11 @@ export interface CodeFault {
   node: string;
 }
 
-export interface UnreadableFile {
+/** Something that a check found in a file. */
+export interface FileFinding {
   file: string;
+  level: "bad" | "damaged" | "unusual";
+  kind: string;
   reason: string;
 }
 
@@ -236,7 +239,10 @@ export interface DataView {
   formats: Record<string, number>;
   sizes: string;
   checked: boolean;
-  unreadable: UnreadableFile[];
+  checking: boolean;
+  bad: number;
+  damaged: number;
+  findings: FileFinding[];
 }
 
 /** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
@@ -777,6 +783,7 @@ export interface CodeFields {
   highlighted: Record<string, number[]>;
   fault: Partial<CodeFault>;
   archive: Bytes;
+  note: string;
   message: string;
 }
 
@@ -785,7 +792,7 @@ export interface CodeActions {
   select: { node: string };
 }
 
-/** What is read: counts, sizes, formats, unreadable files. */
+/** What is read: counts, sizes, formats, what a check of the files found. */
 export interface DataFields {
   summary: Partial<DataView>;
 }
