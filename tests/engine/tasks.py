@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import mmap
 import os
+import signal
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from workbench.engine.file_check import check_header
+from workbench.engine.findings import CheckedFile
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import PipelineError
+from workbench.sources import File
 
 
 @task
@@ -154,3 +158,15 @@ def until(true: Callable[[], bool], seconds: float) -> None:
     while not true():
         assert time.monotonic() < deadline, "it never was"
         threading.Event().wait(0.01)
+
+
+@task
+def check_deadly_files(worker: Worker, files: Sequence[File]) -> list[CheckedFile]:
+    """As ``check_decoding``, where some files end the process and one never ends."""
+    for number, file in enumerate(files):
+        worker.report(number)
+        if "deadly" in file.name:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if "endless" in file.name:
+            threading.Event().wait()
+    return [check_header(file) for file in files]

@@ -1,0 +1,58 @@
+"""Many files checked by several processes, whatever becomes of these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine import tasks
+from workbench.engine import file_check_pool
+from workbench.engine.file_check_pool import check_each
+from workbench.errors import CancelledError
+from workbench.sources import File
+
+
+def files_of(photos: Path, count: int) -> list[File]:
+    paths = sorted(photos.rglob("*.jpg"))
+    return [File(str(paths[n % len(paths)]), f"{n}.jpg", 0) for n in range(count)]
+
+
+def test_a_file_that_ends_its_process_is_blamed_and_no_other(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_check_pool, "check_decoding", tasks.check_deadly_files)
+    monkeypatch.setattr(file_check_pool, "_DECODE_LIMIT", 0.5)
+    files = files_of(photos, 10)
+    for place, name in ((3, "deadly.jpg"), (4, "deadly too.jpg"), (9, "endless.jpg")):
+        files[place] = files[place]._replace(name=name)
+    found = list(check_each(files, full=True))
+    assert [one.file for one in found] == [file.name for file in files]
+    assert {one.file: one.findings[0].kind for one in found if one.findings} == {
+        "deadly.jpg": "crashes the decoder",
+        "deadly too.jpg": "crashes the decoder",
+        "endless.jpg": "crashes the decoder",
+    }
+    assert "SIGSEGV" in found[3].reason
+    assert "No answer within" in found[9].reason
+
+
+def test_headers_read_here_and_by_workers_are_the_same(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = files_of(photos, 700)
+    here = list(check_each(files, full=False))
+    monkeypatch.setattr(file_check_pool, "HERE", 10)
+    assert list(check_each(files, full=False)) == here
+
+
+def test_it_can_be_stopped_and_leaves_no_worker(photos: Path) -> None:
+    done = 0
+
+    def stop() -> bool:
+        return done > 40
+
+    with pytest.raises(CancelledError):
+        for _ in check_each(files_of(photos, 10_000), full=True, stop=stop):
+            done += 1
+    assert done == 41
