@@ -7,6 +7,7 @@ before any work, such as an unknown recipe or a missing data folder.
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -268,6 +269,26 @@ def export(graph: str, data: Datasets, target: str, output: str) -> None:
     else:
         for path in write_folder(output, files):
             click.echo(path)
+    if data:
+        _tell_bad_files(data)
+
+
+def _tell_bad_files(data: Datasets) -> None:
+    """Name what would end the program, and say how to leave it out."""
+    from workbench.engine.exit_status import printable
+    from workbench.engine.usable_data import UsableData
+
+    usable = UsableData(data)
+    usable.leave_out(full=False)
+    for bad in usable.left_out:
+        click.echo(f"bad: {printable(bad.file)}: {printable(bad.reason)}", err=True)
+    if usable.left_out:
+        place = shlex.quote(str(next(iter(data.values()))))
+        click.echo(
+            f"note: one bad file ends the program. `workbench check {place} --full --good "
+            "good.txt` lists the others: give it --data good.txt",
+            err=True,
+        )
 
 
 @main.command()

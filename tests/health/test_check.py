@@ -1,9 +1,13 @@
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from PIL import ExifTags, Image
 
 from workbench.errors import CancelledError, DataError
-from workbench.health import check_folder
+from workbench.health import check, check_folder
+from workbench.sources import File
 
 
 def test_good_photos_are_good(photos: Path) -> None:
@@ -46,3 +50,60 @@ def test_a_check_can_be_stopped(photos: Path) -> None:
 def test_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         check_folder(str(tmp_path / "missing"))
+
+
+def test_files_that_did_not_change_are_not_checked_again(
+    tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, photo in enumerate(sorted(photos.rglob("*.jpg"))[:4]):
+        (tmp_path / f"{number}.jpg").write_bytes(photo.read_bytes())
+    (tmp_path / "4.jpg").write_text("words")
+    asked: list[str] = []
+    check_each = check.check_each
+
+    def watched(files: Iterable[File], full: bool, stop: Callable[[], bool]) -> Any:
+        files = list(files)
+        asked.extend(file.name for file in files)
+        return check_each(files, full, stop)
+
+    monkeypatch.setattr(check, "check_each", watched)
+    first = check_folder(str(tmp_path), full=False)
+    assert len(asked) == 5
+    (tmp_path / "2.jpg").write_text("other words")
+    second = check_folder(str(tmp_path), full=False)
+    assert asked[5:] == ["2.jpg"]
+    assert [one.file for one in first.bad] == ["4.jpg"]
+    assert [one.file for one in second.bad] == ["2.jpg", "4.jpg"]
+    check_folder(str(tmp_path), full=False, again=True)
+    assert len(asked) == 11
+
+
+def test_unusual_files_and_duplicates(tmp_path: Path, photos: Path) -> None:
+    photo = next(photos.rglob("*.jpg"))
+    with Image.open(photo) as image:
+        image.save(tmp_path / "a.jpg")
+        image.resize((180, 135)).save(tmp_path / "b_smaller.png")
+        image.convert("CMYK").save(tmp_path / "cmyk.jpg")
+        image.convert("P").save(tmp_path / "palette.png")
+        image.convert("RGBA").save(tmp_path / "alpha.png")
+        image.convert("L").convert("I;16").save(tmp_path / "deep.png")
+        image.save(tmp_path / "named.png", "JPEG")
+        turned = Image.Exif()
+        turned[ExifTags.Base.Orientation] = 6
+        image.save(tmp_path / "turned.jpg", exif=turned)
+        image.save(tmp_path / "moves.webp", save_all=True, append_images=[image.rotate(9)])
+    (tmp_path / "z_same.jpg").write_bytes((tmp_path / "a.jpg").read_bytes())
+    found = {one.file: {f.kind for f in one.findings} for one in check_folder(str(tmp_path)).files}
+    assert found["b_smaller.png"] == {"near duplicate"}
+    for file, kind in {
+        "cmyk.jpg": "CMYK",
+        "palette.png": "palette",
+        "alpha.png": "alpha",
+        "deep.png": "16 bit",
+        "named.png": "wrong ending",
+        "turned.jpg": "EXIF turned",
+        "moves.webp": "animated",
+        "z_same.jpg": "duplicate",
+    }.items():
+        assert kind in found[file], file
+    assert "a.jpg" not in found

@@ -30,8 +30,12 @@ IMAGES = (
 
 
 def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list."""
-    if os.path.isfile(data):  # each line a path and a label
+    """Arguments of the file reader for class folders, a flat folder of images, or a list.
+
+    A file that DALI cannot decode ends the program. ``workbench check data --full --good
+    good.txt`` names it and lists the others, which ``--data good.txt`` reads.
+    """
+    if os.path.isfile(data):  # DALI's file_list: on each line a path and a label
         return {"file_list": data}
     entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
     if any(entry.is_dir() for entry in entries):

@@ -1,0 +1,98 @@
+"""``workbench check``: what it prints, writes and leaves alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.damaged import make_folder
+from workbench.cli import main
+
+KINDS = ["text.jpg", "empty.jpg", "middle.jpg"]
+
+
+@pytest.fixture
+def folder(photos: Path, tmp_path: Path) -> Path:
+    bad, _ = make_folder(photos, tmp_path, KINDS)
+    (bad / "class" / "again.jpg").write_bytes((bad / "class" / "00_a.jpg").read_bytes())
+    (bad / "class" / os.fsdecode(b"caf\xe9.jpg")).write_bytes(b"")
+    return bad
+
+
+def check(*arguments: object, code: int = 1) -> str:
+    done = CliRunner().invoke(main, ["check", *map(str, arguments)])
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+def test_all_that_it_writes(folder: Path, tmp_path: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    good, bad, page = tmp_path / "good.txt", tmp_path / "bad.txt", tmp_path / "page.html"
+    found = json.loads(
+        check(folder, "--full", "--json", "--good", good, "--bad", bad, "--html", page)
+    )
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+    assert (found["count"], found["bad"], found["damaged"]) == (8, 3, 1)
+    levels = {one["file"]: one["level"] for one in found["files"]}
+    assert levels == {
+        "class/00_text.jpg": "bad",
+        "class/01_empty.jpg": "bad",
+        "class/02_middle.jpg": "damaged",
+        "class/again.jpg": "unusual",
+        "class/caf\udce9.jpg": "bad",
+    }
+    listed = [line.rpartition(" ") for line in good.read_text().splitlines()]
+    assert [(Path(path).name, label) for path, _, label in listed] == [
+        (f"{name}.jpg", "0") for name in ("00_a", "01_a", "02_a", "again")
+    ]
+    assert all(Path(path).is_absolute() for path, _, _ in listed)
+    assert bad.read_bytes().endswith(b"/class/caf\xe9.jpg\n")
+    text = page.read_text()
+    assert text.count("<img ") == 2, "the damaged one and the one that is there twice"
+    assert "class/caf\\udce9.jpg" in text
+
+
+def test_the_summary_names_each_bad_file_once(folder: Path) -> None:
+    lines = check(folder).splitlines()
+    assert lines[-1] == ("8 files (headers read; --full decodes them): 3 bad, 0 damaged, 1 unusual")
+    assert lines[0] == "bad      class/00_text.jpg: text, not an image"
+    assert sum("caf\\udce9.jpg" in line for line in lines) == 1
+
+
+def test_good_files_are_exit_code_0(photos: Path) -> None:
+    assert "0 bad, 0 damaged" in check(photos, code=0)
+
+
+def test_a_folder_that_is_not_there_is_a_bad_argument(tmp_path: Path) -> None:
+    check(tmp_path / "gone", code=2)
+
+
+@pytest.mark.thorough
+def test_a_check_that_was_interrupted_goes_on(photos: Path, tmp_path: Path) -> None:
+    photo = next(photos.rglob("*.jpg")).read_bytes()
+    for number in range(4_000):
+        (tmp_path / f"{number:04}.jpg").write_bytes(photo)
+    command = [sys.executable, "-c", "from workbench.cli import main; main()", "check", "--full"]
+    process = subprocess.Popen(
+        [*command, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    records = Path(os.environ["XDG_CACHE_HOME"], "dali-workbench", "checks")
+    while not any(records.glob("*.jsonl")):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"The same command goes on from there." in said
+    (record,) = records.glob("*.jsonl")
+    kept = len(record.read_text().splitlines())
+    assert 500 <= kept < 4_000
+    again = CliRunner().invoke(main, ["check", "--full", str(tmp_path)])
+    assert "4,000 files (decoded): 0 bad" in again.stdout
+    assert len(record.read_text().splitlines()) == 4_000
