@@ -21,10 +21,12 @@ from tests.helpers import chain_graph, with_settings
 from workbench.bench import Benchmark, Measurement, Report
 from workbench.bench.experiment import git_state
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.record import dump_report, load_report
 from workbench.bench.worker_group import WorkerGroup
 from workbench.engine import describe_machine
 from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, Port, load_recipe
+from workbench.ui.speed.chart_views import measured_on
 
 PROMPTLY = 0.5
 """Seconds within which a cancelled measurement ends."""
@@ -155,6 +157,8 @@ def test_bad_files_are_left_out_and_named(
     assert (report.data, report.files) == (str(bad), 4)
     named = {one["file"]: one["reason"] for one in report.extra["left_out"]}
     assert list(named) == [f"class/0{number}_{kind}" for number in (0, 1)]
+    assert load_report(dump_report(report)).left_out == report.left_out
+    assert "4 files without 2 bad" in measured_on("", report)["line"]
     assert all(REFUSED[kind][1] in reason for reason in named.values())
 
 

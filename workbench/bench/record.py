@@ -75,6 +75,12 @@ class Report:
         return self.fingerprint.size if self.fingerprint else None
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """The bad files of the folder that were not read: name and reason of each."""
+        found = self.extra.get("left_out", ())
+        return tuple(f"{one['file']}: {one['reason']}" for one in found)
+
+    @property
     def best(self) -> float | None:
         """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran.
 
@@ -228,6 +234,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
 def _check_extra(report: Report) -> None:
     """Raise what reading it will raise where the extra part is damaged."""
     stages_of(report.extra)
+    _ = report.left_out
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])
 

@@ -143,8 +143,8 @@ def progress_bar() -> Iterator[Progress]:
 
 def print_machine(report: Report) -> None:
     """Print the machine and the data."""
-    for one in report.extra.get("left_out", ()):
-        click.echo(f"left out: {one['file']}: {one['reason']}", err=True)
+    for bad in report.left_out:
+        click.echo(f"left out: {bad}", err=True)
     machine = report.machine
     click.echo(
         f"{machine.cpu}, {machine.cores} cores; {machine.gpu_name or 'no GPU'}; DALI {machine.dali}"
@@ -152,8 +152,7 @@ def print_machine(report: Report) -> None:
     cache = report.cache
     if cache is not None:
         there = "" if cache.resident is None else f"; {cache.resident:.0%} in memory"
-        left_out = len(report.extra.get("left_out", ()))
-        without = f" without {left_out:,} bad" if left_out else ""
+        without = f" without {len(report.left_out):,} bad" if report.left_out else ""
         click.echo(f"{report.files} files{without}, page cache {cache.state} ({cache.how}{there})")
 
 

@@ -56,7 +56,8 @@ def _data(report: Report) -> str:
     if report.files is None:
         return "files not counted"
     mean = report.fingerprint.mean_size if report.fingerprint else None
-    return f"{report.files:,} files" + (f" of {size_words(mean)}" if mean else "")
+    without = f" without {len(report.left_out):,} bad" if report.left_out else ""
+    return f"{report.files:,} files{without}" + (f" of {size_words(mean)}" if mean else "")
 
 
 def _settings(report: Report) -> str:
@@ -96,6 +97,7 @@ def _facts(report: Report) -> dict[str, str]:
         f"workbench {context.get('workbench', 'not recorded')}",
         "Checkout": commit,
         "Data": f"{report.data}: {_data(report)}, {size_words(report.size)}",
+        **({"Left out": "; ".join(report.left_out)} if report.left_out else {}),
         "Formats": formats or NOT_MEASURED,
         "Page cache": cache,
         "Method": f"rounds of {config.round_seconds:g} s and {config.round_batches} batches at "
