@@ -61,7 +61,7 @@ export default component("code", css, (root, link) => {
     draw();
   });
   const listing = new Listing();
-  const note = h("p", { class: "wb-stale", role: "note", "data-wb": "note", hidden: true });
+  const note = h("p", { class: "wb-stale", role: "note", "data-wb": "bad-files", hidden: true });
   const stale = h("p", { class: "wb-stale", role: "status", "data-wb": "stale", hidden: true });
   const several = h("div", { class: "wb-code-files", hidden: true }, switcher.el);
   root.append(
