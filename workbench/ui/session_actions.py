@@ -43,7 +43,8 @@ class SessionActions:
                 return self._start_afresh()
             case bar.DescribeCell():
                 source = cell_source(self._model.data_panel.datasets, self._model.graph)
-                self._cell = {**self._cell, "source": source}
+                asked = self._cell.get("asked", 0) + 1
+                self._cell = {**self._cell, "source": source, "asked": asked}
             case bar.Shown():
                 self.release(action.opened)
             case bar.DismissRestored():
@@ -100,7 +101,7 @@ class SessionActions:
         if keeper is None:
             return {"cell": self._cell}
         return {
-            "tab": keeper.owner,
+            "tab": keeper.owner if keeper.attached else "",
             "restored": keeper.restored,
             "opened": keeper.opened,
             "recent": keeper.recent,

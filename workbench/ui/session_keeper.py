@@ -46,6 +46,8 @@ class SessionKeeper:
         self._history = history
         self._state = state
         self._claim = claim
+        self.attached = False
+        """Whether it is known whose the session is."""
         self._kept: Session | None = None
         self._copied = False
         self._opens = 0
@@ -58,6 +60,9 @@ class SessionKeeper:
     def attach(self, tab: str) -> Restored | None:
         """Become the session of a tab or a notebook. Returns what it left, to be shown."""
         owner = self._claim(tab)
+        self.attached = True
+        if owner == self.owner:  # a page that draws its bar anew says again what it is
+            return None
         found = self.autosave.attach(owner, tab if is_owner(tab) else owner)
         self._copied = found is not None and self.owner != tab
         return found

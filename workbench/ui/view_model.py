@@ -146,6 +146,11 @@ class ViewModel:
         """The present graph."""
         return self.history.now
 
+    @property
+    def owner(self) -> str:
+        """Whose the session is (see ``owner.py``); empty where nothing is kept."""
+        return self.sessions.owner
+
     def set_graph(self, source: GraphLike) -> None:
         """Show another graph; undo leads back. Raises GraphFormatError."""
         graph = to_graph(source)

@@ -67,6 +67,8 @@ class CellEntry(TypedDict):
     """Id of the cell that made the workbench; empty where the front end named none."""
     source: NotRequired[str]
     """Empty until ``describe_cell`` asked for it."""
+    asked: NotRequired[int]
+    """How often it was asked for."""
 
 
 class FaultEntry(TypedDict):

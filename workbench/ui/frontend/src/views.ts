@@ -43,6 +43,7 @@ export interface RestoredEntry {
 export interface CellEntry {
   after?: string;
   source?: string;
+  asked?: number;
 }
 
 /** One reason why the graph cannot run. */
