@@ -167,10 +167,6 @@ export default component("bar", css, (root, link) => {
   link.watch(["device", "devices"], () =>
     device.draw(link.get("devices", []), link.get("device", "cpu")),
   );
-  link.watch(["can_undo", "can_redo"], () => {
-    undo.disabled = !link.get("can_undo", false);
-    redo.disabled = !link.get("can_redo", false);
-  });
   link.watch(["message"], () => say(link.get("message", "")));
   const drawStatus = (): void => {
     const away = link.connection.loss !== null;
@@ -178,8 +174,10 @@ export default component("bar", css, (root, link) => {
       away ? { state: "dead", text: "offline" } : link.get("status", {}),
       away ? [] : link.get("faults", []),
     );
+    undo.disabled = away || !link.get("can_undo", false);
+    redo.disabled = away || !link.get("can_redo", false);
   };
-  link.watch(["status", "faults"], drawStatus);
+  link.watch(["status", "faults", "can_undo", "can_redo"], drawStatus);
   link.watch(["restored"], () => restored.draw(link.get("restored", {}).text ?? ""));
   link.watch(["recent"], () => recent.draw(link.get("recent", [])));
   // After the frame in which the canvas, a component of its own, has drawn it too.
