@@ -76,9 +76,7 @@ def test_an_owner_in_a_notebook_follows_from_notebook_cell_and_start() -> None:
 def test_the_notebook_is_known_where_the_kernel_can_tell(
     named: str, namespace: dict[str, str], found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shell = SimpleNamespace(
-        user_ns=namespace, parent_header={"metadata": {"cellId": "the-cell"}}
-    )
+    shell = SimpleNamespace(user_ns=namespace, parent_header={"metadata": {"cellId": "the-cell"}})
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setenv("JPY_SESSION_NAME", named)
     assert notebook_path() == (str(Path(found).resolve()) if found else "")

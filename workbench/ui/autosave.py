@@ -17,6 +17,7 @@ import fcntl
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,8 +37,8 @@ PICTURE_DELAY = 3.0
 KEPT_DAYS = 90
 """A session that nobody has open and nobody has changed for so long is removed."""
 
-_open: dict[str, Autosave] = {}
-"""Owner -> the session of this process that writes its file."""
+_open: weakref.WeakValueDictionary[str, Autosave] = weakref.WeakValueDictionary()
+"""Owner -> its session in this process, which may have yet to write its file."""
 _open_lock = threading.RLock()
 
 
@@ -130,6 +131,7 @@ class Autosave:
         self._hand_over()
         with self._writing, _open_lock:
             self.owner = owner
+            _open[owner] = self
             found = self.read(self.folder / f"{copy_of or owner}.json")
             if found is not None and not self._claim():
                 self._leave()
@@ -164,7 +166,7 @@ class Autosave:
         self._write()
         self._write_picture()
         with _open_lock:
-            self._leave()
+            self._unlock()
 
     def read(self, path: Path) -> Restored | None:
         """The session of a file; one that cannot be read is set aside under another name."""
@@ -210,11 +212,15 @@ class Autosave:
 
     def _leave(self) -> None:
         """Let go of the file; ``_open_lock`` is held. What comes later goes to a new one."""
+        self._unlock()
+        self.owner = new_owner()
+
+    def _unlock(self) -> None:
+        if _open.get(self.owner) is self:
+            del _open[self.owner]
         if self._file_lock is not None:
-            _open.pop(self.owner, None)
             self._file_lock.close()
             self._file_lock = None
-        self.owner = new_owner()
 
     def _write(self) -> None:
         with self._writing:

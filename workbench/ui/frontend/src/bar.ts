@@ -95,11 +95,15 @@ export default component("bar", css, (root, link) => {
   const toCell = h(
     "button",
     {
-      class: "wb-quiet",
+      class: "wb-quiet wb-bar-cell",
       type: "button",
       hidden: true,
       "data-wb": "to-cell",
-      onclick: () => (describing = link.ask("describe_cell", {})),
+      "data-tip": "Put code below that shows this graph when it is run",
+      onclick: () => {
+        save.close();
+        describing = link.ask("describe_cell", {});
+      },
     },
     "Turn into a cell",
   );

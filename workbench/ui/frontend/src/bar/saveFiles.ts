@@ -18,7 +18,7 @@ interface PathButton {
 }
 
 /** A button that asks where to write, with the usual name filled in. */
-export function pathButton(options: PathButton): { parts: HTMLElement[]; open: () => void } {
+export function pathButton(options: PathButton): { parts: HTMLElement[]; open: () => void; close: () => void } {
   const name = options.label.toLowerCase();
   const button = h(
     "button",
@@ -68,5 +68,5 @@ export function pathButton(options: PathButton): { parts: HTMLElement[]; open: (
     form,
     ...(options.more ?? []),
   );
-  return { parts: [button, pop], open: () => pop.showPopover() };
+  return { parts: [button, pop], open: () => pop.showPopover(), close: () => pop.hidePopover() };
 }

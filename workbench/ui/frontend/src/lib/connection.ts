@@ -119,7 +119,7 @@ export class Connection {
     if (!this.loss && now - this.heard > SILENCE) {
       this.change({
         kind: "silent",
-        text: "Python does not answer. What you see is the last that it said; what you set is sent when it answers.",
+        text: "Python does not answer. The graph cannot be changed until it does; what you set is kept and sent then.",
       });
     }
   }
