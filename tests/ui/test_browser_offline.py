@@ -75,7 +75,8 @@ def brightness(page: Page) -> Locator:
 
 def move(slider: Locator, value: float) -> None:
     slider.evaluate(
-        "(el, value) => { el.value = value; el.dispatchEvent(new Event('input', {bubbles: true})) }",
+        "(el, value) => { el.value = value;"
+        " el.dispatchEvent(new Event('input', {bubbles: true})) }",
         value,
     )
 

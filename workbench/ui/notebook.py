@@ -164,7 +164,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def __init__(
         self, data: str | Path = ".", graph: GraphLike = None, *, restore: bool = True
     ) -> None:
-        datasets = open_datasets(data)
+        given, datasets = to_graph(graph), open_datasets(data)
         for dataset in datasets.values():
             require_dataset(dataset)
         for other in list(_open):
@@ -176,10 +176,10 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         self._static_snapshot = StaticSnapshot(lambda: self._model.state.preview)
         self._model: ViewModel = ViewModel(
             datasets,
-            graph,
+            given,
             self._publish,
             restore=restore,
-            owner=_owner(datasets, to_graph(graph)) if restore else "",
+            owner=_owner(datasets, given) if restore else "",
             cell=running_cell(),
         )
         for component in COMPONENTS:

@@ -57,15 +57,15 @@ class SessionActions:
                 return self._open_recent(action.owner)
             case _:
                 assert_never(action)
-        return ""
+        return self._model.state.message  # what was said of something else stays
 
     def attach(self, tab: str, kept: Sequence[Mapping[str, Any]] = ()) -> str:
         """Go on where a tab or a notebook ended; then carry out what its page had still to send."""
-        model, keeper, said = self._model, self._keeper, ""
+        model, keeper, said = self._model, self._keeper, self._model.state.message
         found = keeper.attach(tab) if keeper is not None else None
         if keeper is not None and found is not None:
             before = model.data_panel.datasets
-            said = self._resume(found.session)
+            said = self._resume(found.session) or said
             keeper.settle(found, before, model.data_panel.datasets)
         for entry in kept:
             component, field = str(entry.get("component")), entry.get("field")
