@@ -16,6 +16,7 @@ from tests.ui.hosts import (
     LabHost,
     PanelHost,
     await_picture,
+    await_python,
     part,
     small,
 )
@@ -189,6 +190,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     expect(title(other)).to_have_text("to share", timeout=PATIENCE)
     expect(other).to_have_url(f"{host.url}/")
     expect(message(other)).to_have_text("Opened to share.")
+    await_python(host, "model.sessions.fields()['opened']", lambda opened: opened == 0)  # drawn
     other.goto(f"{host.url}/#graph=%%%")
     expect(message(other)).to_contain_text("The link is damaged")
     other.context.close()

@@ -12,7 +12,7 @@ from workbench.errors import GraphEditError
 from workbench.graph import load_recipes
 from workbench.sources import open_datasets
 from workbench.ui.cell_source import MOST_FILES, WIDTH, cell_source
-from workbench.ui.graph_loading import to_graph
+from workbench.ui.graph_argument import to_graph
 
 
 def run(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:

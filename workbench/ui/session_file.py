@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from workbench.graph.io import dump_json, parse_json
 from workbench.graph.layout import Document, dump_document, load_document
 from workbench.ui.history import Step
 
-STEPS = 200
+STEPS = 100
 """Steps of undo and of redo that are kept: all are read when a page is loaded anew."""
 _MOST = 64_000_000
 """Bytes of a history; more was not written by this module."""
@@ -45,34 +45,42 @@ class Session:
 
 
 class SessionWriter:
-    """Sessions as text. Documents that were written before are not dumped again."""
+    """Sessions as text.
+
+    What was written before is not dumped again: while a value is moved, undo and redo stay.
+    """
 
     def __init__(self) -> None:
         self._texts: dict[int, tuple[Document, str]] = {}
+        self._steps: tuple[tuple[Step, ...], tuple[Step, ...]] = ((), ())
+        self._history = self._pack()
 
     def dump(self, session: Session) -> str:
         """The text of the file."""
-        last, self._texts = self._texts, {}
-
-        def text(document: Document) -> str:
-            known = self._texts.get(id(document)) or last.get(id(document))
-            found = known if known is not None else (document, dump_document(document))
-            self._texts[id(document)] = found
-            return found[1]
-
-        def steps(found: Sequence[Step]) -> list[Any]:
-            return [[text(step.document), step.views] for step in found[-STEPS:]]
-
-        history = json.dumps([steps(session.before), steps(session.undone)])
-        data = parse_json(text(session.document))
+        steps = session.before[-STEPS:], session.undone[-STEPS:]
+        if steps != self._steps:
+            self._steps = steps
+            self._history = self._pack()
+        data = parse_json(dump_document(session.document))
         data["session"] = {
             "data": dict(session.data),
             "selected": list(session.selected),
             "scope": session.scope,
             "edits": len(session.before),
-            "history": base64.b64encode(zlib.compress(history.encode(), 1)).decode(),
+            "history": self._history,
         }
         return dump_json(data)
+
+    def _pack(self) -> str:
+        last, self._texts = self._texts, {}
+
+        def text(document: Document) -> str:
+            found = last.get(id(document)) or (document, dump_document(document))
+            self._texts[id(document)] = found
+            return found[1]
+
+        steps = [[[text(step.document), step.views] for step in each] for each in self._steps]
+        return base64.b64encode(zlib.compress(json.dumps(steps).encode(), 1)).decode()
 
 
 def load_session(text: str) -> Session:
