@@ -18,7 +18,7 @@ export interface Loss {
 const BEATS = Symbol.for("dali-workbench.connections");
 const KEPT = "dali-workbench-kept";
 /** Milliseconds without a beat, of which there are two a second, after which Python is silent. */
-const SILENCE = 1800;
+const SILENCE = 1600;
 const TICK = 200;
 /** Milliseconds between two askings for the beat. Python stops 30 s after the last. */
 const RENEWAL = 10_000;
