@@ -13,10 +13,12 @@ interface PathButton {
   save: (path: string) => void;
   /** The content, where it can be had as a download too. */
   copy?: () => string;
+  /** What else can be done, below. */
+  more?: HTMLElement[];
 }
 
 /** A button that asks where to write, with the usual name filled in. */
-export function pathButton(options: PathButton): { parts: HTMLElement[]; open: () => void } {
+export function pathButton(options: PathButton): { parts: HTMLElement[]; open: () => void; close: () => void } {
   const name = options.label.toLowerCase();
   const button = h(
     "button",
@@ -64,6 +66,7 @@ export function pathButton(options: PathButton): { parts: HTMLElement[]; open: (
     },
     h("div", { class: "wb-ask-head" }, options.field),
     form,
+    ...(options.more ?? []),
   );
-  return { parts: [button, pop], open: () => pop.showPopover() };
+  return { parts: [button, pop], open: () => pop.showPopover(), close: () => pop.hidePopover() };
 }
