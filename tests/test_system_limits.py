@@ -25,6 +25,11 @@ def test_each_says_what_to_do(number: int, words: str) -> None:
     assert words in describe_refusal(OSError(number, os.strerror(number), "/x"))
 
 
+def test_a_full_disk_as_tempfile_tells_it() -> None:
+    error = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+    assert "no space for temporary files" in describe_refusal(error)
+
+
 def test_other_errors_are_not_the_systems() -> None:
     error = FileNotFoundError(errno.ENOENT, "No such file")
     assert describe_refusal(error) == ""

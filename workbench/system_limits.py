@@ -28,6 +28,12 @@ def describe_refusal(error: OSError) -> str:
             place = error.filename or tempfile.gettempdir()
             why = f"there is no space left in {place}"
             remedy = "Free some, or set TMPDIR to another folder, then try again."
+        case errno.ENOENT if "temporary directory" in reason:  # as ``tempfile`` says
+            why = "there is no space for temporary files"
+            remedy = (
+                "Free some, or set TMPDIR to another folder, or raise the limit of files "
+                "(`ulimit -f`), then try again."
+            )
         case errno.EFBIG:
             why = f"{error.filename or 'a file'} would be larger than is allowed"
             remedy = "Raise the limit (`ulimit -f`), then try again."

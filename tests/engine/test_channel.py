@@ -104,7 +104,7 @@ def test_another_version_names_both(ends: Ends) -> None:
         engine.receive(30)
 
 
-@pytest.mark.parametrize("part", [b"", b"DW", b"DWB\x01\0\0\0"])
+@pytest.mark.parametrize("part", [b"", b"DW", b"DWB\x02\0\0\0"])
 def test_the_end_of_the_other_side(part: bytes, ends: Ends) -> None:
     engine, worker = ends
     worker._socket.sendall(part)

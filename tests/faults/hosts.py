@@ -128,7 +128,7 @@ class AppHost:
         self._await(self._page.set(component, field, value))
 
     def field(self, component: str, field: str) -> str:
-        return str(self._page.fields.get((component, field)))
+        return str(self._page.fields.get((component, field), ""))
 
     def close(self) -> None:
         self._await(self._page.close())

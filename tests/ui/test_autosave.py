@@ -1,164 +1,163 @@
-"""Edits outlive the process that made them, and nobody's are destroyed by another's."""
+"""Sessions outlive the process that made them, and nobody's are destroyed by another's."""
 
 from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.helpers import WRITABLE
-from workbench.graph import Graph, Node, load_graph, load_recipe
+from workbench.graph import load_graph, load_recipe
 from workbench.graph.layout import Document, Layout
-from workbench.ui.autosave import KEPT, Autosave, Restored, state_folder
+from workbench.ui.autosave import KEPT_DAYS, Autosave, Restored, is_open, remove_old, state_folder
+from workbench.ui.history import Step
+from workbench.ui.owner import new_owner
+from workbench.ui.session_file import Session
 
 GIVEN = Document(load_recipe("rotate-jitter"))
+Make = Callable[..., Autosave]
 
 
-def named(name: str) -> Document:
-    return Document(replace(GIVEN.graph, name=name), Layout({"rotate": (12.5, -3.0)}))
+def named(name: str) -> Session:
+    graph = replace(GIVEN.graph, name=name)
+    return Session(Document(graph, Layout({"rotate": (12.5, -3.0)})), (Step(GIVEN),))
 
 
-def saver(data: Path, given: Document = GIVEN, delay: float = 0.0) -> Autosave:
-    return Autosave(data, given, delay=delay)
+@pytest.fixture
+def saver() -> Iterator[Make]:
+    """Makes sessions, and closes them."""
+    made: list[Autosave] = []
+
+    def make(owner: str = "", delay: float = 60.0) -> Autosave:
+        made.append(Autosave(owner, delay=delay))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
 
 
-def work(data: Path, document: Document, age: float = 0.0) -> Autosave:
-    """A session that made an edit and ended, some seconds ago."""
-    session = saver(data, delay=60)
-    session.changed(document)
-    session.close()
-    path = session.folder / f"{session.session}.json"
-    now = path.stat().st_mtime
-    os.utime(path, (now - age, now - age))
-    return session
+def left(session: Session, age: timedelta = timedelta()) -> str:
+    """The owner of a session that ended, so long ago."""
+    saver = Autosave(delay=60)
+    saver.changed(session)
+    owner = saver.owner
+    saver.close()
+    path = saver.folder / f"{owner}.json"
+    then = path.stat().st_mtime - age.total_seconds()
+    os.utime(path, (then, then))
+    return owner
 
 
-def test_nothing_is_written_before_an_edit(tmp_path: Path, own_state: Path) -> None:
-    session = saver(tmp_path)
-    assert session.start() is None
+def name_of(found: Restored | None) -> str:
+    assert found is not None
+    return found.session.document.graph.name
+
+
+def test_nothing_is_written_before_a_change(saver: Make, own_state: Path) -> None:
+    session = saver()
+    assert session.attach(new_owner()) is None
     session.close()
     assert list(own_state.iterdir()) == []
 
 
-def test_an_edit_comes_back_with_its_layout(tmp_path: Path) -> None:
-    work(tmp_path, named("mine"))
-    found = saver(tmp_path).start()
+def test_an_owner_finds_what_it_left(saver: Make) -> None:
+    owner = left(named("mine"))
+    found = saver().attach(owner)
     assert found is not None
-    assert found.document == named("mine")
+    assert found.session == named("mine")
     assert datetime.now() - found.when < timedelta(minutes=1)
+    assert saver().attach(new_owner()) is None
 
 
-def test_an_edit_is_on_the_disk_before_the_session_ends(tmp_path: Path) -> None:
-    session = saver(tmp_path)
+def test_a_change_is_on_the_disk_before_the_session_ends(saver: Make) -> None:
+    session = saver(delay=0.0)
     for number in range(20):
         session.changed(named(f"step {number}"))
     while (timer := session._timer) is not None:
         timer.join(10)
-    (path,) = session.folder.iterdir()
+    path = session.folder / f"{session.owner}.json"
     assert load_graph(path.read_text()).name == "step 19"
     assert stat.S_IMODE(session.folder.stat().st_mode) == 0o700
 
 
-def test_it_belongs_to_its_folder_and_its_first_graph(tmp_path: Path) -> None:
-    here, there = tmp_path / "here", tmp_path / "there"
-    for folder in (here, there):
-        folder.mkdir()
-    work(here, named("mine"))
-    assert saver(there).start() is None
-    assert saver(here, Document(load_recipe("simclr"))).start() is None
-    assert saver(here / ".." / "here").start() is not None
+def test_a_page_that_is_loaded_anew_at_once_finds_what_is_not_written_yet(saver: Make) -> None:
+    before, after = saver(), saver()
+    before.changed(named("a moment ago"))
+    before._write()
+    owner = before.owner
+    before.changed(named("just now"))
+    assert name_of(after.attach(owner)) == "just now"
+    assert after.owner == owner
+    before.changed(named("late"))  # by a worker that ends after its page
+    before.close()
+    assert before.owner != owner
+    assert name_of(after.read(after.folder / f"{owner}.json")) == "just now"
 
 
-def test_of_two_tabs_the_last_comes_back_and_the_other_is_still_there(tmp_path: Path) -> None:
-    first = work(tmp_path, named("first"), age=20)
-    second = work(tmp_path, named("second"), age=10)
-    session = saver(tmp_path)
-    found = session.start()
-    assert found is not None
-    assert found.document.graph.name == "second"
-    for tab in (first, second):
-        mine = saver(tmp_path).resume(tab.session)
-        assert mine is not None
-        assert mine.document.graph.name == ("first" if tab is first else "second")
-
-
-def test_a_session_that_edits_nothing_hands_on_what_it_found(tmp_path: Path) -> None:
-    work(tmp_path, named("mine"), age=3600)
-    between = saver(tmp_path)
-    found = between.start()
-    between.close()
-    again = saver(tmp_path).resume(between.session)
-    assert found is not None
-    assert again == found
-
-
-def test_going_back_to_what_was_given_is_remembered_too(tmp_path: Path) -> None:
-    work(tmp_path, named("mine"), age=10)
-    work(tmp_path, GIVEN)
-    assert saver(tmp_path).start() is None
+def test_a_copy_leaves_the_session_of_the_other_alone(saver: Make) -> None:
+    first, copy = saver(), saver()
+    first.changed(named("first"))
+    first._write()
+    mine = new_owner()
+    assert name_of(copy.attach(mine, first.owner)) == "first"
+    copy.changed(named("copy"))
+    copy.close()
+    assert name_of(copy.read(copy.folder / f"{mine}.json")) == "copy"
+    assert name_of(copy.read(copy.folder / f"{first.owner}.json")) == "first"
 
 
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"\xff\xfe\x00", b'{"format": "dali-workbench-graph", "version": 99}', b"[1]"],
 )
-def test_a_damaged_file_is_set_aside_and_the_one_before_comes_back(
-    tmp_path: Path, content: bytes
-) -> None:
-    work(tmp_path, named("older"), age=10)
-    newer = work(tmp_path, named("newer"))
-    path = newer.folder / f"{newer.session}.json"
-    path.write_bytes(content)
+def test_a_damaged_file_is_set_aside(content: bytes) -> None:
+    owner = left(named("mine"))
     told: list[str] = []
-    found = Autosave(tmp_path, GIVEN, told.append).start()
-    assert found is not None
-    assert found.document.graph.name == "older"
+    session = Autosave(tell=told.append)
+    path = session.folder / f"{owner}.json"
+    path.write_bytes(content)
+    assert session.attach(owner) is None
+    session.close()
     assert not path.exists()
     assert path.with_suffix(".damaged").read_bytes() == content
     assert str(path.with_suffix(".damaged")) in told[0]
 
 
-@pytest.mark.parametrize("text", [*WRITABLE, "x" * 10_000, "\U0001f98a" * 3000])
-def test_hostile_names_come_back_as_they_were(tmp_path: Path, text: str) -> None:
-    graph = Graph(text, text, (Node("n", "no.such.operator", {"value": (text, 1.5, True)}),))
-    work(tmp_path, Document(graph))
-    found = saver(tmp_path).start()
-    assert found is not None
-    assert found.document.graph == graph
-
-
-@pytest.mark.parametrize("session", ["", "..", "../../etc/passwd", "x" * 16, "a" * 16, "A" * 16])
-def test_only_a_known_session_is_resumed(tmp_path: Path, session: str) -> None:
-    work(tmp_path, named("mine"))
-    assert saver(tmp_path).resume(session) is None
-
-
-def test_a_page_that_reloads_at_once_finds_what_is_not_written_yet(tmp_path: Path) -> None:
-    before = saver(tmp_path, delay=60)
-    before.changed(named("a moment ago"))
-    found = saver(tmp_path).start()
-    assert found is not None
-    assert found.document == named("a moment ago")
-    before.changed(named("just now"))
-    found = saver(tmp_path).resume(before.session)
-    assert found is not None
-    assert found.document == named("just now")
-    before.close()
-
-
-def test_few_files_are_kept(tmp_path: Path) -> None:
-    for number in range(KEPT + 5):
-        last = work(tmp_path, named(str(number)), age=100 - number)
-    assert len(list(last.folder.iterdir())) == KEPT
-    found = saver(tmp_path).start()
-    assert found is not None
-    assert found.document.graph.name == str(KEPT + 4)
+def test_sessions_that_are_open_are_never_removed(saver: Make) -> None:
+    old = timedelta(days=KEPT_DAYS + 1)
+    gone, recent = left(named("gone"), old), left(named("recent"))
+    held = left(named("held"), old)
+    holder = saver()
+    assert holder.attach(held) is not None
+    elsewhere = left(named("elsewhere"), old)
+    folder = holder.folder
+    code = (
+        "import sys; from workbench.ui.autosave import Autosave; a = Autosave();"
+        "assert a.attach(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, elsewhere], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"open\n"
+        assert is_open(folder / f"{elsewhere}.json")
+        remove_old(folder)
+        assert {path.stem for path in folder.glob("*.json")} == {recent, held, elsewhere}
+        mine = saver()
+        assert name_of(mine.attach(elsewhere)) == "elsewhere"
+        assert mine.owner != elsewhere  # what another process has open is read, and not written
+        other.kill()
+    assert not is_open(folder / f"{elsewhere}.json")
+    remove_old(folder)
+    assert {path.stem for path in folder.iterdir()} & {gone, elsewhere} == set()
 
 
 def test_a_folder_that_cannot_be_written_is_told_once(
@@ -169,8 +168,8 @@ def test_a_folder_that_cannot_be_written_is_told_once(
     monkeypatch.setenv("DALI_WORKBENCH_STATE", str(taken))
     told: list[str] = []
     for _ in range(2):
-        session = Autosave(tmp_path, GIVEN, told.append)
-        assert session.start() is None
+        session = Autosave(tell=told.append)
+        assert session.attach(new_owner()) is None
         session.changed(named("mine"))
         session._write()
         session.changed(named("again"))
@@ -180,11 +179,11 @@ def test_a_folder_that_cannot_be_written_is_told_once(
     assert "not kept" in told[0]
 
 
-def test_many_threads_leave_the_last_edit(tmp_path: Path) -> None:
-    session = saver(tmp_path, delay=0.001)
+def test_many_threads_leave_the_last_change(saver: Make) -> None:
+    session = saver(delay=0.001)
 
     def edit(number: int) -> None:
-        for step in range(50):
+        for step in range(20):
             session.changed(named(f"{number}.{step}"))
 
     threads = [threading.Thread(target=edit, args=(number,)) for number in range(4)]
@@ -193,10 +192,9 @@ def test_many_threads_leave_the_last_edit(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     session.changed(named("last"))
+    owner = session.owner
     session.close()
-    found = saver(tmp_path).start()
-    assert found is not None
-    assert found.document.graph.name == "last"
+    assert name_of(saver().attach(owner)) == "last"
 
 
 @pytest.mark.parametrize(
@@ -222,9 +220,9 @@ def test_where_it_is_kept(
 @pytest.mark.parametrize(
     ("when", "words"),
     [
-        (lambda: datetime.now().replace(hour=9, minute=5), "of 09:05;"),
-        (lambda: datetime(2026, 3, 4, 17, 30), "of 4 Mar, 17:30;"),
+        (lambda: datetime.now().replace(hour=9, minute=5), "of 09:05 with 1 edit to undo."),
+        (lambda: datetime(2026, 3, 4, 17, 30), "of 4 Mar, 17:30 with 1 edit to undo."),
     ],
 )
-def test_the_message_says_when(when: Callable[[], datetime], words: str) -> None:
-    assert words in str(Restored(GIVEN, when()))
+def test_the_line_says_when(when: Callable[[], datetime], words: str) -> None:
+    assert words in str(Restored(named("mine"), when()))

@@ -16,6 +16,7 @@ from tests.ui.hosts import (
     LabHost,
     PanelHost,
     await_picture,
+    await_python,
     part,
     small,
 )
@@ -191,6 +192,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     expect(title(other)).to_have_text("to share", timeout=PATIENCE)
     expect(other).to_have_url(f"{host.url}/")
     expect(message(other)).to_have_text("Opened to share.")
+    await_python(host, "model.sessions.fields()['opened']", lambda opened: opened == 0)  # drawn
     other.goto(f"{host.url}/#graph=%%%")
     expect(message(other)).to_contain_text("The link is damaged")
     other.context.close()
@@ -201,7 +203,7 @@ def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -
     page = host.page
     await_picture(page)
     rename(page, "not lost")
-    assert host.python("model.autosave.close()") is None  # what else comes 0.3 s later
+    assert host.python("model.sessions.close()") is None  # what else comes 0.3 s later
     if isinstance(host, LabHost):
         page.goto("about:blank")
         host.server.end_kernels()
@@ -209,11 +211,18 @@ def test_a_reload_or_a_restart_brings_the_edits_back(host: Host, photos: Path) -
     else:
         page.reload()
     expect(title(page)).to_have_text("not lost", timeout=PATIENCE)
-    expect(message(page)).to_have_text(re.compile(r"Restored your edits of \d\d:\d\d"))
+    line = bar(page).locator("[data-wb=restored]")
+    expect(line).to_have_text(re.compile(r"Restored: your work of \d\d:\d\d"))
     await_picture(page)
     bar(page).locator("[data-wb=undo]").click()
     expect(title(page)).to_have_text("rotate-jitter")
     expect(bar(page).locator("[data-wb=undo]")).to_be_disabled()
+    bar(page).locator("[data-wb=redo]").click()
+    bar(page).locator("[data-wb=start-afresh]").click()
+    expect(title(page)).to_have_text("rotate-jitter")
+    expect(line).to_be_hidden()
+    bar(page).locator("[data-wb=undo]").click()
+    expect(title(page)).to_have_text("not lost")
 
 
 @pytest.mark.thorough
@@ -226,11 +235,8 @@ def test_each_tab_gets_its_own_edits_back(panel: PanelHost, photos: Path) -> Non
     await_picture(other)
     rename(page, "first tab")
     rename(other, "second tab")
-    for session in panel.sessions:
-        assert session.model.autosave is not None
-        session.model.autosave.close()
     page.reload()
-    expect(message(page)).to_contain_text("Restored", timeout=PATIENCE)
+    expect(bar(page).locator("[data-wb=restored]")).to_be_visible(timeout=PATIENCE)
     expect(title(page)).to_have_text("first tab")
     other.reload()
     expect(title(other)).to_have_text("second tab", timeout=PATIENCE)

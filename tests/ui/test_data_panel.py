@@ -73,7 +73,7 @@ def test_files_that_go_are_counted_anew_with_the_next_picture(
     files[0].unlink()
     model.act("inspector", {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""})
     screen.wait(lambda s: f"{len(files) - 1} images" in s["bar", "folder"], "the second count")
-    assert not screen["data", "summary"]["checked"]
+    screen.wait(lambda s: not s["data", "summary"]["checked"], "that the check is of the past")
 
 
 def test_a_list_of_files_is_opened_with_its_classes_and_their_counts(

@@ -67,15 +67,18 @@ def test_changes_of_one_setting_within_a_second_are_one_step() -> None:
     assert names == ["d", "c", "a"]
 
 
-def test_after_a_restart_undo_leads_to_the_first() -> None:
+def test_a_history_goes_on_where_another_ended() -> None:
     history = History(named("a"))
-    first = history.document
-    history.push(named("b"))
-    history.restart(first, first.with_graph(named("c")))
-    assert history.now.name == "c"
-    assert history.undo()
-    assert history.now.name == "a"
-    assert not history.can_undo
+    for name in "bcd":
+        history.push(named(name))
+    history.undo()
+    other = History(named("given"))
+    other.restore(history.document, history.before, history.undone)
+    assert other.now.name == "c"
+    assert other.redo()
+    assert other.now.name == "d"
+    assert [other.undo() for _ in range(4)] == [True, True, True, False]
+    assert other.now.name == "a"
 
 
 def test_the_list_is_bounded() -> None:

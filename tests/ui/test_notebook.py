@@ -195,12 +195,16 @@ def test_closing_ends_the_worker_and_the_widgets(photos: Path) -> None:
     widget.close()
 
 
-def test_a_folder_that_is_missing_is_shown_not_raised(tmp_path: Path) -> None:
-    widget = wb.Workbench(tmp_path / "gone")
-    assert "There is no folder" in widget.preview.stale
-    widget.close()
+@pytest.mark.parametrize("missing", ["gone", "gone.csv"])
+def test_data_that_are_missing_raise_and_leave_no_widget(tmp_path: Path, missing: str) -> None:
+    before = set(ipywidgets.widgets.widget._instances)
+    with pytest.raises(wb.DataError, match=missing):
+        wb.Workbench(tmp_path / missing)
+    assert set(ipywidgets.widgets.widget._instances) == before
 
 
 def test_an_unknown_recipe_is_raised(photos: Path) -> None:
+    before = set(ipywidgets.widgets.widget._instances)
     with pytest.raises(wb.GraphFormatError, match="rotate-jitter"):
         wb.Workbench(photos, "rotate-jiter")
+    assert set(ipywidgets.widgets.widget._instances) == before

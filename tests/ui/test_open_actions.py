@@ -19,7 +19,6 @@ from workbench.errors import GraphFaultsError
 from workbench.graph import Graph, Node, dump_graph, load_graph, load_recipe, load_recipes
 from workbench.graph.edit import set_setting
 from workbench.preview.share import draw_sheet, read_picture, read_shared, write_shared
-from workbench.ui.autosave import KEPT
 from workbench.ui.open_actions import LONGEST_NAME
 from workbench.ui.view_model import ViewModel
 
@@ -135,7 +134,7 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
         ({"do": "open_picture", "data": base64.b64encode(b"GIF89a").decode()}, "no PNG"),
         ({"do": "open_picture", "data": "A" * 9_000_000}, "more than any graph"),
         ({"do": "open_picture", "data": picture("no graph")}, "not JSON"),
-        ({"do": "resume", "session": "../../x"}, ""),
+        ({"do": "open_recent", "owner": "../../x"}, "is there no more"),
         ({"do": "recipe", "name": "simclrr"}, "Did you mean simclr"),
     ],
 )
@@ -190,80 +189,6 @@ def test_code_shares_into_a_file(make: Make, tmp_path: Path) -> None:
     assert read_picture(written) == SMALL
     other, _ = make(graph=str(written))
     assert other.graph == SMALL
-
-
-def test_edits_come_back_and_undo_leads_to_the_given_graph(make: Make) -> None:
-    first, screen = make()
-    assert screen["bar", "session"]
-    first.act("canvas", {"do": "place", "positions": {"rotate": [40.0, 80.0]}})
-    bar(first, "title", name="kept")
-    first.close()
-    second, screen = make()
-    assert screen["bar", "title"] == "kept"
-    assert screen["canvas", "positions"] == {"rotate": [40.0, 80.0]}
-    assert "Restored your edits of" in screen["bar", "message"]
-    assert screen["bar", "can_undo"]
-    bar(second, "undo")
-    assert second.graph == SMALL
-    assert not screen["bar", "can_undo"]
-
-
-def test_a_killed_session_loses_nothing_that_it_had_time_to_write(make: Make) -> None:
-    first, _ = make()
-    bar(first, "title", name="kept")
-    assert first.autosave is not None
-    while (timer := first.autosave._timer) is not None:
-        timer.join(10)
-    _, screen = make()  # the first is never closed
-    assert screen["bar", "title"] == "kept"
-
-
-def test_a_page_gets_its_own_edits_back_not_those_of_another_tab(make: Make) -> None:
-    mine, screen = make()
-    session = screen["bar", "session"]
-    bar(mine, "title", name="mine")
-    mine.close()
-    other, screen = make()
-    bar(other, "title", name="other")
-    other.close()
-    again, screen = make()
-    assert screen["bar", "title"] == "other"
-    bar(again, "resume", session=session)
-    assert screen["bar", "title"] == "mine"
-    assert "Restored" in screen["bar", "message"]
-    bar(again, "undo")
-    assert screen["bar", "title"] == SMALL.name  # not what another tab is at work on
-
-
-def test_a_page_that_is_reloaded_often_pushes_out_no_other(make: Make) -> None:
-    idle, screen = make()
-    session = screen["bar", "session"]
-    bar(idle, "title", name="idle")
-    idle.close()
-    busy, screen = make()
-    for number in range(KEPT + 2):
-        bar(busy, "title", name=f"busy {number}")
-        busy.close()
-        before = screen["bar", "session"]
-        busy, screen = make()
-        bar(busy, "resume", session=before)
-        assert screen["bar", "title"] == f"busy {number}"
-    back, screen = make()
-    bar(back, "resume", session=session)
-    assert screen["bar", "title"] == "idle"
-
-
-def test_nothing_is_restored_or_kept_where_that_is_not_wanted(make: Make, own_state: Path) -> None:
-    first, screen = make(restore=False)
-    assert screen["bar", "session"] == ""
-    bar(first, "title", name="mine")
-    first.close()
-    assert list(own_state.iterdir()) == []
-    second, _ = make()
-    bar(second, "title", name="mine")
-    second.close()
-    _, screen = make(restore=False)
-    assert screen["bar", "title"] == SMALL.name
 
 
 def test_a_good_folder_stays_when_another_cannot_be_opened(

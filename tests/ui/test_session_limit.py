@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -40,6 +42,12 @@ def url(photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     server.join(timeout=30)
 
 
+def in_a_loop_of_its_own(visit: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """In another thread: that of the tests has Playwright's loop, where a browser runs."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(asyncio.wait_for(visit(), PATIENCE))).result()
+
+
 @pytest.mark.thorough
 def test_no_worker_before_a_page_connects_and_one_more_is_told(url: str) -> None:
     async def visit() -> None:
@@ -49,7 +57,7 @@ def test_no_worker_before_a_page_connects_and_one_more_is_told(url: str) -> None
         assert {process.pid for process in workers(psutil.Process().pid)} == before
         assert "--max-sessions 2" in await page.html()
 
-    asyncio.run(asyncio.wait_for(visit(), PATIENCE))
+    in_a_loop_of_its_own(visit)
 
 
 def test_a_page_that_connects_has_a_picture(url: str) -> None:
@@ -59,4 +67,4 @@ def test_a_page_that_connects_has_a_picture(url: str) -> None:
         await page.wait(lambda fields: ("preview", "picture") in fields, PATIENCE)
         await page.close()
 
-    asyncio.run(visit())
+    in_a_loop_of_its_own(visit)

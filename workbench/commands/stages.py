@@ -55,6 +55,9 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     if found.ceiling is not None:
         click.echo(f"ceiling with the decoded batch cached: {found.ceiling:,.0f} imgs/s")
     click.echo(found.advice)
+    for row in report.measurements:
+        if row.reason:
+            click.echo(f"{row.name}: {row.reason}")
     print_quality_flags(report.measurements)
     options.keep(report)
     require_figures(report)

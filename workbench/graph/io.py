@@ -20,8 +20,9 @@ A region has its bodies, each as the graph itself::
 
 Version 1 had neither regions nor sources of their own: a reader stood among the nodes.
 
-Three further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
-import (``graph.layout``), ``draws`` to the preview (``graph.saved_draws``).
+Four further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
+import (``graph.layout``), ``draws`` to the preview (``graph.saved_draws``), ``session`` to the
+interface (``ui/session_file.py``).
 
 A graph file is data: reading one runs nothing. Operators that the installed DALI lacks are kept as
 they are. Read by hand and not with a library: the core must import with numpy alone, and arguments
@@ -147,7 +148,7 @@ class _Reader:
 
     def graph(self, data: dict[str, Any]) -> Graph:
         known = {"format", "version", "name", "about", "settings", "sources", "nodes", "outputs"}
-        known |= {"layout", "draws", "origins"}
+        known |= {"layout", "draws", "origins", "session"}
         for key in data.keys() - known:
             self.faults.append(f"{key}: no such entry. Known: {', '.join(sorted(known))}.")
         sources = self.nodes(data.get("sources", []), "sources", source=True)

@@ -1,57 +1,64 @@
-"""Edits kept on disk while they are made, and found again after a restart or a reload.
+"""Sessions kept on disk while they go on, and found again after a restart or a reload.
 
-Every view-model writes to a file of its own, so that two tabs or two kernels on one folder destroy
-nothing of each other's. What belongs together lies in one folder, named after the data folder and
-the graph that the work began with::
+Each has a file of its own, named after its owner (see ``owner.py``)::
 
-    $XDG_STATE_HOME/dali-workbench/autosave/<hash of both>/<session>.json
+    $XDG_STATE_HOME/dali-workbench/sessions/<owner>.json   the session (see ``session_file.py``)
+                                           /<owner>.webp   its last picture
+                                           /<owner>.lock   locked while the session is open
 
-Each is a graph file like any other. A new view-model starts with the newest of its folder; a page
-that is loaded anew asks for its own by the session's name. ``DALI_WORKBENCH_STATE`` names another
-folder than ``$XDG_STATE_HOME/dali-workbench`` (XDG Base Directory Specification 0.8).
+A lock ends with its process, so a file whose session is open is told from one that was left, in
+whatever process. ``DALI_WORKBENCH_STATE`` names another folder than
+``$XDG_STATE_HOME/dali-workbench`` (XDG Base Directory Specification 0.8).
 """
 
 from __future__ import annotations
 
-import hashlib
+import fcntl
 import os
-import re
-import secrets
-import shutil
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from workbench.errors import GraphFormatError, SaveError
-from workbench.files import write_text
-from workbench.graph.layout import Document, dump_document, load_document
+from workbench.files import write_bytes, write_text
+from workbench.ui.owner import is_owner, new_owner
+from workbench.ui.session_file import Session, SessionWriter, load_session
 
 DELAY = 0.3
-"""Seconds from an edit until it is on the disk; edits in between go with it."""
-KEPT = 8
-"""Files kept of one piece of work: those of the last sessions."""
+"""Seconds from a change until it is on the disk; changes in between go with it."""
+PICTURE_DELAY = 3.0
+"""Seconds from a picture until a small one of it is on the disk."""
+KEPT_DAYS = 90
+"""A session that nobody has open and nobody has changed for so long is removed."""
 
-
-_live: weakref.WeakSet[Autosave] = weakref.WeakSet()
-"""The sessions of this process: one may have yet to write what another looks for."""
-_live_lock = threading.Lock()
+_open: weakref.WeakValueDictionary[str, Autosave] = weakref.WeakValueDictionary()
+"""Owner -> its session in this process, which may have yet to write its file."""
+_open_lock = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What an earlier session left, and when it was last changed (local time)."""
+    """What an owner left, and when it was last changed (local time)."""
 
-    document: Document
+    session: Session
     when: datetime
 
     def __str__(self) -> str:
-        today = self.when.date() == datetime.now().date()
-        when = f"{self.when:%H:%M}" if today else f"{self.when:%d %b, %H:%M}".lstrip("0")
-        return f"Restored your edits of {when}; undo leads to the graph as it was given."
+        edits = len(self.session.before)
+        count = f" with {edits} edit{'s' * (edits != 1)} to undo" if edits else ""
+        return f"Restored: your work of {in_words(self.when)}{count}."
+
+
+def in_words(when: datetime) -> str:
+    """``09:05`` for today, else ``4 Mar, 17:30``."""
+    today = when.date() == datetime.now().date()
+    return f"{when:%H:%M}" if today else f"{when:%d %b, %H:%M}".lstrip("0")
 
 
 def state_folder() -> Path:
@@ -63,124 +70,111 @@ def state_folder() -> Path:
     return root / "dali-workbench"
 
 
+def sessions_folder() -> Path:
+    """Where sessions are kept; it need not exist."""
+    return state_folder() / "sessions"
+
+
+def is_open(path: Path) -> bool:
+    """Whether any process has the session of a file open."""
+    with _open_lock:
+        if path.stem in _open:
+            return True
+    try:
+        with path.with_suffix(".lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
 class Autosave:
-    """The files of one piece of work. May be called from any thread."""
+    """The file of one session. May be called from any thread."""
 
     def __init__(
         self,
-        data: str | Path,
-        given: Document,
+        owner: str = "",
         tell: Callable[[str], None] = lambda words: None,
         delay: float = DELAY,
     ) -> None:
-        """``given`` is what the work began with; ``tell`` hears why something is not kept."""
-        start = f"{os.path.realpath(os.path.expanduser(data))}\0{dump_document(given)}"
-        name = hashlib.sha256(start.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-        self.folder = state_folder() / "autosave" / name
-        self.session = secrets.token_hex(8)
-        self._own = self.folder / f"{self.session}.json"
-        self._given = given
+        """``tell`` hears why something is not kept. Without an owner it is a new one."""
+        self.folder = sessions_folder()
+        self.owner = owner or new_owner()
         self._tell = tell
         self._delay = delay
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._timer: threading.Timer | None = None
-        self._waiting: Document | None = None
+        self._picture_timer: threading.Timer | None = None
+        self._waiting: Session | None = None
+        self._picture: Callable[[], bytes] | None = None
+        self._writer = SessionWriter()
+        self._file_lock: IO[bytes] | None = None
         self._closed = False
-        with _live_lock:
-            _live.add(self)
 
-    def start(self) -> Restored | None:
-        """What the newest session left, or None where that is nothing but what was given.
+    def attach(self, owner: str, copy_of: str = "") -> Restored | None:
+        """Write to the file of ``owner`` from now on; returns what it holds.
 
-        A file that cannot be read is set aside under another name and the next one taken.
+        ``copy_of`` is the owner whose work is found, where that is another. A session of this
+        process that writes this file is brought to its end first and goes on as a new one;
+        where another process has it open, this one goes on as a new one.
         """
-        self._await_others()
-        for path in self._files():
-            found = self._read(path)
-            if found is not None:
-                if found.document == self._given:
-                    return None
-                self._adopt(path)
-                return found
-        return None
+        with _open_lock:
+            holders = {each: _open.get(each) for each in (owner, copy_of)}
+        for each, holder in holders.items():
+            if holder is not None and holder is not self:
+                holder._write()
+                if each == owner:
+                    holder._hand_over()
+        self._hand_over()
+        with self._writing, _open_lock:
+            self.owner = owner
+            _open[owner] = self
+            found = self.read(self.folder / f"{copy_of or owner}.json")
+            if found is not None and not self._claim():
+                self._leave()
+            return found
 
-    def resume(self, session: str) -> Restored | None:
-        """What the session of that name left, or None where there is no such.
-
-        Its file becomes this session's: a page that is reloaded often leaves no copies, which
-        would push out the files of others.
-        """
-        if not re.fullmatch(r"[0-9a-f]{16}", session):
-            return None
-        self._await_others()
-        path = self.folder / f"{session}.json"
-        found = self._read(path)
-        if found is not None:
-            with suppress(OSError):
-                path.replace(self._own)
-        return found
-
-    def changed(self, document: Document) -> None:
+    def changed(self, session: Session) -> None:
         """Write this soon, in place of anything that waits."""
         with self._lock:
             if self._closed:
                 return
-            self._waiting = document
+            self._waiting = session
             if self._timer is None:
-                self._timer = threading.Timer(self._delay, self._write)
-                self._timer.daemon = True
-                self._timer.start()
+                self._timer = self._start(self._delay, self._write)
+
+    def pictured(self, picture: Callable[[], bytes]) -> None:
+        """Keep a small picture soon; ``picture`` makes it (WebP), when it is time."""
+        with self._lock:
+            if self._closed:
+                return
+            self._picture = picture
+            if self._picture_timer is None:
+                self._picture_timer = self._start(PICTURE_DELAY, self._write_picture)
 
     def close(self) -> None:
-        """Write what waits; nothing more is taken."""
+        """Write what waits, and nothing after it."""
         with self._lock:
             self._closed = True
-            if self._timer is not None:
-                self._timer.cancel()
+            timers = self._timer, self._picture_timer
+        for timer in timers:
+            if timer is not None:
+                timer.cancel()
         self._write()
+        self._write_picture()
+        with _open_lock:
+            self._unlock()
 
-    def _await_others(self) -> None:
-        """Have this process's other sessions write what waits: a page may reload right after."""
-        with _live_lock:
-            others = [other for other in _live if other.folder == self.folder and other is not self]
-        for other in others:
-            other._write()
-
-    def _write(self) -> None:
-        with self._writing:
-            with self._lock:
-                document, self._waiting = self._waiting, None
-                self._timer = None
-            if document is None:
-                return
-            try:
-                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                write_text(self._own, dump_document(document))
-                for old in self._files()[KEPT:]:
-                    old.unlink(missing_ok=True)
-            except (OSError, SaveError) as error:
-                tell, self._tell = self._tell, lambda words: None  # once is enough
-                tell(f"Your edits are not kept for a restart: {error}")
-
-    def _adopt(self, path: Path) -> None:
-        """Go on in a file of one's own, of the same age."""
-        with suppress(OSError):
-            shutil.copy2(path, self._own)
-
-    def _files(self) -> list[Path]:
-        """The newest first."""
-        found: list[tuple[int, Path]] = []
-        with suppress(OSError):
-            for path in self.folder.glob("*.json"):
-                with suppress(OSError):  # another session may have removed it just now
-                    found.append((path.stat().st_mtime_ns, path))
-        return [path for _, path in sorted(found, reverse=True)]
-
-    def _read(self, path: Path) -> Restored | None:
+    def read(self, path: Path) -> Restored | None:
+        """The session of a file; one that cannot be read is set aside under another name."""
+        if not is_owner(path.stem):
+            return None
         try:
             when = datetime.fromtimestamp(path.stat().st_mtime)
-            return Restored(load_document(path.read_text(encoding="utf-8")), when)
+            return Restored(load_session(path.read_text(encoding="utf-8")), when)
         except OSError:
             return None
         except (GraphFormatError, UnicodeDecodeError):
@@ -189,3 +183,81 @@ class Autosave:
                 path.replace(aside)
             self._tell(f"Edits that were kept are damaged and were set aside: {aside}")
             return None
+
+    @staticmethod
+    def _start(delay: float, run: Callable[[], None]) -> threading.Timer:
+        timer = threading.Timer(delay, run)
+        timer.name, timer.daemon = "workbench-autosave", True
+        timer.start()
+        return timer
+
+    def _claim(self) -> bool:
+        """Whether the file is this session's now; ``_open_lock`` is held."""
+        if self._file_lock is not None:
+            return True
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = (self.folder / f"{self.owner}.lock").open("ab")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            return False
+        self._file_lock = lock
+        _open[self.owner] = self
+        return True
+
+    def _hand_over(self) -> None:
+        with self._writing, _open_lock:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Let go of the file; ``_open_lock`` is held. What comes later goes to a new one."""
+        self._unlock()
+        self.owner = new_owner()
+
+    def _unlock(self) -> None:
+        if _open.get(self.owner) is self:
+            del _open[self.owner]
+        if self._file_lock is not None:
+            self._file_lock.close()
+            self._file_lock = None
+
+    def _write(self) -> None:
+        with self._writing:
+            with self._lock:
+                session, self._waiting = self._waiting, None
+                self._timer = None
+            if session is None:
+                return
+            try:
+                with _open_lock:
+                    first = self._file_lock is None
+                    if not self._claim():
+                        self._leave()
+                        self._claim()
+                    path = self.folder / f"{self.owner}.json"
+                write_text(path, self._writer.dump(session))
+                if first:
+                    remove_old(self.folder)
+            except (OSError, SaveError) as error:
+                tell, self._tell = self._tell, lambda words: None  # once is enough
+                tell(f"Your edits are not kept for a restart: {error}")
+
+    def _write_picture(self) -> None:
+        with self._writing:
+            with self._lock:
+                picture, self._picture = self._picture, None
+                self._picture_timer = None
+            if picture is not None and self._file_lock is not None:
+                with suppress(OSError, SaveError):
+                    write_bytes(self.folder / f"{self.owner}.webp", picture())
+
+
+def remove_old(folder: Path) -> None:
+    """Remove the sessions that nobody has had for long; never one that is open."""
+    oldest = time.time() - KEPT_DAYS * 86_400
+    for path in folder.glob("*.json"):
+        with suppress(OSError):  # another process may have removed it just now
+            if path.stat().st_mtime < oldest and not is_open(path):
+                for suffix in (".json", ".webp", ".lock"):
+                    path.with_suffix(suffix).unlink(missing_ok=True)

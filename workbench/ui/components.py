@@ -12,7 +12,7 @@ A field has one of four directions:
             several atomically.
 ``python``  Python sets it for cells to read and observe; it is not sent.
 
-Besides these every component has two fields by which the browser asks for an edit:
+Besides these every component has those of ``LINK_FIELDS``. By two the browser asks for an edit:
 
 ``outbox``  list of ``{"n": 1, "do": "set_arg", ...}``, numbered from 1 up; the browser appends,
 ``ack``     the highest ``n`` that Python has carried out; the browser then drops up to it.
@@ -20,7 +20,7 @@ Besides these every component has two fields by which the browser asks for an ed
 A list with an acknowledgement, and not one field for the last edit, because a host may merge two
 quick changes of one field into one. Numbers start at a random high value for each view, so a
 reloaded page is not mistaken for an old one (``n`` at or below the last seen of the same
-``view`` is ignored).
+``view`` is ignored). By the others it knows whether Python is there (``page_heartbeat.py``).
 """
 
 from __future__ import annotations
@@ -59,6 +59,15 @@ class Component:
     """What the browser may ask for."""
 
 
+LINK_FIELDS = (
+    Field("outbox", "both", [], "Edits that the browser asks for."),
+    Field("ack", "show", 0, "The last of them that was carried out."),
+    Field("workbench", "show", "", "Which workbench the component is a part of."),
+    Field("watched", "both", 0, "Changed again and again by a page that looks."),
+    Field("beat", "show", 0, "Changes while somebody looks: Python is there."),
+)
+"""What every component has besides its own."""
+
 TABS = ("preview", "steps", "speed", "code", "data")
 MODES = ("original", "augmented", "both", "difference")
 
@@ -89,12 +98,17 @@ COMPONENTS: tuple[Component, ...] = (
             Field("overwrite", "show", {}, "OverwriteQuestion", holds=views.OverwriteQuestion),
             Field("shared", "show", b"", "The PNG that ``share`` asked for; empty until it is."),
             Field(
-                "session",
+                "tab",
                 "show",
                 "",
-                "Name of the file that edits are kept in; a page that is loaded anew asks for its "
-                "last one by ``resume``. Empty: nothing is kept.",
+                "Owner of what is kept (``owner.py``). A page remembers it for its tab and hands "
+                "it in by ``attach`` when it is loaded anew. Empty: nothing is kept, or a "
+                "notebook is the owner.",
             ),
+            Field("restored", "show", {}, "RestoredEntry", holds=views.RestoredEntry),
+            Field("opened", "show", 0, "Number of the graph that is to be confirmed by ``shown``."),
+            Field("recent", "show", [], "list[RecentEntry]", holds=views.RecentEntry),
+            Field("cell", "show", {}, "CellEntry", holds=views.CellEntry),
         ),
         get_args(bar.BarAction),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from workbench.graph.layout import Document, Layout
@@ -78,10 +78,20 @@ class History:
         self._undone.clear()
         self.document = document
 
-    def restart(self, first: Document, now: Document) -> None:
-        """Begin anew with two documents: undo leads from ``now`` to ``first`` and no further."""
-        self._before, self._undone, self._group = [Step(first)], [], ""
-        self.document = now
+    @property
+    def before(self) -> tuple[Step, ...]:
+        """What undo leads to, the next one last."""
+        return tuple(self._before)
+
+    @property
+    def undone(self) -> tuple[Step, ...]:
+        """What redo leads to, the next one last."""
+        return tuple(self._undone)
+
+    def restore(self, document: Document, before: Iterable[Step], undone: Iterable[Step]) -> None:
+        """Go on where another history ended."""
+        self._before, self._undone, self._group = list(before)[-LIMIT:], list(undone), ""
+        self.document = document
 
     def burst(self, name: str) -> str:
         """A group for changes of ``name`` that follow each other within a second."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 import threading
 import weakref
 from functools import partial
@@ -15,10 +17,13 @@ from IPython.display import display
 
 from workbench.emit.targets import target_names
 from workbench.errors import GraphEditError
+from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
+from workbench.sources import Datasets, open_datasets, require_dataset
 from workbench.ui.bundles import bundle_path
-from workbench.ui.components import COMPONENTS, TABS, Component, Field
+from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
 from workbench.ui.graph_argument import GraphLike, to_graph
+from workbench.ui.owner import notebook_owner, notebook_path, running_cell
 from workbench.ui.static_snapshot import StaticSnapshot
 from workbench.ui.view_model import ViewModel
 
@@ -99,11 +104,7 @@ class _Part(anywidget.AnyWidget):
 
 def _part_class(component: Component) -> type[_Part]:
     """The widget class of a component, made from its row of the table."""
-    fields = [
-        *component.fields,
-        Field("outbox", "both", [], "Edits that the browser asks for."),
-        Field("ack", "show", 0, "The last of them that was carried out."),
-    ]
+    fields = [*component.fields, *LINK_FIELDS]
     traits = {field.name: _trait(field) for field in fields}
     members = {"__doc__": component.doc, "_esm": bundle_path(component), **traits}
     return type(component.name.capitalize(), (_Part,), {**members, "_component": component.name})
@@ -124,6 +125,14 @@ PARTS = {component.name: _part_class(component) for component in COMPONENTS}
 _open: weakref.WeakSet[Workbench] = weakref.WeakSet()
 
 
+def _owner(datasets: Datasets, graph: Graph) -> str:
+    """Whose work the cell that runs begins; empty where the kernel cannot tell its notebook."""
+    path = notebook_path()
+    given = ((name, dataset.identity) for name, dataset in datasets.items())
+    start = json.dumps([*given, dump_graph(graph)])
+    return notebook_owner(path, running_cell(), start) if path else ""
+
+
 class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """A folder of images and a graph, to compose, see, measure and ship.
 
@@ -134,8 +143,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     graph:
         A ``Graph``, the name of a recipe, a path to a graph file or its parsed JSON.
     restore:
-        Whether edits are kept on disk, and those of the last session that began with the same
-        folder and graph come back: after a restart of the kernel, undo leads to ``graph``.
+        Whether edits are kept on disk, and come back after a restart of the kernel: those of the
+        same cell of the same notebook, as long as it begins with the same data and graph. Where
+        the kernel cannot tell its notebook, they are kept for the list of recent work.
 
     ``canvas``, ``inspector``, ``preview``, ``steps``, ``speed``, ``code``, ``data``, ``bar`` and
     ``tabs`` are widgets of their own that can be laid out anew, linked and observed:
@@ -146,7 +156,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     It opens and saves wherever the kernel may: who may use the kernel, Jupyter decides.
 
-    Raises GraphFormatError for a graph that cannot be read.
+    Raises GraphFormatError for a graph that cannot be read, and DataError for data that are not
+    there.
     """
 
     graph = traitlets.Any(help="The present graph.")
@@ -155,15 +166,29 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def __init__(
         self, data: str | Path = ".", graph: GraphLike = None, *, restore: bool = True
     ) -> None:
+        given, datasets = to_graph(graph), open_datasets(data)
+        for dataset in datasets.values():
+            require_dataset(dataset)
         for other in list(_open):
             other._model.rest()  # one worker at a time: a cell that is run again leaves no other
-        self._parts: dict[str, _Part] = {name: part() for name, part in PARTS.items()}
+        id_here = secrets.token_hex(8)
+        self._parts: dict[str, _Part] = {
+            name: part(workbench=id_here) for name, part in PARTS.items()
+        }
         self._static_snapshot = StaticSnapshot(lambda: self._model.state.preview)
-        self._model: ViewModel = ViewModel(data, graph, self._publish, restore=restore)
+        self._model: ViewModel = ViewModel(
+            datasets,
+            given,
+            self._publish,
+            restore=restore,
+            owner=_owner(datasets, given) if restore else "",
+            cell=running_cell(),
+        )
         for component in COMPONENTS:
             part = self._parts[component.name]
             part._model = self._model
             part.observe(partial(self._on_outbox, component.name), "outbox")
+            part.observe(partial(self._on_watched, component.name), "watched")
             for field in component.fields:
                 if field.direction == "both":
                     part.observe(partial(self._on_field, component.name), field.name)
@@ -215,6 +240,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     def _on_outbox(self, component: str, change: Any) -> None:
         self._model.take(component, change["new"])
+
+    def _on_watched(self, component: str, change: Any) -> None:
+        self._model.heartbeat.watch(component)
 
     def _on_field(self, component: str, change: Any) -> None:
         self._parts[component].take(component, change["name"], change["new"])

@@ -22,7 +22,7 @@ from workbench.graph.sources import reading
 from workbench.preview import Preview, PreviewRequest
 from workbench.preview.share import share_sheet
 from workbench.roots import Roots
-from workbench.sources import Data, describe_datasets
+from workbench.sources import Data
 from workbench.ui.actions import (
     Action,
     OpenScope,
@@ -36,7 +36,7 @@ from workbench.ui.actions import (
     parse_action,
     speed,
 )
-from workbench.ui.autosave import Autosave, Restored, state_folder
+from workbench.ui.autosave import state_folder
 from workbench.ui.auxiliary_views import AuxiliaryViews
 from workbench.ui.components import ACTIONS
 from workbench.ui.data_panel import DataPanel
@@ -49,9 +49,12 @@ from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
 from workbench.ui.open_actions import open_document
 from workbench.ui.output_paths import Output
+from workbench.ui.page_heartbeat import PageHeartbeat
 from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
 from workbench.ui.selection import follow_graph, open_scope, select_node
+from workbench.ui.session_actions import SessionActions
+from workbench.ui.session_keeper import Claim, SessionKeeper, own_tab
 from workbench.ui.share_job import ShareJob
 from workbench.ui.speed import RunAction, SpeedPanel
 from workbench.ui.state import (
@@ -87,11 +90,15 @@ class ViewModel:
         roots: Roots | None = None,
         restore: bool = True,
         connected: bool = True,
+        owner: str = "",
+        claim: Claim = own_tab,
+        cell: str | None = None,
     ) -> None:
         """``roots`` are the folders below which is opened and saved; None: anywhere.
 
-        ``restore`` keeps edits on disk and brings back those of the last session that began with
-        the same folder and graph.
+        ``restore`` keeps the session on disk and brings back what its ``owner`` left; ``claim``
+        says, for a page that comes with its tab, who the owner is. ``cell`` is the id of the
+        notebook's cell that made the workbench, None where there is no notebook.
 
         Until it is ``connected`` it computes no picture: no worker starts for a page that is asked
         for and never shown.
@@ -131,17 +138,11 @@ class ViewModel:
             self.verification = VerificationJob(self.lock, self._refresh)
             self.share_job = ShareJob(self.engine, self._on_shared)
             self.exports = Exports(self.catalog)
-            self._given = self._kept = self.history.document
-            self.autosave = (
-                Autosave(describe_datasets(self.data_panel.datasets), self._kept, self._say)
-                if restore
-                else None
-            )
-            session = self.autosave.session if self.autosave is not None else ""
-            self._show("bar", "session", session)
-            self.speed.own(session)
-            if self.autosave is not None and (found := self.autosave.start()) is not None:
-                self.state.message = self._restore(found)
+            self.heartbeat = PageHeartbeat(lambda part, beat: publish(part, "beat", beat))
+            keeper = SessionKeeper(self.history, self.state, self._say, claim) if restore else None
+            self.sessions = SessionActions(self, keeper, cell)
+            if owner:
+                self.sessions.attach(owner)
             for component, fields in constant_fields(self.catalog, self.machine).items():
                 for field, value in fields.items():
                     self._show(component, field, value)
@@ -161,6 +162,11 @@ class ViewModel:
     def graph(self) -> Graph:
         """The present graph."""
         return self.history.now
+
+    @property
+    def owner(self) -> str:
+        """Whose the session is (see ``owner.py``); empty where nothing is kept."""
+        return self.sessions.owner
 
     def set_graph(self, source: GraphLike) -> None:
         """Show another graph; undo leads back. Raises GraphFormatError."""
@@ -216,8 +222,8 @@ class ViewModel:
         With ``leave_measurement`` one that runs goes on, and the session's next page finds it.
         """
         self._closed = True
-        if self.autosave is not None:
-            self.autosave.close()
+        self.heartbeat.close()
+        self.sessions.close()
         self.data_panel.close()
         if leave_measurement:
             with self.lock:
@@ -292,6 +298,7 @@ class ViewModel:
             case Retry():
                 self._asked = None
             case _ if isinstance(action, DocumentEdit):
+                self.sessions.release()
                 edited = apply_document_edit(state, document, self.catalog, action)
                 self.history.push_document(edited.document, edited.group)
                 state.selected = state.selected if edited.selected is None else edited.selected
@@ -302,13 +309,16 @@ class ViewModel:
                 after = state.batch, state.repeat
                 self.history.push_document(shown, "", (before, after) if before != after else None)
             case _ if isinstance(action, bar.OpenAction):
-                return self._replace(open_document(action))
+                opened = open_document(action)
+                if isinstance(action, bar.OpenText | bar.OpenPicture):
+                    self.sessions.hold()
+                return self.replace(opened)
             case canvas.FindConnectTargets() | canvas.FindCompatibleOps():
                 find_suggestions(state, self.graph.at_scope(state.scope), self.catalog, action)
             case bar.Share():
                 self._share()
-            case bar.Resume():
-                return self._resume(action.session)
+            case _ if isinstance(action, bar.SessionAction):
+                return self.sessions.carry_out(action)
             case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
                 return save_file(state, document, self.catalog, action, self._roots)
             case panels.Verify():
@@ -330,7 +340,8 @@ class ViewModel:
                 raise GraphEditError(f"{component} cannot do {type(action).__name__} yet.")
         return ""
 
-    def _replace(self, document: Document) -> str:
+    def replace(self, document: Document) -> str:
+        """Show another document; undo leads back. Returns what to tell the user."""
         self.history.push_document(document)
         self.state.scope = ""
         self.state.selected = first_choice(document.graph, self.catalog)
@@ -343,21 +354,6 @@ class ViewModel:
         reason = self.data_panel.error or (f"It cannot run here: {faults[0]}" if faults else "")
         request = None if reason else request_of(self.state, self.data_panel.datasets)
         self.share_job.start(document, request, reason)
-
-    def _resume(self, session: str) -> str:
-        """The edits of the page's last session in place of those of any other."""
-        self.speed.own(session)
-        found = self.autosave.resume(session) if self.autosave is not None else None
-        if found is None or found.document == self.history.document:
-            return self.state.message
-        return self._restore(found)
-
-    def _restore(self, found: Restored) -> str:
-        """In place of what any other session left: undo leads to the graph as it was given."""
-        self._replace(found.document)
-        self.history.restart(self._given, found.document)
-        self._kept = found.document
-        return str(found)
 
     def _set(self, component: str, field: str, value: Any) -> None:
         taken = set_view(self.state, component, field, value) or (
@@ -374,11 +370,9 @@ class ViewModel:
         document = self.history.document
         if document is not state.shared_of:
             state.shared, state.shared_of = b"", document
-        if self.autosave is not None and document is not self._kept:
-            self._kept = document
-            self.autosave.changed(document)
         unread = self._follow_data()
         follow_graph(state, self.graph, self.catalog)
+        self.sessions.follow()
         if state.checked.graph is not self.graph:
             state.checked = check(self.graph, self.catalog, self.machine, self._roots)
         if state.checked.source is not None:
@@ -448,6 +442,7 @@ class ViewModel:
                 state.failure, self._done = None, request
                 self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
                 self.auxiliary_views.follow(state, request)
+                self.sessions.pictured(outcome)
             elif request is self._asked:
                 self._asked = None  # so that the same may be asked for again
                 self.auxiliary_views.follow(state, None)
@@ -475,6 +470,7 @@ class ViewModel:
 
     def _publish_changes(self) -> None:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
+        shown["bar"] |= self.sessions.fields()
         shown["speed"] |= self.speed.fields(self.graph, self.data_panel.datasets)
         shown["code"] |= self.exports.fields(self.state, self.history.layout)
         auxiliary = self.auxiliary_views.fields(self.state, shown["preview"]["stale"])

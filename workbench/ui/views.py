@@ -58,6 +58,39 @@ class RecipeEntry(TypedDict):
     """What it makes of four photos, side by side: a ``data:`` URL; empty where there is none."""
 
 
+class RecentEntry(TypedDict):
+    """A session that was kept."""
+
+    owner: str
+    name: str
+    """Of its graph."""
+    when: str
+    """When it was last changed: ``09:05`` or ``4 Mar, 17:30``."""
+    data: str
+    """The last part of the path of its folder; empty where its data were given in Python."""
+    picture: str
+    """A ``data:`` URL of its first photos, side by side; empty where there is none."""
+    open: bool
+    """Whether a page or a notebook has it open now."""
+
+
+class RestoredEntry(TypedDict):
+    """What was restored, as long as it is to be said."""
+
+    text: NotRequired[str]
+
+
+class CellEntry(TypedDict):
+    """The present graph as the code of a cell; empty where there is no notebook."""
+
+    after: NotRequired[str]
+    """Id of the cell that made the workbench; empty where the front end named none."""
+    source: NotRequired[str]
+    """Empty until ``describe_cell`` asked for it."""
+    asked: NotRequired[int]
+    """How often it was asked for."""
+
+
 class FaultEntry(TypedDict):
     """One reason why the graph cannot run."""
 

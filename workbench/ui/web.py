@@ -25,8 +25,9 @@ from workbench.roots import Roots, data_root, default_roots
 from workbench.ui.access import Access, AccessCookie, AccessPolicy, guard, open_in_browser
 from workbench.ui.autosave import state_folder
 from workbench.ui.bundles import bundle_path
-from workbench.ui.components import COMPONENTS, TABS, Component, Field
+from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
 from workbench.ui.graph_argument import GraphLike, to_graph
+from workbench.ui.owner import OpenTabs
 from workbench.ui.session_limit import MAX_SESSIONS, SessionLimit
 from workbench.ui.view_model import ViewModel
 
@@ -66,8 +67,7 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
     """The Panel class of a component, made from its row of the table."""
     fields = [
         *(field for field in component.fields if field.direction != "python"),
-        Field("outbox", "both", [], "Edits that the browser asks for."),
-        Field("ack", "show", 0, "The last of them that was carried out."),
+        *LINK_FIELDS,
     ]
     params = {field.name: _param(field) for field in fields}
     return type(
@@ -121,6 +121,8 @@ def _param(field: Field) -> Any:
     return _PARAMS[type(field.default)](default=field.default, doc=field.doc)
 
 
+OPEN_TABS = OpenTabs()
+
 PARTS = {component.name: _part_class(component) for component in COMPONENTS}
 """Panel class of each component."""
 
@@ -133,18 +135,27 @@ class Session:
 
     def __init__(self, data: str | Path, graph: GraphLike, roots: Roots) -> None:
         self.parts: dict[str, Any] = {
-            name: part(margin=0, sizing_mode="stretch_width") for name, part in PARTS.items()
+            name: part(margin=0, sizing_mode="stretch_width", workbench="page")
+            for name, part in PARTS.items()
         }
         self._document = pn.state.curdoc
         self._lock = threading.Lock()
         self._waiting: dict[str, dict[str, Any]] = {}
         self._loaded = False
-        self.model = ViewModel(data, graph, self._publish, roots=roots, connected=False)
+        self.model = ViewModel(
+            data,
+            graph,
+            self._publish,
+            roots=roots,
+            claim=lambda tab: OPEN_TABS.claim(tab, self),
+            connected=False,
+        )
         self._apply()
         pn.state.onload(self._on_load)
         for component in COMPONENTS:
             part = self.parts[component.name]
             part.param.watch(partial(self._on_outbox, component.name), "outbox")
+            part.param.watch(partial(self._on_watched, component.name), "watched")
             both = [field.name for field in component.fields if field.direction == "both"]
             if both:
                 part.param.watch(partial(self._on_fields, component.name), both)
@@ -228,6 +239,15 @@ class Session:
 
     def _on_outbox(self, component: str, event: param.parameterized.Event) -> None:
         self.model.take(component, event.new)
+
+    def _on_watched(self, component: str, event: param.parameterized.Event) -> None:
+        self.model.heartbeat.watch(component)
+
+    def is_connected(self) -> bool:
+        """Whether the page is still there: one that is loaded anew leaves its session behind."""
+        context: Any = self._document.session_context if self._document is not None else None
+        session = context.session if context is not None else None
+        return session is not None and session.connection_count > 0
 
     def _on_fields(self, component: str, *events: param.parameterized.Event) -> None:
         for event in events:

@@ -51,4 +51,4 @@ def test_without_the_list_it_ends_with_the_name_that_dali_gives(
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     assert done.returncode == 1
     assert "bad.png" in done.stderr
-    assert "workbench check data --full" in (folder / "pipe.py").read_text()
+    assert "one such file ends the program" in (folder / "pipe.py").read_text()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
+
 from workbench.ui.actions.base import Action, Redo, SelectNode, Undo
 
 
@@ -35,11 +39,42 @@ class OpenPicture(Action, tag="open_picture", frozen=True):
     """base64 of the PNG, at least up to its pixels."""
 
 
-class Resume(Action, tag="resume", frozen=True):
-    """Go on where the page before this one ended."""
+class Attach(Action, tag="attach", frozen=True):
+    """Say which tab this page is, and what it still had to send when its server was lost."""
 
-    session: str
-    """Which that page had."""
+    tab: str
+    """Its owner; empty for a tab that has none yet."""
+    kept: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    """Edits with their ``component``, or values with ``component``, ``field`` and ``value``."""
+
+
+class StartAfresh(Action, tag="start_afresh", frozen=True):
+    """Show what was given, in place of what was restored."""
+
+
+class DismissRestored(Action, tag="dismiss_restored", frozen=True):
+    """Say no longer what was restored."""
+
+
+class Shown(Action, tag="shown", frozen=True):
+    """Say that the page has drawn what was opened."""
+
+    opened: int
+    """The ``opened`` of the bar."""
+
+
+class ListRecent(Action, tag="list_recent", frozen=True):
+    """List the sessions that were kept."""
+
+
+class OpenRecent(Action, tag="open_recent", frozen=True):
+    """Open a copy of a session that was kept."""
+
+    owner: str
+
+
+class DescribeCell(Action, tag="describe_cell", frozen=True):
+    """Write the present graph as the code of a notebook's cell."""
 
 
 class Share(Action, tag="share", frozen=True):
@@ -77,8 +112,12 @@ class DownloadScript(Action, tag="download_script", frozen=True):
     """Make the script for the browser to keep."""
 
 
+SessionAction = (
+    Attach | StartAfresh | DismissRestored | Shown | ListRecent | OpenRecent | DescribeCell
+)
 OpenAction = NewGraph | OpenRecipe | OpenText | OpenPicture
 BarAction = (
-    OpenAction | SetTitle | Resume | Share | SaveGraph | ApplyFix | ExportScript | DownloadScript
+    OpenAction | SessionAction | SetTitle | Share | SaveGraph | ApplyFix | ExportScript
+    | DownloadScript
     | SelectNode | Undo | Redo
 )  # fmt: skip

@@ -43,10 +43,10 @@ IMAGES = (
 def find_files(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, a flat folder of images, or a list.
 
-    A file that DALI cannot decode ends the program. ``workbench check data --full --good
-    good.txt`` names it and lists the others, which ``--data good.txt`` reads.
+    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
+    what DALI does not decode: one such file ends the program.
     """
-    if os.path.isfile(data):  # DALI's file_list: on each line a path and a label
+    if os.path.isfile(data):
         return {"file_list": data}
     entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
     if any(entry.is_dir() for entry in entries):

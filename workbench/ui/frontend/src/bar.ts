@@ -5,7 +5,10 @@ import { pathButton } from "./bar/saveFiles";
 import { recipeGallery } from "./bar/recipeGallery";
 import { takeDrops, type Incoming } from "./bar/importGraph";
 import { openButton } from "./bar/openGraph";
-import { followAddress, followSession } from "./bar/resumeSession";
+import { insertCell } from "./bar/notebookCell";
+import { recentWork } from "./bar/recentWork";
+import { restoredLine } from "./bar/restored";
+import { attachTab, followAddress } from "./bar/tabSession";
 import { shareButton } from "./bar/share";
 import { editableTitle } from "./bar/title";
 import { component } from "./lib/component";
@@ -19,6 +22,9 @@ import css from "./styles/bar.css";
 
 const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
 const NO_SCRIPT = { number: 0, text: "" };
+function afterNextPaint(then: () => void): void {
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(then)));
+}
 
 export default component("bar", css, (root, link) => {
   const title = editableTitle((name) => link.ask("title", { name }));
@@ -83,7 +89,31 @@ export default component("bar", css, (root, link) => {
     (name) => link.ask("recipe", { name }),
     () => link.ask("new", {}),
   );
-  const open = openButton(incoming);
+  const recent = recentWork((owner) => {
+    open.close();
+    link.ask("open_recent", { owner });
+  });
+  const open = openButton(incoming, recent.el, () => link.ask("list_recent", {}));
+  let describing = false;
+  const toCell = h(
+    "button",
+    {
+      class: "wb-quiet wb-bar-cell",
+      type: "button",
+      hidden: true,
+      "data-wb": "to-cell",
+      "data-tip": "Put code below that shows this graph when it is run",
+      onclick: () => {
+        save.close();
+        describing = link.ask("describe_cell", {});
+      },
+    },
+    "Turn into a cell",
+  );
+  const restored = restoredLine(
+    () => link.ask("start_afresh", {}),
+    () => link.ask("dismiss_restored", {}),
+  );
   const share = shareButton({
     ask: () => link.ask("share", {}),
     graph: () => link.get("saved", ""),
@@ -99,6 +129,7 @@ export default component("bar", css, (root, link) => {
     path: () => `${stem()}.json`,
     save: (path, overwrite) => link.ask("save", { path, overwrite }),
     download: (name) => download(name, link.get("saved", ""), "application/json"),
+    more: [toCell],
   });
   let downloadName = "pipe.py";
   const ship = pathButton({
@@ -129,13 +160,14 @@ export default component("bar", css, (root, link) => {
         "span",
         { class: "wb-bar-files" },
         ...recipes.parts,
-        ...open,
+        ...open.parts,
         ...save.parts,
         ...share.parts,
         ...ship.parts,
       ),
     ),
     strip,
+    restored.el,
   );
 
   link.watch(["title", "folder"], () => {
@@ -150,14 +182,31 @@ export default component("bar", css, (root, link) => {
   link.watch(["device", "devices"], () =>
     device.draw(link.get("devices", []), link.get("device", "cpu")),
   );
-  link.watch(["can_undo", "can_redo"], () => {
-    undo.disabled = !link.get("can_undo", false);
-    redo.disabled = !link.get("can_redo", false);
-  });
   link.watch(["message"], () => say(link.get("message", "")));
-  link.watch(["status", "faults"], () =>
-    faults.draw(link.get("status", {}), link.get("faults", [])),
-  );
+  const drawStatus = (): void => {
+    const away = link.connection.loss !== null;
+    faults.draw(
+      away ? { state: "dead", text: "offline" } : link.get("status", {}),
+      away ? [] : link.get("faults", []),
+    );
+    undo.disabled = away || !link.get("can_undo", false);
+    redo.disabled = away || !link.get("can_redo", false);
+  };
+  link.watch(["status", "faults", "can_undo", "can_redo"], drawStatus);
+  link.watch(["restored"], () => restored.draw(link.get("restored", {}).text ?? ""));
+  link.watch(["recent"], () => recent.draw(link.get("recent", [])));
+  // After the frame in which the canvas, a component of its own, has drawn it too.
+  link.watch(["opened"], () => {
+    const opened = link.get("opened", 0);
+    if (opened) afterNextPaint(() => link.ask("shown", { opened }));
+  });
+  link.watch(["cell"], () => {
+    const cell = link.get("cell", {});
+    show(toCell, cell.after !== undefined);
+    if (!describing || !cell.source) return;
+    describing = false;
+    void insertCell(link.host.widget_manager, cell).then(say);
+  });
   link.watch(["recipes"], () => recipes.draw(link.get("recipes", [])));
   let asked = link.get("overwrite", NO_QUESTION).number;
   link.watch(["overwrite"], () => {
@@ -188,6 +237,7 @@ export default component("bar", css, (root, link) => {
   const resized = new ResizeObserver(fit);
   resized.observe(message);
   const ends = [
+    link.connection.watch(drawStatus),
     () => scope.removeEventListener("keydown", onKey as EventListener),
     () => resized.disconnect(),
     () => faults.end(),
@@ -195,7 +245,7 @@ export default component("bar", css, (root, link) => {
   ];
   if (isPage(root)) {
     const broken = (): void => say("The link is damaged: it holds no graph. Nothing was opened.");
-    followSession(link.get("session", ""), (session) => link.ask("resume", { session }));
+    attachTab(link);
     ends.push(followAddress(incoming.text, broken));
   }
   return () => ends.forEach((end) => end());

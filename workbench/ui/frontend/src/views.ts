@@ -38,6 +38,28 @@ export interface RecipeEntry {
   picture: string;
 }
 
+/** A session that was kept. */
+export interface RecentEntry {
+  owner: string;
+  name: string;
+  when: string;
+  data: string;
+  picture: string;
+  open: boolean;
+}
+
+/** What was restored, as long as it is to be said. */
+export interface RestoredEntry {
+  text?: string;
+}
+
+/** The present graph as the code of a cell; empty where there is no notebook. */
+export interface CellEntry {
+  after?: string;
+  source?: string;
+  asked?: number;
+}
+
 /** One reason why the graph cannot run. */
 export interface FaultEntry {
   node: string;
@@ -607,7 +629,11 @@ export interface BarFields {
   save_folder: string;
   overwrite: Partial<OverwriteQuestion>;
   shared: Bytes;
-  session: string;
+  tab: string;
+  restored: Partial<RestoredEntry>;
+  opened: number;
+  recent: RecentEntry[];
+  cell: Partial<CellEntry>;
 }
 
 export interface BarActions {
@@ -615,8 +641,14 @@ export interface BarActions {
   recipe: { name: string };
   open: { text: string };
   open_picture: { data: string };
+  attach: { tab: string; kept?: (Record<string, Json>)[] };
+  start_afresh: {};
+  dismiss_restored: {};
+  shown: { opened: number };
+  list_recent: {};
+  open_recent: { owner: string };
+  describe_cell: {};
   title: { name: string };
-  resume: { session: string };
   share: {};
   save: { path: string; overwrite?: boolean };
   fix: { node: string; arg: string; fix: string };

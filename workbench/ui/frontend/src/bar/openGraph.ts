@@ -5,7 +5,12 @@ import { icon } from "../lib/icons";
 import { popover } from "../lib/popover";
 import { readFile, type Incoming } from "./importGraph";
 
-export function openButton(into: Incoming): HTMLElement[] {
+/** `recent` is shown below the other ways; `opening` is called before the card opens. */
+export function openButton(
+  into: Incoming,
+  recent: HTMLElement,
+  opening: () => void,
+): { parts: HTMLElement[]; close: () => void } {
   const input = h("input", {
     type: "file",
     accept: ".json,.png,application/json,image/png",
@@ -40,7 +45,7 @@ export function openButton(into: Incoming): HTMLElement[] {
   const button = h("button", { class: "wb-link", type: "button", "data-wb": "open" }, "Open");
   const pop = popover(
     button,
-    { label: "Open a graph", align: "end" },
+    { label: "Open a graph", align: "end", opening },
     h(
       "form",
       { class: "wb-bar-open", onsubmit: openText },
@@ -60,6 +65,7 @@ export function openButton(into: Incoming): HTMLElement[] {
       area,
       h("button", { class: "wb-btn", type: "submit", "data-wb": "open-now" }, "Open text"),
     ),
+    recent,
   );
-  return [button, input, pop];
+  return { parts: [button, input, pop], close: () => pop.hidePopover() };
 }

@@ -15,11 +15,14 @@ interface PathButton {
   save: (path: string, overwrite: boolean) => void;
   /** Let the browser keep the content under a name. */
   download: (name: string) => void;
+  /** What else can be done, below. */
+  more?: HTMLElement[];
 }
 
 interface PathForm {
   parts: HTMLElement[];
   open: () => void;
+  close: () => void;
   /** Ask whether a file that is there may be overwritten. */
   ask: (question: Partial<OverwriteQuestion>) => void;
 }
@@ -86,6 +89,7 @@ export function pathButton(options: PathButton): PathForm {
     form,
     folder,
     question.el,
+    ...(options.more ?? []),
   );
   pop.addEventListener("toggle", (event) => {
     if ((event as ToggleEvent).newState === "closed") question.draw(null);
@@ -93,6 +97,7 @@ export function pathButton(options: PathButton): PathForm {
   return {
     parts: [button, pop],
     open: () => pop.showPopover(),
+    close: () => pop.hidePopover(),
     ask: (asked) => {
       question.draw(asked);
       pop.showPopover();

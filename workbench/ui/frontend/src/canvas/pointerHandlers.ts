@@ -112,7 +112,8 @@ export class PointerHandlers {
   private place(moved: ReadonlyMap<string, Point>): void {
     const all = [...this.places.current.spots, ...moved];
     const rounded = all.map(([id, { x, y }]) => [id, [Math.round(x), Math.round(y)]]);
-    this.store.link.ask("place", { positions: Object.fromEntries(rounded) });
+    const asked = this.store.link.ask("place", { positions: Object.fromEntries(rounded) });
+    if (!asked) this.store.set({ moved: null });
   }
 
   private under({ id, position, width = 0, height = 0 }: BoxFlow): string {

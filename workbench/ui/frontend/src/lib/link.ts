@@ -1,6 +1,7 @@
 // A component's view of its Python half: typed fields, and edits that are asked for, not made.
 
-import type { Components } from "../views";
+import type { Components, Json } from "../views";
+import { connectionOf, type Connection } from "./connection";
 
 /** What anywidget and Panel both hand to `render`. */
 export interface Host {
@@ -9,6 +10,8 @@ export interface Host {
   save_changes(): void;
   on(event: string, callback: () => void): void;
   off?(event: string, callback: () => void): void;
+  /** Jupyter's, which knows the kernel and the notebook. */
+  widget_manager?: unknown;
 }
 
 type Name = keyof Components;
@@ -35,11 +38,24 @@ export class Link<N extends Name> {
   private held: number | undefined;
   private texts = new Map<string, { text: string; value: unknown }>();
   private listening: [string, () => void][] = [];
+  /** Numbers of the edits that give way to a newer value: on return their last one is sent. */
+  private values = new Set<number>();
+  private unset = new Map<string, unknown>();
+  readonly connection: Connection;
+  private ends: (() => void)[];
   private flush = (): void => {
     if (this.held !== undefined) this.send();
   };
 
-  constructor(private host: Host) {
+  constructor(
+    readonly component: N,
+    readonly host: Host,
+  ) {
+    this.connection = connectionOf(String(host.get("workbench") ?? ""));
+    this.ends = [
+      this.connection.join(component, host),
+      this.connection.watch(() => this.follow()),
+    ];
     for (const event of LEAVING) window.addEventListener(event, this.flush, true);
     this.on("ack", () => this.acknowledge());
     this.on("outbox", () => this.adopt());
@@ -66,6 +82,11 @@ export class Link<N extends Name> {
     name: K,
     value: Fields<N>[K],
   ): void {
+    if (this.connection.loss) {
+      this.unset.set(name, value);
+      this.connection.keep(name, { component: this.component, field: name, value: value as Json });
+      return;
+    }
     this.host.set(name, value);
     this.host.save_changes();
   }
@@ -75,19 +96,48 @@ export class Link<N extends Name> {
    * parameters (but for the value) gives way to this one, as in a drag, which goes when that one
    * is answered or the hand leaves the control: a host that takes each message by itself would
    * lag behind the hand.
+   *
+   * While Python is not there, such a value is kept and sent on return; whatever else is asked for
+   * is refused: the answer then is false.
    */
   ask<A extends keyof Actions<N> & string>(
     action: A,
     params: Actions<N>[A],
     replaces = false,
-  ): void {
+  ): boolean {
+    const away = this.connection.loss !== null;
+    if (away && !replaces) return false;
     const edit: Edit = { ...(params as object), n: ++this.next, view: this.view, do: action };
     const last = this.pending.at(-1);
     const replaced = replaces && last !== undefined && sameButForValue(last, edit);
     if (replaced) this.pending.pop();
     this.pending.push(edit);
-    if (!replaced) this.send();
+    if (replaces) this.values.add(edit.n);
+    if (away) this.keep(edit);
+    else if (!replaced) this.send();
     else this.held ??= window.setTimeout(() => this.send(), LATE);
+    return true;
+  }
+
+  /** Keeps what waits when Python is lost, but for edits that might be carried out twice. */
+  private follow(): void {
+    if (this.connection.loss) {
+      this.pending = this.pending.filter((edit) => this.values.has(edit.n));
+      for (const edit of this.pending) this.keep(edit);
+      clearTimeout(this.held);
+      this.held = undefined;
+      return;
+    }
+    this.connection.forget(this.component);
+    for (const [name, value] of this.unset) this.host.set(name, value);
+    this.unset.clear();
+    if (this.pending.length) this.send();
+    else this.host.save_changes();
+  }
+
+  private keep(edit: Edit): void {
+    const { n, view, value, ...same } = edit;
+    this.connection.keep(JSON.stringify(same), { component: this.component, ...(edit as Record<string, Json>) });
   }
 
   private send(): void {
@@ -127,11 +177,13 @@ export class Link<N extends Name> {
     for (const event of LEAVING) window.removeEventListener(event, this.flush, true);
     for (const [event, callback] of this.listening) this.host.off?.(event, callback);
     this.listening = [];
+    for (const end of this.ends) end();
   }
 
   private acknowledge(): void {
     const ack = Number(this.host.get("ack") ?? 0);
     this.pending = this.pending.filter((edit) => edit.n > ack);
+    for (const n of this.values) if (n <= ack) this.values.delete(n);
     this.flush();
   }
 

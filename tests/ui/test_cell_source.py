@@ -1,0 +1,51 @@
+"""The code of a cell gives the graph that was on the screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from workbench.errors import GraphEditError
+from workbench.graph import load_recipes
+from workbench.sources import open_datasets
+from workbench.ui.cell_source import MOST_FILES, WIDTH, cell_source
+from workbench.ui.graph_argument import to_graph
+
+
+def run(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    """What the cell hands to Workbench."""
+    import workbench
+
+    monkeypatch.setattr(
+        workbench, "Workbench", lambda data, graph: SimpleNamespace(given=(data, graph)), False
+    )
+    names: dict[str, Any] = {}
+    exec(compile(source, "cell", "exec"), names)
+    given: tuple[Any, Any] = names["w"].given
+    return given
+
+
+@pytest.mark.parametrize("name", load_recipes())
+def test_it_gives_the_graph_and_the_folder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = load_recipes()[name]
+    source = cell_source(open_datasets("my 'photos'\n"), graph)
+    data, described = run(source, monkeypatch)
+    assert data == "my 'photos'\n"
+    assert to_graph(described) == graph
+    assert max(map(len, source.splitlines())) <= 2 * WIDTH
+
+
+def test_it_gives_several_data_and_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    graph = load_recipes()["simclr"]
+    data = {"data": "photos", "others": [(tmp_path / "a.jpg", 3)]}
+    found, _ = run(cell_source(open_datasets(data), graph), monkeypatch)
+    assert found == {"data": "photos", "others": [(str(tmp_path / "a.jpg"), 3)]}
+
+
+def test_too_many_files_are_refused() -> None:
+    files = open_datasets([f"{number}.jpg" for number in range(MOST_FILES + 1)])
+    with pytest.raises(GraphEditError, match="101 files given in Python"):
+        cell_source(files, load_recipes()["simclr"])

@@ -1,0 +1,43 @@
+"""The list of recent work: the newest first, what was not worked on or cannot be read left out."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+
+from workbench.graph import load_recipe
+from workbench.graph.layout import Document
+from workbench.ui.autosave import Autosave, sessions_folder
+from workbench.ui.history import Step
+from workbench.ui.recent_work import SHOWN, recent_work
+from workbench.ui.session_file import Session
+
+NOW = time.time()
+GIVEN = Document(load_recipe("rotate-jitter"))
+
+
+def left(name: str, when: float, edited: bool = True) -> str:
+    """The owner of a session that ended at a time."""
+    document = Document(replace(GIVEN.graph, name=name))
+    session = Session(document, (Step(GIVEN),) if edited else (), data={"data": "/data/photos/"})
+    saver = Autosave(delay=60)
+    saver.changed(session)
+    saver.close()
+    path = saver.folder / f"{saver.owner}.json"
+    os.utime(path, (when, when))
+    return saver.owner
+
+
+def test_nothing_was_worked_on() -> None:
+    assert recent_work() == []
+
+
+def test_the_newest_come_first() -> None:
+    owners = [left(str(number), NOW - 1000 + number) for number in range(SHOWN + 3)]
+    left("only looked at", NOW, edited=False)
+    (sessions_folder() / "damaged.json").write_text("{")
+    found = recent_work(but=owners[-1])
+    assert [entry["owner"] for entry in found] == owners[-2 : -SHOWN - 2 : -1]
+    assert {entry["data"] for entry in found} == {"photos"}
+    assert not any(entry["open"] or entry["picture"] for entry in found)

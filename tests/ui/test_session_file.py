@@ -1,0 +1,74 @@
+"""What is kept of a session comes back, and its file opens as the graph that it holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.helpers import WRITABLE
+from workbench.graph import Graph, Node, load_graph, load_recipe
+from workbench.graph.layout import Document, Layout
+from workbench.ui.history import Step
+from workbench.ui.session_file import STEPS, Session, SessionWriter, load_session
+
+GIVEN = Document(load_recipe("rotate-jitter"))
+
+
+def named(name: str) -> Document:
+    return Document(replace(GIVEN.graph, name=name), Layout({"rotate": (12.5, -3.0)}))
+
+
+SESSION = Session(
+    named("now"),
+    (Step(GIVEN), Step(named("before"), ((0, -1), (3, 2)))),
+    (Step(named("undone")),),
+    {"data": "/photos"},
+    ("rotate",),
+    "",
+)
+
+
+def test_a_session_comes_back_whole() -> None:
+    text = SessionWriter().dump(SESSION)
+    assert load_session(text) == SESSION
+    assert load_graph(text) == SESSION.document.graph
+
+
+def test_documents_are_dumped_once() -> None:
+    writer = SessionWriter()
+    first = writer.dump(SESSION)
+    known = {id(document) for document, _ in writer._texts.values()}
+    assert writer.dump(SESSION) == first
+    assert {id(document) for document, _ in writer._texts.values()} == known
+
+
+def test_the_last_steps_are_kept() -> None:
+    steps = tuple(Step(named(str(number))) for number in range(STEPS + 5))
+    kept = load_session(SessionWriter().dump(replace(SESSION, before=steps))).before
+    assert kept == steps[5:]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None,
+        [],
+        {},
+        {"history": "no base64"},
+        {"history": "AAAA", "data": [], "selected": "x", "scope": 7},
+        {"data": {"data": 1}, "selected": [1]},
+    ],
+)
+def test_what_cannot_be_read_costs_nobody_the_graph(entry: Any) -> None:
+    data = json.loads(SessionWriter().dump(SESSION)) | {"session": entry}
+    assert load_session(json.dumps(data)) == Session(SESSION.document)
+
+
+@pytest.mark.parametrize("text", [*WRITABLE, "x" * 10_000, "\U0001f98a" * 3000])
+def test_hostile_names_come_back_as_they_were(text: str) -> None:
+    graph = Graph(text, text, (Node("n", "no.such.operator", {"value": (text, 1.5, True)}),))
+    session = Session(Document(graph), (Step(GIVEN),), selected=(text,))
+    assert load_session(SessionWriter().dump(session)) == session

@@ -1,0 +1,34 @@
+"""The present graph as the code of a notebook's cell."""
+
+from __future__ import annotations
+
+import pprint
+
+from workbench.errors import GraphEditError
+from workbench.graph.io import graph_to_json
+from workbench.graph.model import Graph
+from workbench.sources import PARAMETER, Datasets
+
+WIDTH = 96
+MOST_FILES = 100
+"""Files given in Python that a cell names one by one."""
+
+
+def cell_source(data: Datasets, graph: Graph) -> str:
+    """A cell that shows a workbench of this graph. Raises GraphEditError for too many files."""
+    arguments = {name: _argument(dataset.argument) for name, dataset in data.items()}
+    where = arguments[PARAMETER] if list(arguments) == [PARAMETER] else arguments
+    given = pprint.pformat(where, width=WIDTH, sort_dicts=False)
+    described = pprint.pformat(graph_to_json(graph), width=WIDTH, sort_dicts=False)
+    return f"import workbench as wb\n\ngraph = {described}\nw = wb.Workbench({given}, graph)\nw\n"
+
+
+def _argument(argument: str | list[list[str | int]]) -> object:
+    if isinstance(argument, str):
+        return argument
+    if len(argument) > MOST_FILES:
+        raise GraphEditError(
+            f"The data are a list of {len(argument):,} files given in Python, which a cell would "
+            "have to name one by one. Write them into a file list (.csv) and open that."
+        )
+    return [tuple(item) for item in argument]

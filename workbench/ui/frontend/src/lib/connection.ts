@@ -1,0 +1,153 @@
+// Whether Python is there: one watch for all components of a workbench on a page.
+//
+// Each component is a bundle of its own, so the watch is found by a symbol of the window.
+
+import { followHost } from "./hostSignals";
+import type { Json } from "../views";
+import type { Host } from "./link";
+
+/** An edit or a value that could not be sent, by its component. */
+export type Kept = Record<string, Json> & { component: string };
+
+export interface Loss {
+  /** `silent`: no answer; `lost`: known to be cut off; `gone`: for good, whatever comes back. */
+  kind: "silent" | "lost" | "gone";
+  text: string;
+}
+
+const BEATS = Symbol.for("dali-workbench.connections");
+const KEPT = "dali-workbench-kept";
+/** Milliseconds without a beat, of which there are two a second, after which Python is silent. */
+const SILENCE = 1600;
+const TICK = 200;
+/** Milliseconds between two askings for the beat. Python stops 30 s after the last. */
+const RENEWAL = 10_000;
+
+export class Connection {
+  loss: Loss | null = null;
+  private members: { component: string; host: Host }[] = [];
+  private watchers = new Set<() => void>();
+  private kept = new Map<string, Kept>();
+  private heard = performance.now();
+  private ticked = performance.now();
+  private asked = -Infinity;
+  private timer = 0;
+  private endHost: (() => void) | undefined;
+
+  /** Returns what ends the watch for this component. */
+  join(component: string, host: Host): () => void {
+    const member = { component, host };
+    const beat = (): void => this.hear();
+    host.on("change:beat", beat);
+    this.members.push(member);
+    if (this.members.length === 1) this.start(host);
+    return () => {
+      host.off?.("change:beat", beat);
+      const first = this.members[0] === member;
+      this.members = this.members.filter((other) => other !== member);
+      if (first) this.asked = -Infinity;
+      if (!this.members.length) this.end();
+    };
+  }
+
+  /** Whether this component is to say what is lost: one of those on the page is enough. */
+  speaks(host: Host): boolean {
+    const bar = this.members.find((member) => member.component === "bar");
+    return (bar ?? this.members[0])?.host === host;
+  }
+
+  /** Calls `tell` whenever the loss has changed. Returns what ends that. */
+  watch(tell: () => void): () => void {
+    this.watchers.add(tell);
+    return () => this.watchers.delete(tell);
+  }
+
+  /** Keeps the newest of what is to be sent on return, and over a reload of the page. */
+  keep(key: string, entry: Kept): void {
+    this.kept.set(`${entry.component} ${key}`, entry);
+  }
+
+  forget(component: string): void {
+    for (const key of this.kept.keys()) if (key.startsWith(`${component} `)) this.kept.delete(key);
+  }
+
+  /** Says that Python is cut off. It takes a beat after that to be there again. */
+  lose(kind: "lost" | "gone", text: string): void {
+    if (this.loss?.kind !== "gone") this.change({ kind, text });
+  }
+
+  /** Remembers for the next page of this tab what was kept, and loads it. */
+  reload(): void {
+    try {
+      sessionStorage.setItem(KEPT, JSON.stringify([...this.kept.values()]));
+    } catch {
+      // A browser that keeps nothing for this page: the session itself comes back all the same.
+    }
+    location.reload();
+  }
+
+  private start(host: Host): void {
+    this.heard = this.ticked = performance.now();
+    this.timer = window.setInterval(() => this.tick(), TICK);
+    this.endHost = followHost(this, host);
+    this.tick();
+  }
+
+  private end(): void {
+    clearInterval(this.timer);
+    this.endHost?.();
+    this.asked = -Infinity;
+  }
+
+  private hear(): void {
+    this.heard = performance.now();
+    if (this.loss && this.loss.kind !== "gone") this.change(null);
+  }
+
+  private tick(): void {
+    const now = performance.now();
+    // A page that was hidden, or too busy to tick, was not told or has not looked.
+    if (document.hidden || now - this.ticked > 3 * TICK) this.heard = Math.max(this.heard, now - TICK);
+    this.ticked = now;
+    if (document.hidden) return;
+    const host = this.members[0]?.host;
+    if (host && now - this.asked > RENEWAL && this.loss?.kind !== "gone") {
+      this.asked = now;
+      host.set("watched", Date.now());
+      host.save_changes();
+    }
+    if (!this.loss && now - this.heard > SILENCE) {
+      this.change({
+        kind: "silent",
+        text: "Python does not answer. The graph cannot be changed until it does; what you set is kept and sent then.",
+      });
+    }
+  }
+
+  private change(loss: Loss | null): void {
+    if (loss?.kind === this.loss?.kind && loss?.text === this.loss?.text) return;
+    if (!loss) this.asked = -Infinity;
+    this.loss = loss;
+    for (const tell of [...this.watchers]) tell();
+  }
+}
+
+/** The connection of a workbench on this page. */
+export function connectionOf(workbench: string): Connection {
+  const shared = window as unknown as Record<symbol, Map<string, Connection> | undefined>;
+  const all = (shared[BEATS] ??= new Map());
+  const found = all.get(workbench) ?? new Connection();
+  all.set(workbench, found);
+  return found;
+}
+
+/** What the page before this one, in the same tab, could not send. Once. */
+export function takeKept(): Kept[] {
+  try {
+    const text = sessionStorage.getItem(KEPT);
+    sessionStorage.removeItem(KEPT);
+    return text ? (JSON.parse(text) as Kept[]) : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,81 @@
+// What the two hosts tell of the way to Python: Bokeh of its web socket, JupyterLab of its kernel.
+
+import type { Connection } from "./connection";
+import type { Host } from "./link";
+
+interface Signal<T> {
+  connect(slot: (sender: unknown, value: T) => void): void;
+  disconnect(slot: (sender: unknown, value: T) => void): void;
+}
+
+interface Kernel {
+  statusChanged: Signal<string>;
+  connectionStatusChanged: Signal<string>;
+  connectionStatus: string;
+}
+
+interface BokehDocument {
+  on_event(name: string, callback: () => void): void;
+}
+
+const SERVER_LOST =
+  "The server does not answer. The graph cannot be changed until it does; what you set is kept, and this page connects again by itself.";
+const LAB_LOST =
+  "JupyterLab has lost its server. The graph cannot be changed until it is back; what you set is kept and sent then.";
+const RESTARTED = "The kernel was restarted: run the cell again.";
+const ENDED = "The kernel has ended: restart it and run the cell again.";
+/** Milliseconds between two looks whether the server is back. */
+const PROBE = 1000;
+/** What a proxy says in place of a server that is not there. */
+const NOT_THERE = 502;
+
+/** Tells `connection` what the host knows. Returns what ends that. */
+export function followHost(connection: Connection, host: Host): () => void {
+  const kernel = (host.widget_manager as { kernel?: Kernel | null } | undefined)?.kernel;
+  if (kernel) return followKernel(connection, kernel);
+  const bokeh = (window as unknown as { Bokeh?: { documents?: BokehDocument[] } }).Bokeh;
+  return bokeh?.documents ? followSocket(connection, bokeh.documents) : () => undefined;
+}
+
+function followKernel(connection: Connection, kernel: Kernel): () => void {
+  const status = (_: unknown, now: string): void => {
+    if (now === "restarting" || now === "autorestarting") connection.lose("gone", RESTARTED);
+    else if (now === "dead" || now === "terminating") connection.lose("gone", ENDED);
+  };
+  const connected = (_: unknown, now: string): void => {
+    if (now !== "connected") connection.lose("lost", LAB_LOST);
+  };
+  kernel.statusChanged.connect(status);
+  kernel.connectionStatusChanged.connect(connected);
+  return () => {
+    kernel.statusChanged.disconnect(status);
+    kernel.connectionStatusChanged.disconnect(connected);
+  };
+}
+
+function followSocket(connection: Connection, documents: BokehDocument[]): () => void {
+  let probing: number | undefined;
+  const probe = async (): Promise<void> => {
+    try {
+      const { status } = await fetch(location.pathname + location.search, {
+        method: "HEAD",
+        cache: "no-store",
+      });
+      if (status < NOT_THERE) return connection.reload();
+    } catch {
+      // Not back yet.
+    }
+    probing = window.setTimeout(() => void probe(), PROBE);
+  };
+  let ended = false;
+  for (const document of documents)
+    document.on_event("connection_lost", () => {
+      if (ended) return;
+      connection.lose("lost", SERVER_LOST);
+      probing ??= window.setTimeout(() => void probe(), PROBE);
+    });
+  return () => {
+    ended = true;
+    clearTimeout(probing);
+  };
+}
