@@ -13,6 +13,7 @@ from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.record import Report
 from workbench.bench.workload import StartupStats, TimedRound
 from workbench.engine.gpu import GpuUse
+from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.machine import Machine
 from workbench.errors import EngineError
 
@@ -73,6 +74,7 @@ class FakeWorkerGroup:
         stop: threading.Event,
         environments: Sequence[Mapping[str, str]] = (),
         cores: Sequence[tuple[int, ...]] = (),
+        on_silence: Callable[[bool], None] = warn_of_silence,
     ) -> None:
         (self.script,) = jobs
         self.stop = stop

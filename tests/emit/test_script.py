@@ -41,6 +41,7 @@ ENVELOPE = {
     "e.name.lower": 1,
     "main": 1,
     "e.name.lower().endswith": 1,
+    "os.path.isfile": 1,
     "os.scandir": 1,
     "parser.add_argument": 5,
     "parser.parse_args": 1,
