@@ -30,7 +30,7 @@ def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (signal.SIGSEGV, "was ended by SIGSEGV (segmentation fault). The preview leaves out no"),
+        (signal.SIGSEGV, "was ended by SIGSEGV (segmentation fault). Every file can be decoded"),
         (signal.SIGKILL, "was ended by SIGKILL: out of memory, or killed from outside."),
         (signal.SIGBUS, "was ended by SIGBUS (bus error). Probably a file of the folder was"),
     ],

@@ -18,6 +18,8 @@ from workbench.graph import dump_graph
 
 pytestmark = pytest.mark.browser
 
+TOKEN = "given-at-every-start"
+
 
 class AppProcess:
     """The web app in a process of its own, which can be killed, stopped and started again."""
@@ -25,14 +27,19 @@ class AppProcess:
     def __init__(self, photos: Path, graph: Path) -> None:
         self.port = free_port()
         self._code = (
+            "from workbench.ui.access.policy import AccessPolicy;"
             "from workbench.ui.web import serve;"
-            f"serve({str(photos)!r}, {str(graph)!r}, port={self.port})"
+            f"serve({str(photos)!r}, {str(graph)!r}, {self.port}, AccessPolicy(token={TOKEN!r}))"
         )
         self.start()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def link(self) -> str:
+        return f"{self.url}/?token={TOKEN}"
 
     def start(self) -> None:
         self.process = subprocess.Popen([sys.executable, "-c", self._code])
@@ -90,7 +97,7 @@ def expect_read_only(page: Page) -> None:
 
 
 def test_a_page_survives_its_server(app: AppProcess, page: Page) -> None:
-    page.goto(app.url)
+    page.goto(app.link)
     await_picture(page)
     add_brightness(page)
     undo = part(page, "bar").locator("[data-wb=undo]")
@@ -121,7 +128,7 @@ def test_a_page_survives_its_server(app: AppProcess, page: Page) -> None:
 
 @pytest.mark.thorough
 def test_a_server_that_hangs_is_lost_too(app: AppProcess, page: Page) -> None:
-    page.goto(app.url)
+    page.goto(app.link)
     await_picture(page)
     add_brightness(page)
     app.send(signal.SIGSTOP)
@@ -189,7 +196,7 @@ def test_the_graph_becomes_a_cell_that_shows_it(lab: LabHost, photos: Path) -> N
 
 @pytest.mark.thorough
 def test_recent_work_is_opened_from_a_list(app: AppProcess, page: Page) -> None:
-    page.goto(app.url)
+    page.goto(app.link)
     await_picture(page)
     add_brightness(page)
     expect(part(page, "preview").locator("[data-wb=tile]").first).to_be_visible()
