@@ -192,6 +192,7 @@ def test_a_folder_is_opened_and_its_bad_files_are_shown(
     assert host.python("model.state.preview.tiles[0].index") == 0
 
 
+@pytest.mark.thorough
 def test_a_cell_sets_the_graph_and_a_running_cell_stops_nothing(lab: LabHost, photos: Path) -> None:
     wait = "import pathlib\nwhile not pathlib.Path('go').exists():\n    pass"
     lab.open(photos, small(), f"w.graph = 'simclr'\n{wait}\nprint('went')")

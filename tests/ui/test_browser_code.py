@@ -32,6 +32,7 @@ def choose(page: Page, target: str) -> None:
     expect(code(page).locator("[data-wb=target]")).to_contain_text(target)
 
 
+@pytest.mark.thorough
 def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> None:
     open_code(host, photos)
     page = host.page

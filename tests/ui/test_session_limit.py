@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from tests.faults.hosts import workers
 from tests.ui.labserver import await_server, free_port
 from tests.ui.websocket_client import PageClient
-from workbench.ui import web
-from workbench.ui.access import AccessPolicy
 from workbench.ui.session_limit import SessionLimit
 
 PATIENCE = 60.0
@@ -28,18 +28,25 @@ def test_places_are_taken_and_given_back() -> None:
     assert limit.take()
 
 
+@dataclass(frozen=True)
+class App:
+    """The web app in a process of its own."""
+
+    url: str
+    pid: int
+
+
 @pytest.fixture
-def url(photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An app with a single place."""
-    monkeypatch.setenv("DALI_WORKBENCH_STATE", str(tmp_path))
-    port, access = free_port(), AccessPolicy(token="")
-    server = web.start_server(photos, None, port, access, threaded=True, max_sessions=1)
-    address = access.url(port)
-    await_server(f"{address}favicon.ico")
-    yield address
-    loop = server.asyncio_loop
-    loop.call_soon_threadsafe(loop.stop)
-    server.join(timeout=30)
+def app(photos: Path) -> Iterator[App]:
+    """One with a single place."""
+    port = free_port()
+    options = ["--port", str(port), "--no-token", "--no-browser", "--max-sessions", "1"]
+    command = [sys.executable, "-m", "workbench.cli", "app", "--data", str(photos), *options]
+    with subprocess.Popen(command) as process:
+        address = f"http://127.0.0.1:{port}/"
+        await_server(f"{address}favicon.ico", lambda: process.poll() is None)
+        yield App(address, process.pid)
+        process.terminate()
 
 
 def in_a_loop_of_its_own(visit: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -49,20 +56,20 @@ def in_a_loop_of_its_own(visit: Callable[[], Coroutine[Any, Any, None]]) -> None
 
 
 @pytest.mark.thorough
-def test_no_worker_before_a_page_connects_and_one_more_is_told(url: str) -> None:
+def test_no_worker_before_a_page_connects_and_one_more_is_told(app: App) -> None:
     async def visit() -> None:
-        page = PageClient(url)
-        before = {process.pid for process in workers(psutil.Process().pid)}
+        page = PageClient(app.url)
+        before = {process.pid for process in workers(app.pid)}
         assert "All places are taken" not in await page.html()
-        assert {process.pid for process in workers(psutil.Process().pid)} == before
+        assert {process.pid for process in workers(app.pid)} == before
         assert "--max-sessions 2" in await page.html()
 
     in_a_loop_of_its_own(visit)
 
 
-def test_a_page_that_connects_has_a_picture(url: str) -> None:
+def test_a_page_that_connects_has_a_picture(app: App) -> None:
     async def visit() -> None:
-        page = PageClient(url)
+        page = PageClient(app.url)
         await page.open()
         await page.wait(lambda fields: ("preview", "picture") in fields, PATIENCE)
         await page.close()

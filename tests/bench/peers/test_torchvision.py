@@ -38,6 +38,7 @@ def _torchvision(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "recipe"), one_in(2, [(ON_CPU[0], "imagenet-train"), (ON_CPU[1], "simclr")])
 )

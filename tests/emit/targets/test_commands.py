@@ -49,6 +49,7 @@ def run(folder: Path, *command: str, gpus: str = "") -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_pytorch_trains_saves_and_resumes(photos: Path, tmp_path: Path) -> None:
     require("pytorch")
     few = some_of(photos, 10, tmp_path / "photos")
