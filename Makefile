@@ -43,7 +43,8 @@ test-all: $(VENV)/.installed-test chromium ## run the thorough tests too, in up 
 	@$(PYTEST) --hypothesis-profile=thorough --timeout=1800 \
 		$(if $(SHARE),--share $(SHARE),--thorough) $(NOTEBOOKS) tests $(ARGS)
 
-soak: $(VENV)/.installed-test ## for hours: random edits (EDITS=number), and examples that nobody has tried yet
+soak: $(VENV)/.installed-test ## for hours: random edits (EDITS=number), every fault in every host, and examples that nobody has tried yet
+	@"$(BIN)/pytest" --soak -m soak tests -s $(ARGS)
 	@"$(BIN)/pytest" tests/perf/test_soak.py -s --edits $(EDITS) $(ARGS)
 	@$(PYTEST) --thorough --hypothesis-profile=soak --timeout=0 -m hypothesis tests $(ARGS)
 

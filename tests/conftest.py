@@ -99,6 +99,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the tests marked thorough too",
     )
+    parser.addoption("--soak", action="store_true", help="run the tests marked soak too")
     parser.addoption(
         "--share",
         type=share,
@@ -144,6 +145,8 @@ def in_share(name: str, part: int, parts: int) -> bool:
 
 
 def is_selected(item: pytest.Item) -> bool:
+    if item.get_closest_marker("soak") is not None and not item.config.getoption("--soak"):
+        return False
     thorough = item.get_closest_marker("thorough") is not None
     if chosen := item.config.getoption("--share"):
         more = thorough or is_hypothesis_test(getattr(item, "obj", None))

@@ -1,4 +1,4 @@
-"""Every fault in every kind of work in every host, as one table (``make test-all`` prints it)."""
+"""Every fault in every kind of work in every host, as one table (``make soak`` prints it)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def cases() -> Iterator[Any]:
                 if not applies(host, work, fault):
                     continue
                 quick = (host, work, fault) == ("web app", "preview", "SIGKILL")
-                marks = () if quick else (pytest.mark.thorough, pytest.mark.timeout(600))
+                marks = () if quick else (pytest.mark.soak, pytest.mark.timeout(600))
                 yield pytest.param(host, work, fault, marks=marks, id=f"{host}-{work}-{fault}")
 
 
