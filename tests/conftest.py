@@ -37,10 +37,8 @@ settings.register_profile(
 )
 settings.load_profile("quick")  # --hypothesis-profile loads another
 
-collect_ignore = ["emit/imports/pipelines"]
+collect_ignore = ["emit/pipeline_import/pipelines"]
 """Pipelines that tests import; nbmake would run the notebook among them."""
-QUICKSTART = "01_quickstart.ipynb"
-"""The notebook that ``make test`` runs."""
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -160,8 +158,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.suffix == ".ipynb":  # they share the folder ``photos``
             item.add_marker(pytest.mark.xdist_group("notebooks"))
-            if item.path.name != QUICKSTART:
-                item.add_marker(pytest.mark.thorough)
+            item.add_marker(pytest.mark.thorough)
     selected = [item for item in items if is_selected(item)]
     if len(selected) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if not is_selected(item)])

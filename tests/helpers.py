@@ -5,20 +5,22 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from workbench.catalog import ArgSpec, Catalog, Value, load_catalog
 from workbench.emit import emit_script
+from workbench.emit.template_parts import needs_conditionals
 from workbench.errors import GraphEditError
-from workbench.graph import Graph, Settings, check_graph
+from workbench.graph import Graph, Settings, check_graph, load_recipes
 from workbench.graph.edit import (
     insert_node,
     is_movable,
@@ -141,14 +143,15 @@ GRAPHS = st.lists(step(), max_size=12).map(edited)
 """Any graph that edits lead to, with good and bad values."""
 
 
-_UNFIT = ("channels", "layout", "dtype", "apart")
+_UNFIT = ("channels", "layout", "relayout", "dtype", "apart")
 """Faults that allowed values, or an allowed place, can lead to."""
 
 
 def chained(picks: Sequence[tuple[int, Sequence[Step]]]) -> Graph:
-    """A chain of operators that run on the CPU, with values that the catalogue allows."""
+    """A chain of DALI's own operators on the CPU, with values that the catalogue allows."""
     catalog = load_catalog()
-    usable = (op for op in catalog.values() if op.image and not op.unusable)
+    # automatic augmentation goes to fewer targets, and has tests of its own
+    usable = (op for op in catalog.values() if op.image and not op.unusable and not op.module)
     ops = sorted(op.name for op in usable if "cpu" in op.devices and op.inputs[0].kind == "image")
     graph, last = start_graph(catalog), "decode"
     for pick, changes in picks:
@@ -169,6 +172,28 @@ CHAINS = st.lists(
     max_size=10,
 ).map(chained)
 """Chains of up to 12 operators with allowed values; what a graph needs to be sound is there."""
+
+
+LARGE = 39
+"""Nodes of a recipe from which on a test of it is thorough."""
+
+
+def recipe_cases(*without: str, only: Collection[str] = ()) -> list[Any]:
+    """Cases for ``parametrize``: every recipe but those named, the largest thorough."""
+    return [
+        pytest.param(
+            graph,
+            marks=[pytest.mark.thorough] if len(tuple(graph.walk())) >= LARGE else [],
+            id=name,
+        )
+        for name, graph in load_recipes().items()
+        if name not in without and (not only or name in only)
+    ]
+
+
+def flat_recipes() -> list[Graph]:
+    """The recipes in which nothing is chosen for each sample: no region, no policy."""
+    return [graph for graph in load_recipes().values() if not needs_conditionals(graph.nodes)]
 
 
 def with_settings(graph: Graph, **settings: Any) -> Graph:

@@ -9,10 +9,13 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from workbench.catalog import Value, load_catalog
-from workbench.graph import Graph, Node, Port, Settings
+from workbench.catalog import Catalog, Value, load_catalog
+from workbench.graph import Graph, Node, Port, Settings, load_recipe
+from workbench.graph.chance import set_probability
 from workbench.graph.edit import start_graph
 from workbench.graph.model import Body, Source
+from workbench.graph.one_of import add_option, choose_one_of, set_weights
+from workbench.graph.regions import wrap_in_region
 from workbench.sources import Dataset, Datasets, open_datasets
 
 CATALOG = load_catalog()
@@ -34,7 +37,7 @@ _DRAWN = (("rotate", "angle", (-30.0, 30.0)), ("brightness_contrast", "brightnes
 
 
 @dataclass
-class _Maker:
+class GraphMaker:
     """Gives out ids and seeds that nothing else has."""
 
     picks: Iterator[int]
@@ -70,18 +73,23 @@ class _Maker:
         return [drawn, self.node(op, {"keep_size": True} if op == "rotate" else {}, fed)]
 
     def region(self, images: Mapping[str, Port], depth: int) -> list[Node]:
-        """Nodes of which the last is an ``if`` that gives what it takes in, changed."""
-        condition = self.condition()
+        """Nodes of which the last is a region that gives what it takes in, changed."""
+        op = "one_of" if self.pick(3) == 2 else "if"
+        count = 2 + self.pick(3) if op == "one_of" else 2
+        deciding = self.choice(count) if op == "one_of" else self.condition()
         number = next(self.numbers)
-        region = Node(
-            f"if_{number}",
-            "if",
-            inputs={"condition": Port(condition[-1].id, "output"), **images},
-        )
-        bodies = {
-            name: self.body(region.scope(name), list(images), depth) for name in ("then", "else")
-        }
-        return [*condition, replace(region, bodies=bodies)]
+        control = CATALOG[op].inputs[0].name
+        fed = {control: Port(deciding[-1].id, "output"), **images}
+        region = Node(f"{op}_{number}", op, inputs=fed)
+        names = CATALOG[op].body_names(count)
+        bodies = {name: self.body(region.scope(name), list(images), depth) for name in names}
+        return [*deciding, replace(region, bodies=bodies)]
+
+    def choice(self, count: int) -> list[Node]:
+        """A draw of one of so many numbers, with weights or even."""
+        weights = {2: (0.7, 0.3), 3: (0.5, 0.3, 0.2), 4: (0.4, 0.3, 0.2, 0.1)}
+        args: dict[str, Value] = {"population": count}
+        return [self.node("random.choice", {**args, "p": weights[count]} if self.pick(2) else args)]
 
     def body(self, scope: str, taken: list[str], depth: int) -> Body:
         nodes: list[Node] = []
@@ -99,7 +107,7 @@ class _Maker:
 
 
 def _made(picks: list[int]) -> Graph:
-    maker = _Maker(itertools.cycle(picks), itertools.count(1))
+    maker = GraphMaker(itertools.cycle(picks), itertools.count(1))
     graph = start_graph(CATALOG, "regions")
     resized = maker.node("resize", {"size": (24.0, 24.0)}, {"data": Port("decode", "output")})
     second = Source("second", "readers.file", seed=900, kind="file_list", dataset=OTHERS)
@@ -117,6 +125,14 @@ def _made(picks: list[int]) -> Graph:
 
 REGION_GRAPHS = st.lists(st.integers(0, 1000), min_size=8, max_size=40).map(_made)
 """Graphs of two sources, of which one is a list of files, and of regions up to three deep."""
+
+
+def several(catalog: Catalog) -> Graph:
+    """The recipe ``rotate-jitter`` with one of three: turned at times, recoloured, as it is."""
+    graph, region = choose_one_of(load_recipe("rotate-jitter"), catalog, ["rotate", "color"])
+    graph = set_weights(add_option(graph, catalog, region), catalog, region, [5, 3, 2])
+    graph, inner = wrap_in_region(graph, catalog, ["rotate"])
+    return set_probability(graph, catalog, inner, 0.8)
 
 
 def two_datasets(photos: Path) -> Datasets:
@@ -167,3 +183,16 @@ def branching_graph() -> Graph:
     )
     nodes = (*graph.nodes, resized, coin("disturb", 1), outer)
     return replace(graph, nodes=nodes, outputs={**graph.outputs, "images": image("outer")})
+
+
+def decided_by_light() -> Graph:
+    """The same, the outer one by how light the picture is."""
+    graph = branching_graph()
+    resized = Port("resize", "output")
+    mean = Node("mean", "reductions.mean", {"axes": (0, 1, 2)}, {"data": resized})
+    dark: Mapping[str, Value] = {"right": 110.0, "constant_type": "FLOAT"}
+    light = Node("light", "math.lt", dark, {"data": Port("mean", "output")})
+    outer = graph.node("outer")
+    fed = {**outer.inputs, "condition": Port("light", "output")}
+    nodes = [node for node in graph.nodes if node.id not in ("outer", "disturb")]
+    return replace(graph, nodes=(*nodes, mean, light, replace(outer, inputs=fed)))

@@ -114,7 +114,7 @@ def test_mixed_without_a_gpu_says_why(
 ) -> None:
     machine = replace(describe_machine(), gpu="", no_gpu="the driver is asleep")
     monkeypatch.setattr("workbench.engine.machine.describe_machine", lambda: machine)
-    monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: machine)
+    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
     output = ["-o", tmp_path / "sheet.png"] if command == "preview" else []
     result = run(command, "imagenet-eval", "--data", photos, "--device", "mixed", *output)
     assert result.exit_code == 1
@@ -261,7 +261,7 @@ def test_what_cannot_go_to_a_target_writes_nothing(tmp_path: Path) -> None:
         (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
         (["export", "simclr", "--target", "scrypt", "-o", "p.py"], 2, "script"),
         (["export", "simclr", "--target", "jax", "-o", "jax.py"], 2, "hide the module jax"),
-        (["export", "simclr", "--target", "notebook", "-o", "p.py"], 2, "Name it p.ipynb"),
+        (["export", "two-view", "--target", "notebook", "-o", "p.py"], 2, "Name it p.ipynb"),
         (["export", "simclr", "-o", "/nowhere/p.py"], 2, "cannot be written: No such file"),
         (["share", "simclr", "--data", ".", "-o", "."], 2, ". is a folder"),
         (["prevew"], 2, "preview"),

@@ -108,6 +108,14 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tiny_disk: Path) -> No
     assert list(tiny_disk.iterdir()) == [target]
 
 
+def test_a_full_disk_is_told_before_long_work(tiny_disk: Path) -> None:
+    require_place(tiny_disk / "record.json")
+    (tiny_disk / "other").write_bytes(bytes(10_000))
+    with pytest.raises(SaveError, match=r"record\.json cannot be written: No space left on device"):
+        require_place(tiny_disk / "record.json")
+    assert [path.name for path in tiny_disk.iterdir()] == ["other"]
+
+
 @pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
 def test_whatever_fails_the_old_file_stays(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

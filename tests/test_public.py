@@ -4,15 +4,34 @@ import workbench as wb
 
 PUBLIC = {
     *("__version__", "Workbench", "Engine", "Benchmark", "Measurement", "Report"),
-    *("Graph", "Node", "Edge", "Port", "Settings", "Fault", "Catalog"),
+    *(
+        "Graph",
+        "FunctionNode",
+        "node",
+        "numba_node",
+        "trust_graph",
+        "Node",
+        "Edge",
+        "Port",
+        "Settings",
+        "Fault",
+        "Catalog",
+    ),
     *("load_recipe", "load_recipes", "load_graph", "read_graph", "dump_graph", "check_graph"),
     *("load_catalog", "emit_script", "export", "Export", "check_folder", "write_samples"),
-    *("Preview", "PreviewRequest", "preview_batch"),
+    *("PreviewResult", "PreviewRequest", "preview_batch"),
     *("WorkbenchError", "CatalogError", "DataError", "SaveError"),
     *("GraphError", "GraphFormatError", "GraphEditError", "GraphFaultsError", "GraphExportError"),
     *("EngineError", "PipelineError", "WorkerCrashedError", "WorkerTimeoutError"),
-    *("from_file", "from_pipeline", "Imported", "ImportReport"),
-    *("ImportFailedError", "PipelineFormatError"),
+    *("from_file", "from_pipeline", "ImportedGraph", "ImportReport"),
+    *(
+        "ImportFailedError",
+        "PipelineFormatError",
+        "FunctionNode",
+        "node",
+        "numba_node",
+        "trust_graph",
+    ),
     "CancelledError",
 }
 

@@ -72,6 +72,27 @@ def test_a_link_that_is_made_meanwhile_is_not_followed(
         pass
 
 
+def test_a_file_is_opened_where_no_link_leads_out(inside: Path) -> None:
+    roots = Roots.of([inside])
+    (inside / "deep" / "a.jpg").write_bytes(b"inside")
+    with roots.open(inside / "in" / "a.jpg") as file:
+        assert file.read() == b"inside"
+    (inside.parent / "outside" / "a.jpg").touch()
+    with pytest.raises(DataError, match="symbolic link"):
+        roots.open(inside / "out" / "a.jpg")
+
+
+def test_a_file_that_a_link_leads_out_to_meanwhile_is_not_read(
+    inside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots = Roots.of([inside])
+    (inside / "a.jpg").symlink_to(inside.parent / "outside" / "a.jpg")
+    (inside.parent / "outside" / "a.jpg").touch()
+    monkeypatch.setattr(Roots, "refusal", lambda *_: "")  # as before it was swapped
+    with pytest.raises(DataError, match="leads outside"):
+        roots.open(inside / "a.jpg")
+
+
 def test_a_worker_is_told_the_roots(inside: Path) -> None:
     roots = Roots.of([inside, inside / "in", inside])
     assert roots.folders == (str(inside), str(inside / "deep"))

@@ -146,6 +146,7 @@ def test_a_run_that_was_killed_is_taken_up(tmp_path: Path, photos: Path) -> None
     assert digests(tmp_path / "photos") == digests(photos)
 
 
+@pytest.mark.thorough
 def test_two_runs_at_once_give_one_result(tmp_path: Path, photos: Path) -> None:
     folder = tmp_path / "photos"
     code = f"from workbench import write_samples; print(write_samples({str(folder)!r}))"

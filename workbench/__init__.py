@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from workbench.bench import Benchmark, Measurement, Report
     from workbench.catalog import Catalog, load_catalog
     from workbench.emit import emit_script
-    from workbench.emit.imports.graph import Imported
-    from workbench.emit.imports.report import ImportReport
+    from workbench.emit.pipeline_import.graph import ImportedGraph
+    from workbench.emit.pipeline_import.report import ImportReport
     from workbench.emit.targets import Export, export
     from workbench.engine.importing import from_file, from_pipeline
     from workbench.engine.process import Engine
@@ -61,8 +61,10 @@ if TYPE_CHECKING:
         load_recipes,
         read_graph,
     )
+    from workbench.graph.function_node import FunctionNode, node, numba_node
+    from workbench.graph.own_code import trust_graph
     from workbench.health import check_folder
-    from workbench.preview import Preview, PreviewRequest, preview_batch
+    from workbench.preview import PreviewRequest, PreviewResult, preview_batch
     from workbench.samples import write_samples
     from workbench.ui.notebook import Workbench
 
@@ -79,6 +81,7 @@ __all__ = [
     "EngineError",
     "Export",
     "Fault",
+    "FunctionNode",
     "Graph",
     "GraphEditError",
     "GraphError",
@@ -87,14 +90,14 @@ __all__ = [
     "GraphFormatError",
     "ImportFailedError",
     "ImportReport",
-    "Imported",
+    "ImportedGraph",
     "Measurement",
     "Node",
     "PipelineError",
     "PipelineFormatError",
     "Port",
-    "Preview",
     "PreviewRequest",
+    "PreviewResult",
     "Report",
     "SaveError",
     "Settings",
@@ -114,8 +117,11 @@ __all__ = [
     "load_graph",
     "load_recipe",
     "load_recipes",
+    "node",
+    "numba_node",
     "preview_batch",
     "read_graph",
+    "trust_graph",
     "write_samples",
 ]
 
@@ -123,8 +129,8 @@ _HOMES = {
     "bench": "Benchmark Measurement Report",
     "catalog": "Catalog load_catalog",
     "emit": "emit_script",
-    "emit.imports.graph": "Imported",
-    "emit.imports.report": "ImportReport",
+    "emit.pipeline_import.graph": "ImportedGraph",
+    "emit.pipeline_import.report": "ImportReport",
     "emit.targets": "Export export",
     "engine.importing": "from_file from_pipeline",
     "engine.process": "Engine",
@@ -139,8 +145,10 @@ _HOMES = {
         "Settings check_graph dump_graph load_graph load_recipe "
         "load_recipes read_graph "
     ),
+    "graph.function_node": "FunctionNode node numba_node",
+    "graph.own_code": "trust_graph",
     "health": "check_folder",
-    "preview": "Preview PreviewRequest preview_batch",
+    "preview": "PreviewResult PreviewRequest preview_batch",
     "samples": "write_samples",
     "ui.notebook": "Workbench",
 }

@@ -17,15 +17,15 @@ import click
 from workbench import __version__
 from workbench.commands.app import app_command
 from workbench.commands.check import check
-from workbench.commands.imports import import_command
+from workbench.commands.import_command import import_command
 from workbench.commands.options import DATA as _DATA
 from workbench.commands.options import SOURCE as _SOURCE
 from workbench.commands.options import datasets_of as _datasets_of
-from workbench.commands.options import file as _file
-from workbench.commands.options import graph_of as _graph
-from workbench.commands.options import place as _place
-from workbench.commands.options import reports as _reports
-from workbench.commands.options import spare as _spare
+from workbench.commands.options import load_source_graph as _load_source_graph
+from workbench.commands.options import refuse_overwriting_source as _spare
+from workbench.commands.options import report_errors as _report_errors
+from workbench.commands.options import writable_file as _writable_file
+from workbench.commands.options import writable_path as _writable_path
 from workbench.commands.speed import COMMANDS
 from workbench.emit.targets import target_names
 from workbench.errors import SaveError, WorkbenchError
@@ -40,11 +40,18 @@ MAX_BATCH = 1_000_000
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="workbench")
-def main() -> None:
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Let functions that the named graph carries run: they run with your rights.",
+)
+@click.pass_context
+def main(context: click.Context, trust: bool) -> None:
     """Compose, see, measure and ship NVIDIA DALI image augmentation pipelines.
 
     Example:  workbench samples photos && workbench preview rotate-jitter --data photos -o sheet.png
     """
+    context.obj = trust
 
 
 def _require_gpu(graph: Graph) -> None:
@@ -66,7 +73,7 @@ def _require_gpu(graph: Graph) -> None:
 @main.command()
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--formats", is_flag=True, help="Also one photo in each format that DALI decodes.")
-@_reports
+@_report_errors
 def samples(folder: Path, formats: bool) -> None:
     """Write sample photos in class folders: real ones, from the wheels of two libraries.
 
@@ -79,7 +86,7 @@ def samples(folder: Path, formats: bool) -> None:
 
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="Everything that is known, as JSON.")
-@_reports
+@_report_errors
 def ops(as_json: bool) -> None:
     """List DALI's operators, and for each that cannot be used yet, why.
 
@@ -92,7 +99,7 @@ def ops(as_json: bool) -> None:
 
 
 @main.command()
-@_reports
+@_report_errors
 def recipes() -> None:
     """List the graphs that the workbench brings.
 
@@ -112,7 +119,7 @@ def recipes() -> None:
     "--output",
     required=True,
     metavar="SHEET.png",
-    callback=_file,
+    callback=_writable_file,
     help="PNG or JPEG to write.",
 )
 @click.option(
@@ -121,7 +128,7 @@ def recipes() -> None:
 @click.option("--seed", type=click.IntRange(0, MAX_SEED), help="Instead of the graph's.")
 @click.option("--tiles", type=click.IntRange(1, 64), default=16, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
-@_reports
+@_report_errors
 def preview(
     graph: str,
     data: Datasets,
@@ -147,7 +154,9 @@ def preview(
         raise click.BadParameter(f"{output} ends in neither .png nor .jpg.", param_hint="-o")
     _spare(graph, output)
     chosen = {"seed": seed, "device": device}
-    edited = set_setting(_graph(graph), **{k: v for k, v in chosen.items() if v is not None})
+    edited = set_setting(
+        _load_source_graph(graph), **{k: v for k, v in chosen.items() if v is not None}
+    )
     datasets = _datasets_of(edited, data)
     _require_gpu(edited)
     request = PreviewRequest(edited, datasets, batch, tiles, lossless=mime == "image/png")
@@ -169,9 +178,14 @@ def preview(
 @_SOURCE
 @_DATA
 @click.option(
-    "-o", "--output", required=True, metavar="SHEET.png", callback=_file, help="PNG to write."
+    "-o",
+    "--output",
+    required=True,
+    metavar="SHEET.png",
+    callback=_writable_file,
+    help="PNG to write.",
 )
-@_reports
+@_report_errors
 def share(graph: str, data: Datasets, output: str) -> None:
     """Write a contact sheet that carries the graph: dropped on a workbench, it opens it.
 
@@ -185,7 +199,7 @@ def share(graph: str, data: Datasets, output: str) -> None:
 
     if not output.endswith(".png"):
         raise click.BadParameter(f"{output} does not end in .png.", param_hint="-o")
-    opened = _graph(graph)
+    opened = _load_source_graph(graph)
     datasets = _datasets_of(opened, data)
     _require_gpu(opened)
     with Engine() as engine:
@@ -198,7 +212,7 @@ def share(graph: str, data: Datasets, output: str) -> None:
 @_DATA
 @click.option("--batches", type=click.IntRange(1, MAX_BATCH), default=3, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
-@_reports
+@_report_errors
 def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None:
     """Compare the exported script with the preview, sample by sample, bit for bit.
 
@@ -210,7 +224,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None
     from workbench.graph.edit import set_setting
     from workbench.preview.verify import Verifier
 
-    opened = _graph(graph)
+    opened = _load_source_graph(graph)
     edited = opened if device is None else set_setting(opened, device=device)
     datasets = _datasets_of(edited, data)
     _require_gpu(edited)
@@ -238,10 +252,10 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None
     "--output",
     required=True,
     metavar="PATH",
-    callback=_place,
+    callback=_writable_path,
     help="File to write; a new folder where the target makes several.",
 )
-@_reports
+@_report_errors
 def export(graph: str, data: Datasets, target: str, output: str) -> None:
     """Write the graph as code that runs without the workbench.
 
@@ -252,12 +266,12 @@ def export(graph: str, data: Datasets, target: str, output: str) -> None:
     """
     from workbench.emit.targets import export as export_graph
     from workbench.files import write_folder, write_text
-    from workbench.graph.sources import reading
+    from workbench.graph.dataset_parameters import with_datasets
 
     _spare(graph, output)
-    opened = _graph(graph)
+    opened = _load_source_graph(graph)
     if data:
-        opened = reading(opened, _datasets_of(opened, data))
+        opened = with_datasets(opened, _datasets_of(opened, data))
     exported = export_graph(opened, target)
     files = {name: file.text for name, file in exported.files.items()}
     if len(files) == 1:
@@ -294,7 +308,7 @@ def _tell_bad_files(data: Datasets) -> None:
 @main.command()
 @click.option("--port", type=click.IntRange(1, 65535), default=8888, show_default=True)
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
-@_reports
+@_report_errors
 def lab(port: int, no_browser: bool) -> None:
     """Open JupyterLab on the quickstart notebook in the project's folder.
 

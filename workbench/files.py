@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 from workbench.errors import OverwriteError, SaveError
 from workbench.roots import Roots
 
+TRIAL_BYTES = 2**16
+"""As large as a record of a measurement: what a disk must have room for."""
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)
 """What file systems without hard links say."""
 
@@ -73,7 +76,7 @@ def write_bytes(path: str | Path, data: bytes) -> Path:
 
 
 def require_place(path: str | Path) -> None:
-    """Raise SaveError where there is no folder to write a file in: for before long work."""
+    """Raise SaveError where a file of ``TRIAL_BYTES`` cannot be written: for before long work."""
     target = Path(path).expanduser().absolute()
     try:
         mode = _mode(target)
@@ -84,6 +87,8 @@ def require_place(path: str | Path) -> None:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with tempfile.TemporaryFile(dir=folder, prefix=".workbench-") as trial:
+            trial.write(bytes(TRIAL_BYTES))  # on a full disk this fails, not making the file
     except OSError as error:
         raise SaveError(f"{target} cannot be written: {error.strerror or error}.") from None
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from workbench.errors import DataError, SaveError
 
@@ -61,6 +62,19 @@ class Roots:
     def _looks_inside(self, path: str | Path) -> bool:
         return self.root_of(os.path.abspath(os.path.expanduser(path))) is not None
 
+    def open(self, path: str | Path) -> BinaryIO:
+        """A file, which lies inside whatever links were changed meanwhile.
+
+        Raises DataError for one outside, and OSError.
+        """
+        self.require([str(path)])
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe would wait for its other end
+        file = os.fdopen(os.open(os.path.expanduser(path), flags), "rb")
+        if self.root_of(os.readlink(f"/proc/self/fd/{file.fileno()}")) is None:
+            file.close()
+            raise DataError(f"{path} cannot be opened: a symbolic link leads outside {self}.")
+        return file
+
     @contextmanager
     def folder(self, path: Path) -> Iterator[int]:
         """A descriptor of an open folder: what is written through it stays there.
@@ -92,10 +106,10 @@ class Roots:
 def default_roots(data: Iterable[str | Path], loopback: bool) -> Roots:
     """The data, the working folder and, where only this machine gets in, the home folder."""
     home = [Path.home()] if loopback else []
-    return Roots.of([*map(data_root, data), Path.cwd(), *home])
+    return Roots.of([*map(data_folder, data), Path.cwd(), *home])
 
 
-def data_root(path: str | Path) -> Path:
+def data_folder(path: str | Path) -> Path:
     """A folder of data, or that of a list of files."""
     found = Path(path).expanduser()
     return found.parent if found.is_file() else found

@@ -59,7 +59,7 @@ class Photo:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PhotoCrop:
     """A region of a photograph (left, upper, right, lower) and the size it is drawn at."""
 
     box: Box
@@ -111,7 +111,7 @@ def write_samples(folder: str | Path, formats: bool = False) -> int:
     return sum(len(files) for files in wanted.values())
 
 
-def plan_cuts(photo: str, width: int, height: int) -> list[Cut]:
+def plan_cuts(photo: str, width: int, height: int) -> list[PhotoCrop]:
     """Say which regions of a photograph of this size, in pixels, become pictures."""
     chance = random.Random(photo)
     focus = PHOTOS[photo].focus
@@ -126,7 +126,7 @@ def plan_cuts(photo: str, width: int, height: int) -> list[Cut]:
         low, high = SHORTEST / min(w, h), min(ENLARGE, LONGEST / max(w, h))
         scale = chance.uniform(low, high)
         cuts.append(
-            Cut(
+            PhotoCrop(
                 (round(left), round(upper), round(left + w), round(upper + h)),
                 (max(SHORTEST, round(w * scale)), max(SHORTEST, round(h * scale))),
             )

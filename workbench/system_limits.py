@@ -67,8 +67,24 @@ def is_memory_refusal(error: BaseException) -> bool:
     """Whether memory was refused: to Python, or to a library that is loaded."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
-    text = str(error).lower()
+    try:
+        text = str(error)
+    except Exception:  # of a class of the user's own, which cannot say what it is
+        return False
+    return says_memory_refusal(text)
+
+
+def says_memory_refusal(text: str) -> bool:
+    """Whether what a process or a library said means that memory was refused."""
+    text = text.lower()
     return any(
         words in text
-        for words in ("failed to map segment", "cannot allocate memory", "can't start new thread")
+        for words in (
+            "failed to map segment",
+            "cannot allocate memory",
+            "can't start new thread",
+            "memoryerror",
+            "bad_alloc",
+            "want of memory",
+        )
     )

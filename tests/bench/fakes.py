@@ -75,6 +75,7 @@ class FakeWorkerGroup:
         environments: Sequence[Mapping[str, str]] = (),
         cores: Sequence[tuple[int, ...]] = (),
         on_silence: Callable[[bool], None] = warn_of_silence,
+        on_wait: Callable[[str], None] = lambda what: None,
     ) -> None:
         (self.script,) = jobs
         self.stop = stop

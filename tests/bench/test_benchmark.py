@@ -19,9 +19,9 @@ from PIL import Image
 from tests.damaged import REFUSED, make_folder
 from tests.helpers import chain_graph, with_settings
 from workbench.bench import Benchmark, Measurement, Report
-from workbench.bench.experiment import git_state
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import dump_report, load_report
+from workbench.bench.speed_experiment import git_state
 from workbench.bench.worker_group import WorkerGroup
 from workbench.engine import describe_machine
 from workbench.errors import CancelledError, DataError
@@ -113,12 +113,32 @@ def test_decoding_alone_and_the_pipeline_in_turns(graph: Graph, photos: Path) ->
     assert len(decode.rounds) == len(pipeline.rounds) == 5
 
 
+def test_what_is_known_so_far_has_the_order_of_the_report(
+    graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = replace(describe_machine(), gpu="", no_gpu="this machine has no GPU")
+    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
+    run = short(graph, photos, "mixed", "cpu")
+    seen: list[tuple[Measurement, ...]] = []
+
+    def look(share: float, text: str) -> None:
+        if run.partial_report is not None:
+            seen.append(run.partial_report.measurements)
+
+    report = run.run(look)
+    assert {tuple(row.device for row in rows) for rows in seen} == {("mixed", "cpu")}
+    assert [row.device for row in report.measurements] == ["mixed", "cpu"]
+    counts = [len(rows[1].rounds) for rows in seen]
+    assert counts == sorted(counts)
+    assert (counts[0], counts[-1]) == (1, 5)
+
+
 def test_mixed_has_a_reason_and_a_command_where_there_is_no_gpu(
     graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch, pids: set[int]
 ) -> None:
     reason = "this machine has no NVIDIA GPU, or no driver for it"
     machine = replace(describe_machine(), gpu="", no_gpu=reason)
-    monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: machine)
+    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
     report = short(graph, photos, "mixed").run()
     row = only(report)
     assert row.imgs_per_s == ()
@@ -202,8 +222,8 @@ def test_folders_that_cannot_be_used(graph: Graph, tmp_path: Path) -> None:
 def test_killed_in_mid_measurement(graph: Graph, photos: Path, pids: set[int]) -> None:
     def kill(share: float, text: str) -> None:
         if "round 1" in text:
-            for pid in pids:
-                os.kill(pid, signal.SIGKILL)
+            while pids:
+                os.kill(pids.pop(), signal.SIGKILL)
 
     row = only(short(graph, photos).run(kill))
     assert row.imgs_per_s == ()

@@ -12,10 +12,10 @@ from tests.helpers import chain_graph
 from workbench.bench.config import (
     Config,
     config_of,
-    configured,
     ineffective_settings,
     sharded,
     unmeasurable_reason,
+    with_config,
 )
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
@@ -25,14 +25,14 @@ from workbench.graph import load_recipe, load_recipes
 @pytest.mark.parametrize("name", list(load_recipes()))
 def test_every_recipe_can_be_cut_behind_its_decoder(name: str, catalog: Catalog) -> None:
     config = replace(config_of(load_recipe(name)), regime="decode")
-    graph = configured(load_recipe(name), catalog, config)
+    graph = with_config(load_recipe(name), catalog, config)
     called = re.findall(r"fn\.([\w.]+)\(", emit_script(graph, catalog).text)
     assert called == ["readers.file", "decoders.image"]
 
 
 def test_settings_and_load_are_in_the_script(catalog: Catalog) -> None:
     config = Config("mixed", "pipeline", 7, 3, 5, 0.9)
-    text = emit_script(configured(load_recipe("imagenet-train"), catalog, config), catalog).text
+    text = emit_script(with_config(load_recipe("imagenet-train"), catalog, config), catalog).text
     for words in ("BATCH_SIZE = 7", "NUM_THREADS = 3", "prefetch_queue_depth=5",
                   "hw_decoder_load=0.9", 'DEVICE = "mixed"'):  # fmt: skip
         assert words in text
@@ -40,12 +40,12 @@ def test_settings_and_load_are_in_the_script(catalog: Catalog) -> None:
 
 def test_a_config_reads_back_from_what_it_made(catalog: Catalog) -> None:
     config = Config("mixed", "pipeline", 7, 3, 5, 0.9)
-    assert config_of(configured(load_recipe("simclr"), catalog, config)) == config
+    assert config_of(with_config(load_recipe("simclr"), catalog, config)) == config
 
 
 def test_no_load_leaves_the_graph_s(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
-    assert configured(graph, catalog, config_of(graph)) == graph
+    assert with_config(graph, catalog, config_of(graph)) == graph
 
 
 def test_shards(catalog: Catalog) -> None:
@@ -56,7 +56,7 @@ def test_shards(catalog: Catalog) -> None:
 
 def test_refusals(catalog: Catalog) -> None:
     graph = load_recipe("imagenet-train")
-    mixed = configured(graph, catalog, config_of(graph, "mixed"))
+    mixed = with_config(graph, catalog, config_of(graph, "mixed"))
     assert unmeasurable_reason(mixed, catalog, MACHINE) == ""
     there_is_none = replace(MACHINE, no_gpu="there is none")
     assert unmeasurable_reason(mixed, catalog, there_is_none) == "not measured: there is none"

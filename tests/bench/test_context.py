@@ -7,17 +7,17 @@ from pathlib import Path
 
 from workbench.bench.config import config_of
 from workbench.bench.context import gpu_command, graph_hash
-from workbench.bench.tune import adopt
+from workbench.bench.tune import adopt_config
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
+from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.edit import set_arg, set_setting
 from workbench.graph.model import Body, Node, Port, Source
-from workbench.graph.sources import reading
 from workbench.sources import open_datasets
 
 
 def loaded(graph: Graph, load: float) -> Graph:
-    return adopt(graph, replace(config_of(graph), hw_decoder_load=load))
+    return adopt_config(graph, replace(config_of(graph), hw_decoder_load=load))
 
 
 def test_knobs_do_not_change_the_hash_and_arguments_do() -> None:
@@ -30,7 +30,7 @@ def test_knobs_do_not_change_the_hash_and_arguments_do() -> None:
 
 def test_neither_the_kind_of_data_nor_the_file_format_changes_the_hash(photos: Path) -> None:
     graph = load_recipe("rotate-jitter")
-    listed = reading(graph, open_datasets([next(photos.rglob("*.jpg"))]))
+    listed = with_datasets(graph, open_datasets([next(photos.rglob("*.jpg"))]))
     assert listed != graph
     assert graph_hash(listed) == graph_hash(graph)
     record = Path(__file__).parents[2] / "assets/benchmarks/peers-rotate-jitter-2-cores.json"

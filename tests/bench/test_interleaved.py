@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.fakes import FakeWorkerGroup, Script
 from workbench.bench.config import Config
-from workbench.bench.interleaved import Entry, measure
+from workbench.bench.interleaved import NOT_YET, ConfigJobs, measure
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.errors import CancelledError, DataError, EngineError
@@ -18,7 +18,7 @@ GIB = 2**30
 
 
 @pytest.fixture(autouse=True)
-def _fake_crews(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _fake_groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr("workbench.bench.interleaved.WorkerGroup", FakeWorkerGroup)
     FakeWorkerGroup.made = []
     yield
@@ -28,7 +28,7 @@ def _fake_crews(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def run(
     *scripts: Script, measurement_config: MeasurementConfig | None = None, **options: object
 ) -> list[Measurement]:
-    entries = [Entry(Config(), (script,), f"s{i}") for i, script in enumerate(scripts)]
+    entries = [ConfigJobs(Config(), (script,), f"s{i}") for i, script in enumerate(scripts)]
     stop = threading.Event()
     return list(measure(entries, measurement_config or MeasurementConfig(), stop, **options))  # type: ignore[arg-type]
 
@@ -78,6 +78,14 @@ def test_configurations_take_turns_in_changing_order() -> None:
     assert len(rows[0].rounds) == len(rows[1].rounds), "so that the ratio has pairs"
 
 
+def test_what_is_known_so_far_is_told_after_each_round() -> None:
+    told: list[tuple[Measurement, ...]] = []
+    rows = run(Script([100]), Script([50]), on_rows=told.append)
+    assert [sum(len(row.rounds) for row in each) for each in told] == list(range(1, 13))
+    assert sorted(row.reason for row in told[0]) == ["", NOT_YET]
+    assert [row.median for row in told[-1]] == [row.median for row in rows] == [100, 50]
+
+
 def test_a_failure_is_a_reason_and_the_others_go_on() -> None:
     good, bad, refused = Script([100]), Script([100], fail_at=7), Script([1], fail_begin="no GPU.")
     rows = run(good, bad, refused)
@@ -85,6 +93,13 @@ def test_a_failure_is_a_reason_and_the_others_go_on() -> None:
     assert rows[1].reason == "not measured: batch 7: no"
     assert rows[1].rounds == ()
     assert rows[2].reason == "not measured: no GPU."
+
+
+def test_a_failure_is_told_while_the_others_go_on() -> None:
+    told: list[str] = []
+    bad = Script([1], fail_begin="no GPU. Take another.")
+    run(bad, Script([100]), on_progress=lambda _, text: told.append(text))
+    assert told[-1].endswith("; s0 not measured: no GPU")
 
 
 def test_all_failing_is_no_endless_loop() -> None:
@@ -104,7 +119,7 @@ def test_all_failing_is_no_endless_loop() -> None:
 def test_the_memory_limit(
     memory: tuple[int, int | None], limit: tuple[int | None, int | None], words: str
 ) -> None:
-    entry = Entry(Config(), (Script([100], memory=memory),), limit=limit)  # type: ignore[arg-type]
+    entry = ConfigJobs(Config(), (Script([100], memory=memory),), limit=limit)  # type: ignore[arg-type]
     (row,) = measure([entry], MeasurementConfig(), threading.Event())
     assert words in row.reason
     assert bool(row.reason) is bool(words)
@@ -113,7 +128,7 @@ def test_the_memory_limit(
 @pytest.mark.parametrize("decodes", [True, False])
 def test_idle_jpeg_engines_say_something_only_where_dali_decodes(decodes: bool) -> None:
     config = Config("mixed", hw_decoder_load=0.65)
-    entry = Entry(config, (Script([100]),), decodes=decodes)  # type: ignore[arg-type]
+    entry = ConfigJobs(config, (Script([100]),), decodes=decodes)  # type: ignore[arg-type]
     (row,) = measure([entry], MeasurementConfig(), threading.Event())
     assert row.jpeg_busy == 0
     assert any("JPEG engines" in flag for flag in row.flags) is decodes
@@ -138,7 +153,7 @@ def test_cancel(at: int) -> None:
     stop = threading.Event()
     script = Script([100], on_round=lambda number: stop.set() if number == at else None)
     with pytest.raises(CancelledError):
-        measure([Entry(Config(), (script,))], MeasurementConfig(), stop)  # type: ignore[arg-type]
+        measure([ConfigJobs(Config(), (script,))], MeasurementConfig(), stop)  # type: ignore[arg-type]
 
 
 def test_several_processes_pool_their_rounds() -> None:
@@ -169,6 +184,6 @@ def test_progress_never_falls_and_ends_below_one() -> None:
     assert heard[0][1].endswith("building")
 
 
-def test_an_engine_error_before_the_first_batch_closes_the_crew() -> None:
+def test_an_engine_error_before_the_first_batch_closes_the_group() -> None:
     (row,) = run(Script([1], fail_begin=str(EngineError("gone"))))
     assert row.reason.startswith("not measured: gone")

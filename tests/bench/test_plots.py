@@ -14,7 +14,7 @@ from tests.bench.fakes import measured, report
 from workbench.bench.config import Config
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
-from workbench.bench.plots import plot, render
+from workbench.bench.plots import plot_record, render_figure
 from workbench.bench.record import WHOLE, Report
 from workbench.bench.stage_report import StageCost, StageReport
 from workbench.errors import EngineError
@@ -71,18 +71,18 @@ KINDS: dict[str, tuple[Report, tuple[str, ...]]] = {
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_each_kind(kind: str) -> None:
     record, words = KINDS[kind]
-    svg = render(plot(record), "svg").decode()
+    svg = render_figure(plot_record(record), "svg").decode()
     for word in words:
         assert word in svg
-    assert render(plot(record), "svg").decode() == svg, "no date, no chance"
-    with Image.open(io.BytesIO(render(plot(record)))) as image:
+    assert render_figure(plot_record(record), "svg").decode() == svg, "no date, no chance"
+    with Image.open(io.BytesIO(render_figure(plot_record(record)))) as image:
         assert image.format == "PNG"
         assert image.width > 900
 
 
 def test_beside_a_peer_dali_is_named() -> None:
     def labels(*rows: Measurement) -> list[str]:
-        (axes,) = plot(report(*rows)).axes
+        (axes,) = plot_record(report(*rows)).axes
         return [label.get_text() for label in axes.get_yticklabels()]
 
     peer = measured(820, program="OpenCV")
@@ -93,7 +93,7 @@ def test_beside_a_peer_dali_is_named() -> None:
 def test_long_words_stay_in_the_picture() -> None:
     missing = [Measurement(Config("mixed"), label=f"peer {n} " * 5) for n in range(4)]
     rows = report(measured(4900, "torchvision, decode_jpeg on CUDA, mixed, pipeline"), *missing)
-    figure = plot(replace(rows, name="a long name " * 12))
+    figure = plot_record(replace(rows, name="a long name " * 12))
     figure.draw_without_rendering()  # lays it out
     for words in (figure._supxlabel, figure._suptitle):  # type: ignore[attr-defined]
         assert "\n" in words.get_text()
@@ -103,13 +103,14 @@ def test_long_words_stay_in_the_picture() -> None:
 
 def test_nothing_measured_has_no_picture() -> None:
     with pytest.raises(EngineError, match="Nothing in this record"):
-        plot(report(FAILED))
+        plot_record(report(FAILED))
 
 
 def test_no_pyplot() -> None:
     code = (
         "import sys; from tests.bench.test_plots import KINDS; "
-        "from workbench.bench.plots import plot, render; render(plot(KINDS['bench'][0])); "
+        "from workbench.bench.plots import plot_record, render_figure; "
+        "render_figure(plot_record(KINDS['bench'][0])); "
         "print('matplotlib.pyplot' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

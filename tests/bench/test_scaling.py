@@ -18,7 +18,7 @@ from workbench.bench.scaling import (
     GpuScalingExperiment,
     ThreadScalingExperiment,
     _where,
-    curve,
+    speedup_curve,
     split_cores,
 )
 from workbench.bench.worker_group import merge_rounds
@@ -37,11 +37,11 @@ def graph() -> Graph:
 
 def test_efficiency_is_over_the_first_point() -> None:
     rows = [measured(129_700, workers=4), measured(38_800, workers=1), measured(75_300, workers=2)]
-    found = curve([*rows, Measurement(Config(workers=8), reason="no")], "workers")
+    found = speedup_curve([*rows, Measurement(Config(workers=8), reason="no")], "workers")
     assert [point.count for point in found] == [1, 2, 4]
     assert [round(point.speedup, 2) for point in found] == [1.0, 1.94, 3.34]
     assert found[2].efficiency == pytest.approx(0.836, abs=0.001)
-    assert curve([], "threads") == ()
+    assert speedup_curve([], "threads") == ()
 
 
 def test_rounds_at_the_same_time_add_up() -> None:
@@ -87,13 +87,13 @@ def test_two_processes_for_real(affinity: str, graph: Graph, photos: Path) -> No
     report = run.run()
     assert [row.reason for row in report.measurements] == ["", ""]
     assert [row.name for row in report.measurements] == ["1 process", "2 processes"]
-    assert [point.count for point in curve(report.measurements, "workers")] == [1, 2]
+    assert [point.count for point in speedup_curve(report.measurements, "workers")] == [1, 2]
 
 
 def test_too_few_gpus_are_a_reason(
     graph: Graph, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.bench.experiment.unmeasurable_reason", lambda *_: "")
+    monkeypatch.setattr("workbench.bench.speed_experiment.unmeasurable_reason", lambda *_: "")
     monkeypatch.setattr("workbench.bench.scaling.cuda_uuids", lambda: ())
     (row,) = GpuScalingExperiment(graph, str(photos), (2,), "mixed").run().measurements
     assert row.reason == "not measured: this machine has 0 GPUs"

@@ -63,6 +63,7 @@ def test_a_paired_ratio_does_not_feel_what_slowed_both() -> None:
     assert ratio([200 * m for m in machine], [100 * m for m in machine]).spread > 0.2
 
 
+@pytest.mark.thorough
 def test_a_bootstrap_ratio_is_repeatable_and_covers() -> None:
     chance = random.Random(3)
     hits = 0

@@ -14,12 +14,13 @@ from tests.bench.fakes import MACHINE, measured
 from tests.helpers import with_settings
 from workbench.bench.config import Config
 from workbench.bench.grid import Grid
-from workbench.bench.interleaved import Entry
+from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.tune import SweepExperiment, TuningExperiment, adopt, best_of
+from workbench.bench.tune import SweepExperiment, TuningExperiment, adopt_config, best_measurement
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
+from workbench.engine.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, EngineError
 from workbench.graph import load_recipe
 
@@ -36,7 +37,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[list[Config]]:
     seen: list[list[Config]] = []
 
     def fake(
-        entries: Sequence[Entry],
+        entries: Sequence[ConfigJobs],
         measurement_config: MeasurementConfig,
         stop: threading.Event,
         *_: Any,
@@ -51,7 +52,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> list[list[Config]]:
             for e in entries
         )
 
-    monkeypatch.setattr("workbench.bench.experiment.measure", fake)
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
     return seen
 
 
@@ -63,7 +64,7 @@ def test_a_sweep_measures_all_and_goes_on_after_a_failure(
     assert len(made_up) == len(GRID)
     failed = [row for row in report.measurements if row.reason]
     assert {row.batch_size for row in failed} == {128}
-    assert best_of(report).config.settings == "batch 64, 4 threads, prefetch 4"
+    assert best_measurement(report).config.settings == "batch 64, 4 threads, prefetch 4"
     assert Grid.from_json(report.extra["grid"]) == GRID
     assert report.kind == "sweep"
     assert report.extra["sweep"]["no_effect"] == ["prefetch"], "it makes 12 of 480 imgs/s"
@@ -79,7 +80,7 @@ def test_the_tuner_finds_it_with_a_quarter_and_measures_it_anew(
     assert heard == sorted(heard)
     told = report.extra["tune"]
     assert told["probes"] <= 0.25 * len(GRID)
-    assert best_of(report).median == pytest.approx(
+    assert best_measurement(report).median == pytest.approx(
         rate(Config("cpu", "pipeline", 64, 4, 4)), rel=0.1
     )
     finalists = made_up[-1]
@@ -107,6 +108,27 @@ def test_what_is_measured_can_be_seen_before_the_end(
     assert run.partial_report.measurements[0] in report.measurements
 
 
+@pytest.mark.parametrize("kind", [SweepExperiment, TuningExperiment])
+def test_that_a_worker_does_not_answer_is_told_at_once(
+    kind: type[SweepExperiment], photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+
+    def fake(
+        entries: Sequence[ConfigJobs], _: object, __: object, progress: Any, *___: Any
+    ) -> tuple:
+        progress(0.5, "round 3")
+        progress.on_silence(True)
+        assert heard[-1] == NO_ANSWER
+        return tuple(replace(measured(100.0, e.label), config=e.config) for e in entries)
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    kind(load_recipe("imagenet-train"), str(photos), grid=GRID).run(
+        lambda share, text: heard.append(text)
+    )
+    assert NO_ANSWER in heard
+
+
 def test_nothing_can_be_measured(made_up: list[list[Config]], photos: Path) -> None:
     grid = Grid((1,), (128,))
     graph = with_settings(load_recipe("imagenet-train"), batch_size=128)
@@ -118,7 +140,7 @@ def test_where_nothing_of_the_grid_fits_the_graphs_own_setting_is_the_best(
     made_up: list[list[Config]], photos: Path
 ) -> None:
     tuner = TuningExperiment(load_recipe("imagenet-train"), str(photos), grid=Grid((1,), (128,)))
-    assert best_of(tuner.run()).config == tuner.base
+    assert best_measurement(tuner.run()).config == tuner.base
 
 
 @pytest.mark.parametrize(
@@ -147,14 +169,14 @@ def test_cancelled(made_up: list[list[Config]], photos: Path) -> None:
 def test_the_memory_limit_goes_along(
     photos: Path, monkeypatch: pytest.MonkeyPatch, made_up: list[list[Config]]
 ) -> None:
-    monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: MACHINE)
+    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: MACHINE)
     sweep = SweepExperiment(load_recipe("imagenet-train"), str(photos), grid=GRID, gpu_limit=5)
     sweep.run()
     assert sweep.limit == (int(0.8 * MACHINE.memory_gib * 2**30), 5)
 
 
 def test_what_is_adopted_is_in_graph_and_script(catalog: Catalog) -> None:
-    graph = adopt(load_recipe("simclr"), Config("mixed", "decode", 96, 12, 3, 0.8))
+    graph = adopt_config(load_recipe("simclr"), Config("mixed", "decode", 96, 12, 3, 0.8))
     assert graph.outputs == load_recipe("simclr").outputs, "all of the graph"
     text = emit_script(graph, catalog).text
     assert "BATCH_SIZE = 96" in text

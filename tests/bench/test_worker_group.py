@@ -16,7 +16,7 @@ import pytest
 from workbench.bench.worker_group import WorkerGroup
 from workbench.bench.workload import Workload
 from workbench.engine.registry import sendable
-from workbench.errors import CancelledError
+from workbench.errors import CancelledError, WorkerCrashedError
 
 WAIT = "import sys; sys.stdin.read()"
 
@@ -71,7 +71,22 @@ def test_children_of_a_worker_end_with_it(tmp_path: Path) -> None:
     assert not running(pid)
 
 
-def test_a_crew_that_was_stopped_starts_nothing(tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_while_it_rests_is_told_and_not_replaced(tmp_path: Path) -> None:
+    group = WorkerGroup((ChildJob(str(tmp_path / "pid")),), threading.Event())
+    try:
+        group.start(lambda share: None)
+        process = group._engines[0]._process
+        assert process is not None
+        process.popen.kill()
+        process.popen.wait(30)
+        with pytest.raises(WorkerCrashedError, match="SIGKILL"):
+            group.run_round(0.01, 5, lambda share: None)
+        assert group.pids == ()
+    finally:
+        group.close()
+
+
+def test_a_group_that_was_stopped_starts_nothing(tmp_path: Path) -> None:
     stop = threading.Event()
     stop.set()
     group = WorkerGroup((ChildJob(str(tmp_path / "pid")),), stop)
@@ -85,7 +100,7 @@ def test_the_gpu_that_is_watched_is_the_workers(monkeypatch: pytest.MonkeyPatch)
     watched: list[str] = []
     monkeypatch.setattr("workbench.bench.worker_group.Gpu", watched.append)
     monkeypatch.setattr(
-        "workbench.bench.worker_group.visible_gpu", lambda env: env["CUDA_VISIBLE_DEVICES"]
+        "workbench.bench.worker_group.first_visible_gpu", lambda env: env["CUDA_VISIBLE_DEVICES"]
     )
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
     WorkerGroup((ChildJob("unused"),), threading.Event())

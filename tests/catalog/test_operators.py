@@ -20,7 +20,12 @@ from workbench.engine.runner import Runner
 
 Photos = list[NDArray[Any]]
 
-USABLE = [op for op in load_catalog().values() if op.image and op.unusable is None]
+USABLE = [
+    op
+    for op in load_catalog().values()
+    # automatic augmentation wants conditionals: tests/engine/test_auto_augment.py
+    if op.image and op.unusable is None and not op.module
+]
 ON_CPU = [op for op in USABLE if "cpu" in op.devices]
 ON_GPU = [op for op in USABLE if "gpu" in op.devices]
 

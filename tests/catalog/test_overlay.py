@@ -95,7 +95,8 @@ def test_an_operator_has_one_row() -> None:
 
 def test_every_operator_of_dali_has_a_row(catalog: Catalog) -> None:
     rows = read_overlay().ops
-    visible = {name for name, op in catalog.items() if not op.expression}
+    visible = {name for name, op in catalog.items() if not op.expression and not op.module}
+    visible.add("python_function")  # made by workbench.node, and not listed
     assert set(rows) == visible, "rows of what DALI lacks, or operators without a row"
     assert "other" not in {op.category for op in catalog.values()}
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from importlib import import_module
 
 import pytest
 
@@ -17,6 +18,8 @@ def test_every_visible_operator_is_there_under_its_name_in_fn(catalog: Catalog) 
     assert len(catalog) > 100
     for name, op in catalog.items():
         found = nvidia.dali if op.expression.startswith("math.") else nvidia.dali.fn
+        if op.module:
+            found = import_module(f"nvidia.dali.auto_aug.{op.module}")
         if op.expression and not op.expression.startswith("math."):
             continue  # Python's operators: there is nothing to be called
         for part in name.split("."):
@@ -66,7 +69,7 @@ def test_arguments_say_what_they_take(catalog: Catalog) -> None:
     assert rotate["angle"].kind == "float"
     assert not rotate["fill_value"].tensor
     assert "deprecated alias for dtype" in (rotate["output_dtype"].deprecated or "")
-    assert catalog["python_function"].args["function"].kind == "object"
+    assert catalog["dl_tensor_python_function"].args["function"].kind == "object"
 
 
 def test_seed_and_device_are_no_arguments(catalog: Catalog) -> None:

@@ -29,7 +29,7 @@ def run(*arguments: object) -> Result:
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds of two batches: these tests are about what is said and written."""
-    monkeypatch.setattr("workbench.bench.experiment.measure", _shortly)
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", _shortly)
 
 
 def _shortly(entries, _, *rest):  # type: ignore[no-untyped-def]
@@ -79,7 +79,7 @@ def test_without_a_gpu_the_command_for_one_is_shown(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = replace(describe_machine(), gpu="", no_gpu="the driver is asleep")
-    monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: machine)
+    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: machine)
     result = run("bench", "imagenet-eval", "--data", photos, "--device", "mixed")
     assert result.exit_code == 1
     assert "the driver is asleep" in result.output
@@ -89,7 +89,7 @@ def test_without_a_gpu_the_command_for_one_is_shown(
 def test_unsteady_rounds_are_marked(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = Measurement(Config(), rounds(100.0, 100.0, 150.0))
     row = replace(row, flags=row.quality_flags(2))
-    monkeypatch.setattr("workbench.bench.experiment.measure", lambda *_: (row,))
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", lambda *_: (row,))
     result = run(
         "bench", "imagenet-eval", "--data", photos, "--device", "cpu", "--regime", "decode"
     )
@@ -102,8 +102,9 @@ def test_stages(photos: Path, tmp_path: Path) -> None:
     graph.write_text(_small("imagenet-eval"))
     result = run("stages", graph, "--data", photos, "--plot", tmp_path / "s.png")
     assert result.exit_code == 0, result.output
-    for words in ("decode", "whole, and remainder", "ceiling", "What would lift it"):
+    for words in ("decode", "whole, and remainder", "ceiling"):
         assert words in result.output
+    assert ("What would lift it" in result.output) != ("Unstable: " in result.output)
     assert "normalize (crop_mirror_normalize)" in result.output
     assert "Quick figures: 3 rounds of 0.5 s" in result.output
     assert (tmp_path / "s.png").stat().st_size > 1000
@@ -137,6 +138,7 @@ def test_tune_writes_graph_script_and_record(photos: Path, tmp_path: Path) -> No
     assert load_report(out["r.json"].read_text()).kind == "tune"
 
 
+@pytest.mark.thorough
 def test_an_exhaustive_sweep(photos: Path, tmp_path: Path) -> None:
     record = tmp_path / "r.json"
     result = run(

@@ -59,6 +59,20 @@ def test_all_that_it_writes(folder: Path, tmp_path: Path) -> None:
     assert "class/caf\\udce9.jpg" in text
 
 
+def test_a_good_file_that_no_list_can_hold_is_told(photos: Path, tmp_path: Path) -> None:
+    folder, good = tmp_path / "photos", tmp_path / "good.txt"
+    folder.mkdir()
+    content = next(photos.rglob("*.jpg")).read_bytes()
+    for name in ("a.jpg", "b\nc.jpg"):
+        (folder / name).write_bytes(content)
+    done = CliRunner().invoke(main, ["check", str(folder), "--good", str(good)])
+    assert f"Not in {good}: 1 good file with a line break in the name" in done.stderr
+    assert "'b\\nc.jpg'. Rename to use." in done.stderr
+    assert len(good.read_text().splitlines()) == 1
+    done = CliRunner().invoke(main, ["check", str(folder)])
+    assert "Not in" not in done.stderr
+
+
 def test_the_summary_names_each_bad_file_once(folder: Path) -> None:
     lines = check(folder).splitlines()
     assert lines[-1] == ("8 files (headers read; --full decodes them): 3 bad, 0 damaged, 1 unusual")

@@ -48,7 +48,7 @@ def _where_the_files_are(photos: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     short = MeasurementConfig(0.02, 2, 2, warm_up_rounds=1, budget=0.0)
     monkeypatch.setattr(
-        "workbench.bench.experiment.measure", lambda e, _, *rest: measure(e, short, *rest)
+        "workbench.bench.speed_experiment.measure", lambda e, _, *rest: measure(e, short, *rest)
     )
 
 
@@ -59,6 +59,7 @@ def test_a_graph_that_names_its_files_needs_no_folder(command: str) -> None:
     assert "note" not in result.output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["preview", "verify", "bench"])
 def test_a_folder_that_is_not_read_is_told(command: str) -> None:
     result = run(command, "own.json", "--data", "photos")
@@ -75,6 +76,7 @@ def test_any_other_graph_needs_one(command: str) -> None:
     assert (missing.exit_code, "There is no folder nowhere" in missing.output) == (2, True)
 
 
+@pytest.mark.thorough
 def test_a_record_tells_nothing_of_a_folder_that_was_not_read() -> None:
     assert run("bench", "own.json").exit_code == 0
     found = json.loads(Path("speed.json").read_text())
@@ -132,6 +134,7 @@ def test_the_script_for_a_list_runs_by_itself(table: str) -> None:
     assert "**find_files(data)" in Path("pipe.py").read_text()
 
 
+@pytest.mark.thorough
 def test_each_parameter_is_given_by_name(two_sources: str, table: str, photos: Path) -> None:
     data = ["--data", str(photos), "--data", f"others={table}"]
     for each in ("preview", "verify", "bench"):

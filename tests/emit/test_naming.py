@@ -10,6 +10,7 @@ from workbench.catalog import Catalog, load_catalog
 from workbench.emit.naming import RESERVED, name_outputs
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.model import topological
+from workbench.graph.ports import outputs_of
 
 CATALOG = load_catalog()
 READ = Port("reader", "labels")
@@ -28,7 +29,7 @@ def simulate(graph: Graph) -> None:
     for node in ordered:
         for port in node.inputs.values():
             assert holds[names[port]] == port, (node.id, port)
-        given = CATALOG[node.op].outputs_with(node.inputs)
+        given = outputs_of(node, CATALOG[node.op])
         made = [Port(node.id, output.name) for output in given]
         assert len({names[port] for port in made}) == len(made)
         holds |= {names[port]: port for port in made}

@@ -10,7 +10,9 @@ from tests.helpers import CHAINS
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script, emit_stage
 from workbench.graph import Graph, Node, Port, load_recipe
+from workbench.graph.edit import set_arg
 from workbench.graph.model import topological
+from workbench.graph.regions import wrap_in_region
 
 CATALOG = load_catalog()
 
@@ -86,3 +88,18 @@ def test_feeds_on_the_gpu_are_taken_in_there() -> None:
     ).code.text
     (call,) = re.findall(r"fn\.external_source\((.*?)\)", text, re.DOTALL)
     assert call.split() == ['name="decode.output",', "no_copy=True,", 'device="gpu"']
+
+
+def test_with_regions_only_one_line_changes_with_a_value() -> None:
+    graph, region = wrap_in_region(load_recipe("rotate-jitter"), CATALOG, ["rotate"])
+
+    def lines(angle: float) -> list[str]:
+        made = set_arg(graph, CATALOG, "rotate", "angle", angle)
+        taps = taps_of([made.node(region)])
+        fed = dict.fromkeys(made.node(region).inputs.values(), "cpu")
+        return emit_stage(made, CATALOG, [region], taps, fed).code.text.splitlines()  # type: ignore[arg-type]
+
+    pairs = list(zip(lines(3.0), lines(-123.456), strict=True))
+    changed = [pair for pair in pairs if pair[0] != pair[1]]
+    assert [one.split(" = ")[0] for one, _ in changed] == ["VALUES"]
+    assert "-123.456" in changed[0][1]

@@ -8,10 +8,13 @@ from textwrap import dedent
 
 from hypothesis import given
 
-from tests.region_graphs import CATALOG, REGION_GRAPHS, branching_graph
+from tests.region_graphs import CATALOG, REGION_GRAPHS, branching_graph, several
 from workbench.emit import emit_script
-from workbench.graph import Graph, Node, Port
+from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.model import Body
+from workbench.graph.rename import rename_node
+from workbench.graph.repeat import repeat
+from workbench.graph.some_of import choose_some_of, set_count
 
 
 def pipeline_of(graph: Graph) -> str:
@@ -39,6 +42,29 @@ def test_ifs_inside_each_other() -> None:
             images = fn.flip(images)
         return images, labels"""
     assert pipeline_of(branching_graph()) == dedent(expected)
+
+
+def test_an_if_that_is_all_of_an_else_is_an_elif() -> None:
+    graph = branching_graph()
+    outer = graph.node("outer")
+    then = outer.bodies["then"]
+    (inner,) = (node for node in then.nodes if node.id == "inner")
+    taken = {"images": Port("outer.else", "images")}
+    moved = replace(inner, inputs={**inner.inputs, **taken})
+    angle = [node for node in then.nodes if node.id == "angle"]
+    turn = [node for node in then.nodes if node.id == "turn"]
+    kept = [node for node in then.nodes if node not in (inner, *angle, *turn)]
+    bodies = {
+        "then": replace(then, nodes=tuple(kept), outputs={"images": Port("noise", "output")}),
+        "else": Body((*turn, *angle, moved), {"images": Port("inner", "images")}, ("images",)),
+    }
+    graph = graph.replace_node(replace(outer, bodies=bodies))
+    assert check_graph(graph, CATALOG) == ()
+    text = pipeline_of(graph)
+    assert "\nelif turn:\n    images = fn.rotate(" in text
+    assert "\nelse:\n    images = fn.gaussian_blur(" in text
+    code = emit_script(graph, CATALOG)
+    assert code.text.splitlines()[code.lines["inner"].start - 1].strip() == "elif turn:"
 
 
 def test_a_body_that_changes_nothing_is_left_out() -> None:
@@ -114,6 +140,43 @@ def _run(statements: list[ast.stmt], known: dict[str, str], choice: bool) -> dic
     return known
 
 
+def test_one_of_several_with_an_if_in_it() -> None:
+    expected = """\
+        choice = fn.random.choice(3, p=[0.5, 0.3, 0.2], seed=base_seed + 7)
+        chance = fn.random.coin_flip(probability=0.8, dtype=types.BOOL, seed=base_seed + 8)
+        angle = fn.random.uniform(range=[-10, 10], seed=base_seed + 1)
+        brightness = fn.random.uniform(range=[0.8, 1.2], seed=base_seed + 2)
+        contrast = fn.random.uniform(range=[0.8, 1.2], seed=base_seed + 3)
+        hue = fn.random.uniform(range=[-20, 20], seed=base_seed + 4)
+        saturation = fn.random.uniform(range=[0.7, 1.3], seed=base_seed + 5)
+        if choice == 0:
+            if chance:
+                images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
+        elif choice == 1:
+            images = fn.color_twist(
+                images,
+                brightness=brightness,
+                contrast=contrast,
+                hue=hue,
+                saturation=saturation,
+            )
+        mirror = fn.random.coin_flip("""
+    assert dedent(expected) in pipeline_of(several(CATALOG))
+
+
+def test_options_that_change_nothing() -> None:
+    graph = several(CATALOG)
+    region = graph.node("one_of")
+
+    def without(name: str) -> str:
+        through = Body((), {"images": Port(f"one_of.{name}", "images")}, ("images",))
+        fewer = replace(region, bodies={**region.bodies, name: through})
+        return pipeline_of(graph.replace_node(fewer))
+
+    assert "if choice == 0:\n    pass\nelif choice == 1:\n" in without("option_0")
+    assert "elif" not in without("option_1")  # nor is the last one written
+
+
 def test_what_decides_is_on_the_cpu_also_with_mixed_decoding() -> None:
     """DALI splits a batch by a condition on the CPU; pictures that decide may lie on the GPU."""
     graph = branching_graph()
@@ -125,3 +188,15 @@ def test_what_decides_is_on_the_cpu_also_with_mixed_decoding() -> None:
     text = pipeline_of(graph)
     assert "if mean.cpu():" in text
     assert "    if turn:" in text
+
+
+def test_what_is_looked_up_takes_no_name_of_a_draw_of_turns() -> None:
+    """Read as ``some_of_option[i]``, it was taken for another name and overwritten."""
+    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph = set_count(graph, CATALOG, region, 2, shuffled=True)
+    graph, _ = repeat(graph, CATALOG, [region])
+    graph = rename_node(graph, "angle", "some_of_option")
+    text = emit_script(graph, CATALOG).text
+    assert "angle=some_of_option[i]" in text
+    assert "some_of_option_ = fn.lookup_table(" in text
+    assert "some_of_option = fn.lookup_table(" not in text

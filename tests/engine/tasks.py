@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -144,6 +145,17 @@ def fill_and_free(_: Worker, size: int) -> None:
 
 
 @task
+def start_a_process(_: Worker, size: int) -> None:
+    """One that has so many bytes, and goes with the worker."""
+    code = f"held = b'x' * {size}; print(len(held), flush=True); input()"
+    started = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert started.stdout is not None
+    started.stdout.readline()
+
+
+@task
 def wait_for_a_newer_request(worker: Worker) -> None:
     """Come to one stage after the other, until given up."""
     worker.report("running")
@@ -169,4 +181,16 @@ def check_deadly_files(worker: Worker, files: Sequence[File]) -> list[CheckedFil
             os.kill(os.getpid(), signal.SIGSEGV)
         if "endless" in file.name:
             threading.Event().wait()
+    return [check_header(file) for file in files]
+
+
+@task
+def check_files_of_a_killed_worker(worker: Worker, files: Sequence[File]) -> list[CheckedFile]:
+    """As ``check_decoding``, in a worker that is killed once, at the file with a marker beside."""
+    for number, file in enumerate(files):
+        worker.report(number)
+        marker = Path(file.path).with_suffix(".kill")
+        if marker.exists():
+            marker.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
     return [check_header(file) for file in files]

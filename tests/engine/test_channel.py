@@ -11,7 +11,15 @@ import msgspec
 import pytest
 
 from workbench.engine.channel import VERSION, Channel, ChannelError, VersionError
-from workbench.engine.messages import Call, FromWorker, Interrupt, Ready, Report, Result, ToWorker
+from workbench.engine.messages import (
+    Call,
+    FromWorker,
+    Interrupt,
+    ProgressReport,
+    Ready,
+    Result,
+    ToWorker,
+)
 
 Ends = tuple[Channel, Channel]
 
@@ -51,13 +59,13 @@ def test_payloads_of_any_size(size: int, ends: Ends) -> None:
 
 def test_a_message_that_comes_in_parts(ends: Ends) -> None:
     engine, worker = ends
-    text = msgspec.msgpack.encode(Report(3, 0.5))
+    text = msgspec.msgpack.encode(ProgressReport(3, 0.5))
     data = struct.pack("!3sBIQ", b"DWB", VERSION, len(text), 4) + text + b"load"
     for part in data[:-1]:
         worker._socket.sendall(bytes([part]))
         assert engine.receive(0) is None
     worker._socket.sendall(data[-1:])
-    assert engine.receive(30) == (Report(3, 0.5), b"load")
+    assert engine.receive(30) == (ProgressReport(3, 0.5), b"load")
 
 
 def test_messages_of_several_threads_do_not_mix(ends: Ends) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import Value
-from workbench.emit.imports.traced import Place, Traced, TracedOp, TracedPipeline
+from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedOp, TracedPipeline
 from workbench.engine.codec import arguments_codec, codec_of, result_codec
 from workbench.engine.registry import sendable
 from workbench.engine.undecodable_samples import Sample
@@ -100,7 +100,7 @@ def test_what_cannot_be_sent(value: Any) -> None:
             Traced(
                 TracedPipeline(
                     (TracedOp("Rotate", "r", "cpu", args={"angle": (1.0, (2,))},
-                              places=(Place("a.py", 1, "f", "x"),)),),
+                              places=(SourceLocation("a.py", 1, "f", "x"),)),),
                     (), 4, 2, None, None,
                 )
             ),

@@ -28,6 +28,12 @@ def test_in_words(code: int | None, words: str) -> None:
     assert describe_exit(code) == words
 
 
+@pytest.mark.parametrize("word", ["MemoryError", "std::bad_alloc", "can't start new thread"])
+def test_want_of_memory_is_told_by_its_name(word: str) -> None:
+    assert describe_exit(1, word) == "ended with exit code 1 for want of memory"
+    assert exit_remedy(1, word).endswith("try again.")
+
+
 def test_the_remedy_of_a_file_that_changed() -> None:
     assert "a file of the folder was changed" in exit_remedy(-signal.SIGBUS)
     assert "try again." in exit_remedy(-signal.SIGBUS)

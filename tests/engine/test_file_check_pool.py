@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 
 import pytest
 
 from tests.engine import tasks
+from tests.thorough import one_in
 from workbench.engine import file_check_pool
 from workbench.engine.file_check_pool import check_each
 from workbench.errors import CancelledError
@@ -36,6 +38,20 @@ def test_a_file_that_ends_its_process_is_blamed_and_no_other(
     }
     assert "SIGSEGV" in found[3].reason
     assert "No answer within" in found[9].reason
+
+
+@pytest.mark.parametrize("full", one_in(2, [True, False]))
+def test_no_file_is_blamed_for_a_process_that_was_killed(
+    full: bool, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = tasks.check_files_of_a_killed_worker
+    monkeypatch.setattr(file_check_pool, "check_decoding" if full else "check_headers", task)
+    monkeypatch.setattr(file_check_pool, "HERE", 0)
+    shutil.copytree(photos, tmp_path / "photos")
+    files = files_of(tmp_path / "photos", 5)
+    Path(files[3].path).with_suffix(".kill").touch()
+    found = list(check_each(files, full))
+    assert [(one.file, one.findings) for one in found] == [(file.name, ()) for file in files]
 
 
 def test_headers_read_here_and_by_workers_are_the_same(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.engine import gpu as module
-from workbench.engine.gpu import Gpu, GpuUse, cuda_uuids, visible_gpu
+from workbench.engine.gpu import Gpu, GpuUse, cuda_uuids, first_visible_gpu
 from workbench.engine.machine import describe_machine
 
 MEMORY = {"GPU-slow": 16, "GPU-fast": 80, "MIG-part": 10}
@@ -88,8 +88,8 @@ def test_the_facts_are_those_of_the_gpu_that_cuda_uses(
         monkeypatch.setenv(variable, value)
     found = describe_machine()
     assert (found.gpu, found.gpu_memory_gib, found.gpus, found.no_gpu) == (name, gib, gpus, "")
-    assert Gpu(visible_gpu()).memory_of(1) == gib
-    assert Gpu(visible_gpu(environment)).memory_of(2) is None
+    assert Gpu(first_visible_gpu()).memory_of(1) == gib
+    assert Gpu(first_visible_gpu(environment)).memory_of(2) is None
 
 
 def test_how_busy_a_part_is_is_told_of_the_whole() -> None:

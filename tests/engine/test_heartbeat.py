@@ -13,7 +13,7 @@ import pytest
 from tests.engine import tasks
 from tests.engine.tasks import until
 from workbench.engine import Engine, heartbeat
-from workbench.engine.heartbeat import SilenceWatch, StoppedWatch, is_stopped
+from workbench.engine.heartbeat import HeartbeatMonitor, SuspensionMonitor, is_stopped
 from workbench.errors import WorkerSilentError, WorkerTimeoutError
 
 
@@ -34,7 +34,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def wait(watch: StoppedWatch, clock: Clock, seconds: float) -> bool:
+def wait(watch: SuspensionMonitor, clock: Clock, seconds: float) -> bool:
     for _ in range(round(seconds / 0.5)):
         clock.now += 0.5
         if watch.missed():
@@ -44,7 +44,7 @@ def wait(watch: StoppedWatch, clock: Clock, seconds: float) -> bool:
 
 def test_silence_shows_and_ends(clock: Clock) -> None:
     told: list[bool] = []
-    watch = SilenceWatch(os.getpid(), told.append)
+    watch = HeartbeatMonitor(os.getpid(), told.append)
     assert not wait(watch, clock, heartbeat.SILENCE_SHOWN - 0.5)
     assert told == []
     wait(watch, clock, 1)
@@ -57,14 +57,14 @@ def test_silence_shows_and_ends(clock: Clock) -> None:
 
 def test_a_pause_of_the_caller_is_no_silence_of_the_worker(clock: Clock) -> None:
     told: list[bool] = []
-    watch = SilenceWatch(os.getpid(), told.append)
+    watch = HeartbeatMonitor(os.getpid(), told.append)
     clock.now += 3600
     assert not watch.missed()
     assert told == []
 
 
 def test_a_script_that_runs_is_never_silent(clock: Clock) -> None:
-    watch = StoppedWatch(os.getpid(), lambda silent: pytest.fail("it runs"))
+    watch = SuspensionMonitor(os.getpid(), lambda silent: pytest.fail("it runs"))
     assert not wait(watch, clock, 600)
 
 

@@ -34,7 +34,7 @@ def test_one_pipeline_three_ways(pipe: Any, tmp_path: Path) -> None:
 
     live = wb.from_pipeline(pipe, "train")
     run = wb.from_file(script, args={"data_dir": "photos"})
-    assert isinstance(live, wb.Imported)
+    assert isinstance(live, wb.ImportedGraph)
     assert isinstance(live.report, wb.ImportReport)
     assert [node.id for node in live.graph.nodes] == ["reader", "decode", "horizontal", "flip"]
     assert live.graph == live.document.graph

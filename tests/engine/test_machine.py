@@ -7,7 +7,7 @@ import pytest
 
 from workbench.engine import describe_machine
 from workbench.engine.machine import _no_gpu, usable_cores, usable_memory
-from workbench.engine.memory import default_budget
+from workbench.engine.process_memory import default_budget
 
 
 def test_facts_of_this_machine() -> None:

@@ -20,8 +20,16 @@ MIB = 2**20
 class Member:
     """An engine that takes what a test says."""
 
-    def __init__(self, pid: int, host: int = 0, gpu: int = 0, rested: float | None = 1.0) -> None:
+    def __init__(
+        self,
+        pid: int,
+        host: int = 0,
+        gpu: int = 0,
+        rested: float | None = 1.0,
+        measures: bool = False,
+    ) -> None:
         self.pid: int | None = pid
+        self.measures = measures
         self.host, self.gpu = host, gpu
         self.resting_since = None if rested is None else time.monotonic() - rested
         self.gave_back = 0
@@ -51,6 +59,7 @@ def budget(
         resting_limit=resting_limit,
         starting=2,
         host_bytes=lambda pid: by_pid[pid].host,
+        measured_bytes=lambda pid: by_pid[pid].host,
         gpu_bytes=lambda pids: sum(by_pid[pid].gpu for pid in pids),
     )
     made._thread = threading.current_thread()  # looks only when it is told to
@@ -125,6 +134,69 @@ def test_the_share_falls_with_the_number_of_workers() -> None:
     assert few[1] == 0
 
 
+def test_what_measures_counts_and_is_left_alone() -> None:
+    measuring = Member(1, 5000 * MIB, rested=99, measures=True)
+    resting, busy = Member(2, 100 * MIB), Member(3, 100 * MIB, rested=None)
+    made = budget([measuring, resting, busy], resting_limit=10)
+    assert made.used()[0] == 5200 * MIB
+    assert made.share() == (LEAST_KEPT, 0)
+    made.look()
+    assert (measuring.pid, measuring.gave_back, measuring.ended) == (1, 0, "")
+    assert resting.pid is None
+    assert "all workers together 5.0 of the 4.0 GiB" in busy.ended
+
+
+class Start:
+    """A worker that is to start, in a thread of its own."""
+
+    def __init__(self, made: MemoryBudget, member: Member) -> None:
+        self.told: list[str] = []
+        self.started, self.end = threading.Event(), threading.Event()
+        self.thread = threading.Thread(target=self._run, args=(made, member), daemon=True)
+        self.thread.start()
+
+    def _run(self, made: MemoryBudget, member: Member) -> None:
+        with made.starting(member, lambda: None, self.told.append):
+            self.started.set()
+            assert self.end.wait(30)
+
+
+def fresh(measures: bool = False) -> Member:
+    made = Member(0, rested=None, measures=measures)
+    made.pid = None
+    return made
+
+
+def test_a_measurement_waits_for_a_preview_at_work_and_comes_before_others() -> None:
+    busy = Member(1, 4000 * MIB, rested=None)
+    made = budget([busy])
+    preview = Start(made, fresh())
+    until(lambda: preview.told == ["waits for memory"], 30)
+    measuring = Start(made, fresh(measures=True))
+    until(lambda: measuring.told == ["waits for the memory that previews take just now"], 30)
+    busy.resting_since = time.monotonic()
+    assert measuring.started.wait(30)
+    assert measuring.told[1:] == [""]
+    assert busy.pid is None
+    measuring.end.set()
+    assert preview.started.wait(30)
+    preview.end.set()
+
+
+def test_a_preview_waits_for_a_measurement_and_says_so() -> None:
+    measuring = Member(1, 4000 * MIB, rested=None, measures=True)
+    made = budget([measuring])
+    preview = Start(made, fresh())
+    until(lambda: preview.told == ["waits: a measurement takes the memory"], 30)
+    another = Start(made, fresh(measures=True))
+    assert another.started.wait(30), "one measurement does not wait for its own workers"
+    another.end.set()
+    measuring.pid = None
+    assert preview.started.wait(30)
+    assert preview.told[1:] == [""]
+    preview.end.set()
+
+
 @pytest.fixture
 def room() -> MemoryBudget:
     return MemoryBudget(4096 * MIB, 0)
@@ -171,3 +243,15 @@ def test_a_call_that_takes_too_much_says_so(room: MemoryBudget) -> None:
         room.host = 4096 * MIB
         until(lambda: engine.pid is None, 5)
         assert engine.call(tasks.echo, 1) == 1
+
+
+def test_a_worker_that_measures_counts_with_what_it_started(room: MemoryBudget) -> None:
+    with Engine(memory=room, measures=True) as engine:
+        engine.call(tasks.echo, 1)
+        alone = room.used()[0]
+        assert alone > 0
+        engine.call(tasks.start_a_process, 100 * MIB)
+        assert room.used()[0] > alone + 90 * MIB
+        room.resting_limit = 0
+        room.look()
+        assert engine.pid is not None

@@ -64,10 +64,10 @@ def test_faults_keep_what_their_remedies_need() -> None:
 
 
 def test_an_error_of_another_module_comes_as_its_base() -> None:
-    class UnlikeError(EngineError):
+    class NoCounterpartError(EngineError):
         pass
 
-    found = there_and_back(UnlikeError("other work"))
+    found = there_and_back(NoCounterpartError("other work"))
     assert type(found) is EngineError
     assert str(found) == "other work"
 

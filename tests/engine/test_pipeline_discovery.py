@@ -12,8 +12,8 @@ import pytest
 from nvidia.dali import fn, pipeline_def
 from nvidia.dali.pipeline import Pipeline
 
-from tests.emit.imports.traces import op, pipeline, place
-from workbench.emit.imports.traced import Traced
+from tests.emit.pipeline_import.traces import op, pipeline, place
+from workbench.emit.pipeline_import.traced import Traced
 from workbench.engine.pipeline_discovery import (
     FoundPipeline,
     ScriptResult,

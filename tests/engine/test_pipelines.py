@@ -8,15 +8,15 @@ import pytest
 from tests.helpers import chain_graph
 from workbench.emit import Code
 from workbench.engine import Engine
-from workbench.engine.pipelines import Compiled, plain_reason
+from workbench.engine.pipelines import CompiledSource, plain_reason
 from workbench.errors import PipelineError
 from workbench.preview import PreviewRequest, preview_batch
 
 SOURCE = Code("def first():\n    raise ValueError('no')\n\ndef second():\n    first()\n", {})
 
 
-def compiled(**lines: range) -> Compiled:
-    return Compiled(Code(SOURCE.text, lines))
+def compiled(**lines: range) -> CompiledSource:
+    return CompiledSource(Code(SOURCE.text, lines))
 
 
 def test_the_names_of_a_source() -> None:

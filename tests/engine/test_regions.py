@@ -11,11 +11,13 @@ from tests.region_graphs import BATCH, CATALOG, REGION_GRAPHS, two_datasets
 from tests.thorough import examples
 from workbench.emit import emit_script
 from workbench.engine.runner import Runner
+from workbench.errors import PipelineError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
-from workbench.graph.edit import set_setting
+from workbench.graph.edit import set_arg, set_setting
 from workbench.graph.model import Body
+from workbench.graph.regions import wrap_in_region
 from workbench.graph.rename import rename_node
-from workbench.sources import Datasets
+from workbench.sources import Datasets, open_datasets
 
 BATCHES = (0, 1, 7)
 
@@ -136,6 +138,15 @@ def test_a_change_behind_a_region_does_not_run_it_again(photos: Path) -> None:
     assert runner.run(louder, photos, 0, 8, [Port("last", "output")]).reran == ("branch", "last")
 
 
+def test_dali_translates_the_whole_script(
+    photos: Path, scripts: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It warns of what it cannot translate, such as functions of Python's own library."""
+    graph = branching(noise())
+    script_outputs(graph, open_datasets(photos), scripts, 1)
+    assert "AutoGraph" not in caplog.text
+
+
 def test_a_fault_inside_names_the_node(photos: Path) -> None:
     crop = Node("crop", "crop", {"crop": (64.0, 64.0)}, {"data": Port("branch.then", "images")})
     body = Body((crop,), {"images": Port("crop", "output")}, ("images",))
@@ -215,3 +226,24 @@ def test_what_is_kept_is_found_under_other_names(photos: Path) -> None:
     assert found.reran == ()
     assert found.places["chosen.then"] == kept.places["branch.then"]
     assert same(found.batches[port].arrays(), kept.batches[Port("branch", "images")].arrays())
+
+
+def test_a_changed_value_gives_the_bits_of_the_script_and_a_wrong_one_names_its_node(
+    photos: Path, tmp_path: Path
+) -> None:
+    """DALI translates the code of a region once for all values."""
+    graph = chain_graph("resize", "rotate", "gaussian_blur", resize={"size": (32.0, 32.0)})
+    graph, _ = wrap_in_region(graph, CATALOG, ["rotate", "gaussian_blur"])
+    graph = set_setting(graph, batch_size=4)
+    data, runner, taps = open_datasets(photos), Runner(CATALOG), list(graph.outputs.values())
+    for angle in (10.0, -50.0):
+        changed = set_arg(graph, CATALOG, "rotate", "angle", angle)
+        (expected,) = script_outputs(changed, data, tmp_path, 1)
+        result = runner.run(changed, data, 0, 4, taps)
+        for port, theirs in zip(taps, expected, strict=True):
+            assert same(result.batches[port].arrays(), theirs), (angle, port)
+    runner.run(set_arg(graph, CATALOG, "gaussian_blur", "window_size", 3), data, 0, 4, taps)
+    even = set_arg(graph, CATALOG, "gaussian_blur", "window_size", 4)
+    with pytest.raises(PipelineError, match="odd length, got: 4") as caught:
+        runner.run(even, data, 0, 4, taps)
+    assert caught.value.node == "gaussian_blur"

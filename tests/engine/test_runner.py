@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from numpy.typing import NDArray
 
-from tests.helpers import chain_graph, same, script_batches, with_settings
+from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_settings
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.runner import Result, Runner
 from workbench.errors import PipelineError
-from workbench.graph import Graph, Node, Port, Settings, load_recipe, load_recipes
+from workbench.graph import Graph, Node, Port, Settings, load_recipe
 from workbench.graph.compose import place_node
 from workbench.graph.edit import insert_node, move_node, randomise_arg, set_arg
 from workbench.graph.remove import remove_nodes
@@ -22,7 +22,6 @@ from workbench.graph.unfed_inputs import feed_node
 
 BATCH = 5
 CATALOG = load_catalog()
-RECIPES = list(load_recipes().values())
 ON_GPU = pytest.param("mixed", marks=pytest.mark.gpu)
 
 Arrays = list[NDArray[Any]]
@@ -72,7 +71,7 @@ def assert_parity(
 
 
 @pytest.mark.parametrize("device", ["cpu", ON_GPU])
-@pytest.mark.parametrize("graph", RECIPES, ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", recipe_cases())
 class TestRecipes:
     def test_batches_in_any_order(
         self, graph: Graph, device: str, runner: Runner, photos: Path, tmp_path: Path
@@ -185,7 +184,7 @@ def test_a_kept_batch_is_not_overwritten_by_the_next(runner: Runner, photos: Pat
 
 
 def test_random_values_of_one_node_leave_the_others_alone(runner: Runner, photos: Path) -> None:
-    graph = small(load_recipe("simclr"))
+    graph = small(load_recipe("two-view"))
     ports = [Port(n.id, "output") for n in graph.nodes if n.op.startswith("random.")]
     before = runner.run(graph, str(photos), 1, BATCH, ports)
     blur = [node.id for node in graph.nodes if node.op == "gaussian_blur"][-1]

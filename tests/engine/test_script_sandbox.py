@@ -16,7 +16,7 @@ import pytest
 from tests.engine.tasks import until
 from workbench.engine import Engine
 from workbench.engine.registry import task
-from workbench.engine.script_sandbox import ScriptSandbox, place_of, short
+from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
 
@@ -118,7 +118,7 @@ def test_no_process_is_left(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_places_and_short_lines() -> None:
-    assert place_of("/home/me/train.py", 12) == "train.py:12"
-    assert short("  a\n  b ") == "a b"
-    assert len(short("x" * 10_000)) == 600
-    assert short("x" * 10_000).endswith("...")
+    assert source_location("/home/me/train.py", 12) == "train.py:12"
+    assert one_printable_line("  a\n  b ") == "a b"
+    assert len(one_printable_line("x" * 10_000)) == 600
+    assert one_printable_line("x" * 10_000).endswith("...")

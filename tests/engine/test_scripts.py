@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import recipe_cases
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
-from workbench.emit.imports.graph import import_traced
-from workbench.emit.imports.traced import Traced
+from workbench.emit.pipeline_import.graph import import_traced
+from workbench.emit.pipeline_import.traced import Traced
 from workbench.engine import Engine
 from workbench.engine.scripts import read_source_cells, trace_source
 from workbench.errors import ImportFailedError
@@ -233,7 +234,7 @@ def test_encodings(tmp_path: Path) -> None:
             read_source_cells(str(script))
 
 
-@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", recipe_cases())
 def test_our_own_scripts_need_no_help(trace: Any, graph: Graph, photos: Path) -> None:
     """Name, description, outputs, settings, seeds and the ids that the source says are back."""
     text = emit_script(graph, CATALOG).text

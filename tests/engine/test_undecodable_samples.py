@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 
 from workbench.engine.encoded_images import placeholder_jpeg
 from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
-    outside_roots,
     replace_samples,
 )
-from workbench.roots import Roots
 
 GOOD = placeholder_jpeg()
 BAD = np.frombuffer(b"no image", np.uint8)
@@ -46,16 +41,3 @@ def test_a_bad_sample_is_replaced_by_a_good_neighbour() -> None:
 def test_where_none_is_good_a_plain_picture_stands_in() -> None:
     (only,) = replace_samples([BAD], [Sample("a", "bad")])
     assert np.array_equal(only, GOOD)
-
-
-def test_files_outside_the_roots_of_the_worker_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "link.jpg").symlink_to("/etc/hostname")
-    files = ["a.jpg", "link.jpg", "../b.jpg", "/etc/hostname"]
-    assert outside_roots(files, str(tmp_path)) == {}
-    for name, value in Roots.of([tmp_path]).environment.items():
-        monkeypatch.setenv(name, value)
-    told = outside_roots(files, str(tmp_path))
-    assert list(told) == files[1:]
-    assert "symbolic link" in told["link.jpg"]

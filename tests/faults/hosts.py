@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
+import queue
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -65,6 +66,7 @@ class KernelHost:
         client: BlockingKernelClient
         manager, client = start_new_kernel(cwd=str(work), env=environment(work / "state"))
         self._manager, self._client = manager, client
+        self._printed = ""
         self.pid = int(manager.provisioner.pid)  # type: ignore[union-attr]
         self.run(
             f"import workbench as wb; w = wb.Workbench({str(data)!r}, {str(graph)!r}); m = w._model"
@@ -80,6 +82,15 @@ class KernelHost:
         text = reply["user_expressions"]["value"]["data"]["text/plain"]
         return ast.literal_eval(ast.literal_eval(text))
 
+    def printed(self) -> str:
+        """What its cells have printed so far."""
+        with suppress(queue.Empty):
+            while True:
+                message = self._client.get_iopub_msg(timeout=0)
+                if message["msg_type"] == "stream":
+                    self._printed += message["content"]["text"]
+        return self._printed
+
     def ask(self, component: str, message: Mapping[str, Any]) -> None:
         self.run(f"m.act({component!r}, {dict(message)!r})")
 
@@ -87,7 +98,7 @@ class KernelHost:
         self.run(f"m.receive({component!r}, {field!r}, {value!r})")
 
     def field(self, component: str, field: str) -> str:
-        shown = f"m._shown.get(({component!r}, {field!r}))"
+        shown = f"m.shown({component!r}, {field!r})"
         if field == "picture":
             shown = f"hash({shown})"
         return str(self.run("", f"str({shown})"))
@@ -142,7 +153,6 @@ class Command:
 
     def __init__(self, words: list[str], work: Path, before: str = "") -> None:
         """``before`` is run by the shell first: a ``ulimit``."""
-        self._began = time.monotonic()
         shell = ["bash", "-c", f'{before}\nexec "$@"', "bash"]
         self.process = subprocess.Popen(
             [*shell, sys.executable, "-m", "workbench.cli", *words],
@@ -153,8 +163,17 @@ class Command:
             text=True,
         )
         self.pid = self.process.pid
+        self._printed: list[str] = []
 
-    def end(self) -> tuple[int, str, float]:
-        """Exit code, what it printed, and seconds."""
-        out, _ = self.process.communicate(timeout=2 * PATIENCE)
-        return self.process.returncode, out, time.monotonic() - self._began
+    def lines(self) -> Iterator[str]:
+        """What it prints, as it does."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._printed.append(line)
+            yield line
+
+    def end(self) -> tuple[int, str]:
+        """Exit code, and all that it printed."""
+        for _ in self.lines():
+            pass
+        return self.process.wait(PATIENCE), "".join(self._printed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import signal
@@ -11,28 +12,33 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import pytest
 
 from tests.engine.tasks import until
 from tests.faults.hosts import PATIENCE, AppHost, Command, Host, KernelHost, workers
+from workbench.engine import describe_machine
 from workbench.graph import dump_graph, load_recipe
 from workbench.graph.edit import set_setting
 from workbench.samples import write_samples
 
+T = TypeVar("T")
 WORDS = {
     "SIGKILL": "SIGKILL",
     "SIGSTOP": "SIGSTOP",
-    "memory limit": "address space|Out of memory|want of memory|bad_alloc|memory does not",
+    "memory limit": "address space|Out of memory|want of memory|memory does not",
     "data gone": "There is no|no folder|No such file|cannot be read|not found|disappeared",
     "disk full": "too large|space",
 }
 """What a message must have of each fault."""
+EARLIER = {"SIGSTOP": "does not answer|SIGSTOP"}
+"""What tells of it before it is known."""
 HOSTS = ("JupyterLab", "web app", "shell")
 WORK = ("preview", "bench", "stages", "tune", "verify", "import", "export", "save")
 MEASUREMENTS = ("bench", "stages", "tune")
+WENT_ON = "it went on"
 ROOM = 2**20
 """Bytes that a process which meets its limit of memory may still take."""
 TUNE = {"search": "all", "threads": "1", "batches": "4", "prefetch": "1, 2", "loads": ""}
@@ -70,56 +76,102 @@ class Row:
     alive: bool = False
     kept: bool = False
     message: str = ""
-    message_seconds: float = 0.0
-    recovery_seconds: float = 0.0
+    happened: float = 0.0
+    """When the fault did, as of ``time.monotonic``; a limit of files is there from the start."""
+    told: float | None = None
+    again: float | None = None
+    """Seconds until a message came, and until the same work gave a result again."""
+
+    def happens(self) -> None:
+        self.happened = time.monotonic()
+
+    def is_told(self) -> None:
+        if self.told is None:
+            self.told = time.monotonic() - self.happened
 
     def __str__(self) -> str:
         yes = {True: "yes", False: "NO"}
+        told, again = ("-" if s is None else f"{s:.1f}" for s in (self.told, self.again))
         return (
             f"{self.host:11} {self.work:8} {self.fault:13} {yes[self.alive]:6} "
-            f"{yes[self.kept]:6} {self.message_seconds:7.1f} {self.recovery_seconds:9.1f}  "
-            f"{self.message}"
+            f"{yes[self.kept]:6} {told:>8} {again:>9}  {self.message}"
+        )
+
+
+class Table:
+    """The rows seen so far, in a file that a person can read: under $OUT, else in ``build``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def write(self) -> None:
+        self.path.write_text(f"{self}\n", encoding="utf-8")
+
+    def __str__(self) -> str:
+        machine = describe_machine()
+        sound = sum(row.alive and row.kept and bool(row.message) for row in self.rows)
+        return "\n".join(
+            [
+                f"{machine.cpu}, {machine.cores} cores; {machine.gpu or machine.no_gpu}",
+                f"{sound} of {len(self.rows)} faults: alive, kept and told",
+                f"{'host':11} {'work':8} {'fault':13} alive  kept   told (s) again (s)  message",
+                *map(str, self.rows),
+            ]
         )
 
 
 @pytest.fixture(scope="module")
-def table() -> Iterator[list[Row]]:
-    rows: list[Row] = []
-    yield rows
-    print(f"\n\n{'host':11} {'work':8} {'fault':13} alive  graph  told (s)  again (s)  message")
-    print("\n".join(map(str, rows)))
+def table(pytestconfig: pytest.Config) -> Iterator[Table]:
+    folder = os.environ.get("OUT") or pytestconfig.rootpath / "build"
+    found = Table(Path(folder, "faults.txt"))
+    yield found
+    print(f"\n\n{found}\n\nAlso in {found.path}")
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    write_samples(tmp_path / "photos")
-    return tmp_path / "photos"
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose name says nothing of the fault, for messages quote it."""
+    return tmp_path_factory.mktemp("work")
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Path:
-    path = tmp_path / "start.json"
+def data(work: Path) -> Path:
+    write_samples(work / "photos")
+    return work / "photos"
+
+
+@pytest.fixture
+def graph(work: Path) -> Path:
+    path = work / "start.json"
     path.write_text(
         dump_graph(set_setting(load_recipe("rotate-jitter"), batch_size=4, num_threads=1))
     )
     return path
 
 
-@pytest.mark.parametrize(("host", "work", "fault"), list(cases()))
+@pytest.mark.parametrize(("host", "operation", "fault"), list(cases()))
 def test_fault(
-    host: str, work: str, fault: str, data: Path, graph: Path, tmp_path: Path, table: list[Row]
+    host: str, operation: str, fault: str, data: Path, graph: Path, work: Path, table: Table
 ) -> None:
-    row = Row(host, work, fault)
-    table.append(row)
-    if host == "shell":
-        in_a_shell(row, data, graph, tmp_path)
-    else:
-        made: Host = (KernelHost if host == "JupyterLab" else AppHost)(data, graph, tmp_path)
-        try:
-            in_a_host(row, made, data, tmp_path)
-        finally:
-            made.close()
-    print(f"\n{row}")
+    row = Row(host, operation, fault)
+    table.rows.append(row)
+    try:
+        if host == "shell":
+            in_a_shell(row, data, graph, work)
+        else:
+            made: Host = (KernelHost if host == "JupyterLab" else AppHost)(data, graph, work)
+            try:
+                in_a_host(row, made, data, work)
+            finally:
+                made.close()
+    except BaseException as error:
+        row.message = f"FAILED: {error}".splitlines()[0]
+        raise
+    finally:
+        print(f"\n{row}")
+        table.write()
     assert row.alive
     assert row.kept
     assert row.message
@@ -140,15 +192,14 @@ def in_a_host(row: Row, host: Host, data: Path, work: Path) -> None:
 
     resting = {worker.pid for worker in workers(host.pid)}
     with ExitStack() as stack:
-        began = time.monotonic()
-        row.message = undergo(row, host, data, work, stack, resting, change)
-        row.message_seconds = time.monotonic() - began
+        undergo(row, host, data, work, stack, resting, change)
+        row.message = said(row, host)
     row.kept = work_is_kept(row, host, saved)
     before, began = host.field("preview", "picture"), time.monotonic()
     change()
     wait_for(host, lambda: host.field("preview", "picture") != before, "a picture again")
     wait_for(host, lambda: '"ready"' in status(host), "the end of it")
-    row.recovery_seconds = time.monotonic() - began
+    row.again = time.monotonic() - began
     row.alive = psutil.pid_exists(host.pid)
 
 
@@ -160,9 +211,9 @@ def undergo(
     stack: ExitStack,
     resting: set[int],
     change: Callable[[], None],
-) -> str:
-    """Begin the work, have the fault happen to it, and give what was said of it."""
-    pattern = WORDS[row.fault]
+) -> None:
+    """Begin the work, have the fault happen to it, and wait until it is told and over."""
+    row.happens()
     if row.fault == "disk full":
         full_disk(host.pid, stack)
     if row.work == "preview":
@@ -173,32 +224,36 @@ def undergo(
             change()
             if row.fault == "SIGKILL":  # in the midst of a call
                 wait_for(host, lambda: "computing" in status(host), "the call")
+                row.happens()
                 hit(worker, row.fault)
         else:
             vanish(row, data, stack)
             host.set("preview", "batch", 3)
+        if not goes_on(row):
+            said(row, host, earlier=True)
         wait_for(
             host,
             lambda: host.field("preview", "picture") != before or is_told(host),
             "a picture or a word",
         )
-        return said(host, pattern, may_go_well=row.fault in ("memory limit", "disk full"))
+        return
     if row.work in ("export", "save"):
-        what = {"export": "export", "save": "save"}[row.work]
-        host.ask("bar", {"do": what, "path": "kept"})
-        return said(host, pattern)
+        host.ask("bar", {"do": row.work, "path": "kept"})
+        return
     if row.work == "import":
-        return imported(row, host, work, resting)
+        imported(row, host, work, resting)
+        said(row, host, earlier=True)
+        return
     begin_measurement(row, host)
-    if row.fault == "data gone":
-        wait_for(host, lambda: new_workers(host, resting), "a worker of its own")
-        vanish(row, data, stack)
-    elif row.fault != "disk full":
-        wait_for(host, lambda: new_workers(host, resting), "a worker of its own")
-        for worker in new_workers(host, resting)[:1]:
-            hit(worker, row.fault)
+    if row.fault != "disk full":
+        found = wait_for(host, lambda: new_workers(host, resting), "a worker of its own")
+        row.happens()
+        if row.fault == "data gone":
+            vanish(row, data, stack)
+        else:
+            hit(found[0], row.fault)
+    said(row, host, earlier=True)
     wait_for(host, lambda: has_ended(row, host), "the end", 2 * PATIENCE)
-    return said(host, pattern, may_go_well=row.fault in ("memory limit", "disk full", "data gone"))
 
 
 def begin_measurement(row: Row, host: Host) -> None:
@@ -219,7 +274,7 @@ def has_ended(row: Row, host: Host) -> bool:
     return host.field("speed", "running") == "False"
 
 
-def imported(row: Row, host: Host, work: Path, resting: set[int]) -> str:
+def imported(row: Row, host: Host, work: Path, resting: set[int]) -> None:
     assert isinstance(host, KernelHost)
     script = slow_script(work)
     host.run(
@@ -228,13 +283,10 @@ def imported(row: Row, host: Host, work: Path, resting: set[int]) -> str:
         "    except wb.errors.WorkbenchError as error:\n        failed.append(str(error))\n"
         "threading.Thread(target=attempt).start()"
     )
-    wait_for(host, lambda: new_workers(host, resting), "its worker")
+    found = wait_for(host, lambda: new_workers(host, resting), "its worker")
     until(lambda: (work / "began").exists(), PATIENCE)
-    hit(new_workers(host, resting)[0], row.fault)
-    wait_for(host, lambda: bool(host.run("", "failed")), "the end")
-    (words,) = host.run("", "failed")
-    assert re.search(WORDS[row.fault], words), words
-    return str(words).splitlines()[0]
+    row.happens()
+    hit(found[0], row.fault)
 
 
 def work_is_kept(row: Row, host: Host, saved: str) -> bool:
@@ -259,33 +311,56 @@ SHOWN = (
 )  # fmt: skip
 
 
-def said(host: Host, pattern: str, may_go_well: bool = False) -> str:
-    """The words on the screen that tell of the fault; where nothing failed, that."""
+def said(row: Row, host: Host, earlier: bool = False) -> str:
+    """The words on the screen that tell of the fault; where it does no harm, that.
+
+    ``earlier``: those too that tell of it before it is known what it is.
+    """
+    pattern = EARLIER.get(row.fault, WORDS[row.fault]) if earlier else WORDS[row.fault]
     found: list[str] = []
 
     def look() -> bool:
-        for component, field in SHOWN:
-            for sentence in re.split(r"(?<=[.!?])\s|\"|'", host.field(component, field)):
+        for text in shown(row, host):
+            for sentence in re.split(r"(?<=[.!?])\s|\"|\B'|'\B", text):
                 if re.search(pattern, sentence):
                     found.append(sentence)
                     return True
-        return may_go_well and '"ready"' in status(host) and not host.field("bar", "message")
+        return goes_on(row) and '"ready"' in status(host) and not host.field("bar", "message")
 
     wait_for(host, look, f"words like {pattern}")
-    return found[0][:110] if found else "it went on"
+    if not found:
+        return WENT_ON
+    row.is_told()
+    return found[0].strip()[:160]
+
+
+def shown(row: Row, host: Host) -> Iterator[str]:
+    if row.work == "import":
+        assert isinstance(host, KernelHost)
+        yield host.printed()
+        yield from host.run("", "failed")
+    for component, field in SHOWN:
+        yield host.field(component, field)
+
+
+def goes_on(row: Row) -> bool:
+    """Whether it does no harm: a preview writes nothing."""
+    return (row.work, row.fault) == ("preview", "disk full") and row.host != "shell"
 
 
 def new_workers(host: Host, resting: set[int]) -> list[psutil.Process]:
     return [worker for worker in workers(host.pid) if worker.pid not in resting]
 
 
-def wait_for(host: Host, holds: Callable[[], Any], what: str, seconds: float = PATIENCE) -> None:
+def wait_for(host: Host, holds: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
+    """What ``holds`` gives once that is true."""
     deadline = time.monotonic() + seconds
-    while not holds():
+    while not (found := holds()):
         shown = {f"{c}.{f}": host.field(c, f)[:300] for c, f in SHOWN}
         assert time.monotonic() < deadline, f"{what} never came: {shown}"
         with suppress(AssertionError):
             until(lambda: False, 0.05)
+    return found
 
 
 # A command
@@ -294,29 +369,39 @@ def wait_for(host: Host, holds: Callable[[], Any], what: str, seconds: float = P
 def in_a_shell(row: Row, data: Path, graph: Path, work: Path) -> None:
     words = words_of(row.work, data, graph, work)
     before = graph.read_text()
-    limit = {"memory limit": "ulimit -v 1300000", "disk full": "ulimit -f 0"}.get(row.fault, "")
+    limit = "ulimit -f 0" if row.fault == "disk full" else ""
     with ExitStack() as stack:
+        row.happens()
         command = Command(words, work, limit)
         if not limit:
             until(lambda: bool(workers(command.pid)), PATIENCE)
             if row.work == "import":
                 until(lambda: (work / "began").exists(), PATIENCE)
+            row.happens()
             if row.fault == "data gone":
                 vanish(row, data, stack)
             else:
                 hit(workers(command.pid)[0], row.fault)
-        code, out, row.message_seconds = command.end()
-    row.message = next(
-        (line for line in out.splitlines() if re.search(WORDS[row.fault], line)),
-        "it went on" if code == 0 else "",
-    )[:110]
+        for line in command.lines():
+            if re.search(EARLIER.get(row.fault, WORDS[row.fault]), line):
+                row.is_told()
+        code, out = command.end()
+    found = [line for line in out.splitlines() if re.search(WORDS[row.fault], line)]
+    row.message = found[-1].strip()[:160] if found else ""  # the first may tell how far it is
+    assert row.message, out
     assert "Traceback" not in out, out
-    assert code == (0 if row.message == "it went on" else 1), out
+    # a file that cannot be written is refused as an option, before long work
+    refused = row.fault == "disk full" and "Invalid value for" in out
+    # a setting that cannot be measured is no reason to give up the others
+    assert code == (2 if refused else 1) or (row.work, code) == ("tune", 0), out
     row.kept = graph.read_text() == before
     (work / "began").unlink(missing_ok=True)
     if row.work == "import":
         slow_script(work, seconds=0)
-    code, out, row.recovery_seconds = Command(words, work).end()
+    began = time.monotonic()
+    again = Command(words, work)
+    code, out = again.end()
+    row.again = time.monotonic() - began
     row.alive = code == 0
     assert code == 0, out
 

@@ -62,6 +62,24 @@ def deep() -> Graph:
     return replace(GRAPH, nodes=(*kept, *body.nodes), outputs={"images": Port("if_1", "images")})
 
 
+def turns(op: str, args: dict[str, Any], output: str, change: str = "gaussian_blur") -> Graph:
+    """A region whose bodies run one after another, each with one node, and give one output."""
+    region = Node("turns", op, args, {"images": Port("resize", "output")})
+    draw = Node("draw", "random.choice", {"population": 2}, seed=9)
+    if "times" not in args:
+        decides = "times" if op == "repeat" else "choice"
+        region = replace(region, inputs={**region.inputs, decides: Port("draw", "output")})
+    given = {"dtype": "FLOAT"} if change == "cast" else {"sigma": 1.0}
+    bodies = {}
+    for number, name in enumerate(CATALOG[op].body_names(2 if op == "some_of" else 1)):
+        fed = {"data": Port(region.scope(name), "images")}
+        node = Node(f"changed_{number}", change, given, fed)
+        bodies[name] = Body((node,), {output: Port(node.id, "output")}, ("images",))
+    kept = tuple(node for node in GRAPH.nodes if node.id in ("reader", "decode", "resize"))
+    nodes = (*kept, draw, replace(region, bodies=bodies))
+    return replace(GRAPH, nodes=nodes, outputs={"images": Port("turns", output)})
+
+
 FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
     "types": (
         lambda: with_last("inner.then", "cast", dtype="FLOAT"),
@@ -171,6 +189,24 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         "2 nodes have this id",
         "Give each its own",
     ),
+    "an output of turns that begins with nothing": (
+        lambda: turns("repeat", {"times": 2}, "blurred"),
+        "turns.blurred",
+        "turns.body gives blurred, and turns takes in nothing of that name",
+        "Connect a node to blurred of turns",
+    ),
+    "turns that may not be and change the type": (
+        lambda: turns("repeat", {"most": 2}, "images", "cast"),
+        "turns.images",
+        "resize.output, which stays where nothing runs, is UINT8, and turns.body gives FLOAT",
+        "Put a cast to UINT8",
+    ),
+    "all of some options change the type": (
+        lambda: turns("some_of", {"count": 1}, "images", "cast"),
+        "turns.images",
+        "is UINT8, and turns.option_1 gives FLOAT",
+        "Put a cast to UINT8",
+    ),
     "too deep": (deep, "if_17", "it stands 16 regions deep", "Put fewer"),
 }
 
@@ -187,6 +223,15 @@ def test_a_fault_names_the_node_and_the_remedy(case: str) -> None:
 
 def test_the_graph_itself_is_sound() -> None:
     assert check_graph(GRAPH, CATALOG) == ()
+
+
+@pytest.mark.parametrize(
+    ("op", "args"), [("repeat", {"times": 2}), ("some_of", {"count": 2, "shuffled": True})]
+)
+def test_turns_in_which_always_something_runs_may_change_the_type(
+    op: str, args: dict[str, Any]
+) -> None:
+    assert check_graph(turns(op, args, "images", "cast"), CATALOG) == ()
 
 
 def test_a_newer_version_says_so() -> None:

@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 from tests.helpers import GRAPHS
 from tests.thorough import examples
 from workbench.catalog import load_catalog
+from workbench.catalog.templates import load_templates
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, load_recipe
-from workbench.graph.compatible_ops import incompatible_ops
+from workbench.graph.compatible_ops import (
+    NEEDS_SOURCE,
+    incompatible_ops,
+    incompatible_templates,
+)
 from workbench.graph.compose import edge_id, insert_on_edge, place_node
 from workbench.graph.connect import connect, connect_targets
 from workbench.graph.edit import set_setting
@@ -37,11 +42,29 @@ def test_an_operator_of_the_cpu_does_not_fit_on_the_gpu() -> None:
     assert "CPU only" in incompatible_ops(mixed, CATALOG, Port("resize", "output"))[1][only_cpu]
 
 
-def test_everything_usable_can_stand_on_its_own() -> None:
-    kind, reasons = incompatible_ops(Graph(), CATALOG, None)
+def test_everything_usable_can_stand_on_its_own_beside_other_nodes() -> None:
+    kind, reasons = incompatible_ops(JITTER, CATALOG, None)
     assert kind == ""
     for op in CATALOG.values():
         assert (op.name in reasons) == bool(op.unusable or op.devices == ("gpu",))
+
+
+def test_an_empty_graph_begins_with_what_needs_nothing() -> None:
+    reasons = incompatible_ops(Graph(), CATALOG, None)[1]
+    assert reasons["rotate"] == NEEDS_SOURCE
+    assert not {"readers.file", "random.uniform", "constant"} & reasons.keys()
+    templates = load_templates()
+    assert incompatible_templates(Graph(), CATALOG, templates.values(), None) == dict.fromkeys(
+        templates, NEEDS_SOURCE
+    )
+
+
+def test_a_template_takes_and_gives_an_image() -> None:
+    def reasons(place: Port | str) -> dict[str, str]:
+        return incompatible_templates(JITTER, CATALOG, [load_templates()["gamma"]], place)
+
+    assert reasons(Port("resize", "output")) == {}
+    assert reasons(Port("reader", "labels")) == {"gamma": "it takes image, not label"}
 
 
 @pytest.mark.parametrize("place", [Port("nowhere", "output"), "nowhere:data", "rotate:angel"])

@@ -11,14 +11,15 @@ from workbench.catalog import load_catalog
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.compose import (
+    add_output,
     append_node,
     edge_id,
     find_edge,
-    give_out,
     insert_on_edge,
     place_node,
     splice_node,
 )
+from workbench.graph.regions import wrap_in_region
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
@@ -99,13 +100,19 @@ def test_a_node_does_not_go_into_its_own_edge() -> None:
             splice_node(JITTER, CATALOG, "rotate", edge)
 
 
+def test_a_region_is_not_led_into_an_edge() -> None:
+    wrapped, region = wrap_in_region(JITTER, CATALOG, ["rotate"])
+    with pytest.raises(GraphEditError, match="branch is a region"):
+        splice_node(wrapped, CATALOG, region, ":images")
+
+
 def test_an_output_is_named_after_its_kind() -> None:
-    graph = give_out(JITTER, CATALOG, Port("resize", "output"))
+    graph = add_output(JITTER, CATALOG, Port("resize", "output"))
     assert graph.outputs["images_2"] == Port("resize", "output")
-    graph = give_out(JITTER, CATALOG, Port("angle", "output"), "angles")
+    graph = add_output(JITTER, CATALOG, Port("angle", "output"), "angles")
     assert graph.outputs["angles"] == Port("angle", "output")
     with pytest.raises(GraphEditError, match="not a Python name"):
-        give_out(JITTER, CATALOG, Port("angle", "output"), "two words")
+        add_output(JITTER, CATALOG, Port("angle", "output"), "two words")
 
 
 @given(CHAINS, st.data())

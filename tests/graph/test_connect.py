@@ -12,7 +12,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.compose import place_node
-from workbench.graph.connect import connect, disconnect, refusal, set_output
+from workbench.graph.connect import connect, connection_refusal, disconnect, set_output
 from workbench.graph.edit import set_setting
 
 CATALOG = load_catalog()
@@ -44,30 +44,32 @@ def out(node: str, output: str = "output") -> Port:
 def test_what_cannot_be_connected_says_why(
     source: Port, target: str, into: str, reason: str
 ) -> None:
-    assert reason in (refusal(JITTER, CATALOG, source, target, into) or "")
+    assert reason in (connection_refusal(JITTER, CATALOG, source, target, into) or "")
     with pytest.raises(GraphEditError, match="was not connected"):
         connect(JITTER, CATALOG, source, target, into)
 
 
 def test_an_argument_cannot_come_from_the_gpu() -> None:
     graph = set_setting(JITTER, device="mixed")
-    assert refusal(graph, CATALOG, out("angle"), "color", "hue") is None
+    assert connection_refusal(graph, CATALOG, out("angle"), "color", "hue") is None
     moved = graph.replace_node(
         graph.node("angle").__class__("angle", "random.uniform", device="gpu", seed=1)
     )
-    assert "must come from the CPU" in (refusal(moved, CATALOG, out("angle"), "color", "hue") or "")
+    assert "must come from the CPU" in (
+        connection_refusal(moved, CATALOG, out("angle"), "color", "hue") or ""
+    )
 
 
 def test_the_mean_of_an_image_feeds_an_argument() -> None:
     graph, mean = place_node(JITTER, CATALOG, "reductions.mean", out("resize"))
-    assert "gives image" in (refusal(graph, CATALOG, out(mean), "color", "hue") or "")
+    assert "gives image" in (connection_refusal(graph, CATALOG, out(mean), "color", "hue") or "")
     node = graph.node(mean)
     graph = graph.replace_node(replace(node, args={"axis_names": "HWC"}))
     graph = connect(graph, CATALOG, out(mean), "color", "hue")
     assert check_graph(graph, CATALOG) == ()
     most = graph.replace_node(replace(graph.node(mean), op="reductions.max"))
     assert "color.hue: it takes fractions" in str(check_graph(most, CATALOG)[0])
-    assert "takes FLOAT" in (refusal(most, CATALOG, out(mean), "color", "hue") or "")
+    assert "takes FLOAT" in (connection_refusal(most, CATALOG, out(mean), "color", "hue") or "")
 
 
 def test_two_nodes_share_one_draw() -> None:
@@ -124,7 +126,7 @@ def test_what_is_not_refused_brings_no_new_fault_of_wiring(
     node = data.draw(st.sampled_from([n for n in graph.nodes if n.op in CATALOG]))
     spec = CATALOG[node.op]
     into = data.draw(st.sampled_from([p.name for p in spec.inputs] + list(spec.args)))
-    if refusal(graph, CATALOG, source, node.id, into) is None:
+    if connection_refusal(graph, CATALOG, source, node.id, into) is None:
         joined = connect(graph, CATALOG, source, node.id, into)
         assert joined.node(node.id).inputs[into] == source
         known = {str(fault) for fault in check_graph(graph, CATALOG)}

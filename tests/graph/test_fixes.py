@@ -149,6 +149,13 @@ def one_more(graph: Graph, pick: int, value: Value) -> Graph:
     return replace(graph, nodes=(*graph.nodes, node))
 
 
+@breaks
+def id_of_any_node(graph: Graph, pick: int, value: Value) -> Graph:
+    """Of a node in a region too, or of the region around it."""
+    ids = [node.id for node in graph.walk()]
+    return changed(graph, pick, id=ids[pick // 7 % len(ids)])
+
+
 def broken(base: Graph, made: Sequence[tuple[Break, int, Value]]) -> Graph:
     for one, pick, value in made:
         base = one(base, pick, value)
@@ -354,3 +361,11 @@ def test_remedies_of_sides_run(code: str, graph: Graph, photos: Path, tmp_path: 
         shown = Runner(CATALOG).run(mended, str(photos), 0, 4, taps).batches
         for samples, port in zip(batch, taps, strict=True):
             assert same(samples, shown[port].arrays()), port
+
+
+def test_a_graph_of_which_nothing_comes_out_begins_anew() -> None:
+    unknown = Graph(name="mine", nodes=(Node("reader", "rotat"),))
+    (begun,) = labels(unknown, "no_outputs").values()
+    assert begun.name == "mine"
+    assert [node.op for node in begun.nodes] == ["readers.file", "decoders.image"]
+    assert check_graph(begun, CATALOG) == ()

@@ -23,7 +23,7 @@ CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
 LIKE_THEIR_INPUT = {
     "flip", "rotate", "gaussian_blur", "brightness_contrast", "jpeg_compression_distortion",
-    "noise.gaussian", "noise.salt_and_pepper", "if",
+    "noise.gaussian", "noise.salt_and_pepper", "if", "one_of",
 }  # fmt: skip
 """Operators of the random graphs that give what they take in, so that both bodies agree."""
 

@@ -12,7 +12,9 @@ from tests.helpers import CHAINS, GRAPHS, chain_graph
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
-from workbench.graph.edit import insert_node, is_movable, randomise_arg
+from workbench.graph.active import active_graph, set_muted
+from workbench.graph.edit import insert_node, is_movable, new_node, randomise_arg
+from workbench.graph.regions import wrap_in_region
 from workbench.graph.remove import remove_nodes
 
 CATALOG = load_catalog()
@@ -105,3 +107,37 @@ def test_a_draw_reaches_its_argument_again() -> None:
     longer, node = insert_node(graph, CATALOG, "math.mul", "angle")
     assert longer.node("rotate").inputs["angle"] == Port(node, "output")
     assert remove_nodes(longer, CATALOG, [node]) == graph
+
+
+def test_a_region_leaves_each_output_what_passed_through_it() -> None:
+    """The second of two images was given the first one's place."""
+    graph = chain_graph("resize")
+    image = Port("resize", "output")
+    flip = new_node(graph, CATALOG, "flip")
+    blur = new_node(graph, CATALOG, "gaussian_blur")
+    ends = {"one": Port(flip.id, "output"), "two": Port(blur.id, "output")}
+    added = [replace(node, inputs={"data": image}) for node in (flip, blur)]
+    plain = replace(graph, nodes=(*graph.nodes, *added), outputs=ends)
+    graph = plain
+    for name, port in ends.items():
+        turned = replace(new_node(graph, CATALOG, "rotate"), inputs={"data": port})
+        outputs = {**graph.outputs, name: Port(turned.id, "output")}
+        graph = replace(graph, nodes=(*graph.nodes, turned), outputs=outputs)
+    for op in ("if", "repeat"):
+        wrapped, region = wrap_in_region(graph, CATALOG, ["rotate", "rotate_2"], op)
+        assert remove_nodes(wrapped, CATALOG, [region]) == plain, op
+        assert active_graph(set_muted(wrapped, [region], True), CATALOG) == plain, op
+
+
+def test_what_decides_in_a_region_does_not_take_its_place() -> None:
+    graph = randomise_arg(chain_graph("rotate"), CATALOG, "rotate", "angle")
+    drawn = Port("angle", "output")
+    steeper = replace(new_node(graph, CATALOG, "math.mul"), inputs={"data": drawn})
+    rotate = graph.node("rotate")
+    rotate = replace(rotate, inputs={**rotate.inputs, "angle": Port("mul", "output")})
+    outputs = {**graph.outputs, "angles": drawn}
+    graph = replace(graph.replace_node(rotate), outputs=outputs)
+    graph = replace(graph, nodes=(*graph.nodes, steeper))
+    wrapped, region = wrap_in_region(graph, CATALOG, ["mul"])
+    assert wrapped.node("rotate").inputs["angle"].node == region
+    assert remove_nodes(wrapped, CATALOG, [region]).node("rotate").inputs["angle"] == drawn

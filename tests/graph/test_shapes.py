@@ -23,6 +23,7 @@ from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes
 from workbench.graph.devices import infer_devices
 from workbench.graph.edit import set_arg
+from workbench.graph.model import region_of
 from workbench.graph.shape_inference import SHAPE_RULES
 from workbench.graph.shapes import TensorType, infer_types, type_text
 
@@ -77,19 +78,28 @@ def test_half_of_the_extents_are_told_behind_photos_of_any_size() -> None:
     assert known / every >= 0.5, f"{known} of {every}"
 
 
-@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+FEW_ENOUGH = [graph for graph in load_recipes().values() if len(graph.nodes) < 100]
+"""AutoGraph takes minutes for as many outputs of one function as the largest has nodes."""
+
+
+@pytest.mark.parametrize("graph", FEW_ENOUGH, ids=lambda graph: graph.name)
 def test_every_node_of_a_recipe_gives_what_was_told(
     graph: Graph, photos: Path, tmp_path: Path
 ) -> None:
     graph = replace(graph, settings=replace(graph.settings, batch_size=4, num_threads=2))
     flows = infer_types(graph, CATALOG)
-    tapped = [port for port in flows if CATALOG[graph.node(port.node).op].outputs]
+    outside = [port for port in flows if graph.gives(port)]
+    tapped = [
+        port
+        for port in outside
+        if graph.node(port.node).bodies or CATALOG[graph.node(port.node).op].outputs
+    ]
     whole = replace(graph, outputs={f"out_{i}": port for i, port in enumerate(tapped)})
     for port, batch in run(whole, photos, tmp_path).items():
         check_flow(flows[port], batch, port)
 
 
-@examples(15)
+@examples(6, thorough=300)
 @given(graph=CHAINS)
 def test_any_chain_gives_what_was_told(
     graph: Graph, photos: Path, tmp_path_factory: pytest.TempPathFactory
@@ -107,7 +117,7 @@ def test_any_chain_gives_what_was_told(
 @given(BROKEN)
 def test_a_graph_with_faults_is_read_as_far_as_it_goes(graph: Graph) -> None:
     for port, flow in infer_types(graph, CATALOG).items():
-        assert graph.has(port.node)
+        assert graph.has(port.node) or graph.has(region_of(port.node))
         assert type_text(flow)
         assert flow.shape is None or all(e is None or e >= 0 for e in flow.shape)
 
@@ -134,6 +144,7 @@ def dali_says(
     }
     values |= {name: fed(name) for name in node.inputs if name in spec.args}
     inputs = [fed(port.name) for port in spec.inputs if port.name in node.inputs]
+    inputs += [values.pop(name) for name in spec.written_numbers.values() if name in values]
     with warnings.catch_warnings(), Pipeline(2, 1, None):
         warnings.simplefilter("ignore")
         made = function(*inputs, **values)
@@ -145,7 +156,7 @@ def dali_says(
 def test_dali_itself_says_the_same() -> None:
     said = 0
     for op in ON_CPU:
-        if op.name.startswith("readers."):
+        if op.name.startswith("readers.") or op.module:  # the latter: a function of Python
             continue
         graph, node_id = placed(op)
         flows = infer_types(graph, CATALOG)

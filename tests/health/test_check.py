@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +61,10 @@ def test_files_that_did_not_change_are_not_checked_again(
     asked: list[str] = []
     check_each = check.check_each
 
-    def watched(files: Iterable[File], full: bool, stop: Callable[[], bool]) -> Any:
+    def watched(files: Iterable[File], *others: Any) -> Any:
         files = list(files)
         asked.extend(file.name for file in files)
-        return check_each(files, full, stop)
+        return check_each(files, *others)
 
     monkeypatch.setattr(check, "check_each", watched)
     first = check_folder(str(tmp_path), full=False)
@@ -107,3 +107,24 @@ def test_unusual_files_and_duplicates(tmp_path: Path, photos: Path) -> None:
     }.items():
         assert kind in found[file], file
     assert "a.jpg" not in found
+
+
+def test_a_line_break_in_a_name_is_found_and_no_list_has_it(tmp_path: Path, photos: Path) -> None:
+    good = next(photos.rglob("*.jpg")).read_bytes()
+    for name, content in {
+        "a.jpg": good,
+        "b\nc.jpg": good,
+        "d\re.jpg": good,
+        "f\ng.jpg": b"words",
+        "h.jpg": b"words",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    found = check_folder(str(tmp_path), full=False)
+    named = {one.file for one in found.files for each in one.findings if each.kind == "line break"}
+    assert named == {"b\nc.jpg", "d\re.jpg", "f\ng.jpg"}
+    assert found.good_list() == b"%b 0\n" % bytes(tmp_path / "a.jpg")
+    assert found.bad_list() == b"%b\n" % bytes(tmp_path / "h.jpg")
+    assert sorted(found.unlistable) == ["b\nc.jpg", "d\re.jpg"]
+    (tmp_path / "a.jpg").unlink()
+    with pytest.raises(DataError, match="can be in a list"):
+        check_folder(str(tmp_path), full=False).good_list()

@@ -62,3 +62,12 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir(mode=0)
     with pytest.raises(DataError, match="a cannot be listed"):
         scan_folder(str(tmp_path))
+
+
+def test_sizes_are_counted_each_or_by_the_longer_side(tmp_path: Path) -> None:
+    for number, size in enumerate([(40, 30), (40, 30), (30, 40)]):
+        Image.new("RGB", size).save(tmp_path / f"{number}.png")
+    assert scan_folder(tmp_path).size_counts == {"40×30": 2, "30×40": 1}
+    for side in range(120, 137):
+        Image.new("L", (8, side)).save(tmp_path / f"{side}.png")
+    assert scan_folder(tmp_path).size_counts == {"1 … 128": 12, "129 … 256": 8}

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.bench.config import config_of
-from workbench.bench.tune import adopt
+from workbench.bench.tune import adopt_config
 from workbench.graph import Graph, Port, dump_graph, load_recipe
 
 
@@ -40,7 +40,7 @@ def main() -> None:
     if len(sys.argv) > 2:
         batch, threads, load = int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
         config = replace(config_of(graph, "mixed"), batch_size=batch, threads=threads)
-        graph = adopt(graph, replace(config, hw_decoder_load=load))
+        graph = adopt_config(graph, replace(config, hw_decoder_load=load))
     Path(sys.argv[1]).write_text(dump_graph(graph))
 
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.perf.conftest import Table
+from tests.perf.main_thread import traced_tasks
 from tests.perf.test_preview_latency import chain
 from tests.ui.hosts import PATIENCE, Host, await_picture, part
 from workbench.graph.edit import set_setting
@@ -65,12 +66,16 @@ def test_150_nodes(host: Host, photos: Path, table: Table) -> None:
     node = canvas.locator("[data-node=brightness_70]").first
     node.click()
 
-    deleted, undone = [], []
+    deleted, undone, longest = [], [], []
     for _ in range(EDITS):
-        deleted.append(pressed(page, "Delete"))
+        with traced_tasks(page) as tasks:
+            deleted.append(pressed(page, "Delete"))
+        longest.append(max(tasks))
         undone.append(pressed(page, "Control+z"))
         node.click()
     table.add(f"{name}: Delete to painted, {NODES} nodes", deleted, "ms", "to reach: 150")
+    what = f"{name}: the browser's longest task of a Delete, CPU"
+    table.add(what, longest, "ms", "to reach: 60")
     table.add(f"{name}: undo to painted, {NODES} nodes", undone, "ms", "to reach: 150")
 
     box = node.bounding_box()

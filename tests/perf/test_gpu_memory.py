@@ -9,8 +9,9 @@ import pytest
 from tests.helpers import with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.engine.gpu import Gpu, visible_gpu
-from workbench.engine.memory_budget import GpuMeter, MemoryBudget
+from workbench.engine.gpu import Gpu, first_visible_gpu
+from workbench.engine.gpu_meter import GpuMeter
+from workbench.engine.memory_budget import MemoryBudget
 from workbench.graph import load_recipe
 from workbench.graph.edit import set_arg
 from workbench.preview import PreviewRequest, preview_batch
@@ -24,7 +25,7 @@ HOST = 64 * 2**30
 @pytest.mark.timeout(600)
 def test_four_previews_keep_to_the_gpus_budget(photos: Path) -> None:
     """No network, no toolkit: engines, DALI and what the driver says."""
-    gpu = Gpu(visible_gpu())
+    gpu = Gpu(first_visible_gpu())
     before = gpu.memory_used()
     assert before is not None, "the driver tells no memory"
     alone = MemoryBudget(HOST, 2**40)

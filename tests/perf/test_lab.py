@@ -29,6 +29,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.machine import usable_cores
 from workbench.graph import load_recipe
+from workbench.sources import open_datasets
 
 PAIRS = int(os.environ.get("PAIRS", "5"))
 """Fresh processes of both; fewer suffice where nobody else uses the machine."""
@@ -135,7 +136,8 @@ class _Ear:
 def overhead(folder: Path, table: Table, device: str) -> None:
     graph = with_settings(load_recipe("imagenet-train"), num_threads=usable_cores())
     graph = replace(graph, settings=replace(graph.settings, device=cast(Any, device)))
-    work = ScriptJob(emit_script(graph, load_catalog()), str(folder), device, 2).start()
+    data = open_datasets(str(folder))
+    work = ScriptJob(emit_script(graph, load_catalog()), data, device, 2).start()
     pipe = cast(Any, work)._pipe
 
     def plain() -> float:

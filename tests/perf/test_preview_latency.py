@@ -28,8 +28,8 @@ class Nowhere:
     def send(self, message: Any) -> None:
         pass
 
-    def poll(self) -> bool:
-        return False
+    def receive(self, timeout: float | None = None) -> None:
+        return None
 
 
 def chain(nodes: int, device: str) -> Graph:

@@ -16,7 +16,7 @@ from tests.perf.test_lab import folder
 from workbench.bench.config import Config
 from workbench.bench.grid import Grid
 from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.tune import SweepExperiment, TuningExperiment, best_of
+from workbench.bench.tune import SweepExperiment, TuningExperiment, best_measurement
 from workbench.engine.machine import usable_cores
 from workbench.graph import load_recipe
 
@@ -38,7 +38,7 @@ def test_the_tuner_against_the_whole_grid(folder: Path, table: Table) -> None:
     swept = sweep.run()
     tuned = TuningExperiment(graph, str(folder), grid=grid).run()
     whole, part = swept.extra["sweep"]["seconds"], tuned.extra["tune"]["seconds"]
-    best, found = best_of(swept).config, best_of(tuned).config
+    best, found = best_measurement(swept).config, best_measurement(tuned).config
     name = f"tuner, {len(grid)} settings of imagenet-train"
     rates = {_knobs(row.config): row.median or 0.0 for row in swept.measurements}
     in_grid = rates[_knobs(found)] / max(rates.values())

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.helpers import good_value, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.engine.memory import give_back_free, own_bytes, thread_count
+from workbench.engine.process_memory import give_back_free, own_bytes, thread_count
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker, release
 from workbench.errors import (
@@ -24,7 +24,7 @@ from workbench.errors import (
     WorkerLostError,
 )
 from workbench.graph import Graph, Port, load_recipes
-from workbench.graph.compose import give_out, place_node
+from workbench.graph.compose import add_output, place_node
 from workbench.graph.edit import insert_node, move_node, randomise_arg, reset_arg, set_arg
 from workbench.graph.remove import remove_nodes
 from workbench.graph.unfed_inputs import feed_node
@@ -154,7 +154,7 @@ class Editor:
         """A node put beside the others, fed as the workbench proposes, its output given out."""
         graph, placed = place_node(graph, CATALOG, self._op())
         graph = feed_node(graph, CATALOG, placed)
-        return give_out(graph, CATALOG, Port(placed, _first_output(graph, placed)))
+        return add_output(graph, CATALOG, Port(placed, _first_output(graph, placed)))
 
     def _randomise(self, graph: Graph) -> Graph:
         node = self._node(graph)

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import chain_graph
 from workbench.errors import PipelineError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
 from workbench.preview import PreviewRequest
-from workbench.preview.fault_isolation import call, run_nodes_separately
+from workbench.preview.fault_isolation import call_isolating_faults, run_nodes_separately
 from workbench.preview.render import render
 
 REQUEST = PreviewRequest(chain_graph("rotate", "hue"), "photos")
@@ -33,13 +33,13 @@ class Scripted:
 
 def raised(engine: Scripted) -> WorkbenchError:
     with pytest.raises(WorkbenchError) as caught:
-        call(engine, render, REQUEST)  # type: ignore[arg-type]
+        call_isolating_faults(engine, render, REQUEST)  # type: ignore[arg-type]
     return caught.value
 
 
 def test_what_goes_well_runs_once() -> None:
     engine = Scripted("picture")
-    assert call(engine, render, REQUEST) == "picture"  # type: ignore[arg-type]
+    assert call_isolating_faults(engine, render, REQUEST) == "picture"  # type: ignore[arg-type]
     assert engine.tasks == [render]
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.engine.tasks import until
 from tests.helpers import chain_graph, with_settings
+from tests.thorough import one_in
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.call_handle import Caller
@@ -32,7 +33,7 @@ from workbench.errors import (
 )
 from workbench.graph import Graph
 from workbench.graph.edit import randomise_arg, set_arg
-from workbench.preview import Preview, PreviewRequest, preview_batch
+from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 
 CATALOG = load_catalog()
 COUNT = 6
@@ -60,7 +61,7 @@ def graph_of(angle: float = 5.0) -> Graph:
     return with_settings(graph, batch_size=COUNT)
 
 
-def show(engine: Caller, data: Path, angle: float = 5.0, **options: object) -> Preview:
+def show(engine: Caller, data: Path, angle: float = 5.0, **options: object) -> PreviewResult:
     request = PreviewRequest(graph_of(angle), str(data), tile_size=64, lossless=True)
     return preview_batch(engine, replace(request, **options))  # type: ignore[arg-type]
 
@@ -115,6 +116,7 @@ def test_kill_9(hurt: Engine, folder: Path) -> None:
     assert_the_next_change_works(hurt, folder)
 
 
+@pytest.mark.thorough
 def test_sigstop(hurt: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hurt, "call_limit", 2.0)
     error = in_a_change(hurt, folder, lambda pid: None)
@@ -176,7 +178,7 @@ def until_noticed(change: Callable[[], object]) -> None:
     until(raises, 20)
 
 
-@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("kept", one_in(2, [True, False]))
 def test_a_file_becomes_corrupt(kept: bool, hurt: Engine, folder: Path) -> None:
     victim = "astronaut/astronaut_03.jpg"
     before = show(hurt, folder)
@@ -184,7 +186,7 @@ def test_a_file_becomes_corrupt(kept: bool, hurt: Engine, folder: Path) -> None:
     if not kept:
         os.kill(hurt.pid or 0, signal.SIGKILL)
         until(lambda: hurt.pid is None, 10)
-    shown: list[Preview] = []
+    shown: list[PreviewResult] = []
 
     def noticed() -> bool:
         shown.append(show(hurt, folder, angle=5.0))

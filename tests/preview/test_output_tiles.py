@@ -12,14 +12,14 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.helpers import chain_graph, same, script_batches, with_settings
+from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.runner import Runner
 from workbench.errors import GraphError
-from workbench.graph import Graph, load_recipe, load_recipes
+from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_arg
-from workbench.preview import Preview, PreviewRequest, preview_batch
+from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 from workbench.preview.output_tiles import NO_DIFFERENCE
 
 COUNT = 4
@@ -38,14 +38,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def show(engine: Engine, graph: Graph, data: Path, **options: object) -> Preview:
+def show(engine: Engine, graph: Graph, data: Path, **options: object) -> PreviewResult:
     request = PreviewRequest(
         with_settings(graph, batch_size=COUNT), str(data), tile_size=SIZE, lossless=True
     )
     return preview_batch(engine, replace(request, **options))  # type: ignore[arg-type]
 
 
-def cut(preview: Preview, index: int, output: int = 0) -> NDArray[np.uint8]:
+def cut(preview: PreviewResult, index: int, output: int = 0) -> NDArray[np.uint8]:
     x, y, width, height = preview.tiles[index].augmented[output]
     return np.asarray(Image.open(io.BytesIO(preview.image)))[y : y + height, x : x + width]
 
@@ -132,7 +132,7 @@ def test_normalised_floats_are_compared_as_they_are_shown(engine: Engine, folder
 class TestManyDraws:
     """Exactly what the script gives where the same file stands at every place."""
 
-    @pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+    @pytest.mark.parametrize("graph", recipe_cases())
     def test_of_a_recipe(self, graph: Graph, photos: Path, tmp_path: Path) -> None:
         graph = with_settings(set_arg(graph, CATALOG, "reader", "random_shuffle", False),
                               batch_size=COUNT)  # fmt: skip

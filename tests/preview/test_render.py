@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.damaged import REFUSED, make_folder
-from tests.helpers import chain_graph, script_batches, with_settings
+from tests.helpers import chain_graph, recipe_cases, script_batches, with_settings
 from workbench.catalog import Value, load_catalog
 from workbench.engine import Engine
 from workbench.errors import DataError, GraphError, GraphFaultsError, PipelineError
-from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
+from workbench.graph import Graph, Node, Port, load_recipe
 from workbench.graph.edit import randomise_arg, set_arg
-from workbench.preview import Preview, PreviewRequest, preview_batch
+from workbench.preview import PreviewRequest, PreviewResult, preview_batch
+from workbench.preview.contact_sheet import BAD, RAW, decode
 from workbench.preview.request import MOST_PIXELS
-from workbench.preview.sheet import BAD, RAW, decode
 
 CATALOG = load_catalog()
 SIZE = 48
@@ -56,13 +56,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def show(engine: Engine, graph: Graph, data: Path, **options: object) -> Preview:
+def show(engine: Engine, graph: Graph, data: Path, **options: object) -> PreviewResult:
     graph = with_settings(graph, batch_size=COUNT)
     request = PreviewRequest(graph, str(data), tile_size=SIZE, lossless=True)
     return preview_batch(engine, replace(request, **options))  # type: ignore[arg-type]
 
 
-def pixels_of(preview: Preview) -> Pixels:
+def pixels_of(preview: PreviewResult) -> Pixels:
     image = Image.open(io.BytesIO(preview.image))
     assert image.mode == "RGB"
     assert image.size == preview.size
@@ -76,11 +76,11 @@ def cut(sheet: Pixels, box: Box | None) -> Pixels:
     return sheet[y : y + height, x : x + width]
 
 
-def originals(preview: Preview) -> list[Pixels]:
+def originals(preview: PreviewResult) -> list[Pixels]:
     return [cut(pixels_of(preview), tile.original) for tile in preview.tiles]
 
 
-def augmented(preview: Preview, output: int = 0) -> list[Pixels]:
+def augmented(preview: PreviewResult, output: int = 0) -> list[Pixels]:
     return [cut(pixels_of(preview), tile.augmented[output]) for tile in preview.tiles]
 
 
@@ -285,13 +285,16 @@ def as_shown(graph: Graph, output: str, array: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(array.transpose(1, 2, 0) * np.array(args["std"]) + np.array(args["mean"]))
 
 
-def show_whole(engine: Engine, graph: Graph, data: Path, like: NDArray[Any], batch: int) -> Preview:
+def show_whole(
+    engine: Engine, graph: Graph, data: Path, like: NDArray[Any], batch: int
+) -> PreviewResult:
     """With tiles of the size of a sample, so that nothing is resized."""
     return show(engine, graph, data, batch=batch, tile_size=max(like.shape))
 
 
+# Those left out have values that are no ImageNet normalisation, or outputs of two sizes.
 @pytest.mark.parametrize("batch", [0, 2])
-@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", recipe_cases("chest-xray", "ct-slice", "dino"))
 def test_the_picture_is_the_exported_scripts(
     graph: Graph, batch: int, engine: Engine, photos: Path, tmp_path: Path
 ) -> None:
@@ -366,7 +369,7 @@ def test_bad_samples_say_so_and_the_others_show(
     graph = with_settings(chain_graph("random_resized_crop", "rotate"), batch_size=2 * len(kinds))
     graph = set_arg(graph, CATALOG, "random_resized_crop", "size", (SIZE, SIZE))
 
-    def of(folder: Path) -> Preview:
+    def of(folder: Path) -> PreviewResult:
         request = PreviewRequest(graph, str(folder), tiles=99, tile_size=SIZE, lossless=True)
         return preview_batch(engine, request)
 
@@ -412,7 +415,7 @@ def test_a_graph_without_a_decoder_shows_no_original(engine: Engine, folder: Pat
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", recipe_cases())
 def test_mixed_decoding_shows_the_exported_scripts_pictures(
     graph: Graph, engine: Engine, photos: Path, tmp_path: Path
 ) -> None:

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.helpers import chain_graph, script_batches, with_settings
+from tests.helpers import chain_graph, recipe_cases, script_batches, with_settings
 from workbench.catalog import Value
 from workbench.engine import Engine
-from workbench.graph import load_recipe, load_recipes
+from workbench.graph import load_recipe
 from workbench.preview import PreviewRequest, preview_statistics
 from workbench.preview.statistics import BINS, ENOUGH, axis_range
 
 COUNT = 8
 
 
-@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", recipe_cases())
 def test_figures_are_those_of_the_scripts_batch(  # type: ignore[no-untyped-def]
     graph, engine: Engine, photos: Path, tmp_path: Path
 ) -> None:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.damaged import make_folder
-from tests.helpers import chain_graph, script_batches, with_settings
+from tests.helpers import chain_graph, recipe_cases, script_batches, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.errors import GraphError, PipelineError
-from workbench.graph import Graph, Port, load_recipe, load_recipes
+from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.edit import randomise_arg, set_arg
 from workbench.preview import PreviewRequest, Steps, preview_batch, preview_steps
 
@@ -43,7 +43,7 @@ def pictures(steps: Steps) -> dict[str, NDArray[np.uint8]]:
     return found
 
 
-@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", recipe_cases())
 def test_every_node_of_a_recipe_says_what_it_gives(
     graph: Graph, engine: Engine, photos: Path, tmp_path: Path
 ) -> None:
@@ -193,3 +193,17 @@ def test_on_a_gpu(engine: Engine, photos: Path) -> None:
     for step in steps.steps[1:]:
         assert step.time is not None
         assert step.time.milliseconds, step
+
+
+def test_one_node_is_looked_at_with_its_histogram(engine: Engine, photos: Path) -> None:
+    request = request_of(load_recipe("rotate-jitter"), photos)
+    steps = preview_steps(engine, request, 1, node="resize")
+    (step,) = steps.steps
+    (output,) = step.outputs
+    assert (step.node, list(pictures(steps))) == ("resize", ["resize.output"])
+    assert step.time is not None
+    assert output.histogram is not None
+    assert (output.histogram.low, output.histogram.high) == (0, 256)
+    assert [sum(channel.counts) for channel in output.histogram.channels] == [224 * 224] * 3
+    with pytest.raises(GraphError, match="No output depends on 'gone'"):
+        preview_steps(engine, request, 1, node="gone")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -7,24 +8,76 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image
 
-from tests.helpers import chain_graph, with_settings
+from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_settings
+from workbench.catalog import load_catalog
 from workbench.engine import Engine
+from workbench.engine.runner import Runner
 from workbench.errors import CancelledError, DataError, GraphFaultsError
-from workbench.graph import Graph, load_recipe, load_recipes
+from workbench.graph import Graph, load_recipe
 from workbench.preview.verify import Verifier, deviation, verify
+from workbench.roots import Roots
+from workbench.sources import open_datasets
 
 COUNT = 4
 
 
+OF_PAPERS = ("byol", "chest-xray", "ct-slice", "dino", "histology-stain", "moco-v3", "simclr")
+BATCHES = (0, 1, 7)
+
+
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
-@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", recipe_cases())
 def test_every_recipe_is_exact(graph: Graph, device: str, engine: Engine, photos: Path) -> None:
     graph = with_settings(graph, batch_size=COUNT, device=device)
     report = Verifier(graph, str(photos), 2, engine=engine).run()
     assert report.lines() == [f"identical: {2 * COUNT} of {2 * COUNT}"]
     assert report.exact
     assert report.device == device
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", OF_PAPERS)
+def test_a_recipe_with_chance_is_exact_at_any_batch(
+    name: str, photos: Path, tmp_path: Path
+) -> None:
+    catalog, data = load_catalog(), open_datasets(photos)
+    graph = with_settings(load_recipe(name), batch_size=COUNT)
+    expected = script_batches(graph, photos, max(BATCHES) + 1, tmp_path)
+    runner, taps = Runner(catalog), list(graph.outputs.values())
+    for batch in reversed(BATCHES):
+        found = runner.run(graph, data, batch, COUNT, taps).batches
+        for port, theirs in zip(taps, expected[batch], strict=True):
+            assert same(found[port].arrays(), theirs), (batch, port)
+
+
+@pytest.fixture(scope="module")
+def odd_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Grey, tiny, narrow, with alpha, of one colour."""
+    folder = tmp_path_factory.mktemp("odd_images")
+    chance = np.random.default_rng(3)
+    for name, shape in {
+        "grey.jpg": (40, 30),
+        "tiny.png": (8, 6, 3),
+        "pixel.png": (1, 1, 3),
+        "narrow.png": (3, 90, 3),
+        "alpha.png": (20, 20, 4),
+    }.items():
+        Image.fromarray(chance.integers(0, 256, shape, np.uint8)).save(folder / name)
+    Image.new("RGB", (50, 40), "black").save(folder / "black.png")
+    return folder
+
+
+@pytest.mark.parametrize("graph", recipe_cases(only=OF_PAPERS))
+def test_recipes_of_papers_take_grey_and_small_images(
+    graph: Graph, odd_images: Path, engine: Engine, tmp_path: Path
+) -> None:
+    graph = with_settings(graph, batch_size=6)
+    report = Verifier(graph, str(odd_images), 2, engine=engine).run()
+    assert report.lines() == ["identical: 12 of 12"]
+    outputs = script_batches(graph, odd_images, 1, tmp_path)[0]
+    assert all(np.isfinite(np.asarray(sample, float)).all() for o in outputs for sample in o)
 
 
 def test_it_tells_how_far_it_is(photos: Path) -> None:
@@ -87,6 +140,17 @@ def test_files_are_named_relative_to_where_the_user_is(
     )
     failure = verify(missing, str(photos), 1).failure
     assert "no.txt" in failure, "in DALI's own words"
+
+
+@pytest.mark.thorough
+def test_files_outside_the_roots_are_left_out(engine: Engine, photos: Path, tmp_path: Path) -> None:
+    inside = tmp_path / "photos"
+    shutil.copytree(photos / "cat", inside / "cat")
+    (inside / "cat" / "coin.jpg").symlink_to(next((photos / "coins").iterdir()))
+    graph = with_settings(load_recipe("imagenet-eval"), batch_size=COUNT)
+    report = Verifier(graph, str(inside), 1, engine=engine, roots=Roots.of([inside])).run()
+    assert report.exact
+    assert [one.file for one in report.left_out] == ["cat/coin.jpg"]
 
 
 def test_what_cannot_run_is_refused(photos: Path, tmp_path: Path) -> None:

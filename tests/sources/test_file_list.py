@@ -15,7 +15,7 @@ from workbench.sources import (
     class_names,
     list_files,
     load_source,
-    nothing_found,
+    no_files_reason,
     open_dataset,
     require_dataset,
 )
@@ -124,7 +124,7 @@ def test_lists_that_are_missing_or_empty(tmp_path: Path) -> None:
     for name, text in (("empty.txt", ""), ("header.csv", "path,label\n")):
         dataset = open_dataset(written(tmp_path / name, text))
         assert list(list_files(dataset)) == []
-        assert "names no file. Write 'path label'" in nothing_found(dataset)
+        assert "names no file. Write 'path label'" in no_files_reason(dataset)
 
 
 def exported() -> Callable[[Any], dict[str, Any]]:

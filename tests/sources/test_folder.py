@@ -19,10 +19,10 @@ from workbench.sources import (
     dump_file_list,
     list_files,
     load_source,
-    nothing_found,
+    no_files_reason,
     open_dataset,
     require_dataset,
-    unreadable,
+    unreadable_reason,
 )
 from workbench.sources.folder import IMAGES, SOUNDS, find_files
 
@@ -61,25 +61,25 @@ def test_a_flat_folder_has_one_label_also_beside_hidden_ones(photos: Path, tmp_p
 def test_what_cannot_be_read(photos: Path, tmp_path: Path) -> None:
     bad, good = make_folder(photos, tmp_path, ["empty.jpg", "text.jpg"])
     (bad / "class" / "link.jpg").symlink_to(tmp_path / "gone.jpg")
-    reasons = {file.name: unreadable(file.path) for file in list_files(open_dataset(bad))}
+    reasons = {file.name: unreadable_reason(file.path) for file in list_files(open_dataset(bad))}
     assert {path: reason for path, reason in reasons.items() if reason} == {
         "class/00_empty.jpg": "the file is empty",
         "class/link.jpg": "No such file or directory",
     }
-    assert not any(unreadable(file.path) for file in list_files(open_dataset(good)))
+    assert not any(unreadable_reason(file.path) for file in list_files(open_dataset(good)))
 
 
 def test_why_there_is_no_image(tmp_path: Path) -> None:
     data = Dataset("folder", str(tmp_path))
-    assert nothing_found(data).endswith("is empty. Give a folder of images.")
+    assert no_files_reason(data).endswith("is empty. Give a folder of images.")
     for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
         (tmp_path / name).touch()
-    text = nothing_found(data)
+    text = no_files_reason(data)
     assert "(found: a.txt, b.txt, c.txt, ...)" in text
     assert all(suffix in text for suffix in IMAGES)
     (tmp_path / "photo.JPG").touch()
     (tmp_path / "folder").mkdir()
-    assert "images beside folders are not read" in nothing_found(data)
+    assert "images beside folders are not read" in no_files_reason(data)
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:

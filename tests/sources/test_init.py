@@ -16,7 +16,7 @@ from workbench.sources import (
     open_dataset,
     open_datasets,
     source_kinds,
-    unreadable,
+    unreadable_reason,
 )
 
 
@@ -95,5 +95,5 @@ def test_equal_data_have_one_identity(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     """A list may name a folder: it is one bad tile, and the others are shown."""
-    assert unreadable(str(tmp_path)) == "it is a folder"
-    assert unreadable(os.devnull) == "it is no file"
+    assert unreadable_reason(str(tmp_path)) == "it is a folder"
+    assert unreadable_reason(os.devnull) == "it is no file"

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
-from tests.ui.hosts import Host, LabHost, PanelHost, PanelServer
+from tests.ui.hosts import PATIENCE, Host, LabHost, PanelHost, PanelServer
 from tests.ui.labserver import LabServer
 from tests.ui.screen import Make, Screen
 from workbench.roots import Roots
 from workbench.ui.view_model import ViewModel
 
-expect.set_options(timeout=30_000)  # of both hosts, a worker and a browser on two cores
+expect.set_options(timeout=PATIENCE)
 FLAGS = [
     "--headless=new",
     "--no-sandbox",
@@ -45,7 +45,7 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context = browser.new_context(
         viewport={"width": 1280, "height": 1000}, color_scheme=scheme, accept_downloads=True
     )
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(PATIENCE)
     asked: list[str] = []
     failed: list[str] = []
 
@@ -76,6 +76,7 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
 
 @pytest.fixture
 def lab(page: Page, lab_server: LabServer) -> Iterator[LabHost]:
+    page.set_viewport_size({"width": 1600, "height": 1000})  # three panes beside the file browser
     yield LabHost(page, lab_server)
     page.goto("about:blank")
     lab_server.end_kernels()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -44,8 +45,11 @@ def small(name: str = "rotate-jitter") -> Graph:
     return set_setting(load_recipe(name), batch_size=4, num_threads=2)
 
 
-in_both_hosts = pytest.mark.parametrize("host", ["panel", "lab"], indirect=True)
-"""On the journeys that ``make test`` takes in both; others it takes in Panel, which costs less."""
+quick_in_lab = pytest.mark.parametrize(
+    "host", [pytest.param("panel", marks=pytest.mark.thorough), "lab"], indirect=True
+)
+"""On the journey that ``make test`` takes in JupyterLab; others it takes in Panel, at a third of
+the cost. ``make test-all`` takes all of them in both."""
 
 
 class Host(Protocol):
@@ -147,8 +151,43 @@ def part(page: Page, name: str) -> Locator:
     return page.locator(f".wb-{name}")
 
 
+def drag_card(card: Locator, by: tuple[float, float]) -> None:
+    """Drag a card by its name, which no port or picture takes part of."""
+    at, mouse = card.locator("b").first.bounding_box(), card.page.mouse
+    assert at is not None
+    x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+    mouse.move(x, y)
+    mouse.down()
+    mouse.move(x, y + 5)  # from here on it is a drag and no click
+    mouse.move(x + by[0], y + by[1])
+    mouse.up()
+
+
+def preview_control(page: Page, name: str) -> Locator:
+    """A control of the preview: where it has no room in the row, its menu is opened."""
+    found = part(page, "preview").locator(f"[data-wb={name}]")
+    if not found.is_visible():
+        part(page, "preview").locator("[data-wb=more-controls]").click()
+    return found
+
+
+def preview_mode(page: Page, name: str) -> Locator:
+    """What the preview can show: where the row has no room for all modes, their menu is opened."""
+    preview = part(page, "preview")
+    menu = preview.locator("[data-wb=mode]")
+    if menu.is_visible() and menu.get_attribute("aria-expanded") != "true":
+        menu.click()
+    return preview.get_by_role("radio", name=name, exact=True)
+
+
 def await_picture(page: Page) -> None:
-    expect(part(page, "preview")).to_have_attribute("data-sheet", "1", timeout=PATIENCE)
+    """Until a sheet is painted; where edits are restored a second may follow at once."""
+    expect(part(page, "preview")).to_have_attribute("data-sheet", re.compile("[1-9]"))
+
+
+def await_cards(page: Page, count: int) -> None:
+    """Until so many cards of the canvas have their pictures."""
+    expect(part(page, "canvas").locator("[data-wb=look]:has(canvas)")).to_have_count(count)
 
 
 def await_mean(page: Page, least: float = 0, most: float = 255) -> float:

@@ -40,14 +40,14 @@ def free_port() -> int:
 
 def await_server(url: str, lives: Callable[[], bool] = lambda: True) -> None:
     """Return when a server answers."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while True:
         try:
             urlopen(url, timeout=10).close()
             return
         except (URLError, ConnectionError, TimeoutError):
             assert lives(), f"The server of {url} ended at its start"
-            assert time.monotonic() < deadline, f"{url} did not answer within 60 s"
+            assert time.monotonic() < deadline, f"{url} did not answer within 180 s"
 
 
 class LabServer:
@@ -137,9 +137,9 @@ class LabServer:
             self._client = BlockingKernelClient(connection_file=str(files[-1]))
             self._client.load_connection_file()
             self._client.start_channels()
-            self._client.wait_for_ready(timeout=30)
+            self._client.wait_for_ready(timeout=60)
         asked = {"it": f"__import__('json').dumps({expression})"}
-        reply = self._client.execute_interactive("", user_expressions=asked, timeout=30)
+        reply = self._client.execute_interactive("", user_expressions=asked, timeout=60)
         answer = reply["content"]["user_expressions"]["it"]
         assert answer["status"] == "ok", answer
         return json.loads(ast.literal_eval(answer["data"]["text/plain"]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.preview.sheet import decode
+from workbench.preview.contact_sheet import decode
 from workbench.ui.view_model import ViewModel
 
 PATIENCE = 60.0
@@ -38,7 +38,8 @@ class Screen:
         with self._condition:
             assert self._condition.wait_for(lambda: holds(self), PATIENCE), (
                 f"{what}: not within {PATIENCE:g} s; status {self._fields['bar', 'status']}, "
-                f"message {self._fields['bar', 'message']!r}"
+                f"message {self._fields['bar', 'message']!r}, "
+                f"speed {self._fields.get(('speed', 'message'))!r}"
             )
 
     def wait_ready(self) -> None:

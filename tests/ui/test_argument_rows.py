@@ -12,7 +12,7 @@ from hypothesis import given
 from tests.helpers import GRAPHS
 from workbench.catalog import ArgSpec, Catalog, OpSpec, load_catalog
 from workbench.graph import Fault, Graph, Node, Port, check_graph, load_recipe, load_recipes
-from workbench.graph.connect import connect, feeders, refusal
+from workbench.graph.connect import connect, connection_refusal, possible_feeders
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import chain, new_node, randomise_arg, set_arg, start_graph
 from workbench.ui.argument_rows import editor_of, inspector_view
@@ -175,8 +175,10 @@ def agree(graph: Graph, catalog: Catalog) -> None:
     ]
     numbers = [port for port in ports if port_kind(graph, catalog, port) in ("number", "any")]
     for node in chain(graph, catalog):
-        for arg, found in feeders(graph, catalog, node.id).items():
-            free = [p for p in numbers if refusal(graph, catalog, p, node.id, arg) is None]
+        for arg, found in possible_feeders(graph, catalog, node.id).items():
+            free = [
+                p for p in numbers if connection_refusal(graph, catalog, p, node.id, arg) is None
+            ]
             assert found == free
 
 

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -17,7 +18,7 @@ import pytest
 from workbench.graph import load_graph, load_recipe
 from workbench.graph.layout import Document, Layout
 from workbench.ui.autosave import KEPT_DAYS, Autosave, Restored, is_open, remove_old, state_folder
-from workbench.ui.history import Step
+from workbench.ui.history import HistoryStep
 from workbench.ui.owner import new_owner
 from workbench.ui.session_file import Session
 
@@ -27,7 +28,7 @@ Make = Callable[..., Autosave]
 
 def named(name: str) -> Session:
     graph = replace(GIVEN.graph, name=name)
-    return Session(Document(graph, Layout({"rotate": (12.5, -3.0)})), (Step(GIVEN),))
+    return Session(Document(graph, Layout({"rotate": (12.5, -3.0)})), (HistoryStep(GIVEN),))
 
 
 @pytest.fixture
@@ -158,6 +159,116 @@ def test_sessions_that_are_open_are_never_removed(saver: Make) -> None:
     assert not is_open(folder / f"{elsewhere}.json")
     remove_old(folder)
     assert {path.stem for path in folder.iterdir()} & {gone, elsewhere} == set()
+
+
+RACER = """
+import sys
+from tests.ui.test_autosave import named
+from workbench.ui.autosave import Autosave
+print("ready", flush=True)
+for line in sys.stdin:
+    owner, name = line.split()
+    saver = Autosave(delay=60)
+    found = saver.attach(owner)
+    saver.changed(named(name))
+    saver._write()
+    print(saver.owner, found.session.document.graph.name if found else "", flush=True)
+    sys.stdin.readline()  # all have written
+    saver.close()
+    print("closed", flush=True)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("left_before", [True, False])
+def test_processes_that_open_one_session_at_a_time_keep_one_copy_each(
+    left_before: bool, saver: Make, racers: list[subprocess.Popen[str]]
+) -> None:
+    """One has the session itself, each other its own, which begins with what was there."""
+
+    def ask(*lines: str) -> list[str]:
+        for racer, line in zip(racers, lines, strict=True):
+            assert racer.stdin is not None
+            print(line, file=racer.stdin, flush=True)
+        return [racer.stdout.readline() for racer in racers if racer.stdout is not None]
+
+    for _ in range(10):
+        owner = left(named("before")) if left_before else new_owner()
+        names = [f"{owner}-{number}" for number in range(len(racers))]
+        told = [line.split() for line in ask(*(f"{owner} {name}" for name in names))]
+        ask(*["close"] * len(racers))
+        owners = [each for each, *_ in told]
+        assert owners.count(owner) == 1
+        assert len(set(owners)) == len(racers)
+        if left_before:
+            found = dict(told)
+            assert found[owner] == "before"
+            assert set(found.values()) <= {"before", names[owners.index(owner)]}
+        folder = saver().folder
+        kept = {name_of(saver().read(folder / f"{each}.json")) for each in owners}
+        assert kept == set(names)
+
+
+@pytest.fixture
+def racers() -> Iterator[list[subprocess.Popen[str]]]:
+    """Processes that open a session when they are told its owner, and all at one time."""
+    made = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    for racer in made:
+        assert racer.stdout is not None
+        assert racer.stdout.readline() == "ready\n"
+    yield made
+    for racer in made:
+        with racer:
+            racer.kill()
+
+
+def test_a_session_that_another_process_wrote_meanwhile_is_left_alone(saver: Make) -> None:
+    mine, owner = saver(), new_owner()
+    assert mine.attach(owner) is None
+    (path := mine.folder / f"{owner}.json").parent.mkdir(parents=True, exist_ok=True)
+    theirs = saver()  # as of a process that has ended since
+    theirs.changed(named("theirs"))
+    theirs._write()
+    (theirs.folder / f"{theirs.owner}.json").rename(path)
+    mine.changed(named("mine"))
+    mine.close()
+    assert mine.owner != owner
+    assert name_of(mine.read(path)) == "theirs"
+    assert name_of(mine.read(mine.folder / f"{mine.owner}.json")) == "mine"
+
+
+def test_what_is_found_is_what_its_last_holder_wrote(
+    saver: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last words may come between a look at the file and its lock."""
+    owner = left(named("early"))
+    mine = saver()
+    claim = mine._claim
+
+    def last_words() -> bool:
+        (mine.folder / f"{left(named('late'))}.json").replace(mine.folder / f"{owner}.json")
+        return claim()
+
+    monkeypatch.setattr(mine, "_claim", last_words)
+    assert name_of(mine.attach(owner)) == "late"
+
+
+def test_what_was_set_aside_is_kept_as_long(saver: Make) -> None:
+    folder = saver().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    old, recent = folder / "old.damaged", folder / "recent.damaged"
+    for path in (old, recent):
+        path.write_text("{")
+    when = time.time() - timedelta(days=KEPT_DAYS + 1).total_seconds()
+    os.utime(old, (when, when))
+    remove_old(folder)
+    assert not old.exists()
+    assert recent.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_told_once(

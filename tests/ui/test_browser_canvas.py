@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import PATIENCE, Host, LabHost, await_picture, await_python, part, small
+from tests.ui.hosts import (
+    PATIENCE,
+    Host,
+    LabHost,
+    PanelHost,
+    await_cards,
+    await_picture,
+    await_python,
+    part,
+    small,
+)
 from workbench.graph import Graph, Port, dump_graph, load_graph, load_recipe
 
 pytestmark = pytest.mark.browser
@@ -45,7 +55,7 @@ def held(host: Host) -> Graph:
 
 
 def drawn(host: Host) -> int:
-    return int(host.python("len(model._shown['canvas', 'nodes'])"))
+    return int(host.python("len(model.shown('canvas', 'nodes'))"))
 
 
 def node(page: Page, name: str) -> Locator:
@@ -258,10 +268,12 @@ def refused(page: Page, source: str, target: str) -> str:
     return text
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_says_why(host: Host, photos: Path) -> None:
+    host.page.emulate_media(reduced_motion="reduce")  # what glides is hard to hit
     host.open(photos, small())
     page = host.page
-    await_picture(page)
+    await_cards(page, 5)
     before = held(host)
     # Four edges that are refused while they are dragged: kind, cycle, a port in use, no image.
     assert "data takes image, and reader.labels gives label" in refused(
@@ -329,8 +341,10 @@ def test_nodes_are_pasted_into_a_second_notebook(host: Host, photos: Path) -> No
     node(page, "color").click(modifiers=["Shift"])
     expect(part(page, "inspector")).to_contain_text("2 selected")
     page.keyboard.press("Control+c")
+    expect(part(page, "canvas").locator("[data-wb=said]")).to_have_text("2 nodes copied")
     text = page.evaluate("() => navigator.clipboard.readText()")
     assert [n.op for n in load_graph(text).nodes].count("rotate") == 1
+    page.evaluate("() => sessionStorage.clear()")  # as in another tab, which is another's work
     host.open(photos, EMPTY)
     expect(part(page, "canvas").locator("[data-wb=empty]")).to_be_visible(timeout=PATIENCE)
     part(page, "canvas").locator("[data-wb=first-search]").focus()
@@ -339,6 +353,24 @@ def test_nodes_are_pasted_into_a_second_notebook(host: Host, photos: Path) -> No
     assert [n.op for n in held(host).nodes].count("random.uniform") == 5
     page.keyboard.press("Control+z")
     expect(part(page, "canvas").locator("[data-wb=empty]")).to_be_visible()
+
+
+@pytest.mark.thorough
+def test_a_copy_that_is_ahead_of_its_text_waits_for_it(panel: PanelHost, photos: Path) -> None:
+    panel.open(photos, small())
+    page = panel.page
+    await_picture(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    said = part(page, "canvas").locator("[data-wb=said]")
+    node(page, "rotate").click()
+    inspected(page, "rotate")
+    with panel.sessions[-1].model.lock:  # the host is busy: the selection is not answered
+        node(page, "color").click()
+        page.keyboard.press("Control+c")
+        expect(said).to_contain_text("Not copied yet")
+    expect(said).to_have_text("color copied")
+    text = page.evaluate("() => navigator.clipboard.readText()")
+    assert "color_twist" in [node.op for node in load_graph(text).nodes]
 
 
 @pytest.mark.thorough
@@ -370,6 +402,7 @@ def test_words_do_not_outlive_what_they_tell_of(host: Host, photos: Path) -> Non
 
 @pytest.mark.thorough
 def test_the_buttons_of_a_node_cover_no_other(host: Host, photos: Path) -> None:
+    host.page.emulate_media(reduced_motion="reduce")  # what glides cannot be measured
     host.open(photos, load_recipe("simclr"))
     page = host.page
     expect(node(page, "crop_1")).to_be_visible(timeout=PATIENCE)

@@ -108,7 +108,7 @@ def test_a_page_survives_its_server(app: AppProcess, page: Page) -> None:
         page.evaluate("() => new Promise(requestAnimationFrame)")
 
     app.kill()
-    expect(offline(page)).to_have_count(1, timeout=2_000)
+    expect(offline(page)).to_have_count(1)
     expect(offline(page)).to_contain_text("connects again by itself")
     expect(part(page, "bar").locator("[data-wb=status]")).to_have_text("offline")
     expect_read_only(page)
@@ -132,7 +132,7 @@ def test_a_server_that_hangs_is_lost_too(app: AppProcess, page: Page) -> None:
     await_picture(page)
     add_brightness(page)
     app.send(signal.SIGSTOP)
-    expect(offline(page)).to_have_count(1, timeout=2_500)
+    expect(offline(page)).to_have_count(1)
     expect_read_only(page)
     move(brightness(page), 2.75)
     app.send(signal.SIGCONT)
@@ -149,7 +149,7 @@ def test_a_widget_says_that_its_kernel_is_gone(lab: LabHost, photos: Path) -> No
     add_brightness(page)
     kernel = lab.server.evaluate("os.getpid()")
     os.kill(kernel, signal.SIGSTOP)
-    expect(offline(page)).to_have_count(1, timeout=2_500)
+    expect(offline(page)).to_have_count(1)
     expect_read_only(page)
     move(brightness(page), 2.75)
     os.kill(kernel, signal.SIGCONT)
@@ -159,7 +159,7 @@ def test_a_widget_says_that_its_kernel_is_gone(lab: LabHost, photos: Path) -> No
     lab.python("model.sessions.close()")
 
     os.kill(kernel, signal.SIGKILL)
-    expect(offline(page)).to_have_count(1, timeout=2_500)
+    expect(offline(page)).to_have_count(1)
     expect(offline(page)).to_have_text("The kernel was restarted: run the cell again.")
     page.get_by_role("button", name="Ok").click()
     page.wait_for_function(
@@ -217,3 +217,20 @@ def test_recent_work_is_opened_from_a_list(app: AppProcess, page: Page) -> None:
     entry.click()
     expect(part(other, "canvas").locator("[data-node=brightness_2]")).to_be_visible()
     other.close()
+
+
+@pytest.mark.thorough
+def test_where_no_cell_can_be_put_in_its_code_is_copied(lab: LabHost, photos: Path) -> None:
+    """In front ends whose widgets do not know their notebook, and where the cell has gone."""
+    page = lab.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    lab.open(photos, small())
+    await_picture(page)
+    lab.python("model.sessions._cell.update(after='gone')")
+    part(page, "bar").locator("[data-wb=save]").click()
+    part(page, "bar").locator("[data-wb=to-cell]").click()
+    expect(part(page, "bar")).to_contain_text("The code of a cell was copied")
+    copied = page.evaluate("() => navigator.clipboard.readText()")
+    assert copied == lab.python("model.sessions._cell['source']")
+    assert "wb.Workbench(" in copied
+    expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(1)

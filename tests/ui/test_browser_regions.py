@@ -26,11 +26,12 @@ def shown(page: Page, scope: str) -> Locator:
     return part(page, "canvas").locator(f"[data-wb=scope][data-scope='{scope}']")
 
 
+@pytest.mark.thorough
 def test_a_region_is_opened_edited_inside_and_left(host: Host, photos: Path) -> None:
     host.open(photos, BRANCHED)
     page = host.page
     await_picture(page)
-    expect(card(page, "rotate")).to_have_count(0)
+    expect(card(page, "rotate")).to_be_visible()
     button = part(page, "canvas").get_by_role("button", name="Open then of branch")
     box = button.bounding_box()
     assert box is not None
@@ -65,11 +66,12 @@ def test_a_region_is_opened_edited_inside_and_left(host: Host, photos: Path) -> 
     shown(page, "").click()
     expect(card(page, "branch")).to_have_attribute("aria-current", "true")
     expect(part(page, "canvas").locator("[data-wb=breadcrumb]")).to_have_count(0)
-    expect(card(page, "branch")).to_contain_text("rotate_2: nothing feeds it")
+    expect(card(page, "rotate_2")).to_contain_text("nothing feeds it")
     region = part(page, "inspector").locator("[data-wb=region]")
     expect(region).to_contain_text("0.5 yes, from chance")
 
 
+@pytest.mark.thorough
 def test_a_region_is_made_and_left_by_keyboard(host: Host, photos: Path) -> None:
     host.open(photos, small())
     page = host.page
@@ -86,3 +88,63 @@ def test_a_region_is_made_and_left_by_keyboard(host: Host, photos: Path) -> None
     expect(card(page, "branch")).to_have_count(0)
     same = "sorted(node.id for node in model.graph.nodes)"
     await_python(host, same, lambda found: found == sorted(node.id for node in small().nodes))
+
+
+def test_one_of_several_is_made_and_weighed_by_keyboard(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    card(page, "rotate").click()
+    page.keyboard.press("b")
+    expect(card(page, "one_of")).to_be_visible(timeout=PATIENCE)
+    inspector = part(page, "inspector")
+    weights = inspector.get_by_role("textbox", name="weights of one_of")
+    expect(weights).to_have_value("0.5, 0.5")
+    weights.fill("3, 1")
+    weights.press("Enter")
+    expect(inspector.locator("[data-wb=share]")).to_have_text(["75 %", "25 %"])
+    weights.fill("0, 0")
+    weights.press("Enter")
+    message = part(page, "bar").locator("[data-wb=message]")
+    expect(message).to_contain_text("The weights are 0, 0", timeout=PATIENCE)
+    expect(weights).to_have_value("0.75, 0.25")
+    # The message goes while the button is pressed: had it moved then, there were no click.
+    weights.fill("1, 3")
+    inspector.get_by_role("button", name="Add an option").hover()
+    page.mouse.down()
+    await_python(host, "model.state.message", lambda found: not found)
+    page.mouse.up()
+    expect(inspector.locator("[data-wb=share]")).to_have_count(3)
+    inspector.get_by_role("button", name="Remove option_0 of one_of").click()
+    expect(inspector.locator("[data-wb=share]")).to_have_count(2)
+
+    page.keyboard.press("Control+k")
+    search = part(page, "canvas").get_by_role("combobox")
+    search.fill("apply with probability")
+    search.press("Enter")
+    slider = inspector.get_by_role("spinbutton", name="probability of branch, number")
+    slider.fill("0.8")
+    slider.press("Enter")
+    await_python(host, "model.graph.node('chance').args['probability']", lambda found: found == 0.8)
+
+
+@pytest.mark.thorough
+def test_some_of_and_repeat_are_made_by_keyboard(host: Host, photos: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    card(page, "rotate").click()
+    page.keyboard.press("Shift+B")
+    expect(card(page, "some_of")).to_contain_text("some_of 1 of 2", timeout=PATIENCE)
+    inspector = part(page, "inspector")
+    inspector.get_by_role("button", name="Move option_0 of some_of down").click()
+    await_python(
+        host,
+        "len(model.graph.node('some_of').bodies['option_0'].nodes)",
+        lambda found: found == 0,
+    )
+    inspector.locator("[data-arg=shuffled]").get_by_role("checkbox").press("Space")
+    expect(card(page, "some_of")).to_contain_text("in any order", timeout=PATIENCE)
+    card(page, "flip").click()
+    page.keyboard.press("r")
+    expect(card(page, "repeat")).to_contain_text("repeat 2 times", timeout=PATIENCE)

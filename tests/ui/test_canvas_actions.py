@@ -246,3 +246,13 @@ def test_any_edits_leave_a_graph_that_runs_or_says_why_and_can_be_undone(
     for state in reversed(redone[:-1]):
         assert history.redo()
         assert history.document == state
+
+
+def test_what_is_dropped_on_its_own_stands_there() -> None:
+    loose = {"op": "gaussian_blur", "node": "", "output": "", "at": [40.0, 50.0]}
+    by_hand, _ = done(JITTER, "place", positions={"rotate": [1.0, 2.0]})
+    document, selected = done(by_hand, "branch", **loose)
+    assert selected == ["gaussian_blur"]
+    assert document.layout.positions["gaussian_blur"] == (40.0, 50.0)
+    automatic, _ = done(JITTER, "branch", **loose)
+    assert automatic.layout.positions == {}

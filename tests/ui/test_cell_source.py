@@ -10,9 +10,10 @@ import pytest
 
 from workbench.errors import GraphEditError
 from workbench.graph import load_recipes
+from workbench.graph.layout import Document, Layout
 from workbench.sources import open_datasets
 from workbench.ui.cell_source import MOST_FILES, WIDTH, cell_source
-from workbench.ui.graph_argument import to_graph
+from workbench.ui.graph_argument import to_document, to_graph
 
 
 def run(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
@@ -31,21 +32,30 @@ def run(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
 @pytest.mark.parametrize("name", load_recipes())
 def test_it_gives_the_graph_and_the_folder(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = load_recipes()[name]
-    source = cell_source(open_datasets("my 'photos'\n"), graph)
+    source = cell_source(open_datasets("my 'photos'\n"), Document(graph))
     data, described = run(source, monkeypatch)
     assert data == "my 'photos'\n"
     assert to_graph(described) == graph
     assert max(map(len, source.splitlines())) <= 2 * WIDTH
 
 
+def test_nodes_stay_where_they_were_put(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = load_recipes()["simclr"]
+    put = Layout({graph.nodes[0].id: (12.5, -3.0)})
+    _, described = run(cell_source(open_datasets("d"), Document(graph, put)), monkeypatch)
+    assert to_document(described) == Document(graph, put)
+    assert to_document(Document(graph, put)) == Document(graph, put)
+    assert to_document(graph) == Document(graph)
+
+
 def test_it_gives_several_data_and_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     graph = load_recipes()["simclr"]
     data = {"data": "photos", "others": [(tmp_path / "a.jpg", 3)]}
-    found, _ = run(cell_source(open_datasets(data), graph), monkeypatch)
+    found, _ = run(cell_source(open_datasets(data), Document(graph)), monkeypatch)
     assert found == {"data": "photos", "others": [(str(tmp_path / "a.jpg"), 3)]}
 
 
 def test_too_many_files_are_refused() -> None:
     files = open_datasets([f"{number}.jpg" for number in range(MOST_FILES + 1)])
     with pytest.raises(GraphEditError, match="101 files given in Python"):
-        cell_source(files, load_recipes()["simclr"])
+        cell_source(files, Document(load_recipes()["simclr"]))

@@ -12,7 +12,7 @@ from workbench.errors import GraphError
 from workbench.graph import load_recipe
 from workbench.preview import Picture, Pixels
 from workbench.ui.closeup import (
-    Closeup,
+    CloseupSample,
     closeup_bytes,
     closeup_choices,
     no_values_bytes,
@@ -20,7 +20,7 @@ from workbench.ui.closeup import (
     values_bytes,
 )
 
-LOOK = Closeup(2, "images")
+LOOK = CloseupSample(2, "images")
 
 
 def read(data: bytes) -> tuple[dict[str, Any], bytes]:

@@ -10,6 +10,7 @@ import pytest
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.graph.model import Graph, Source
+from workbench.health import check_folder
 from workbench.roots import Roots
 from workbench.sources import Data
 from workbench.ui.view_model import ViewModel
@@ -117,3 +118,27 @@ def test_a_folder_outside_the_roots_is_not_opened(make: Make, photos: Path, tmp_
         model.act("data", {"do": "open", "path": str(place)})
         assert "--root" in screen["data", "summary"]["refused"]
         assert screen["data", "summary"]["root"] == str(photos / "cat")
+
+
+def test_what_a_link_leads_out_of_the_roots_to_is_neither_checked_nor_measured(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    inside = tmp_path / "photos"
+    shutil.copytree(photos / "cat", inside / "cat")
+    secret = tmp_path / "secret.jpg"
+    secret.write_text("no image at all")
+    for name, target in (("secret.jpg", secret), ("coin.jpg", next((photos / "coins").iterdir()))):
+        (inside / "cat" / name).symlink_to(target)
+    check_folder(str(inside))  # a shell, which has no roots, may have looked there before
+    model, screen = make(inside, roots=Roots.of([inside]))
+    model.act("data", {"do": "check"})
+    screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+    found = {row["file"]: row["reason"] for row in screen["data", "summary"]["findings"]}
+    assert {"cat/secret.jpg", "cat/coin.jpg"} <= found.keys()
+    assert all("outside" in found[f"cat/{name}.jpg"] for name in ("secret", "coin"))
+    model.act("speed", {"do": "measure", "what": "compare"})
+    assert model.speed.run is not None
+    usable = model.speed.run.experiment.usable
+    model.speed.cancel()
+    usable.leave_out(full=False)
+    assert {"cat/secret.jpg", "cat/coin.jpg"} <= {one.file for one in usable.left_out}

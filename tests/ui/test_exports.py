@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from tests.ui.screen import Screen
 from workbench.emit.targets import export, target_names
 from workbench.graph import load_recipe
 from workbench.graph.connect import set_output
-from workbench.ui.exports import archive
+from workbench.roots import Roots
+from workbench.ui.exports import zip_archive
 from workbench.ui.view_model import ViewModel
 
 Pair = tuple[ViewModel, Screen]
@@ -155,5 +157,43 @@ def test_a_name_under_which_the_code_could_not_run_is_refused(shown: Pair) -> No
 
 
 def test_the_same_files_make_the_same_archive() -> None:
-    first, second = (archive(export(load_recipe("simclr"), "triton")) for _ in range(2))
+    first, second = (zip_archive(export(load_recipe("simclr"), "triton")) for _ in range(2))
     assert first == second
+
+
+def test_the_list_of_usable_files_is_written_and_the_check_reported(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "some" / "c"
+    folder.mkdir(parents=True)
+    shutil.copy(next(photos.rglob("*.jpg")), folder / "good.jpg")
+    (folder / "bad.jpg").write_text("words")
+    screen = Screen()
+    roots = Roots((str(tmp_path),))
+    model = ViewModel(folder.parent, None, screen.publish, roots=roots, connected=False)
+    try:
+        write = {"do": "save_file_list", "path": "good.txt", "overwrite": False}
+        model.act("code", write)
+        assert "check the files first" in screen["code", "message"]
+        model.act("data", {"do": "report"})
+        assert "check the files first" in screen["bar", "message"]
+        model.act("data", {"do": "check"})
+        screen.wait(lambda s: s["data", "summary"]["checked"], "the check")
+        assert screen["code", "lists_files"]
+        model.act("code", write)
+        assert screen["code", "message"].endswith("good.txt with 1 of 2 files")
+        assert (tmp_path / "good.txt").read_text() == f"{folder / 'good.jpg'} 0\n"
+        (tmp_path / "good.txt").write_text("another")
+        model.act("code", write)
+        asked = screen["code", "overwrite"]
+        assert (asked["do"], asked["path"]) == ("save_file_list", "good.txt")
+        model.act("code", {**write, "overwrite": True})
+        assert (tmp_path / "good.txt").read_text() != "another"
+        model.act("code", {**write, "path": str(tmp_path.parent / "good.txt")})
+        assert "Saved" not in screen["code", "message"]
+        model.act("data", {"do": "report"})
+        screen.wait(lambda s: s["data", "report"]["number"], "the report")
+        assert "bad.jpg" in screen["data", "report"]["text"]
+    finally:
+        model.close()

@@ -15,8 +15,8 @@ from workbench.ui.view_model import ViewModel
 
 COSTLY = (
     "dump_document", "infer_devices", "on_drawn_nodes", "node_entries", "edge_entries",
-    "copy_fragment", "inspector_view", "saved_draw_entries", "all_folded_generators",
-    "scope_entries", "data_parameters", "shuffles",
+    "copied_text", "inspector_view", "saved_draw_entries",
+    "scope_entries", "data_parameters", "shuffles_files",
 )  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def test_a_tick_of_progress_computes_nothing_anew(
         assert screen.published == [("bar", "message")]
         assert computed == []
     model.receive("canvas", "selected", ["color"])
-    assert computed == ["copy_fragment", "inspector_view"]
+    assert computed == ["copied_text", "inspector_view"]
     computed.clear()
     model.act("bar", {"do": "title", "name": "other"})
     assert set(computed) == set(COSTLY)
@@ -53,11 +53,11 @@ def test_a_tick_of_progress_computes_nothing_anew(
 def test_two_components_may_have_a_field_of_one_name(ready: tuple[ViewModel, Screen]) -> None:
     model, screen = ready
     having = [of.name for of in COMPONENTS if any(f.name == "in_view" for f in of.fields)]
-    assert having == ["steps", "code"]
+    assert having == ["canvas", "code"]
     assert model.receive("code", "in_view", True) == ""
-    assert (screen["steps", "in_view"], model.state.code_in_view) == (False, True)
-    assert model.receive("steps", "in_view", True) == ""
+    assert (screen["canvas", "in_view"], model.state.code_in_view) == (False, True)
+    assert model.receive("canvas", "in_view", True) == ""
     assert model.receive("code", "in_view", False) == ""
-    assert (model.state.steps_in_view, model.state.code_in_view) == (True, False)
+    assert (model.state.canvas_in_view, model.state.code_in_view) == (True, False)
     assert "code.seed cannot be 7" in model.receive("code", "seed", 7)
     assert model.graph.settings.seed == 42

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from workbench.graph import Graph
+from workbench.graph.layout import Document
 from workbench.ui.history import BURST, LIMIT, History
 
 
@@ -104,3 +105,31 @@ def test_a_step_may_take_what_is_seen_along() -> None:
     assert history.target(back=False) is None
     history.push_document(history.document, views=((3, 2), (4, 2)))
     assert history.target(back=True) == (replayed, (3, 2)), "a step though the graph is the same"
+
+
+def test_what_was_opened_and_the_line_of_all_documents() -> None:
+    history = History(named("a"))
+    assert history.opened is history.document
+    history.push(named("b"))
+    assert history.opened.graph.name == "a"
+    history.open(Document(named("c")))
+    assert history.opened.graph.name == "c"
+    history.document = history.document.with_graph(named("c reads other data"))
+    history.push(named("d"))
+    assert history.opened.graph.name == "c reads other data"
+    names = ["a", "b", "c reads other data", "d"]
+    assert [each.graph.name for each in history.line] == names
+    history.undo()
+    history.undo()
+    assert history.opened.graph.name == "a"
+    assert [each.graph.name for each in history.line] == names
+    history.redo()
+    assert history.opened.graph.name == "c reads other data"
+
+
+def test_a_step_may_be_named_by_what_made_it() -> None:
+    history = History(named("a"))
+    history.push_document(replace(history.document, graph=named("b")), label="align left")
+    assert history.undo_label == "align left"
+    history.undo()
+    assert history.redo_label == "align left"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.ui.hosts import Host, await_picture, await_python, part, small
+from tests.ui.hosts import Host, await_picture, await_python, part, preview_control, small
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, Port, check_graph
 from workbench.graph.edit import insert_node, set_arg
@@ -88,6 +88,7 @@ def test_the_dice_remembers_and_a_draw_is_shared(host: Host, photos: Path) -> No
     expect(field(page, "angle", 1)).to_have_value("3")
 
 
+@pytest.mark.thorough
 def test_what_is_typed_stays_with_the_reason(host: Host, photos: Path) -> None:
     host.open(photos, with_ops("erase"))
     page = host.page
@@ -109,12 +110,14 @@ def test_what_is_typed_stays_with_the_reason(host: Host, photos: Path) -> None:
     expect(row).to_contain_text("'7x' is not a number")
     give(page, "fill_value", "200", 1)
     expect(row.locator("[data-wb=swatch]")).to_have_value("#00c800")
-    assert list(of(host, "node('erase').args['fill_value']")) == [0, 200, 0]
+    held = "list(model.graph.node('erase').args['fill_value'])"
+    await_python(host, held, lambda value: value == [0, 200, 0])
 
     preview = part(page, "preview")
     for name, bad in (("seed", "1.5"), ("batch", "1000")):
-        preview.locator(f"[data-wb={name}]").fill(bad)
-        preview.locator(f"[data-wb={name}]").press("Enter")
+        field_of = preview_control(page, name)
+        field_of.fill(bad)
+        field_of.press("Enter")
         expect(preview.locator("[data-wb=refused]")).to_contain_text(f"{bad} is no {name}")
         expect(preview.locator(f"[data-wb={name}]")).to_have_value(bad)
     assert of(host, "settings.seed") == before
@@ -145,6 +148,7 @@ def test_keys_move_sliders_and_are_one_step_of_undo(host: Host, photos: Path) ->
     )
 
 
+@pytest.mark.thorough
 def test_a_burst_of_keys_does_not_queue_behind_a_busy_host(panel: Any, photos: Path) -> None:
     panel.open(photos, with_ops("rotate"))
     page = panel.page
@@ -166,6 +170,7 @@ def test_a_burst_of_keys_does_not_queue_behind_a_busy_host(panel: Any, photos: P
     assert all(len(outbox) == 1 for outbox in taken)
 
 
+@pytest.mark.thorough
 def test_what_follows_a_drag_elsewhere_comes_after_its_last_value(panel: Any, photos: Path) -> None:
     panel.open(photos, with_ops("rotate"))
     page = panel.page

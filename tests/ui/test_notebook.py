@@ -43,7 +43,10 @@ def test_parts_are_widgets_of_their_own(widget: Workbench) -> None:
     assert [node["op"] for node in widget.canvas.nodes][:2] == ["readers.file", "decoders.image"]
     parts = [getattr(widget, name) for name in TABS]
     assert set(PARTS) <= set(dir(widget))
-    panels = widget.children[3:]
+    _bar, panes, status = widget.children
+    assert status is widget.status
+    tabs, *panels = panes.children[-1].children
+    assert tabs is widget.tabs
     assert [panel.children for panel in panels] == [(part,) for part in parts]
     displayed = [
         name for name, panel in zip(TABS, panels, strict=True) if panel.layout.display is None
@@ -59,6 +62,54 @@ def test_parts_are_widgets_of_their_own(widget: Workbench) -> None:
     )
     with pytest.raises(traitlets.TraitError):
         widget.tabs.tab = "kitchen"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"layout": "sideways"}, "layout is 'sideways'; give one of: side, stacked."),
+        ({"layout": None}, "layout is None"),
+        ({"height": 40}, "height is 40; give whole pixels, 320 or more"),
+        ({"height": "tall"}, "height is 'tall'"),
+        ({"height": True}, "height is True"),
+    ],
+    ids=str,
+)
+def test_another_arrangement_is_refused(photos: Path, wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        wb.Workbench(photos, **wrong)
+
+
+def test_the_layout_is_chosen(photos: Path) -> None:
+    widget = wb.Workbench(photos, layout="stacked", height=800)
+    try:
+        assert "wb-screen-stacked" in widget._dom_classes
+        assert widget.layout.height == "800px"
+    finally:
+        widget.close()
+
+
+def test_a_notebook_holds_one_picture_wherever_panels_are_put(
+    widget: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs: dict[str, str] = {}  # as a notebook's file keeps them: by display id
+
+    def publish(data: dict[str, str], transient: dict[str, str], **_: Any) -> None:
+        outputs[transient["display_id"]] = data["text/html"]
+
+    def render(self: Any, html: Any, **options: Any) -> None:
+        publish({"text/html": html.data}, {"display_id": self.display_id})
+
+    monkeypatch.setattr("IPython.display.DisplayHandle.display", render)
+    monkeypatch.setattr("IPython.display.DisplayHandle.update", render)
+    monkeypatch.setattr(notebook, "display", lambda *_, **__: None)
+    assert widget._static_snapshot.pictured.wait(60)
+    notebook._show_box(ipywidgets.HBox([widget.canvas, ipywidgets.VBox([widget.inspector])]))
+    widget.preview._ipython_display_()
+    notebook._show_box(ipywidgets.HBox([ipywidgets.Label("no panel")]))
+    notebook._show_box(widget)
+    assert len(outputs) == 3
+    assert [html.count("<img") for html in outputs.values()] == [0, 0, 1]
 
 
 def test_the_graph_can_be_set_and_read(widget: Workbench) -> None:
@@ -158,7 +209,7 @@ def test_widget_and_preview_alone_leave_a_picture(
         shown.append(data["application/vnd.jupyter.widget-view+json"]["model_id"])
 
     monkeypatch.setattr(notebook, "display", display)
-    monkeypatch.setattr(widget._static_snapshot, "_handle", Handle())
+    monkeypatch.setattr("workbench.ui.static_snapshot.DisplayHandle", Handle)
     assert widget._static_snapshot.pictured.wait(60)
     widget._ipython_display_()
     widget.preview._ipython_display_()
@@ -167,7 +218,8 @@ def test_widget_and_preview_alone_leave_a_picture(
     snapshots = shown[1::2]
     assert len(snapshots) == 2
     assert all(html.startswith('<div class="wb-static-snapshot">') for html in snapshots)
-    while not updated or "of batch 2." not in updated[-1]:
+    assert "<img" not in updated[0], "what stood beside the first is emptied"
+    while "of batch 2." not in updated[-1]:
         widget.preview.batch = 2
         assert done.acquire(timeout=60)
     assert "as last seen" not in updated[-1]
@@ -181,6 +233,13 @@ def test_of_several_widgets_one_keeps_a_worker(widget: Workbench, photos: Path) 
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     other.close()
+
+
+def test_several_of_one_cell_each_show_their_pictures(photos: Path) -> None:
+    widgets = [wb.Workbench(photos) for _ in range(3)]
+    assert all(each._static_snapshot.pictured.wait(60) for each in widgets)
+    for each in widgets:
+        each.close()
 
 
 def test_closing_ends_the_worker_and_the_widgets(photos: Path) -> None:
@@ -208,3 +267,25 @@ def test_an_unknown_recipe_is_raised(photos: Path) -> None:
     with pytest.raises(wb.GraphFormatError, match="rotate-jitter"):
         wb.Workbench(photos, "rotate-jiter")
     assert set(ipywidgets.widgets.widget._instances) == before
+
+
+def test_what_is_published_of_a_part_goes_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    part, sent = PARTS["canvas"](), []
+    monkeypatch.setattr(part, "_send", lambda message, buffers=None: sent.append(message["state"]))
+
+    def beat() -> None:
+        part.beat = 7
+
+    with part.one_message():
+        part.nodes = [{"id": "a"}]
+        heartbeat = threading.Thread(target=beat)
+        heartbeat.start()
+        heartbeat.join()
+        part.edges = []  # as before: nothing to tell
+        with part.one_message():
+            part.selected = ["a"]
+    part.selected = []
+    assert sent == [{"beat": 7}, {"nodes": [{"id": "a"}], "selected": ["a"]}, {"selected": []}]
+    with part.one_message():
+        pass
+    assert len(sent) == 3

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.errors import OverwriteError, SaveError
 from workbench.roots import Roots
-from workbench.ui.output_paths import Output
+from workbench.ui.output_paths import OutputPath
 
 
 @pytest.fixture
@@ -27,15 +27,15 @@ def everything(folder: Path) -> list[Path]:
 
 
 def test_a_notebook_writes_where_it_may(work: Path) -> None:
-    assert Output("out/pipe", ".py", None).write(b"x") == work / "out" / "pipe.py"
-    assert Output("~/x.py", ".py", None).path == Path("~/x.py").expanduser()
+    assert OutputPath("out/pipe", ".py", None).write(b"x") == work / "out" / "pipe.py"
+    assert OutputPath("~/x.py", ".py", None).path == Path("~/x.py").expanduser()
 
 
 @pytest.mark.parametrize(
     "name", ["pipe.py", "pipe", "my pipe-2.py", "größe.py", "a/b", "pipe.py\n"]
 )
 def test_the_web_app_writes_below_its_roots(work: Path, name: str) -> None:
-    written = Output(name, ".py", Roots.of([work])).write(b"x")
+    written = OutputPath(name, ".py", Roots.of([work])).write(b"x")
     assert written.is_relative_to(work)
     assert written.suffix == ".py"
     assert written.read_bytes() == b"x"
@@ -53,7 +53,7 @@ def test_the_web_app_writes_below_its_roots(work: Path, name: str) -> None:
 def test_the_web_app_writes_nothing_else(work: Path, name: str, overwrite: bool) -> None:
     before = everything(work.parent)
     with pytest.raises(SaveError):
-        Output(name, ".py", Roots.of([work]), overwrite).write(b"x")
+        OutputPath(name, ".py", Roots.of([work]), overwrite).write(b"x")
     assert everything(work.parent) == before
 
 
@@ -63,9 +63,9 @@ def test_a_file_that_is_there_is_overwritten_only_by_will(work: Path, confined: 
     (work / "mine.py").write_bytes(b"old")
     (work / "mine.py").chmod(0o600)
     with pytest.raises(OverwriteError, match=r"mine\.py is there already"):
-        Output("mine.py", ".py", roots).write(b"new")
+        OutputPath("mine.py", ".py", roots).write(b"new")
     assert (work / "mine.py").read_bytes() == b"old"
-    Output("mine.py", ".py", roots, overwrite=True).write(b"new")
+    OutputPath("mine.py", ".py", roots, overwrite=True).write(b"new")
     assert (work / "mine.py").read_bytes() == b"new"
     assert stat.S_IMODE((work / "mine.py").stat().st_mode) == 0o600
 
@@ -81,7 +81,7 @@ def test_a_file_that_comes_meanwhile_is_not_overwritten(
 
     monkeypatch.setattr(os, "fsync", come)
     with pytest.raises(OverwriteError):
-        Output("new.py", ".py", Roots.of([work])).write(b"mine")
+        OutputPath("new.py", ".py", Roots.of([work])).write(b"mine")
     assert (work / "new.py").read_bytes() == b"another's"
     assert not list(work.glob(".workbench-*"))
 
@@ -89,12 +89,12 @@ def test_a_file_that_comes_meanwhile_is_not_overwritten(
 def test_a_folder_is_written_whole_below_the_roots(work: Path) -> None:
     roots = Roots.of([work])
     files = {"config.txt": "a", "1/model.py": "b"}
-    assert Output("served", "", roots).write_folder(files) == work / "served"
+    assert OutputPath("served", "", roots).write_folder(files) == work / "served"
     assert (work / "served" / "1" / "model.py").read_text() == "b"
     for name in ("served", "out", "out/served", "../served", "a/../../served"):
         before = everything(work.parent)
         with pytest.raises(SaveError, match="was not written"):
-            Output(name, "", roots).write_folder(files)
+            OutputPath(name, "", roots).write_folder(files)
         assert everything(work.parent) == before
 
 
@@ -105,18 +105,18 @@ def test_a_file_system_without_links_is_written_too(
         raise OSError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(os, "link", refuse)
-    assert Output("new.py", ".py", Roots.of([work])).write(b"x").read_bytes() == b"x"
+    assert OutputPath("new.py", ".py", Roots.of([work])).write(b"x").read_bytes() == b"x"
     with pytest.raises(OverwriteError):
-        Output("new.py", ".py", Roots.of([work])).write(b"y")
+        OutputPath("new.py", ".py", Roots.of([work])).write(b"y")
     assert not list(work.glob(".workbench-*"))
 
 
 def test_a_folder_that_cannot_be_written_is_named_as_the_user_did(work: Path) -> None:
     with pytest.raises(SaveError, match=rf"^{work}/served was not written"):
-        Output("served", "", Roots.of([work])).write_folder({"a" * 300: "x"})
+        OutputPath("served", "", Roots.of([work])).write_folder({"a" * 300: "x"})
     assert not list(work.glob(".workbench-*"))
 
 
 def test_a_root_in_a_hidden_folder_is_a_root(work: Path) -> None:
     roots = Roots.of([work, work / ".hidden"])
-    assert Output(".hidden/new.py", ".py", roots).write(b"x").read_bytes() == b"x"
+    assert OutputPath(".hidden/new.py", ".py", roots).write(b"x").read_bytes() == b"x"

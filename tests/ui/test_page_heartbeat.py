@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import queue
+import time
 
 import pytest
 
 from workbench.ui import page_heartbeat
-from workbench.ui.page_heartbeat import PageHeartbeat
+from workbench.ui.page_heartbeat import LEASE, PageHeartbeat
 
 PATIENCE = 30.0
 
@@ -29,15 +30,19 @@ def test_it_beats_while_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_ends_when_nobody_looks_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
     monkeypatch.setattr(page_heartbeat, "PERIOD", 0.001)
-    monkeypatch.setattr(page_heartbeat, "LEASE", 0.01)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     beats: queue.Queue[int] = queue.Queue()
     heartbeat = PageHeartbeat(lambda component, beat: beats.put(beat))
     for _ in range(2):  # and begins again
         heartbeat.watch("bar")
         beats.get(timeout=PATIENCE)
         thread = heartbeat._thread
-        if thread is not None:
-            thread.join(PATIENCE)
+        assert thread is not None
+        now += LEASE
+        thread.join(PATIENCE)
         assert heartbeat._thread is None
+        while not beats.empty():
+            beats.get()
     heartbeat.close()

@@ -68,10 +68,37 @@ class FakeEngine:
             self._turn.release()
 
 
+class HandAlarm:
+    """A ``SlowAlarm`` that is rung by the test, not by a clock."""
+
+    def __init__(self, ring: Callable[[Any], None]) -> None:
+        self._ring = ring
+        self._watched: Any = None
+
+    def watch(self, what: Any, seconds: float) -> None:
+        self._watched = what
+
+    def clear(self) -> None:
+        self._watched = None
+
+    def close(self) -> None:
+        pass
+
+    def ring(self) -> None:
+        self._ring(self._watched)
+
+
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("workbench.ui.previewer.preview_batch", batch_number)
+    monkeypatch.setattr("workbench.ui.previewer.SlowAlarm", HandAlarm)
     return FakeEngine()
+
+
+def grow_slow(previewer: Previewer) -> None:
+    """What is being rendered has taken its time."""
+    alarm: Any = previewer._alarm
+    alarm.ring()
 
 
 def batch_number(engine: Caller, request: PreviewRequest) -> Any:
@@ -113,6 +140,31 @@ def test_the_newest_request_replaces_the_one_that_waits(fake: Any) -> None:
     end(previewer, fake)
 
 
+def test_a_burst_shows_a_picture_for_every_rendering_that_its_time_allows(fake: Any) -> None:
+    keys, keys_a_rendering = 60, 3
+    done: list[Any] = []
+    finished = threading.Semaphore(0)
+
+    def on_done(request: PreviewRequest, outcome: Outcome) -> None:
+        done.append(outcome)
+        finished.release()
+
+    previewer = Previewer(fake, on_done, lambda: None)
+    previewer.ask(request(0))
+    for key in range(1, keys):
+        if key % keys_a_rendering == 1:
+            assert fake.entered.acquire(timeout=30)
+        previewer.ask(request(key))
+        if key % keys_a_rendering == 0:
+            fake.open.release()
+            assert finished.acquire(timeout=30)
+    for _ in ("the one that runs", "the newest"):
+        fake.open.release()
+        assert finished.acquire(timeout=30)
+    assert done == [*range(0, keys, keys_a_rendering), keys - 1]
+    end(previewer, fake)
+
+
 def test_what_waits_can_be_dropped_and_errors_are_handed_on(fake: Any) -> None:
     done: list[Any] = []
     finished, slow = threading.Event(), threading.Event()
@@ -127,7 +179,8 @@ def test_what_waits_can_be_dropped_and_errors_are_handed_on(fake: Any) -> None:
     assert previewer.running == request(0)
     previewer.ask(request(1))
     previewer.ask(None)
-    assert slow.wait(30)
+    grow_slow(previewer)
+    assert slow.is_set()
     fake.error = PipelineError("refused", "rotate")
     fake.open.release()
     assert finished.wait(30)
@@ -138,21 +191,22 @@ def test_what_waits_can_be_dropped_and_errors_are_handed_on(fake: Any) -> None:
 
 def test_a_slow_one_gives_way_but_not_two_in_a_row(fake: Any) -> None:
     done: list[Any] = []
-    finished, slow = threading.Semaphore(0), threading.Semaphore(0)
+    finished = threading.Semaphore(0)
 
     def on_done(request: PreviewRequest, outcome: Outcome) -> None:
         done.append((request.batch, isinstance(outcome, CancelledError)))
         finished.release()
 
-    previewer = Previewer(fake, on_done, slow.release)
+    previewer = Previewer(fake, on_done, lambda: None)
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
-    previewer.ask(request(1))  # it waits until the first has become slow
+    previewer.ask(request(1))
+    assert fake.given_up == []
+    grow_slow(previewer)
     assert finished.acquire(timeout=30)
     assert fake.entered.acquire(timeout=30)
     previewer.ask(request(2))
-    assert slow.acquire(timeout=30)
-    assert slow.acquire(timeout=30)
+    grow_slow(previewer)
     previewer.ask(request(3))
     assert fake.given_up == ["interrupt"]
     fake.open.release()
@@ -173,6 +227,7 @@ def test_one_that_does_not_give_way_loses_its_worker(
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
+    grow_slow(previewer)
     assert finished.wait(30)
     assert fake.given_up == ["interrupt", "cancel"]
     end(previewer, fake)
@@ -185,6 +240,7 @@ def test_a_worker_that_starts_has_its_time(fake: Any, monkeypatch: pytest.Monkey
     previewer.ask(request(0))
     assert fake.entered.acquire(timeout=30)
     previewer.ask(request(1))
+    grow_slow(previewer)
     assert fake.told.acquire(timeout=30)
     fake.open.release()
     assert fake.entered.acquire(timeout=30)  # the next one, with the same worker

@@ -9,8 +9,9 @@ import pytest
 
 from tests.ui.screen import Make, Screen
 from workbench.catalog import load_catalog
-from workbench.graph import Port, load_recipe
+from workbench.graph import Port, dump_graph, load_recipe
 from workbench.graph.edit import set_setting
+from workbench.graph.layout import load_document
 from workbench.graph.regions import wrap_in_region
 from workbench.ui.view_model import ViewModel
 
@@ -18,6 +19,8 @@ CATALOG = load_catalog()
 JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)
 BRANCHED, REGION = wrap_in_region(JITTER, CATALOG, ["rotate"])
 NESTED, INNER = wrap_in_region(BRANCHED, CATALOG, ["rotate"])
+INNER_THEN = f"{INNER}.then"
+INNER_CHANCE = NESTED.node(INNER).inputs["condition"].node
 
 Ready = tuple[ViewModel, Screen]
 
@@ -50,7 +53,7 @@ def breadcrumb(screen: Screen) -> list[str]:
     ]
 
 
-def test_a_region_is_one_card_with_its_ports_and_bodies(branched: Ready) -> None:
+def test_a_region_has_its_ports_and_bodies(branched: Ready) -> None:
     _, screen = branched
     card = screen.node("branch")
     assert card["title"] == "if 0.5 yes"
@@ -60,11 +63,67 @@ def test_a_region_is_one_card_with_its_ports_and_bodies(branched: Ready) -> None
     ]
     assert [(port["name"], port["kind"]) for port in card["outputs"]] == [("images", "image")]
     assert card["bodies"] == [
-        {"name": "then", "scope": "branch.then", "nodes": 1, "faulty": False},
-        {"name": "else", "scope": "branch.else", "nodes": 0, "faulty": False},
+        {"name": "then", "title": "", "scope": "branch.then", "nodes": 1, "faulty": False},
+        {"name": "else", "title": "", "scope": "branch.else", "nodes": 0, "faulty": False},
     ]
-    assert "rotate" not in drawn(screen)
     json.dumps(screen["canvas", "nodes"], allow_nan=False)
+
+
+def test_what_stands_in_a_region_is_drawn_behind_it(make: Make) -> None:
+    model, screen = make(graph=NESTED)
+    inside = drawn(screen)[drawn(screen).index("branch") :]
+    assert inside[:3] == ["branch", "branch.then", INNER_CHANCE]
+    scopes = {node["id"]: node["scope"] for node in screen["canvas", "nodes"]}
+    assert (scopes["branch"], scopes[INNER], scopes["rotate"]) == ("", "branch.then", INNER_THEN)
+    assert scopes[INNER_THEN] == INNER_THEN
+    edges = {edge["id"]: edge["source"] for edge in screen["canvas", "edges"]}
+    assert edges["rotate:data"] == INNER_THEN
+    assert edges[f"{INNER_THEN}:images"] == "rotate"
+    assert edges["branch.else:images"] == "branch.else"
+
+    ask(model, "collapse", node=INNER, collapsed=True)
+    assert "rotate" not in drawn(screen)
+    assert [screen.node(each)["expanded"] for each in ("branch", INNER)] == [True, False]
+    assert screen["canvas", "selected"] == [INNER]
+    kept = load_document(screen["bar", "saved"])
+    assert kept.layout.collapsed == {INNER}
+    ask(model, "undo")
+    assert "rotate" in drawn(screen)
+    ask(model, "collapse", node="rotate", collapsed=True)
+    assert "no region" in screen["bar", "message"]
+
+
+def test_edits_inside_need_no_open_body(make: Make) -> None:
+    model, screen = make(graph=NESTED)
+    model.receive("canvas", "selected", ["rotate"])
+    assert screen.row("angle")["mode"] == "random"
+    ask(model, "compatible_ops", node="", output="", edge=f"{INNER_THEN}:images")
+    assert screen["canvas", "compatible_ops"]["place"] == f"{INNER_THEN}:images"
+    assert screen["canvas", "compatible_ops"]["kind"] == "image"
+    ask(model, "add_on", op="gaussian_blur", edge=f"{INNER_THEN}:images")
+    assert model.graph.scope_of("gaussian_blur") == INNER_THEN
+    assert screen["canvas", "selected"] == ["gaussian_blur"]
+    ask(model, "add", op="flip", after="branch.else")
+    assert model.graph.body_at("branch.else").outputs["images"].node == "flip_2"
+    ask(model, "rename", node=f"{INNER_THEN}:images", to="turned")
+    assert "turned" in model.graph.body_at(INNER_THEN).outputs
+    ask(model, "undo")
+    ask(model, "remove", nodes=["gaussian_blur", "flip_2", "flip"])
+    ids = [node.id for node in model.graph.walk()]
+    assert not {"gaussian_blur", "flip_2", "flip"} & set(ids)
+    assert breadcrumb(screen) == []
+    for _ in range(3):
+        ask(model, "undo")
+    assert model.graph == NESTED
+
+
+def test_what_stands_in_several_bodies_is_not_joined(make: Make) -> None:
+    model, screen = make(graph=NESTED)
+    ask(model, "connect", source="rotate", output="output", target="flip", input="data", edge="")
+    assert "several bodies" in screen["bar", "message"]
+    assert model.graph == NESTED
+    ask(model, "remove", nodes=["branch", "rotate"])
+    assert not model.graph.has("rotate")
 
 
 def test_opening_shows_the_body_with_what_it_takes_in_and_gives(opened: Ready) -> None:
@@ -144,6 +203,21 @@ def test_what_is_copied_inside_is_pasted_where_one_is(opened: Ready) -> None:
     assert model.graph.scope_of("rotate_3") == ""
 
 
+def test_what_is_copied_is_pasted_into_the_body_of_what_is_selected(branched: Ready) -> None:
+    model, screen = branched
+    model.receive("canvas", "selected", ["color"])
+    text = screen["canvas", "fragment"]
+    model.receive("canvas", "selected", ["rotate"])
+    ask(model, "paste", text=text, x=300, y=200)
+    assert model.graph.scope_of(screen["canvas", "selected"][0]) == "branch.then"
+    model.receive("canvas", "selected", ["rotate", "color"])
+    ask(model, "paste", text=text, x=0, y=0)
+    assert model.graph.scope_of(screen["canvas", "selected"][0]) == ""
+    model.receive("canvas", "selected", ["rotate"])
+    ask(model, "paste", text=dump_graph(JITTER), x=0, y=0)
+    assert model.graph.scope_of("reader_2") == ""
+
+
 def test_what_a_body_takes_in_can_be_used_and_stays(opened: Ready) -> None:
     model, screen = opened
     ask(model, "branch", op="resize", node="branch.then", output="images")
@@ -172,7 +246,8 @@ def test_places_and_names_are_those_of_the_body(opened: Ready) -> None:
     assert "branch.else does not give turned" in str(screen["bar", "faults"])
     ask(model, "undo")
     ask(model, "open_scope", scope="")
-    assert screen["canvas", "positions"] == {}
+    outputs = {"branch.then:images": there.pop(":images")}
+    assert screen["canvas", "positions"] == {**there, **outputs}  # as the frame shows them
     ask(model, "rename", node="branch", to="sometimes")
     ask(model, "open_scope", scope="sometimes.then")
     assert screen["canvas", "positions"]["sometimes.then"] == [0.0, 0.0]
@@ -206,6 +281,98 @@ def test_a_region_is_taken_apart(branched: Ready) -> None:
     assert "There is if" in screen["bar", "message"]
 
 
+def test_the_probability_of_a_region_is_set_where_it_is_selected(branched: Ready) -> None:
+    model, screen = branched
+    model.receive("canvas", "selected", [REGION])
+    assert (screen["inspector", "node"]["control"], screen["inspector", "node"]["weights"]) == (
+        "condition",
+        [],
+    )
+    ask(model, "set_probability", "inspector", region=REGION, probability=0.8)
+    assert screen["inspector", "node"]["probability"] == 0.8
+    assert screen.node(REGION)["title"] == "if 0.8 yes"
+    for bad in (1.5, -1, "often"):
+        ask(model, "set_probability", "inspector", region=REGION, probability=bad)
+        assert "Give a number from 0 to 1" in screen["bar", "message"]
+    assert screen["inspector", "node"]["probability"] == 0.8
+
+
+def test_one_of_several_is_made_weighed_and_extended(make: Make) -> None:
+    model, screen = make(graph=JITTER)
+    ask(model, "wrap", nodes=["rotate", "color"], op="one_of")
+    assert screen["canvas", "selected"] == ["one_of"]
+    assert screen.node("one_of")["title"] == "one_of any of 2"
+
+    def weights() -> list[float]:
+        view: list[float] = screen["inspector", "node"]["weights"]
+        return view
+
+    assert weights() == [0.5, 0.5]
+    ask(model, "set_weights", "inspector", region="one_of", weights=[3, 1])
+    assert weights() == [0.75, 0.25]
+    assert screen.node("one_of")["title"] == "one_of 0.75, 0.25"
+    for bad in ([0, 0], [-1, 2], [1, 2, 3], ["x", 1], []):
+        ask(model, "set_weights", "inspector", region="one_of", weights=bad)
+        assert screen["bar", "message"]
+        assert weights() == [0.75, 0.25]
+    ask(model, "add_option", "inspector", region="one_of")
+    assert len(weights()) == len(screen["inspector", "node"]["bodies"]) == 3
+    ask(model, "remove_option", "inspector", region="one_of", body="option_0")
+    assert len(weights()) == 2
+    for _ in range(4):
+        ask(model, "undo")
+    assert model.graph == JITTER
+
+
+def test_a_body_is_named_and_the_name_undone(branched: Ready) -> None:
+    model, screen = branched
+    ask(model, "name_body", "inspector", region="branch", body="then", title=" a  turn ")
+    assert [body["title"] for body in screen.node("branch")["bodies"]] == ["a turn", ""]
+    assert screen["bar", "undo_label"] == "name branch.then a turn"
+    ask(model, "name_body", "inspector", region="branch", body="else", title="a turn")
+    assert "is called 'a turn' too" in screen["bar", "message"]
+    ask(model, "undo")
+    assert model.graph == BRANCHED
+
+
+def test_some_of_several_is_made_counted_and_shuffled(make: Make) -> None:
+    model, screen = make(graph=JITTER)
+    ask(model, "wrap", nodes=["rotate", "color"], op="some_of")
+    assert screen.node("some_of")["title"] == "some_of 1 of 2"
+    ask(model, "add_option", "inspector", region="some_of")
+    assert screen["inspector", "node"]["numbered"]
+    ask(model, "set", "inspector", node="some_of", arg="count", value=2)
+    ask(model, "set", "inspector", node="some_of", arg="shuffled", value=True)
+    assert screen.node("some_of")["title"] == "some_of 2 of 3, in any order"
+    assert model.graph.node("choice").args == {"population": 6}
+    ask(model, "set", "inspector", node="some_of", arg="count", value=4)
+    assert "4 bodies are to run, and it has 3" in str(screen["bar", "faults"])
+    ask(model, "undo")
+    before = model.graph.node("some_of").bodies["option_1"].nodes
+    ask(model, "move_option", "inspector", region="some_of", body="option_1", by=-1)
+    assert [n.id for n in model.graph.node("some_of").bodies["option_0"].nodes] == [
+        n.id for n in before
+    ]
+    ask(model, "move_option", "inspector", region="some_of", body="option_0", by=-1)
+    assert "no body -1 from 'option_0'" in screen["bar", "message"]
+    ask(model, "remove_option", "inspector", region="some_of", body="option_2")
+    assert screen.node("some_of")["title"] == "some_of 2 of 2, in any order"
+    assert not screen["bar", "faults"]
+
+
+def test_what_is_repeated_is_counted_or_drawn(make: Make) -> None:
+    model, screen = make(graph=JITTER)
+    ask(model, "wrap", nodes=["rotate"], op="repeat")
+    assert screen.node("repeat")["title"] == "repeat 2 times"
+    ask(model, "set", "inspector", node="repeat", arg="times", value=0)
+    assert screen["bar", "faults"]
+    ask(model, "set", "inspector", node="repeat", arg="times", value=4)
+    assert screen.node("repeat")["title"] == "repeat 4 times"
+    ask(model, "randomise", "inspector", node="repeat", arg="times", op="random.uniform")
+    assert not screen["bar", "faults"], screen["bar", "faults"]
+    assert "times" in model.graph.node("repeat").inputs
+
+
 def test_faults_inside_are_told_on_the_card_and_lead_inside(make: Make) -> None:
     model, screen = make(graph=NESTED)
     ask(model, "set", "inspector", node="rotate", arg="angle", value=float("nan"))
@@ -216,6 +383,10 @@ def test_faults_inside_are_told_on_the_card_and_lead_inside(make: Make) -> None:
     card = screen.node("branch")
     assert card["fault"].startswith("rotate: ")
     assert [body["faulty"] for body in card["bodies"]] == [True, False]
+    ask(model, "select", "bar", node="rotate")
+    assert breadcrumb(screen) == []
+    assert screen["canvas", "selected"] == ["rotate"]
+    ask(model, "collapse", node=INNER, collapsed=True)
     ask(model, "select", "bar", node="rotate")
     assert breadcrumb(screen) == ["branch.then", f"{INNER}.then"]
     assert screen.node("rotate")["fault"]
@@ -240,3 +411,22 @@ def test_the_preview_of_a_region_runs(branched: Ready) -> None:
     _, screen = branched
     screen.wait_ready()
     assert screen["bar", "faults"] == []
+
+
+def test_a_body_drawn_in_a_frame_keeps_its_own_places(branched: Ready) -> None:
+    model, screen = branched
+    (output,) = BRANCHED.body_at("branch.then").outputs
+    pill = f"branch.then:{output}"
+    places = {"branch.then": [9.0, -36.0], "rotate": [30.0, 80.0], pill: [50.0, 170.0]}
+    ask(model, "place", positions=places)
+    assert screen["canvas", "positions"] == places
+    document = load_document(screen["bar", "saved"])
+    assert set(document.layout.positions) == set(places)
+    # The same places when the body is opened alone, and those of the graph are none.
+    ask(model, "open_scope", scope="branch.then")
+    assert screen["canvas", "positions"]["rotate"] == [30.0, 80.0]
+    ask(model, "open_scope", scope="")
+    ask(model, "arrange")
+    assert screen["canvas", "positions"] == {}
+    ask(model, "undo", component="bar")
+    assert screen["canvas", "positions"] == places

@@ -9,7 +9,7 @@ from workbench.engine.machine import describe_machine
 from workbench.graph import Graph, load_recipe
 from workbench.roots import Roots
 from workbench.ui.root_faults import root_faults
-from workbench.ui.state import check
+from workbench.ui.view_state import check_before_run
 
 
 def reading(**args: Any) -> Graph:
@@ -38,10 +38,10 @@ def test_files_outside_are_faults_of_their_arguments(
     (fault,) = root_faults(graph, roots)
     assert fault.arg in args
     assert "--root" in str(fault)
-    checked = check(graph, catalog, describe_machine(), roots)
+    checked = check_before_run(graph, catalog, describe_machine(), roots)
     assert fault in checked.faults
     assert checked.source is None
-    assert fault not in check(graph, catalog, describe_machine()).faults
+    assert fault not in check_before_run(graph, catalog, describe_machine()).faults
 
 
 def test_files_inside_are_none(tmp_path: Path) -> None:

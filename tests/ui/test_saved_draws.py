@@ -12,24 +12,26 @@ from workbench.graph import load_recipe
 from workbench.graph.edit import set_setting
 from workbench.graph.layout import Document
 from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
-from workbench.preview import Preview, Tile
-from workbench.ui.closeup import Closeup
+from workbench.preview import PreviewResult, Tile
+from workbench.ui.closeup import CloseupSample
 from workbench.ui.preview_views import SavedDrawEntry
 from workbench.ui.saved_draws import delete_draw, replay_draw, save_draw, saved_draw_entries
-from workbench.ui.state import State, check
+from workbench.ui.view_state import ViewState, check_before_run
 
 
 @pytest.fixture
-def state() -> State:
-    return State(check(load_recipe("rotate-jitter"), load_catalog(), describe_machine()))
+def state() -> ViewState:
+    return ViewState(
+        check_before_run(load_recipe("rotate-jitter"), load_catalog(), describe_machine())
+    )
 
 
-def entries(document: Document, state: State) -> list[SavedDrawEntry]:
+def entries(document: Document, state: ViewState) -> list[SavedDrawEntry]:
     repeated = state.repeated(document.graph.settings.batch_size)
     return saved_draw_entries(document, state.batch, repeated)
 
 
-def test_a_batch_is_kept_and_replayed(state: State) -> None:
+def test_a_batch_is_kept_and_replayed(state: ViewState) -> None:
     document = Document(set_setting(load_recipe("rotate-jitter"), batch_size=8, seed=5))
     state.batch = 3
     kept = save_draw(document, state, None)
@@ -51,21 +53,21 @@ def test_a_batch_is_kept_and_replayed(state: State) -> None:
     assert delete_draw(back, 0).draws == ()
 
 
-def test_one_sample_is_kept_and_looked_at_closely(state: State) -> None:
+def test_one_sample_is_kept_and_looked_at_closely(state: ViewState) -> None:
     document = Document(load_recipe("rotate-jitter"))
     state.repeat = 2
     kept = save_draw(document, state, 20)
     state.repeat = -1
     state.tiles = 8
     replay_draw(kept, state, 0)
-    assert (state.repeat, state.tiles, state.closeup) == (2, 21, Closeup(20, ""))
+    assert (state.repeat, state.tiles, state.closeup) == (2, 21, CloseupSample(20, ""))
     assert entries(kept, state)[0]["text"] == "seed 42, batch 0 of 64, sample 20, one photo"
 
 
-def test_the_note_names_the_photo_that_was_shown(state: State) -> None:
+def test_the_note_names_the_photo_that_was_shown(state: ViewState) -> None:
     document = Document(load_recipe("rotate-jitter"))
     tiles = [Tile(n, Sample(f"{n}.jpg"), "", "", (), None, ()) for n in range(4)]
-    state.preview = Preview(b"", "", (0, 0), tuple(tiles), (), "", 0, {}, (), 1.0)
+    state.preview = PreviewResult(b"", "", (0, 0), tuple(tiles), (), "", 0, {}, (), 1.0)
     (draw,) = save_draw(document, state, 3).draws
     assert draw.note == "3.jpg"
     assert not entries(replace(document, draws=(draw,)), state)[0]["whole"]
@@ -78,14 +80,14 @@ def test_the_note_names_the_photo_that_was_shown(state: State) -> None:
     assert (draw.repeat, draw.note) == (None, "")
 
 
-def test_a_photo_at_a_place_that_no_batch_has_is_not_replayed(state: State) -> None:
+def test_a_photo_at_a_place_that_no_batch_has_is_not_replayed(state: ViewState) -> None:
     document = Document(load_recipe("rotate-jitter"), draws=(SavedDraw(5, 0, 4, repeat=4),))
     with pytest.raises(GraphEditError, match="place 4, and its batches have 4"):
         replay_draw(document, state, 0)
     assert (state.repeat, state.closeup) == (-1, None)
 
 
-def test_there_is_an_end_to_it(state: State) -> None:
+def test_there_is_an_end_to_it(state: ViewState) -> None:
     document = Document(load_recipe("simclr"))
     with pytest.raises(GraphEditError, match="There is no draw 0; 0 are kept"):
         delete_draw(document, 0)
@@ -94,18 +96,18 @@ def test_there_is_an_end_to_it(state: State) -> None:
         save_draw(full, state, None)
 
 
-def test_a_batch_too_far_is_refused_with_the_remedy(state: State) -> None:
+def test_a_batch_too_far_is_refused_with_the_remedy(state: ViewState) -> None:
     document = Document(state.checked.graph, draws=(SavedDraw(1, 2**31 - 1, 64),))
     with pytest.raises(GraphEditError, match="0 to 999 can be shown"):
         replay_draw(document, state, 0)
     assert state.batch == 0
 
 
-def test_pinned_draws_are_not_replaced(state: State) -> None:
+def test_pinned_draws_are_not_replaced(state: ViewState) -> None:
     state.pinned = True
     document = Document(state.checked.graph, draws=(SavedDraw(42, 3, 64), SavedDraw(42, 0, 64, 5)))
     with pytest.raises(GraphEditError, match="pinned: unpin them to see this one"):
         replay_draw(document, state, 0)
     assert state.batch == 0
     replay_draw(document, state, 1)  # of the draws that are there
-    assert state.closeup == Closeup(5, "")
+    assert state.closeup == CloseupSample(5, "")

@@ -39,12 +39,21 @@ def test_a_reload_brings_everything_back(make: Make, photos: Path) -> None:
     bar(first, "title", name="two")
     bar(first, "undo")
     first.receive("canvas", "selected", ["flip"])
+    seen = {"mode": "augmented", "tiles": 8, "batch": 2, "repeat": 1, "pinned": True}
     first.act("data", {"do": "open", "path": str(photos / "cat")})
+    for field, value in seen.items():
+        assert first.receive("preview", field, value) == ""
+    first.receive("tabs", "tab", "code")
+    first.receive("code", "target", "pytorch")
+    first.receive("speed", "part", "stages")
     second, screen = attached(make, tab)  # before the first one has ended
     assert screen["bar", "tab"] == tab
     assert screen["bar", "title"] == "one"
     assert screen["canvas", "positions"] == {"rotate": [40.0, 80.0]}
     assert screen["canvas", "selected"] == ["flip"]
+    assert {field: screen["preview", field] for field in seen} == seen
+    assert (screen["tabs", "tab"], screen["code", "target"]) == ("code", "pytorch")
+    assert screen["speed", "part"] == "stages"
     assert screen["data", "summary"]["root"] == str(photos / "cat")
     assert "with 2 edits to undo" in screen["bar", "restored"]["text"]
     bar(second, "redo")

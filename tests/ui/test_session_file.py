@@ -11,8 +11,8 @@ import pytest
 from tests.helpers import WRITABLE
 from workbench.graph import Graph, Node, load_graph, load_recipe
 from workbench.graph.layout import Document, Layout
-from workbench.ui.history import Step
-from workbench.ui.session_file import STEPS, Session, SessionWriter, load_session
+from workbench.ui.history import HistoryStep
+from workbench.ui.session_file import STEPS, Session, SessionSerializer, load_session
 
 GIVEN = Document(load_recipe("rotate-jitter"))
 
@@ -23,22 +23,23 @@ def named(name: str) -> Document:
 
 SESSION = Session(
     named("now"),
-    (Step(GIVEN), Step(named("before"), ((0, -1), (3, 2)))),
-    (Step(named("undone")),),
+    (HistoryStep(GIVEN), HistoryStep(named("before"), ((0, -1), (3, 2)))),
+    (HistoryStep(named("undone")),),
     {"data": "/photos"},
     ("rotate",),
     "",
+    {"tab": "code", "batch": 3},
 )
 
 
 def test_a_session_comes_back_whole() -> None:
-    text = SessionWriter().dump(SESSION)
+    text = SessionSerializer().dump(SESSION)
     assert load_session(text) == SESSION
     assert load_graph(text) == SESSION.document.graph
 
 
 def test_documents_are_dumped_once() -> None:
-    writer = SessionWriter()
+    writer = SessionSerializer()
     first = writer.dump(SESSION)
     known = {id(document) for document, _ in writer._texts.values()}
     assert writer.dump(SESSION) == first
@@ -46,8 +47,8 @@ def test_documents_are_dumped_once() -> None:
 
 
 def test_the_last_steps_are_kept() -> None:
-    steps = tuple(Step(named(str(number))) for number in range(STEPS + 5))
-    kept = load_session(SessionWriter().dump(replace(SESSION, before=steps))).before
+    steps = tuple(HistoryStep(named(str(number))) for number in range(STEPS + 5))
+    kept = load_session(SessionSerializer().dump(replace(SESSION, before=steps))).before
     assert kept == steps[5:]
 
 
@@ -63,12 +64,12 @@ def test_the_last_steps_are_kept() -> None:
     ],
 )
 def test_what_cannot_be_read_costs_nobody_the_graph(entry: Any) -> None:
-    data = json.loads(SessionWriter().dump(SESSION)) | {"session": entry}
+    data = json.loads(SessionSerializer().dump(SESSION)) | {"session": entry}
     assert load_session(json.dumps(data)) == Session(SESSION.document)
 
 
 @pytest.mark.parametrize("text", [*WRITABLE, "x" * 10_000, "\U0001f98a" * 3000])
 def test_hostile_names_come_back_as_they_were(text: str) -> None:
     graph = Graph(text, text, (Node("n", "no.such.operator", {"value": (text, 1.5, True)}),))
-    session = Session(Document(graph), (Step(GIVEN),), selected=(text,))
-    assert load_session(SessionWriter().dump(session)) == session
+    session = Session(Document(graph), (HistoryStep(GIVEN),), selected=(text,))
+    assert load_session(SessionSerializer().dump(session)) == session

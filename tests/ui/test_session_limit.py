@@ -10,13 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
+import panel as pn
 import pytest
 
 from tests.faults.hosts import workers
 from tests.ui.labserver import await_server, free_port
 from tests.ui.websocket_client import PageClient
+from workbench.roots import Roots
+from workbench.ui import web
 from workbench.ui.session_limit import SessionLimit
+from workbench.ui.web import create_app  # here: the browser tests' server puts its own there
 
 PATIENCE = 60.0
 
@@ -25,6 +30,22 @@ def test_places_are_taken_and_given_back() -> None:
     limit = SessionLimit(2)
     assert [limit.take(), limit.take(), limit.take()] == [True, True, False]
     limit.give_back()
+    assert limit.take()
+
+
+def test_a_place_is_given_back_where_the_end_of_a_session_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ends: list[Callable[[object], None]] = []
+    session = MagicMock()
+    session.model.close.side_effect = ValueError("broken data stream")
+    monkeypatch.setattr(web, "Session", MagicMock(return_value=session))
+    monkeypatch.setattr(type(pn.state), "on_session_destroyed", lambda _, end: ends.append(end))
+    limit = SessionLimit(1)
+    create_app(limit=limit, roots=Roots(()))
+    assert not limit.take()
+    with pytest.raises(ValueError, match="broken"):
+        ends[0](None)
     assert limit.take()
 
 

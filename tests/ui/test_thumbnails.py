@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.helpers import recipe_cases
 from workbench.engine import Engine
 from workbench.graph import Graph, load_recipes
 from workbench.ui.thumbnails import FOLDER, SHOWN, TILE, draw_thumbnail, photos_shown, picture_url
@@ -32,7 +33,7 @@ def test_every_recipe_has_one_and_there_is_no_other() -> None:
     assert {path.stem for path in FOLDER.glob("*.webp")} == set(load_recipes())
 
 
-@pytest.mark.parametrize("graph", load_recipes().values(), ids=lambda graph: graph.name)
+@pytest.mark.parametrize("graph", recipe_cases())
 def test_it_is_small_and_shows_what_the_recipe_does(
     graph: Graph, engine: Engine, shown: Path
 ) -> None:

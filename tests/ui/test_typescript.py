@@ -38,7 +38,7 @@ def test_a_type_that_is_not_json_is_refused() -> None:
 
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
 def test_every_component_has_a_module_and_a_row(component) -> None:  # type: ignore[no-untyped-def]
-    assert (PATH.parent / f"{component.name}.ts").is_file()
+    assert (PATH.parent / f"{component.name}.tsx").is_file()
     assert f"  {component.name}: {{ fields: " in views_source()
 
 

@@ -1,6 +1,7 @@
 """The comparison with the exported script, as the preview shows it."""
 
 import threading
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from workbench.errors import CancelledError, DataError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_setting
 from workbench.preview.verify import Deviation, Verification
+from workbench.roots import Roots
 from workbench.ui import verification_job
-from workbench.ui.verification_job import VerificationJob
+from workbench.ui.verification_job import VERIFICATION_JOBS, SessionVerification
 from workbench.ui.view_model import ViewModel
 
 
@@ -22,8 +24,9 @@ class Fake:
 
     outcome: Any = None
 
-    def __init__(self, graph: Graph, data: str, batches: int) -> None:
+    def __init__(self, graph: Graph, data: str, batches: int, roots: Roots | None) -> None:
         self.ended = threading.Event()
+        self.roots = roots
         self.cancelled = False
 
     def cancel(self) -> None:
@@ -45,14 +48,17 @@ def run(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> Any:
     monkeypatch.setattr(Fake, "outcome", outcome)
     monkeypatch.setattr(verification_job, "Verifier", Fake)
     changed = threading.Semaphore(0)
-    verifying = VerificationJob(threading.RLock(), changed.release)
+    roots = Roots.of(["photos"])
+    verifying = SessionVerification(threading.RLock(), changed.release, roots=roots)
     graph = load_recipe("simclr")
     assert verifying.entry(graph, "d")["state"] == "none"
     verifying.start(graph, "d")
     assert changed.acquire(timeout=30)
     entry = verifying.entry(graph, "d")
     assert (entry["state"], entry["text"], entry["share"]) == ("running", "batch 2 of 3", 0.5)
-    running: Any = verifying._verifier
+    assert verifying._job is not None
+    running: Any = verifying._job.measurement
+    assert running.roots is roots
     running.ended.set()
     assert changed.acquire(timeout=30)
     assert verifying.entry(set_setting(graph, seed=9), "d")["stale"]
@@ -92,7 +98,7 @@ def test_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification_job, "Verifier", Fake)
     changed = threading.Semaphore(0)
-    verifying = VerificationJob(threading.RLock(), changed.release)
+    verifying = SessionVerification(threading.RLock(), changed.release)
     graph = load_recipe("simclr")
     verifying.start(graph, "d")
     assert changed.acquire(timeout=30)
@@ -108,7 +114,7 @@ def test_an_edit_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_stop_and_another_folder_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification_job, "Verifier", Fake)
     changed = threading.Semaphore(0)
-    verifying = VerificationJob(threading.RLock(), changed.release)
+    verifying = SessionVerification(threading.RLock(), changed.release)
     graph = load_recipe("simclr")
     ends = {
         verifying.cancel: "Stopped before all was compared.",
@@ -120,6 +126,105 @@ def test_a_stop_and_another_folder_say_so(monkeypatch: pytest.MonkeyPatch) -> No
         end()
         assert changed.acquire(timeout=30)
         assert verifying.entry(graph, "d")["detail"] == [reason]
+
+
+OWNER = "0123456789abcdef"
+
+
+@pytest.fixture
+def no_job() -> Iterator[None]:
+    VERIFICATION_JOBS._jobs.clear()
+    yield
+    VERIFICATION_JOBS._jobs.clear()
+
+
+def began(monkeypatch: pytest.MonkeyPatch, graph: Graph) -> tuple[SessionVerification, Fake]:
+    """A page that compares, and what it runs."""
+    monkeypatch.setattr(verification_job, "Verifier", Fake)
+    changed = threading.Semaphore(0)
+    page = SessionVerification(threading.RLock(), changed.release)
+    page.own(OWNER)
+    page.start(graph, "d")
+    assert changed.acquire(timeout=30)
+    assert page._job is not None
+    running: Any = page._job.measurement
+    return page, running
+
+
+@pytest.mark.parametrize("first", ["leave", "come"])
+def test_the_next_page_finds_it(monkeypatch: pytest.MonkeyPatch, no_job: None, first: str) -> None:
+    graph = load_recipe("simclr")
+    monkeypatch.setattr(Fake, "outcome", Verification(12, 12, 3, "cpu", ()))
+    page, running = began(monkeypatch, graph)
+    changed = threading.Semaphore(0)
+    after = SessionVerification(threading.RLock(), changed.release)
+    if first == "leave":
+        page.leave()
+    after.own(OWNER)
+    page.leave()
+    page.cancel()
+    assert not running.cancelled
+    found = after.entry(graph, "d")
+    assert (found["state"], found["text"], found["share"]) == ("running", "batch 2 of 3", 0.5)
+    running.ended.set()
+    assert changed.acquire(timeout=30)
+    assert after.entry(graph, "d")["text"] == "identical to export"
+
+
+def test_what_ended_meanwhile_is_found(monkeypatch: pytest.MonkeyPatch, no_job: None) -> None:
+    graph = load_recipe("simclr")
+    monkeypatch.setattr(Fake, "outcome", Verification(12, 12, 3, "cpu", ()))
+    page, running = began(monkeypatch, graph)
+    page.leave()
+    running.ended.set()
+    assert page._job is not None
+    page._job._thread.join(30)
+    after = SessionVerification(threading.RLock(), lambda: None)
+    after.own(OWNER)
+    assert after.entry(graph, "d")["text"] == "identical to export"
+    assert after.entry(set_setting(graph, seed=9), "d")["stale"]
+    assert page._job.listener is None
+    another = SessionVerification(threading.RLock(), lambda: None)
+    another.own("f" * 16)
+    assert another.entry(graph, "d")["state"] == "none"
+
+
+def test_without_a_session_it_ends_with_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification_job, "Verifier", Fake)
+    changed = threading.Semaphore(0)
+    page = SessionVerification(threading.RLock(), changed.release)
+    page.start(load_recipe("simclr"), "d")
+    assert changed.acquire(timeout=30)
+    page.leave()
+    assert changed.acquire(timeout=30)
+    assert page.entry(load_recipe("simclr"), "d")["state"] == "stopped"
+
+
+def test_it_goes_on_through_a_reload(
+    monkeypatch: pytest.MonkeyPatch, no_job: None, photos: Path
+) -> None:
+    monkeypatch.setattr(verification_job, "Verifier", Fake)
+    monkeypatch.setattr(Fake, "outcome", Verification(12, 12, 3, "cpu", ()))
+    screens = Screen(), Screen()
+    graph = load_recipe("rotate-jitter")
+    first = ViewModel(photos, graph, screens[0].publish, connected=False)
+    first.act("bar", {"do": "attach", "tab": OWNER, "kept": []})
+    turned = {"do": "set", "node": "rotate", "arg": "angle", "value": 3, "group": ""}
+    first.act("inspector", turned)
+    first.act("preview", {"do": "verify"})
+    first.close(leave_measurement=True)
+    second = ViewModel(photos, graph, screens[1].publish, connected=False)
+    try:
+        second.act("bar", {"do": "attach", "tab": OWNER, "kept": []})
+        assert screens[1]["preview", "verification"]["state"] == "running"
+        assert second.verification._job is not None
+        running: Any = second.verification._job.measurement
+        running.ended.set()
+        shows = "identical to export"
+        screens[1].wait(lambda s: s["preview", "verification"]["text"] == shows, "the end")
+        assert not screens[1]["preview", "verification"]["stale"]
+    finally:
+        second.close()
 
 
 def test_for_real(photos: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the preview and the steps may set."""
+"""What the preview and the canvas may set."""
 
 from typing import Any
 
@@ -10,19 +10,21 @@ from workbench.errors import GraphEditError
 from workbench.graph import load_recipe
 from workbench.graph.layout import Document
 from workbench.ui.actions import panels, parse_action
-from workbench.ui.closeup import Closeup
+from workbench.ui.closeup import CloseupSample
 from workbench.ui.components import ACTIONS
-from workbench.ui.state import State, baselines_of, check, request_of
 from workbench.ui.view_actions import apply_view_action, set_view
+from workbench.ui.view_state import ViewState, baselines_of, check_before_run, request_of
 
 
 def component_of(field: str) -> str:
-    return "steps" if field == "sample" else "preview"
+    return "canvas" if field == "sample" else "preview"
 
 
 @pytest.fixture
-def state() -> State:
-    return State(check(load_recipe("rotate-jitter"), load_catalog(), describe_machine()))
+def state() -> ViewState:
+    return ViewState(
+        check_before_run(load_recipe("rotate-jitter"), load_catalog(), describe_machine())
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def state() -> State:
     ],
 )
 def test_values_are_taken_within_their_limits(
-    state: State, field: str, value: Any, held: Any
+    state: ViewState, field: str, value: Any, held: Any
 ) -> None:
     assert set_view(state, component_of(field), field, value)
     assert getattr(state, field) == held
@@ -50,20 +52,20 @@ def test_values_are_taken_within_their_limits(
     ("field", "value"),
     [("mode", "sideways"), ("tiles", True), ("lossless", 1), ("tiles", "4"), ("device", "cpu")],
 )
-def test_other_values_are_not(state: State, field: str, value: Any) -> None:
+def test_other_values_are_not(state: ViewState, field: str, value: Any) -> None:
     before = request_of(state, "data")
     assert not set_view(state, component_of(field), field, value)
     assert request_of(state, "data") == before
 
 
-def test_a_photo_that_the_batch_lacks_is_refused(state: State) -> None:
+def test_a_photo_that_the_batch_lacks_is_refused(state: ViewState) -> None:
     with pytest.raises(GraphEditError, match="repeat 999: give a place of 0 to 63, or -1"):
         set_view(state, "preview", "repeat", 999)
     assert set_view(state, "preview", "repeat", 63)
     assert (state.repeated(64), state.repeated(63)) == (63, None)
 
 
-def test_pinned_draws_stay(state: State) -> None:
+def test_pinned_draws_stay(state: ViewState) -> None:
     state.batch = 2
     assert set_view(state, "preview", "pinned", True)
     for field in ("seed", "batch"):
@@ -77,7 +79,7 @@ def test_pinned_draws_stay(state: State) -> None:
     )  # an edit of the graph, and not of what is seen
 
 
-def test_a_request_asks_only_for_what_there_is(state: State) -> None:
+def test_a_request_asks_only_for_what_there_is(state: ViewState) -> None:
     state.repeat, state.baseline, state.mode = 64, "resize", "difference"
     request = request_of(state, "data")
     assert (request.repeat, request.baseline) == (None, "")
@@ -89,7 +91,7 @@ def test_a_request_asks_only_for_what_there_is(state: State) -> None:
     assert (request.shown, request.tile_size) == ("original", 96)
 
 
-def test_actions(state: State) -> None:
+def test_actions(state: ViewState) -> None:
     document = Document(state.checked.graph)
 
     def act(do: str, **message: Any) -> Document:
@@ -99,10 +101,11 @@ def test_actions(state: State) -> None:
 
     act("open_closeup", index=3, of="images")
     act("probe_pixel", x=7, y=9)
-    assert (state.closeup, state.probe) == (Closeup(3, "images"), (7, 9))
+    assert (state.closeup, state.probe) == (CloseupSample(3, "images"), (7, 9))
     act("open_closeup", index=-1, of="")
     assert (state.closeup, state.probe) == (None, None)
-    act("show_steps", index=2)
-    assert (state.tab, state.sample) == ("steps", 2)
+    assert state.sample == 3, "what is looked at closely is on the cards too"
+    act("choose_sample", index=2)
+    assert (state.tab, state.sample) == ("preview", 2)
     kept = act("save_draw", sample=-1)
     assert len(kept.draws) == 1

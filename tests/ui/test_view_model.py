@@ -1,6 +1,7 @@
 """The view-model without a toolkit: what is published for what is done."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,10 @@ def test_only_what_changed_is_published(ready: tuple[ViewModel, Screen]) -> None
     model.receive("canvas", "selected", ["color"])
     assert screen.published == [
         ("canvas", "fragment"),
+        ("canvas", "arguments"),
         ("inspector", "node"),
-        ("steps", "selected"),
+        ("inspector", "effect_choices"),
+        ("inspector", "effect_args"),
     ]
 
 
@@ -59,6 +62,30 @@ def test_a_batch_that_cannot_be_shown_is_said(ready: tuple[ViewModel, Screen], b
     model.receive("preview", "batch", batch)
     assert "can be shown" in screen["bar", "message"]
     assert screen["preview", "batch"] == 0
+
+
+def test_what_a_page_says_of_itself_takes_no_word_back(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.receive("preview", "batch", -1)
+    told = screen["bar", "message"]
+    for component, field in (("code", "in_view"), ("canvas", "in_view")):
+        for shown in (True, False):
+            model.receive(component, field, shown)
+            assert screen["bar", "message"] == told != ""
+    model.receive("preview", "mode", "original")
+    assert screen["bar", "message"] == ""
+
+
+def test_the_picture_is_published_before_all_else(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    with model.lock:
+        preview, request = model.state.preview, model._done
+        assert preview is not None
+        assert request is not None
+        screen.published.clear()
+        model._on_done(request, replace(preview, milliseconds=9876.5))
+        assert screen.published[0] == ("preview", "picture")
+        assert ("bar", "status") in screen.published[1:]
 
 
 def test_an_edit_is_a_picture_and_undo_brings_the_old_one_back(
@@ -303,8 +330,8 @@ def test_a_measurement_is_shown_and_can_be_cancelled(make: Make) -> None:
     screen.wait(lambda s: "round" in s["speed", "message"], "the rounds")
     model.act("speed", {"do": "cancel"})
     screen.wait(lambda s: not s["speed", "running"], "the end")
-    assert "Cancelled" in screen["speed", "message"]
-    assert screen["speed", "compare"] == {}
+    screen.wait(lambda s: "Cancelled" in s["speed", "message"], "the word")
+    screen.wait(lambda s: s["speed", "compare"] == {}, "no rows: fields come one by one")
 
 
 def test_files_are_checked(make: Make, tmp_path: Path, photos: Path) -> None:
@@ -339,3 +366,91 @@ def test_records_that_are_found_at_once_wait_for_the_rest(
     monkeypatch.setattr("workbench.ui.view_model.Previewer", Late)
     _, screen = make()
     screen.wait(lambda s: s["speed", "records"], "the record")
+
+
+def test_a_muted_node_is_out_of_script_and_picture_until_it_is_not(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    first = screen.picture
+    model.act("canvas", {"do": "mute", "nodes": ["rotate", "color"], "muted": True})
+    screen.wait_other_picture(first)
+    assert "rotate(" not in screen["code", "source"]
+    assert (screen.node("rotate")["muted"], screen.node("rotate")["note"]) == (True, "muted")
+    assert screen["inspector", "node"]["muted"]
+    assert screen["bar", "undo_label"] == "mute rotate, color"
+    muted = screen.picture
+    model.act("bar", {"do": "undo"})
+    screen.wait_other_picture(muted)
+    assert screen["bar", "redo_label"] == "mute rotate, color"
+    before, after = (read_picture(picture)[1] for picture in (first, screen.picture))
+    assert (before == after).all()
+
+
+def test_a_loose_node_with_a_fault_stops_no_picture(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    first = screen.picture
+    model.act("canvas", {"do": "branch", "op": "gaussian_blur", "node": "", "output": ""})
+    model.act("canvas", {"do": "disconnect", "edges": [":images_2"]})
+    loose = screen.node("gaussian_blur")
+    assert loose["loose"]
+    assert "nothing feeds it" in loose["fault"]
+    assert [(fault["node"], fault["warning"]) for fault in screen["bar", "faults"]] == [
+        ("gaussian_blur", True)
+    ]
+    assert screen["preview", "stale"] == ""
+    edit(model, "set", node="rotate", arg="angle", value=90, group="")
+    screen.wait_other_picture(first)
+    assert screen["bar", "status"]["state"] == "ready"
+    assert "gaussian_blur" not in screen["code", "source"]
+
+
+def test_the_history_is_listed_and_gone_back_in(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    for angle in (10, 20, 30):
+        edit(model, "set", node="rotate", arg="angle", value=angle, group="")
+    assert screen["bar", "history"] == []
+    model.receive("bar", "history_in_view", True)
+    model.act("bar", {"do": "go_to", "step": 1})
+    assert screen["bar", "history"] == [
+        {"step": number, "label": f"angle of rotate to {number * 10}", "done": number == 1}
+        for number in (1, 2, 3)
+    ]
+    assert screen.row("angle")["value"] == 10
+    model.act("bar", {"do": "go_to", "step": 4})
+    assert screen["bar", "message"] == "There is no step 4. Give 0 to 3."
+    model.act("bar", {"do": "go_to", "step": 3})
+    assert screen.row("angle")["value"] == 30
+
+
+def test_after_an_undo_the_selection_stays_or_goes_where_the_step_was(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    edit(model, "set", node="rotate", arg="angle", value=10, group="")
+    model.act("bar", {"do": "select", "node": "color"})
+    model.act("bar", {"do": "undo"})
+    assert screen["canvas", "selected"] == ["color"]
+    model.act("canvas", {"do": "add", "op": "gaussian_blur", "after": "color"})
+    assert screen["canvas", "selected"] == ["gaussian_blur"]
+    model.act("bar", {"do": "undo"})
+    assert screen["canvas", "selected"] == ["flip"], "which it fed"
+    model.act("canvas", {"do": "remove", "nodes": ["color"]})
+    model.act("bar", {"do": "undo"})
+    assert screen["canvas", "selected"] == ["color"]
+
+
+def test_a_session_that_cannot_be_written_at_its_end_leaves_no_worker(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _ = ready
+
+    def fail() -> None:
+        raise ValueError("broken data stream")
+
+    assert model.engine.pid is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(model.sessions, "close", fail)
+        with pytest.raises(ValueError, match="broken"):
+            model.close()
+    assert model.engine.pid is None

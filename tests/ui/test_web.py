@@ -12,7 +12,6 @@ from urllib.request import Request, urlopen
 
 import param
 import pytest
-from bokeh.document import Document
 
 from tests.ui.labserver import await_server, free_port
 from workbench.errors import GraphFormatError, WorkbenchError
@@ -37,20 +36,19 @@ def test_params_are_made_from_the_table(component) -> None:  # type: ignore[no-u
             assert part.param[field.name].objects == list(field.choices)
         if isinstance(field.default, bytes):
             assert isinstance(part.param[field.name], param.Bytes)
-    assert part._debounce == 1
 
 
-def test_what_ends_after_its_page_is_dropped() -> None:
-    document = Document()
-    receiver = object()
-    document.callbacks.on_change_dispatch_to(receiver)
-    document.destroy(receiver)
+def test_many_fields_are_sent_in_one_go() -> None:
     session = Session.__new__(Session)
     session.parts = {"bar": PARTS["bar"]()}
     session._lock, session._loaded, session._waiting = threading.Lock(), True, {}
-    session._document = document
-    session._publish("bar", "message", "measured")
-    assert session._waiting == {"bar": {"message": "measured"}}
+    asked: list[None] = []
+    session._schedule_apply = lambda: asked.append(None)
+    for text in ("measured", "saved"):
+        session._publish("bar", "message", text)
+    session._publish("bar", "title", "train")
+    assert session._waiting == {"bar": {"message": "saved", "title": "train"}}
+    assert len(asked) == 1
 
 
 def test_lists_and_dicts_travel_as_json_that_a_browser_reads() -> None:

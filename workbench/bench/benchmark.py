@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.bench.config import Regime, config_of, configured, unmeasurable_reason
+from workbench.bench.config import Regime, config_of, unmeasurable_reason, with_config
 from workbench.bench.context import gpu_command
-from workbench.bench.experiment import Experiment
-from workbench.bench.interleaved import Entry, Progress
+from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.page_cache import Cache
 from workbench.bench.peers import add_peers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
+from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.engine.worker_progress import Progress
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data
 
 
-class Benchmark(Experiment):
+class Benchmark(SpeedExperiment):
     """imgs/s of the exported script, with CPU and with mixed decoding."""
 
     def __init__(
@@ -47,14 +48,14 @@ class Benchmark(Experiment):
         A configuration that cannot be measured gives a Measurement with the reason. Raises
         DataError for the folder and CancelledError.
         """
-        catalog, machine, found, cache = self.prepare()
+        catalog, machine, found, cache = self.prepare(on_progress)
         rows: list[Measurement | None] = []
-        entries: list[Entry] = []
+        entries: list[ConfigJobs] = []
         for regime in self.regimes:
             for device in self.devices:
                 config = replace(config_of(self.graph, device), regime=regime)
                 reason = unmeasurable_reason(
-                    configured(self.graph, catalog, config), catalog, machine
+                    with_config(self.graph, catalog, config), catalog, machine
                 )
                 rows.append(Measurement(config, reason=reason) if reason else None)
                 if not reason:
@@ -62,16 +63,17 @@ class Benchmark(Experiment):
         extra: dict[str, Any] = {}
         if self.peers and "pipeline" in self.regimes:
             added, refused, extra["peers"] = add_peers(
-                self, self.peers, self.devices, catalog, machine, on_progress
+                self, self.peers, self.devices, catalog, machine
             )
             entries += added
             rows += [None] * len(added) + list(refused)
-        measured = iter(self.measure(entries, on_progress))
+        self.begin(machine, found, cache, rows)
+        measured = iter(self.measure(entries, self.progress))
         rows = [row or next(measured) for row in rows]
         if {"cpu", "mixed"} <= {row.device for row in rows if row and row.rounds}:
-            on_progress(0.99, "comparing the pixels of both decoders")
-            extra["decoders"] = compare_decoders(self.graph, self.data, self.stop)
+            self.progress(0.99, "comparing the pixels of both decoders")
+            extra["decoders"] = compare_decoders(self.graph, self.data, self.stop, self.progress)
         if "mixed" in self.devices and machine.no_gpu:
             extra["command"], extra["before"] = gpu_command(self.graph, self.regimes)
-        on_progress(1.0, "done")
+        self.progress(1.0, "done")
         return self.report([row for row in rows if row], machine, found, cache, **extra)

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.bench.config import behind_decoder
+from workbench.bench.config import nodes_after_decoders
 from workbench.bench.workload import Workload
 from workbench.catalog import load_catalog
 from workbench.emit.preview_stage import SAMPLE, emit_stage
 from workbench.emit.template_parts import has_regions
-from workbench.engine.pipelines import Compiled
+from workbench.engine.pipelines import CompiledSource
 from workbench.engine.registry import sendable, task
 from workbench.engine.runner import Runner
-from workbench.engine.timing import floor, time_node
+from workbench.engine.timing import empty_pipeline_time, time_node
 from workbench.engine.worker import Worker
 from workbench.graph.devices import infer_devices
 from workbench.graph.model import Graph, ancestors
@@ -29,7 +29,7 @@ from workbench.sources import Datasets
 
 @sendable
 @dataclass(frozen=True, slots=True)
-class CachedJob:
+class CachedBatchJob:
     """What lies behind the decoders, fed with one decoded batch again and again."""
 
     graph: Graph
@@ -40,9 +40,9 @@ class CachedJob:
 
 
 class _CachedWorkload:
-    def __init__(self, job: CachedJob) -> None:
+    def __init__(self, job: CachedBatchJob) -> None:
         graph, catalog, settings = job.graph, load_catalog(), job.graph.settings
-        nodes = behind_decoder(graph, catalog)
+        nodes = nodes_after_decoders(graph, catalog)
         taps = [port for port in graph.outputs.values() if port.node in nodes]
         feeds = dict.fromkeys(
             port
@@ -53,7 +53,7 @@ class _CachedWorkload:
         )
         kept = Runner(catalog).run(graph, job.data, 0, settings.batch_size, list(feeds)).batches
         made = emit_stage(graph, catalog, nodes, taps, {p: kept[p].device for p in feeds})
-        self._compiled = Compiled(made.code)
+        self._compiled = CompiledSource(made.code)
         self._fed = {str(port): kept[port].data for port in feeds}
         if has_regions([graph.node(node) for node in nodes]):
             self._fed[str(SAMPLE)] = np.arange(settings.batch_size, dtype=np.int32)
@@ -102,5 +102,7 @@ def time_alone(
         spent = time_node(runner, result, node, graph.settings.num_threads).milliseconds
         if spent is not None:
             fed = list(node.inputs.values())[:1]
-            found[node_id] = max(0.0, spent - sum(floor(result.batches[port]) for port in fed))
+            found[node_id] = max(
+                0.0, spent - sum(empty_pipeline_time(result.batches[port]) for port in fed)
+            )
     return found

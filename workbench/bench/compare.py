@@ -19,7 +19,7 @@ SURE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComparedConfig:
     """A configuration in both records. ``ratio`` is the second over the first.
 
     ``differs`` names the knobs that are set otherwise in the second.
@@ -45,7 +45,7 @@ class Pair:
 class Comparison:
     """Configurations that both records measured, names of those in one alone, and warnings."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ComparedConfig, ...]
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -61,7 +61,7 @@ def compare_reports(first: Report, second: Report) -> Comparison:
     ]
     ours, theirs = _by_key(first, turned), _by_key(second, turned)
     pairs = tuple(
-        Pair(
+        ComparedConfig(
             _name(ours[key], turned),
             ours[key],
             theirs[key],

@@ -8,7 +8,8 @@ from typing import Literal
 
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
-from workbench.graph.check import check_graph
+from workbench.graph.active import active_graph
+from workbench.graph.check import stopping_faults
 from workbench.graph.devices import infer_devices, is_decoder
 from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source, ancestors
 
@@ -56,17 +57,17 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
         settings.batch_size,
         settings.num_threads,
         settings.prefetch_queue_depth,
-        next((load_of(node) for node in graph.nodes if LOAD in node.args), None),
+        next((hw_decoder_load_of(node) for node in graph.nodes if LOAD in node.args), None),
     )
 
 
-def load_of(node: Node) -> float | None:
+def hw_decoder_load_of(node: Node) -> float | None:
     """The share for the hardware decoder that a node names, or None."""
     value = node.args.get(LOAD)
     return float(value) if isinstance(value, int | float) else None
 
 
-def configured(graph: Graph, catalog: Catalog, config: Config) -> Graph:
+def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:
     """The graph with the configuration written into it: what is measured, and what is adopted."""
     settings = replace(
         graph.settings,
@@ -79,36 +80,40 @@ def configured(graph: Graph, catalog: Catalog, config: Config) -> Graph:
     if config.hw_decoder_load is not None:
         load = {LOAD: config.hw_decoder_load}
         nodes = tuple(
-            replace(node, args={**node.args, **load}) if takes_load(node, catalog) else node
+            replace(node, args={**node.args, **load})
+            if takes_hw_decoder_load(node, catalog)
+            else node
             for node in nodes
         )
     made = replace(graph, settings=settings, nodes=nodes)
     return decoding_only(made, catalog) if config.regime == "decode" else made
 
 
-def takes_load(node: Node, catalog: Catalog) -> bool:
+def takes_hw_decoder_load(node: Node, catalog: Catalog) -> bool:
     """Whether a node is a decoder that can share its work with JPEG engines."""
     return node.op in catalog and LOAD in catalog[node.op].args
 
 
-def decoders(graph: Graph, catalog: Catalog) -> list[Node]:
+def decoder_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
     """The decoders that the graph's outputs depend on."""
     needed = ancestors(graph, list(graph.outputs.values()))
     return [n for n in graph.nodes if n.id in needed and is_decoder(catalog[n.op])]
 
 
-def behind_decoder(graph: Graph, catalog: Catalog) -> set[str]:
+def nodes_after_decoders(graph: Graph, catalog: Catalog) -> set[str]:
     """Ids of the nodes that work on what the decoders gave."""
     needed = ancestors(graph, list(graph.outputs.values()))
     before = ancestors(
-        graph, [Port(n.id, catalog[n.op].outputs[0].name) for n in decoders(graph, catalog)]
+        graph, [Port(n.id, catalog[n.op].outputs[0].name) for n in decoder_nodes(graph, catalog)]
     )
     return {node for node in needed - before if not isinstance(graph.node(node), Source)}
 
 
 def decoding_only(graph: Graph, catalog: Catalog) -> Graph:
     """The graph cut behind its decoders."""
-    outputs = {n.id: Port(n.id, catalog[n.op].outputs[0].name) for n in decoders(graph, catalog)}
+    outputs = {
+        n.id: Port(n.id, catalog[n.op].outputs[0].name) for n in decoder_nodes(graph, catalog)
+    }
     return replace(graph, outputs=outputs)
 
 
@@ -124,13 +129,14 @@ def sharded(graph: Graph, shard: int, shards: int) -> Graph:
 
 def unmeasurable_reason(graph: Graph, catalog: Catalog, machine: Machine) -> str:
     """Why a graph, with its settings, cannot be measured on a machine; empty where it can."""
+    faults = stopping_faults(graph, catalog)
+    graph = active_graph(graph, catalog)
     devices = infer_devices(graph, catalog)
     if machine.no_gpu and (graph.settings.device == "mixed" or set(devices.values()) != {"cpu"}):
         return f"not measured: {machine.no_gpu}"
-    faults = check_graph(graph, catalog)
     if faults:
         return f"not measured: {faults[0]}"
-    if not decoders(graph, catalog):
+    if not decoder_nodes(graph, catalog):
         return "not measured: no output of the graph depends on a decoder"
     return ""
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from workbench.bench.config import LOAD, REGIMES, Config, Regime, config_of
 from workbench.errors import GraphFormatError
+from workbench.graph.dataset_parameters import parameters
 from workbench.graph.io import dump_json, graph_to_json
 from workbench.graph.model import Graph, Settings
 from workbench.graph.recipes import load_recipe
-from workbench.graph.sources import parameters
 from workbench.sources import PARAMETER
 
 

@@ -18,19 +18,21 @@ from workbench.bench.measurement import Measurement, latency_of
 from workbench.bench.measurement_config import MeasurementConfig, StopReason
 from workbench.bench.worker_group import WorkerGroup
 from workbench.bench.workload import Job, StartupStats, TimedRound
-from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.machine import usable_cores
+from workbench.engine.worker_progress import Progress, WorkerProgress
 from workbench.errors import CancelledError, EngineError
-
-Progress = Callable[[float, str], None]
-"""Hears the share that is done, 0 to 1, and what is being done."""
 
 _START_SECONDS = 3.0
 """What a worker takes to start, build and give its first batch, until one has done so."""
 
 
+OnRows = Callable[[tuple[Measurement, ...]], None]
+NOT_YET = "not measured yet"
+"""Why a run that goes on has no figure of a configuration."""
+
+
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ConfigJobs:
     """A configuration and how it is run: one job for each worker process.
 
     ``environments`` and ``cores`` have an entry for each job, or are empty. ``limit`` is the most
@@ -53,10 +55,10 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Candidate:
+class ConfigMeasurement:
     """A configuration that is measured beside others: its workers and its figures so far."""
 
-    entry: Entry
+    entry: ConfigJobs
     group: WorkerGroup | None = None
     startup: StartupStats | None = None
     warm_up: list[float] = field(default_factory=list)
@@ -77,17 +79,19 @@ class InterleavedRun:
 
     def __init__(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[ConfigJobs],
         measurement_config: MeasurementConfig,
         stop: threading.Event,
         on_progress: Progress,
         before_round: Callable[[], None] | None = None,
+        on_rows: OnRows = lambda rows: None,
     ) -> None:
         self.measurement_config = measurement_config
-        self._candidates = [Candidate(entry) for entry in entries]
+        self._candidates = [ConfigMeasurement(entry) for entry in entries]
         self._stop = stop
-        self._on_progress = on_progress
+        self._progress = WorkerProgress.of(on_progress)
         self._before_round = before_round
+        self._on_rows = on_rows
         self._order = random.Random()
         self._began = time.monotonic()
         self._done = 0.0
@@ -96,6 +100,8 @@ class InterleavedRun:
         """What the timed rounds took."""
         self._process = 0
         self._text = ""
+        self._failed = ""
+        """Why the candidate that failed last did."""
 
     def run(self) -> tuple[Measurement, ...]:
         """Measure them all. Raises CancelledError; whatever else goes wrong becomes a reason."""
@@ -112,19 +118,24 @@ class InterleavedRun:
             self._dismiss_all()
         return tuple(_measurement(candidate) for candidate in self._candidates)
 
-    def _alive(self) -> list[Candidate]:
+    def _alive(self) -> list[ConfigMeasurement]:
         return [candidate for candidate in self._candidates if not candidate.reason]
 
-    def _shuffled(self) -> list[Candidate]:
+    def _shuffled(self) -> list[ConfigMeasurement]:
         alive = self._alive()
         return self._order.sample(alive, len(alive))
 
-    def _start(self, candidate: Candidate) -> None:
+    def _start(self, candidate: ConfigMeasurement) -> None:
         """A fresh worker, its first batch and its warm-up; the others pause."""
         entry, config = candidate.entry, self.measurement_config
         self._report(f"{entry.name}: building")
         group = candidate.group = WorkerGroup(
-            entry.jobs, self._stop, entry.environments, entry.cores, self._on_silence
+            entry.jobs,
+            self._stop,
+            entry.environments,
+            entry.cores,
+            self._progress.on_silence,
+            self._progress.on_wait,
         )
         startup = group.start(lambda _: self._check_cancelled())
         candidate.startup = candidate.startup or startup
@@ -159,15 +170,16 @@ class InterleavedRun:
                     candidate.stop_reason = stop_reason
                 return
 
-    def _timed_round(self, candidate: Candidate) -> None:
+    def _timed_round(self, candidate: ConfigMeasurement) -> None:
         count = len(candidate.rounds) + 1
         self._report(f"{candidate.entry.name}: round {count}")
         one = self._round(candidate)
         candidate.rounds.append(replace(one, process=self._process))
         self._seconds += one.seconds
+        self._on_rows(tuple(_so_far(each) for each in self._candidates))
         self._advance(one.seconds)
 
-    def _round(self, candidate: Candidate) -> TimedRound:
+    def _round(self, candidate: ConfigMeasurement) -> TimedRound:
         assert candidate.group is not None
         if self._before_round is not None:
             self._before_round()
@@ -183,7 +195,7 @@ class InterleavedRun:
         candidate.gpu_use += candidate.group.gpu_use()
         return one
 
-    def _end(self, candidate: Candidate) -> None:
+    def _end(self, candidate: ConfigMeasurement) -> None:
         assert candidate.group is not None
         host, gpu = candidate.group.memory()
         # Where the process's own share is not told, what the build took of the GPU must do.
@@ -196,12 +208,14 @@ class InterleavedRun:
         with ThreadPoolExecutor(max(1, len(self._candidates))) as pool:
             list(pool.map(self._dismiss, self._candidates))
 
-    def _dismiss(self, candidate: Candidate) -> None:
+    def _dismiss(self, candidate: ConfigMeasurement) -> None:
         if candidate.group is not None:
             candidate.group.close()
         candidate.group = None
 
-    def _guarded(self, candidate: Candidate, step: Callable[[Candidate], None]) -> None:
+    def _guarded(
+        self, candidate: ConfigMeasurement, step: Callable[[ConfigMeasurement], None]
+    ) -> None:
         """One step; a failure ends this candidate and no other."""
         if candidate.reason:
             return
@@ -212,15 +226,13 @@ class InterleavedRun:
             raise
         except EngineError as error:
             candidate.reason = f"not measured: {without_traceback(error)}"
+            self._failed = f"; {candidate.entry.name} {candidate.reason.partition('. ')[0]}"
             self._dismiss(candidate)
+            self._report("")
 
     def _check_cancelled(self) -> None:
         if self._stop.is_set():
             raise CancelledError("Cancelled.")
-
-    def _on_silence(self, silent: bool) -> None:
-        warn_of_silence(silent)
-        self._on_progress(self._share, "the worker does not answer" if silent else self._text)
 
     def _advance(self, seconds: float) -> None:
         self._done += seconds
@@ -238,28 +250,32 @@ class InterleavedRun:
         if self._share > 0.1:
             left = f", about {format_duration(spent * (1 / self._share - 1))} left"
         self._text = text or self._text
-        self._on_progress(self._share, self._text + left)
+        self._progress(self._share, self._text + left + self._failed)
 
 
 def measure(
-    entries: Sequence[Entry],
+    entries: Sequence[ConfigJobs],
     measurement_config: MeasurementConfig,
     stop: threading.Event,
     on_progress: Progress = lambda share, text: None,
     before_round: Callable[[], None] | None = None,
+    on_rows: OnRows = lambda rows: None,
 ) -> tuple[Measurement, ...]:
     """Measure configurations in turns; one Measurement for each, in the order given.
 
     All of them are built and warm before the first is timed. One that fails has the reason.
-    ``before_round`` runs untimed before each round.
+    ``before_round`` runs untimed before each round; ``on_rows`` hears after each timed one what is
+    known of all of them so far.
     Once ``stop`` is set CancelledError is raised within 0.1 s and every process is gone.
     """
     if not entries:
         return ()
-    return InterleavedRun(entries, measurement_config, stop, on_progress, before_round).run()
+    return InterleavedRun(
+        entries, measurement_config, stop, on_progress, before_round, on_rows
+    ).run()
 
 
-def _require_room(entry: Entry, host: int, gpu: int | None) -> None:
+def _require_room(entry: ConfigJobs, host: int, gpu: int | None) -> None:
     for what, taken, most in zip(("host", "GPU"), (host, gpu), entry.limit, strict=True):
         if most is not None and taken is not None and taken > most:
             raise EngineError(
@@ -278,7 +294,14 @@ def format_duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def _measurement(candidate: Candidate) -> Measurement:
+def _so_far(candidate: ConfigMeasurement) -> Measurement:
+    if candidate.rounds or candidate.reason:
+        return _measurement(candidate)
+    entry = candidate.entry
+    return Measurement(entry.config, reason=NOT_YET, label=entry.label)
+
+
+def _measurement(candidate: ConfigMeasurement) -> Measurement:
     entry, startup = candidate.entry, candidate.startup
     if candidate.reason:
         return Measurement(entry.config, reason=candidate.reason, label=entry.label)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.bench.config import config_of, configured
+from workbench.bench.config import config_of, with_config
 from workbench.catalog import load_catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
-from workbench.engine.pipelines import Compiled
-from workbench.engine.process import Engine
+from workbench.engine.pipelines import CompiledSource
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
+from workbench.engine.worker_progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Datasets
@@ -30,7 +30,7 @@ FLOATS = "units of the output's floats"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PixelDifference:
     """Mean and greatest absolute difference of the values of some images.
 
     ``share`` (0 to 1) of the values differ at all. ``unit`` is that of ``mean`` and ``greatest``,
@@ -44,13 +44,15 @@ class Difference:
     unit: str = ""
 
 
-def difference(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> Difference | None:
+def compare_cpu_with_mixed(
+    ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]
+) -> PixelDifference | None:
     """The difference of two series of images; None where their shapes differ or there are none."""
     if not ours or [a.shape for a in ours] != [b.shape for b in theirs]:
         return None
     gaps = [np.abs(np.subtract(a, b, dtype=np.float64)) for a, b in zip(ours, theirs, strict=True)]
     count = sum(gap.size for gap in gaps)
-    return Difference(
+    return PixelDifference(
         len(gaps),
         float(sum(gap.sum() for gap in gaps) / count),
         float(max(gap.max() for gap in gaps)),
@@ -80,16 +82,21 @@ def _pixel_words(name: str, found: Mapping[str, Any]) -> str:
     )
 
 
-def compare_decoders(graph: Graph, data: Datasets, stop: threading.Event) -> dict[str, Any]:
-    """CPU and mixed decoding of the same files: a Difference as JSON values, or the reason."""
+def compare_decoders(
+    graph: Graph, data: Datasets, stop: threading.Event, progress: WorkerProgress
+) -> dict[str, Any]:
+    """CPU and mixed decoding of the same files: a PixelDifference as JSON values, or the reason.
+
+    Once ``stop`` is set CancelledError is raised; ``progress`` hears of the worker.
+    """
     catalog = load_catalog()
     sources: dict[DecodeDevice, Code] = {}
     devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
     for device in devices:
         config = replace(config_of(graph, device), regime="decode", batch_size=IMAGES)
-        sources[device] = emit_script(configured(graph, catalog, config), catalog)
+        sources[device] = emit_script(with_config(graph, catalog, config), catalog)
     try:
-        with Engine(stop=stop) as engine:
+        with progress.engine(stop) as engine:
             found = engine.call(differ, sources["cpu"], sources["mixed"], data, limit=LIMIT)
     except CancelledError:
         raise
@@ -99,14 +106,14 @@ def compare_decoders(graph: Graph, data: Datasets, stop: threading.Event) -> dic
 
 
 @task
-def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> Difference | None:
+def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> PixelDifference | None:
     """Task: the first batch of two sources, decoded on the CPU and mixed, compared."""
-    return difference(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
+    return compare_cpu_with_mixed(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
 
 
 def first_batch(source: Code, data: Datasets, device: str) -> list[NDArray[Any]]:
     """Every sample of the first output of the first batch, on the host. In the worker only."""
-    compiled = Compiled(source)
+    compiled = CompiledSource(source)
     try:
         output = compiled.build(data, device).run()[0]
     except Exception as error:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import Report
-from workbench.bench.scaling import Over, curve
+from workbench.bench.scaling import Over, speedup_curve
 from workbench.bench.stage_report import CEILING, stages_of
-from workbench.bench.tune import best_of
+from workbench.bench.tune import best_measurement
 from workbench.errors import EngineError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _WIDE = 100
 """Letters of 8 points in a line as wide as a figure."""
 
 
-def plot(report: Report) -> Figure:
+def plot_record(report: Report) -> Figure:
     """The picture that suits a record's kind. Raises EngineError where nothing was measured."""
     if not any(row.rounds for row in report.measurements):
         raise EngineError("Nothing in this record was measured.")
@@ -46,7 +46,7 @@ def plot(report: Report) -> Figure:
     return kinds.get(report.kind, plot_bars)(report)
 
 
-def render(figure: Figure, kind: Kind = "png") -> bytes:
+def render_figure(figure: Figure, kind: Kind = "png") -> bytes:
     """The picture as PNG (150 dots an inch) or SVG; the same figure gives the same bytes."""
     import matplotlib
 
@@ -96,7 +96,7 @@ def plot_scaling(report: Report) -> Figure:
         (row for row in report.measurements if row.rounds),
         key=lambda row: getattr(row.config, over),
     )
-    points = curve(rows, over)
+    points = speedup_curve(rows, over)
     figure, axes = _canvas(height=3.4)
     counts = [point.count for point in points]
     rates = [point.imgs_per_s for point in points]
@@ -130,8 +130,8 @@ def plot_sweep(report: Report) -> Figure:
         height=0.5 + rows * (0.5 + 0.5 * len(grid.threads)), width=max(7.0, 2.6 * columns + 1.0)
     )
     first.remove()
-    best = best_of(report).config
-    top = best_of(report).median or 1.0
+    best = best_measurement(report).config
+    top = best_measurement(report).median or 1.0
     found = {row.config: row.median for row in report.measurements}
     base = report.measurements[0].config
     all_axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
@@ -203,7 +203,8 @@ def plot_stages(report: Report) -> Figure:
     axes.axvline(found.total, color="black", linewidth=0.8, linestyle=":")
     axes.set_yticks(range(len(views)), list(views), fontsize=8)
     axes.invert_yaxis()
-    note = f"whole batch {found.total:.1f} ms (dotted); bottleneck: {found.bottleneck}"
+    verdict = f"bottleneck: {found.bottleneck}" if found.bottleneck else "unstable: no verdict"
+    note = f"whole batch {found.total:.1f} ms (dotted); {verdict}"
     nothing = [stage.title for stage in found.stages if (stage.adds or 0.0) < 0]
     if nothing:
         note += f"; measured as less than nothing: {', '.join(nothing)}"

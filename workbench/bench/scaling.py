@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from workbench.bench.config import Config, config_of, configured, sharded
+from workbench.bench.config import Config, config_of, sharded, with_config
 from workbench.bench.data_fingerprint import Fingerprint
-from workbench.bench.experiment import Experiment
-from workbench.bench.interleaved import Entry, Progress
+from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.page_cache import Cache
 from workbench.bench.record import Report
+from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import usable_cores
+from workbench.engine.worker_progress import Progress
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data
 
@@ -29,7 +30,7 @@ Affinity = Literal["none", "split"]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SpeedupPoint:
     """What so many threads or workers give.
 
     ``speedup`` is over the first point; ``efficiency`` is 1 where it is as large as the count is
@@ -42,7 +43,7 @@ class Point:
     efficiency: float
 
 
-def curve(rows: Sequence[Measurement], over: Over) -> tuple[Point, ...]:
+def speedup_curve(rows: Sequence[Measurement], over: Over) -> tuple[SpeedupPoint, ...]:
     """The points of a scaling run, in rising order; what was not measured is left out."""
     measured = sorted(
         (getattr(row.config, over), row.median) for row in rows if row.median is not None
@@ -51,11 +52,12 @@ def curve(rows: Sequence[Measurement], over: Over) -> tuple[Point, ...]:
         return ()
     first, base = measured[0]
     return tuple(
-        Point(count, rate, rate / base, rate / base / (count / first)) for count, rate in measured
+        SpeedupPoint(count, rate, rate / base, rate / base / (count / first))
+        for count, rate in measured
     )
 
 
-class ThreadScalingExperiment(Experiment):
+class ThreadScalingExperiment(SpeedExperiment):
     """One process with 1 to N threads."""
 
     kind = "threads"
@@ -80,15 +82,16 @@ class ThreadScalingExperiment(Experiment):
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure every count in turns. Raises DataError, EngineError and CancelledError."""
-        catalog, machine, found, cache = self.prepare()
+        catalog, machine, found, cache = self.prepare(on_progress)
         configs = [replace(self.base, threads=count) for count in self.counts]
         self.require_measurable(configs, catalog, machine)
-        rows = self.measure([self.entry(c, catalog, found) for c in configs], on_progress)
-        on_progress(1.0, "done")
+        self.begin(machine, found, cache)
+        rows = self.measure([self.entry(c, catalog, found) for c in configs], self.progress)
+        self.progress(1.0, "done")
         return self.report(rows, machine, found, cache)
 
 
-class GpuScalingExperiment(Experiment):
+class GpuScalingExperiment(SpeedExperiment):
     """One process a GPU, each with a shard of the data, all at once.
 
     ``affinity`` "split" gives each process an equal share of the cores for itself. Without a GPU
@@ -121,20 +124,21 @@ class GpuScalingExperiment(Experiment):
 
         Raises DataError, EngineError and CancelledError.
         """
-        catalog, machine, found, cache = self.prepare()
+        catalog, machine, found, cache = self.prepare(on_progress)
         self.require_measurable([self.base], catalog, machine)
         gpus = len(cuda_uuids())
         configs = [replace(self.base, workers=count) for count in self.counts]
         able = [c for c in configs if self.base.device != "mixed" or c.workers <= gpus]
         entries = [self._sharded_entry(config, catalog, found) for config in able]
-        rows = dict(zip(able, self.measure(entries, on_progress), strict=True))
+        self.begin(machine, found, cache)
+        rows = dict(zip(able, self.measure(entries, self.progress), strict=True))
         there = f"not measured: this machine has {gpus} GPU{'s' * (gpus != 1)}"
-        on_progress(1.0, "done")
+        self.progress(1.0, "done")
         every = [rows.get(config) or Measurement(config, reason=there) for config in configs]
         return self.report(every, machine, found, cache, affinity=self.affinity)
 
-    def _sharded_entry(self, config: Config, catalog: Catalog, found: Fingerprint) -> Entry:
-        graph = configured(self.graph, catalog, config)
+    def _sharded_entry(self, config: Config, catalog: Catalog, found: Fingerprint) -> ConfigJobs:
+        graph = with_config(self.graph, catalog, config)
         jobs = tuple(
             ScriptJob(
                 emit_script(sharded(graph, shard, config.workers), catalog),

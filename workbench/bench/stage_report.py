@@ -31,9 +31,44 @@ class StageCost:
     high: float | None = None
 
     @property
+    def is_nonnegative(self) -> bool:
+        """Whether it was told from nothing: a difference below zero says only that it was not."""
+        return self.adds is not None and self.adds >= 0
+
+    @property
     def title(self) -> str:
         """The stage's name, and its operator's where that is another: ``color (color_twist)``."""
         return f"{self.stage} ({self.op})" if self.op not in ("", self.stage) else self.stage
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCost:
+    """A function of the user: imgs/s of the graph with it and without it, None without a figure.
+
+    ``adds`` is what a batch takes longer with it, in milliseconds, ``low`` to ``high`` the interval
+    of that.
+    """
+
+    stage: str
+    function: str
+    adds: float | None = None
+    low: float | None = None
+    high: float | None = None
+    rate: float | None = None
+    without: float | None = None
+    reason: str = ""
+    """Why it was not measured."""
+
+    def words(self, total: float) -> str:
+        """What it costs of a batch that takes ``total`` milliseconds."""
+        name = f"{self.stage} (your function {self.function})"
+        if self.adds is None or self.rate is None or self.without is None:
+            return f"{name}: not measured without it, {self.reason}"
+        spread = f"{self.low:.2f} to {self.high:.2f} ms"
+        rates = f"{self.rate:,.0f} imgs/s with it, {self.without:,.0f} without"
+        if (self.low or 0.0) <= 0:
+            return f"{name}: no cost that could be told from nothing ({spread}); {rates}"
+        return f"{name} takes {self.adds / total:.0%} of a batch's time ({spread}): {rates}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +81,14 @@ class StageReport:
     ceiling: float | None
     """imgs/s with reading and decoding for nothing; None where it was not measured."""
     bottleneck: str
+    """Empty where the run was too unstable to name one: ``advice`` says why."""
     advice: str
+    functions: tuple[FunctionCost, ...] = ()
+
+    @property
+    def function_words(self) -> tuple[str, ...]:
+        """What each function of the user costs against the rest."""
+        return tuple(cost.words(self.total) for cost in self.functions)
 
 
 def stages_of(record: Mapping[str, Any]) -> StageReport | None:

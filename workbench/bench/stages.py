@@ -11,12 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
-from workbench.bench.cached_batch import CachedJob, time_alone
-from workbench.bench.config import behind_decoder, config_of, configured, decoders
-from workbench.bench.experiment import Experiment
-from workbench.bench.interleaved import Entry, Progress
+from workbench.bench.cached_batch import CachedBatchJob, time_alone
+from workbench.bench.config import config_of, decoder_nodes, nodes_after_decoders, with_config
+from workbench.bench.function_cost import (
+    function_costs,
+    row_without,
+    scripts_without_functions,
+)
+from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.record import WHOLE, Report
+from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stage_report import (
     CEILING,
     COPY,
@@ -31,20 +36,22 @@ from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
-from workbench.engine.process import Engine
+from workbench.engine.worker_progress import Progress
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.devices import infer_devices, is_decoder, is_generator
-from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
+from workbench.graph.model import Graph, Node, Source, ancestors, topological
+from workbench.graph.ports import output_ports
 
 ALONE_LIMIT = 300.0
-_NOISE = 0.05
-UNSURE = (
-    "But the rounds differ so much that a stage seems to cost less than nothing: measure again, "
-    "with longer rounds or on a quieter machine."
-)
+REPEATABILITY = 0.10
+"""Of a batch's time: where what a stage adds is known no better than that, either way, or the whole
+is not, no stage is named and no share claimed."""
+_BELOW_NOTHING = 0.05
+"""Of a batch's time: a stage that seems to cost so much less than nothing makes a run unstable."""
+AGAIN = "No stage is named. Measure again, with longer rounds or on a quieter machine."
 
 
-def prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
+def stage_prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
     """Each stage in running order, with the graph cut behind it.
 
     Operators that only draw numbers belong to the stage that takes them. What a cut graph gives out
@@ -58,7 +65,7 @@ def prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
         inside = steps[:count]
         taken = {port.node for node in inside for port in node.inputs.values()}
         outputs = {
-            node.id: Port(node.id, catalog[node.op].outputs[0].name)
+            node.id: output_ports(node, catalog[node.op])[0]
             for node in inside
             if node.id not in taken
         }
@@ -66,51 +73,75 @@ def prefixes(graph: Graph, catalog: Catalog) -> list[tuple[Node, Graph]]:
     return cut
 
 
-class StageCostExperiment(Experiment):
+Step = tuple[Node, str, str]
+"""A stage: its node, kind and device."""
+
+
+class StageCostExperiment(SpeedExperiment):
     """Where the time of a graph goes, with its own settings."""
 
     kind = "stages"
+    _steps: Sequence[Step] = ()
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure every prefix and operator. Raises DataError, EngineError and CancelledError."""
-        catalog, machine, found, cache = self.prepare()
+        catalog, machine, found, cache = self.prepare(on_progress)
         config = config_of(self.graph)
-        graph = configured(self.graph, catalog, config)
+        graph = with_config(self.graph, catalog, config)
         self.require_measurable([config], catalog, machine)
         devices = infer_devices(graph, catalog)
-        cut = prefixes(graph, catalog)
+        cut = stage_prefixes(graph, catalog)
         entries = [
-            Entry(
+            ConfigJobs(
                 config,
                 (ScriptJob(emit_script(part, catalog), self.data, config.device, config.prefetch),),
                 f"up to {node.id}",
-                decodes=bool(decoders(part, catalog)),
+                decodes=bool(decoder_nodes(part, catalog)),
             )
             for node, part in cut[:-1]  # the last is the whole
         ]
         source = emit_script(graph, catalog)
         whole = ScriptJob(source, self.data, config.device, config.prefetch)
-        entries.append(Entry(config, (whole,), WHOLE))
+        entries.append(ConfigJobs(config, (whole,), WHOLE))
         copies = any(devices[port.node] != "cpu" for port in graph.outputs.values())
         if copies:
             copied = replace(whole, to_host=True)
-            entries.append(Entry(config, (copied,), f"{WHOLE}, copied to the host"))
-        if behind_decoder(graph, catalog):
-            entries.append(Entry(config, (CachedJob(graph, self.data),), CEILING, decodes=False))
-        rows = self.measure(entries, lambda s, t: on_progress(0.95 * s, t))
-        on_progress(0.95, "each operator alone")
+            entries.append(ConfigJobs(config, (copied,), f"{WHOLE}, copied to the host"))
+        if nodes_after_decoders(graph, catalog):
+            entries.append(
+                ConfigJobs(config, (CachedBatchJob(graph, self.data),), CEILING, decodes=False)
+            )
+        for node, source in scripts_without_functions(graph, catalog):
+            job = replace(whole, source=source)
+            entries.append(ConfigJobs(config, (job,), row_without(node.id)))
+        steps = [(node, _kind(node, catalog), devices[node.id]) for node, _ in cut]
+        self.begin(machine, found, cache)
+        self._steps = steps
+        rows = self.measure(entries, self.progress.part(0.0, 0.95))
+        stage_costs(steps, rows, {}, config.batch_size)  # where the whole hangs, so does one alone
+        self.progress(0.95, "each operator alone")
         nodes = [node.id for node, _ in cut if not isinstance(node, Source)]
         alone = self._alone(graph, nodes)
-        stages = reconcile(
-            [(node, _kind(node, catalog), devices[node.id]) for node, _ in cut],
-            rows, alone, graph, machine,
-        )  # fmt: skip
-        on_progress(1.0, "done")
+        stages = make_stage_report(steps, rows, alone, graph, machine)
+        self.progress(1.0, "done")
         return self.report(rows, machine, found, cache, stages=asdict(stages))
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """As of every run, with the stages as soon as the whole is known; none is named yet."""
+        super().on_rows(rows)
+        if self.partial_report is None:
+            return
+        if any(row.name == WHOLE and row.rounds for row in rows):
+            total, costs = stage_costs(self._steps, rows, {}, self.graph.settings.batch_size)
+            so_far = StageReport(tuple(costs), total, None, None, "", "")
+            extra = {"stages": asdict(so_far)}
+            self.partial_report = replace(self.partial_report, extra=extra)
+        else:
+            self.partial_report = None
 
     def _alone(self, graph: Graph, nodes: Sequence[str]) -> dict[str, float]:
         try:
-            with Engine(stop=self.stop) as engine:
+            with self.progress.engine(self.stop) as engine:
                 found: dict[str, float] = engine.call(
                     time_alone, graph, self.data, nodes, limit=ALONE_LIMIT
                 )
@@ -127,8 +158,8 @@ def _kind(node: Node, catalog: Catalog) -> str:
     return DECODE if is_decoder(catalog[node.op]) else OPERATOR
 
 
-def reconcile(
-    stages: Sequence[tuple[Node, str, str]],
+def make_stage_report(
+    stages: Sequence[Step],
     rows: Sequence[Measurement],
     alone: Mapping[str, float],
     graph: Graph,
@@ -136,10 +167,36 @@ def reconcile(
 ) -> StageReport:
     """Put prefixes and single operators side by side.
 
-    ``stages`` are (node, kind, device) in running order, ``alone`` is in ms. Raises EngineError
-    where the whole pipeline was not measured.
+    ``stages`` are in running order, ``alone`` is in ms. Raises EngineError where the whole pipeline
+    was not measured. A run that is too unstable names no bottleneck.
     """
-    batch = graph.settings.batch_size
+    by_name = {row.name: row for row in rows}
+    whole = by_name[WHOLE]
+    total, costs = stage_costs(stages, rows, alone, graph.settings.batch_size)
+    known = [cost.alone for cost in costs if cost.kind in (DECODE, OPERATOR)]
+    remainder = total - sum(a for a in known if a is not None) if None not in known else None
+    ceiling = by_name[CEILING].median if CEILING in by_name else None
+    own_code = tuple(function_costs(graph, rows, graph.settings.batch_size))
+    own = [cost for cost in costs if cost.kind != COPY and cost.adds is not None]
+    busy = _busy(own)
+    worst = max(own, key=lambda cost: busy[cost.stage])
+    others = max((busy[cost.stage] for cost in own if cost is not worst), default=0.0)
+    without = max(total - (worst.adds or 0.0), others)
+    share = min(busy[worst.stage] / total, 1.0)
+    if doubt := _doubt(own, whole, total):
+        words = f"{doubt} {AGAIN}"
+        return StageReport(tuple(costs), total, remainder, ceiling, "", words, own_code)
+    advice = bottleneck_advice(worst, share, without, whole, graph, machine)
+    return StageReport(tuple(costs), total, remainder, ceiling, worst.stage, advice, own_code)
+
+
+def stage_costs(
+    stages: Sequence[Step], rows: Sequence[Measurement], alone: Mapping[str, float], batch: int
+) -> tuple[float, list[StageCost]]:
+    """The milliseconds of a whole batch, and what each stage costs of them.
+
+    Raises EngineError where the whole pipeline was not measured.
+    """
     by_name = {row.name: row for row in rows}
     whole = by_name[WHOLE]
     if whole.median is None:
@@ -158,19 +215,29 @@ def reconcile(
     if copied is not None and copied.median is not None:
         adds = _added(copied, whole, batch)
         costs.append(StageCost("copy to the host", COPY, "gpu", adds[0], None, "", *adds[1:]))
-    known = [cost.alone for cost in costs if cost.kind in (DECODE, OPERATOR)]
-    remainder = total - sum(a for a in known if a is not None) if None not in known else None
-    ceiling = by_name[CEILING].median if CEILING in by_name else None
-    own = [cost for cost in costs if cost.kind != COPY and cost.adds is not None]
-    busy = _busy(own)
-    worst = max(own, key=lambda cost: busy[cost.stage])
-    others = max((busy[cost.stage] for cost in own if cost is not worst), default=0.0)
-    without = max(total - (worst.adds or 0.0), others)
-    share = min(busy[worst.stage] / total, 1.0)
-    advice = advise(worst, share, without, whole, graph, machine)
-    if any((cost.adds or 0.0) < -_NOISE * total for cost in own):
-        advice += f" {UNSURE}"
-    return StageReport(tuple(costs), total, remainder, ceiling, worst.stage, advice)
+    return total, costs
+
+
+def _doubt(costs: Sequence[StageCost], whole: Measurement, total: float) -> str:
+    """Why a run is too unstable to name a stage, in words; empty where it is not."""
+    below = min(costs, key=lambda cost: cost.adds or 0.0)
+    if (below.adds or 0.0) < -_BELOW_NOTHING * total:
+        return f"Unstable: {below.stage} seems to cost less than nothing."
+    known = [cost for cost in costs if cost.low is not None and cost.high is not None]
+    apart = {cost.stage: ((cost.high or 0.0) - (cost.low or 0.0)) / 2 / total for cost in known}
+    least = max(apart, key=lambda stage: apart[stage], default="")
+    if least and apart[least] > REPEATABILITY:
+        return (
+            f"Unstable: what {least} adds is known to ±{apart[least]:.0%} of a batch's time only, "
+            f"and ±{REPEATABILITY:.0%} are the limit."
+        )
+    spread = whole.interval.spread if whole.interval else 0.0
+    if spread > REPEATABILITY:
+        return (
+            f"Unstable: the whole is known to ±{spread:.0%} only, and ±{REPEATABILITY:.0%} are "
+            "the limit."
+        )
+    return ""
 
 
 def _busy(costs: Sequence[StageCost]) -> dict[str, float]:
@@ -208,7 +275,7 @@ def _added(
     return adds, min(adds, found.low), max(adds, found.high)
 
 
-def advise(
+def bottleneck_advice(
     worst: StageCost,
     share: float,
     without: float,

@@ -8,18 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from workbench.bench.config import Config, Regime, config_of, configured
+from workbench.bench.config import Config, Regime, config_of, with_config
 from workbench.bench.data_fingerprint import Fingerprint
-from workbench.bench.experiment import Experiment
 from workbench.bench.grid import KNOBS, Grid, Place, default_grid
-from workbench.bench.interleaved import Progress, format_duration
+from workbench.bench.interleaved import format_duration
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import QUICK_CONFIG, MeasurementConfig
 from workbench.bench.page_cache import Cache, CacheState
 from workbench.bench.record import Report
+from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.tuner_search import TunerSearch
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine.machine import Machine
+from workbench.engine.worker_progress import Progress
 from workbench.errors import EngineError
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data
@@ -29,11 +30,13 @@ PROBE_CONFIG = MeasurementConfig(
 )
 """Enough to tell which of two settings is faster; the best are then measured with care."""
 _SAME = 0.03
+_SEARCH_SHARE = 0.7
+"""Of the time of a tuning; the rest is for the best settings."""
 _HOST_SHARE = 0.8
 """Of the host's memory that a configuration may take where no limit is given."""
 
 
-class SweepExperiment(Experiment):
+class SweepExperiment(SpeedExperiment):
     """Every setting of a grid, each in a fresh worker, in random order."""
 
     kind = "sweep"
@@ -72,7 +75,7 @@ class SweepExperiment(Experiment):
 
         Raises DataError, EngineError where nothing can be measured at all, and CancelledError.
         """
-        catalog, machine, found, cache = self.prepare()
+        catalog, machine, found, cache = self.prepare(on_progress)
         grid = self._ready(catalog, machine)
         places = list(grid.places())
         rows: dict[Place, Measurement] = {}
@@ -84,12 +87,10 @@ class SweepExperiment(Experiment):
             left = (time.monotonic() - began) / max(number, 1) * (len(places) - number)
             words = f"{where}, about {format_duration(left)} left" if number else where
 
-            def progress(share: float, _: str = "", at: int = number, text: str = words) -> None:
-                on_progress((at + share) / len(places), text)
-
-            progress(0.0)
+            progress = self.progress.part(number / len(places), (number + 1) / len(places), words)
+            progress(0.0, words)
             rows[place] = self.measure_one(config, catalog, found, on_progress=progress)
-        on_progress(1.0, "done")
+        self.progress(1.0, "done")
         seconds = time.monotonic() - began
         extra = {"seconds": seconds, "no_effect": ineffective_knobs(grid, rows)}
         measured = [rows[place] for place in places]
@@ -154,7 +155,7 @@ class TuningExperiment(SweepExperiment):
         The report's first measurement is the best one; the last are the probes. Raises DataError,
         EngineError where every setting fails, and CancelledError.
         """
-        catalog, machine, found, cache = self.prepare()
+        catalog, machine, found, cache = self.prepare(on_progress)
         grid = self._ready(catalog, machine)
         probes: list[Measurement] = []
         began = time.monotonic()
@@ -164,10 +165,9 @@ class TuningExperiment(SweepExperiment):
             self.publish(probes, config, machine, found, cache)
             words = f"probe {len(probes) + 1} of at most {most}: {config.settings}"
 
-            def progress(share: float, _: str = "") -> None:
-                on_progress(0.7 * (len(probes) + share) / most, words)
-
-            progress(0.0)
+            begin, end = (_SEARCH_SHARE * count / most for count in (len(probes), len(probes) + 1))
+            progress = self.progress.part(begin, end, words)
+            progress(0.0, words)
             row = self.measure_one(config, catalog, found, PROBE_CONFIG, progress)
             probes.append(replace(row, label=f"probe {len(probes) + 1}"))
             return row.median
@@ -182,14 +182,14 @@ class TuningExperiment(SweepExperiment):
             replace(self.entry(config, catalog, found, label), limit=self.limit)
             for label, config in finalists.items()
         ]
-        rows = self.measure(entries, lambda s, t: on_progress(0.7 + 0.3 * s, t))
+        rows = self.measure(entries, self.progress.part(_SEARCH_SHARE, 1.0))
         tuned = sorted(
             (row for row in rows if row.rounds), key=lambda row: row.median or 0.0, reverse=True
         )
         if not tuned:
             first = [*probes, *rows][0].reason
             raise EngineError(f"No setting could be measured. The first: {first}")
-        on_progress(1.0, "done")
+        self.progress(1.0, "done")
         extra = {
             "probes": len(probes),
             "grid": len(grid),
@@ -226,7 +226,7 @@ def describe_ineffective(knob: str) -> str:
     return f"{knob} makes no difference to the best: each of its values has a setting as fast"
 
 
-def best_of(report: Report) -> Measurement:
+def best_measurement(report: Report) -> Measurement:
     """The fastest measurement that is no probe. Raises EngineError where there is none."""
     rows = [row for row in report.measurements if row.rounds and not row.probe]
     if not rows:
@@ -234,6 +234,6 @@ def best_of(report: Report) -> Measurement:
     return max(rows, key=lambda row: row.median or 0.0)
 
 
-def adopt(graph: Graph, config: Config) -> Graph:
+def adopt_config(graph: Graph, config: Config) -> Graph:
     """The graph with a setting written into it: what is exported then has it too."""
-    return configured(graph, load_catalog(), replace(config, regime="pipeline"))
+    return with_config(graph, load_catalog(), replace(config, regime="pipeline"))

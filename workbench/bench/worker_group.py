@@ -18,7 +18,7 @@ from workbench.bench.workload import (
     run_round,
     start_workload,
 )
-from workbench.engine.gpu import Gpu, GpuUse, visible_gpu
+from workbench.engine.gpu import Gpu, GpuUse, first_visible_gpu
 from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.process import Engine
 
@@ -38,19 +38,28 @@ class WorkerGroup:
         environments: Sequence[Mapping[str, str]] = (),
         cores: Sequence[tuple[int, ...]] = (),
         on_silence: Callable[[bool], None] = warn_of_silence,
+        on_wait: Callable[[str], None] = lambda words: None,
     ) -> None:
         """``environments`` and ``cores`` have an entry for each job, or are empty.
 
-        ``on_silence`` as of ``Engine``, of any of the workers.
+        ``on_silence`` and ``on_wait`` as of ``Engine``, of any of the workers.
         """
         self._jobs = jobs
         self._cores = cores or [()] * len(jobs)
         found = environments or [{}] * len(jobs)
         self._engines = [
-            Engine(environment=each, stop=stop, on_silence=on_silence) for each in found
+            Engine(
+                environment=each,
+                stop=stop,
+                on_silence=on_silence,
+                on_wait=on_wait,
+                measures=True,
+                restarts=False,
+            )
+            for each in found
         ]
         self._stop = stop
-        uuids = dict.fromkeys(visible_gpu({**os.environ, **each}) for each in found)
+        uuids = dict.fromkeys(first_visible_gpu({**os.environ, **each}) for each in found)
         self._gpus = [Gpu(uuid) for uuid in uuids]
         self._lead: float | None = None
 

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 
 from workbench.bench.resource_usage import busy_seconds, cpu_seconds, descendants, peak_host_bytes
 from workbench.emit.code import Code
-from workbench.engine.gpu import Gpu, visible_gpu
-from workbench.engine.pipelines import Compiled
+from workbench.engine.gpu import Gpu, first_visible_gpu
+from workbench.engine.pipelines import CompiledSource
 from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, PipelineError, WorkbenchError
-from workbench.sources import Datasets, nothing_found
+from workbench.sources import Datasets, no_files_reason
 
 REPORT_EVERY = 0.5
 """Seconds between reports in a round. One takes 12 µs to send; the listener draws it, on the cores
@@ -100,7 +100,7 @@ class ScriptJob:
 class _ScriptWorkload:
     def __init__(self, job: ScriptJob) -> None:
         self._job = job
-        self._compiled = Compiled(job.source)
+        self._compiled = CompiledSource(job.source)
         self._batch = 0
         self.lead = job.prefetch + 2
         try:
@@ -127,7 +127,7 @@ class _ScriptWorkload:
         if isinstance(error, WorkbenchError):
             return error
         if self._job.data and any(words in str(error) for words in NO_FILES):
-            return DataError(nothing_found(next(iter(self._job.data.values()))))
+            return DataError(no_files_reason(next(iter(self._job.data.values()))))
         explained = self._compiled.error(error)
         if self._batch:
             return PipelineError(f"batch {self._batch}: {explained}", explained.node)
@@ -173,7 +173,7 @@ def start_workload(worker: Worker, job: Job, cores: tuple[int, ...] = ()) -> Sta
     if cores:
         os.sched_setaffinity(0, cores)
     worker.report(0.0)
-    gpu = Gpu(visible_gpu())
+    gpu = Gpu(first_visible_gpu())
     before = gpu.memory_used()
     start = time.perf_counter()
     workload = job.start()
@@ -247,4 +247,4 @@ def memory_usage(worker: Worker) -> tuple[int, int | None]:
     DALI's pools on the GPU do not shrink, so that is their peak; None where it is not told.
     """
     pid = os.getpid()
-    return peak_host_bytes(descendants(pid)), Gpu(visible_gpu()).memory_of(pid)
+    return peak_host_bytes(descendants(pid)), Gpu(first_visible_gpu()).memory_of(pid)

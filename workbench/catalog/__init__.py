@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from workbench.catalog.arithmetic import arithmetic_specs
+from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.overlay import apply_overlay, read_overlay
+from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
@@ -29,4 +31,6 @@ def load_catalog() -> Catalog:
     """
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)
-    return Catalog({**described, **arithmetic_specs()}, version, REGIONS)
+    listed = {name: op for name, op in described.items() if name not in OWN_CODE}
+    unlisted = {**REGIONS, **OWN_CODE}
+    return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, unlisted)

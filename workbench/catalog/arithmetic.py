@@ -36,13 +36,17 @@ class _Function:
     start: float | None = None
     high: float = 255
     image: bool = False
+    synonyms: tuple[str, ...] = ()
 
 
 def _read() -> dict[str, list[_Function]]:
     """The functions of each table."""
     tables = tomllib.loads(files(__package__).joinpath("arithmetic.toml").read_text("utf-8"))
     return {
-        kind: [_Function(name, **{"called": name, **row}) for name, row in rows.items()]
+        kind: [
+            _Function(name, **{"called": name, **row, "synonyms": tuple(row.get("synonyms", ()))})
+            for name, row in rows.items()
+        ]
         for kind, rows in tables.items()
     }
 
@@ -168,6 +172,7 @@ def _subscript() -> OpSpec:
         summary=summary,
         category="crop",
         label="Index",
+        synonyms=("[]", "indexing", "subscript", "channel", "extract channel"),
         expression="{}[{}]",
         operands=(("data",), ("index",)),
     )
@@ -241,6 +246,7 @@ def _operator(
         category="arithmetic",
         label=function.label,
         image=function.image,
+        synonyms=function.synonyms,
         mutually_exclusive=mutually_exclusive,
         one_of=one_of,
         expression=function.expression,

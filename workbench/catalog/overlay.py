@@ -5,6 +5,7 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     [rotate]
     category = "geometry"       # any of CATEGORIES, or of ``shared.categories``
     label = "Rotate"
+    synonyms = ["turn"]         # what other libraries and people call it
     image = true                # takes one image, gives one image
     alters = false              # its start values leave the pixels as they are
     needs_channels = 3          # DALI ends the process on any other number; or an argument's name
@@ -18,6 +19,7 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     adds.labels = { labels = "label" }   # outputs that an optional input adds when it is fed
     gives = { dtype = "input", layout = "input", shape = "canvas" }   # see ``OutputRule``; these
                                 # three for every output, or a table of them by the output's name
+    numbers.a = "population"    # an argument of its own, written in the place of an input: fn.f(3)
     feeds.mtx = { op = "transforms.rotation", args = { angle = 15 } }   # what can feed a port
     unusable = "..."            # why it cannot be used; "" for "it can", against the rule
     mutually_exclusive = [["size", "scale"]]  # groups of which at most one can be given
@@ -43,6 +45,7 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, cast, get_args
 
+from workbench.catalog.operator_support import unusable_reason
 from workbench.catalog.spec import (
     NOTHING_KNOWN,
     ArgSpec,
@@ -55,13 +58,13 @@ from workbench.catalog.spec import (
     ShapeWord,
     Value,
 )
-from workbench.catalog.usable import unusable_reason
 from workbench.errors import CatalogError
 
 _OP_KEYS = (
     *("category", "label", "image", "alters", "inputs", "outputs"),
     *("mutually_exclusive", "unusable", "args", "needs_channels", "ports", "gives", "adds"),
-    *("feeds", "together", "one_of", "whole_batch", "layouts", "takes", "same_dtype"),
+    *("numbers", "feeds", "together", "one_of", "whole_batch", "layouts", "takes", "same_dtype"),
+    "synonyms",
 )
 _ARG_KEYS = (
     *("label", "unit", "low", "high", "step", "minimum", "maximum"),
@@ -75,8 +78,8 @@ _KINDS: tuple[PortKind, ...] = get_args(PortKind)
 _FORMS: tuple[Form, ...] = get_args(Form)
 CATEGORIES = (
     *("source", "decode", "geometry", "crop", "colour", "filter", "noise", "occlusion"),
-    *("format", "arithmetic", "random", "statistics", "boxes", "masks", "points", "transforms"),
-    *("general", "video", "audio", "other"),
+    *("policy", "format", "arithmetic", "random", "statistics", "boxes", "masks", "points"),
+    *("transforms", "general", "video", "audio", "other"),
 )
 """In the order in which a list of operators shows them; those that files add come after."""
 
@@ -149,9 +152,11 @@ def _fitting(overlay: Overlay, known: Mapping[str, OpSpec]) -> Overlay:
     ops = {}
     for name, row in overlay.ops.items():
         if name in known:
-            args = {arg: r for arg, r in row.get("args", {}).items() if arg in known[name].args}
+            numbers = row.get("numbers", {}).values()
+            own = {*known[name].args, *numbers}
+            args = {arg: r for arg, r in row.get("args", {}).items() if arg in own}
             count = max(len(known[name].inputs), len(row.get("inputs", ())))
-            names = known[name].args.keys() | {known[name].input(i).name for i in range(count)}
+            names = own | {known[name].input(i).name for i in range(count)}
             groups = {
                 key: [group for group in row.get(key, []) if set(group) <= names]
                 for key in ("mutually_exclusive", "together", "one_of", "same_dtype")
@@ -183,7 +188,10 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     category = row.get("category", "other")
     _demand(category, overlay.categories, f"{where}: category")
     image = row.get("image", False)
-    own = row.get("args", {})
+    own, numbers = row.get("args", {}), row.get("numbers", {})
+    for name in numbers:
+        _demand(name, [port.name for port in op.inputs], f"{where}: numbers: input")
+    op = _with_numbers(op, numbers)
     for name in own:
         _demand(name, op.args, f"{where}: argument")
     inputs = _input_kinds(op, row.get("inputs", ["image"] if image else []), where)
@@ -220,6 +228,7 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
         op,
         category=category,
         label=row.get("label", _label(op.name)),
+        synonyms=tuple(row.get("synonyms", ())),
         image=image,
         alters=row.get("alters", True),
         needs_channels=row.get("needs_channels"),
@@ -325,6 +334,22 @@ def _groups(
 def _kind(kind: str, where: str) -> PortKind:
     _demand(kind, _KINDS, f"{where}: kind")
     return cast(PortKind, kind)
+
+
+def _with_numbers(op: OpSpec, numbers: Mapping[str, str]) -> OpSpec:
+    """The operator with arguments for whole numbers that are written in the place of inputs."""
+    if not numbers:
+        return op
+    inputs = (replace(p, optional=p.optional or p.name in numbers) for p in op.inputs)
+    args = {
+        name: ArgSpec(name, "int", f"In the place of {port}.") for port, name in numbers.items()
+    }
+    return replace(
+        op,
+        inputs=tuple(inputs),
+        args={**args, **op.args},
+        written_numbers=dict(numbers),
+    )
 
 
 def _argument(spec: ArgSpec, row: Row, where: str) -> ArgSpec:

@@ -154,6 +154,8 @@ def _input_name(schema: Any, index: int) -> str:
 def _input_device(schema: Any, index: int) -> PortDevice:
     if schema.Name() == "Copy":
         return "operator"  # DALI copies from either side, too; here a transfer is a transfer
+    if schema.Name().startswith("random__"):
+        return "operator"  # declared as asked for its shape alone, and refused from the other side
     if schema.GetInputDevice(index, "gpu", "cpu") == "gpu":
         return "any"
     if schema.GetInputDevice(index, "gpu", "gpu") == "cpu":

@@ -201,6 +201,8 @@ class OpSpec:
     summary: str = ""
     category: str = "other"
     label: str = ""
+    synonyms: tuple[str, ...] = ()
+    """What other libraries and people call it."""
     image: bool = False
     """Takes an image and gives an image: has a row in the overlay and can stand in a chain."""
     alters: bool = True
@@ -221,15 +223,35 @@ class OpSpec:
     Ports beyond the named ones, where any number is allowed, belong to the group of the last."""
     whole_batch: bool = False
     """What a sample becomes depends on the others of its batch."""
+    module: str = ""
+    """Of a function of ``nvidia.dali.auto_aug``: the module there in which it stands."""
     expression: str = ""
     """Python's expression with ``{}`` for each operand, where it is no call of ``fn``:
     ``{} + {}``, ``math.sqrt({})``."""
     operands: tuple[tuple[str, ...], ...] = ()
     """What can stand at each ``{}``: names of ports and arguments, the first that is given."""
+    written_numbers: Mapping[str, str] = field(default_factory=dict)
+    """Inputs in whose place a whole number can be written, and the argument that holds it:
+    ``fn.random.choice(3)``."""
+    stays: bool = False
+    """Runs on the CPU unless it is told otherwise: data from the GPU do not take it there."""
+    counted_outputs: str = ""
+    """The argument that says how many outputs there are: ``output``, or ``output_0`` and on."""
     bodies: tuple[str, ...] = ()
     """Of a region (``catalog.regions``): the names of its bodies."""
+    numbered_bodies: bool = False
+    """Whether a region may have more bodies than these two, numbered on: ``option_2``, ..."""
+    consecutive: bool = False
+    """Of a region: its bodies run one after another, each on what was given before."""
     unusable: str | None = None
     """Why the workbench cannot use it yet, or None."""
+
+    def body_names(self, count: int) -> tuple[str, ...]:
+        """The names of so many bodies: those of ``bodies``, but where any number may be."""
+        if not self.numbered_bodies:
+            return self.bodies
+        stem = self.bodies[0].rpartition("_")[0]
+        return tuple(f"{stem}_{index}" for index in range(max(len(self.bodies), count)))
 
     @property
     def reads(self) -> bool:

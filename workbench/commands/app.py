@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from workbench.commands.options import FOLDER, graph_of, reports
+from workbench.commands.options import FOLDER, load_source_graph, report_errors
 
 TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
 
@@ -56,7 +56,7 @@ TOKEN_VARIABLE = "DALI_WORKBENCH_TOKEN"
     help="Host memory that the workers of all pages may take together; default: half of it.",
 )
 @click.option("--no-browser", is_flag=True, help="Print the link only.")
-@reports
+@report_errors
 def app_command(
     data: str,
     graph: str | None,
@@ -94,7 +94,7 @@ def app_command(
     )
     if no_token and not access.loopback:
         click.echo(f"warning: whoever reaches port {port} of {host} is in: --no-token", err=True)
-    opened = graph_of(graph) if graph else None
+    opened = load_source_graph(graph) if graph else None
     if memory is not None:
         shared_budget().host = int(memory * 2**30)
     serve(data, opened, port, access, roots, not no_browser, max_sessions)

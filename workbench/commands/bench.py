@@ -11,13 +11,20 @@ from workbench.commands.measuring import (
     JSON,
     NAME,
     PLOT,
-    Amount,
+    FiniteFloatRange,
     print_rows,
     progress_bar,
-    require_figures,
+    require_measured,
     write_record,
 )
-from workbench.commands.options import DATA, SOURCE, datasets_of, graph_of, reports, spare
+from workbench.commands.options import (
+    DATA,
+    SOURCE,
+    datasets_of,
+    load_source_graph,
+    refuse_overwriting_source,
+    report_errors,
+)
 from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
@@ -38,11 +45,11 @@ from workbench.sources import Datasets
 )
 @click.option("--batch-size", type=click.IntRange(1), help="Instead of the graph's.")
 @click.option("--threads", type=click.IntRange(1), help="Instead of the graph's.")
-@click.option("--load", type=Amount(0, 1), help="hw_decoder_load of the decoders.")
+@click.option("--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders.")
 @click.option("--peers", is_flag=True, help="Also torchvision and OpenCV at the same work.")
 @click.option(
     "--budget",
-    type=Amount(0),
+    type=FiniteFloatRange(0),
     default=20.0,
     show_default=True,
     help="Seconds of timed rounds for each, at most.",
@@ -57,7 +64,7 @@ from workbench.sources import Datasets
 @CACHE
 @NAME
 @PLOT
-@reports
+@report_errors
 def bench(
     graph: str,
     data: Datasets,
@@ -85,14 +92,16 @@ def bench(
     from workbench.bench.measurement_config import MeasurementConfig
     from workbench.bench.peers import PEERS
     from workbench.bench.pixels import pixel_words
-    from workbench.bench.tune import adopt
+    from workbench.bench.tune import adopt_config
     from workbench.graph.edit import set_setting
 
-    spare(graph, record, picture)
+    refuse_overwriting_source(graph, record, picture)
     chosen = {"batch_size": batch_size, "num_threads": threads}
-    edited = set_setting(graph_of(graph), **{k: v for k, v in chosen.items() if v is not None})
+    edited = set_setting(
+        load_source_graph(graph), **{k: v for k, v in chosen.items() if v is not None}
+    )
     if load is not None:
-        edited = adopt(edited, replace(config_of(edited), hw_decoder_load=load))
+        edited = adopt_config(edited, replace(config_of(edited), hw_decoder_load=load))
     datasets = datasets_of(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
     run = Benchmark(
@@ -121,4 +130,4 @@ def bench(
         if "before" in report.extra:
             click.echo(report.extra["before"])
     write_record(report, record, picture)
-    require_figures(report)
+    require_measured(report)

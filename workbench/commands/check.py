@@ -6,27 +6,36 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.commands.options import existing_data, file, reports
+from workbench.commands.options import existing_data, report_errors, writable_file
 
 if TYPE_CHECKING:
     from workbench.health import FolderCheck
 
 _LINES = 50
+MOST_DROPPED = 5
+"""Files that are named of those that a list cannot hold."""
 
 
 @click.command()
 @click.argument("data", metavar="DIR|LIST", callback=existing_data)
 @click.option("--full", is_flag=True, help="Decode every file, as DALI does.")
 @click.option("--json", "as_json", is_flag=True, help="All that was found, as JSON.")
-@click.option("--good", metavar="FILE", callback=file, help="Write the good files: a file_list.")
-@click.option("--bad", metavar="FILE", callback=file, help="Write the paths of the others.")
-@click.option("--html", metavar="FILE", callback=file, help="Write a page with small pictures.")
+@click.option(
+    "--good", metavar="FILE", callback=writable_file, help="Write the good files: a file_list."
+)
+@click.option(
+    "--bad", metavar="FILE", callback=writable_file, help="Write the paths of the others."
+)
+@click.option(
+    "--html", metavar="FILE", callback=writable_file, help="Write a page with small pictures."
+)
 @click.option("--again", is_flag=True, help="Also files that did not change since the last check.")
-@reports
+@report_errors
 def check(
     data: str,
     full: bool,
@@ -51,11 +60,24 @@ def check(
     for path, text in ((good, found.good_list), (bad, found.bad_list)):
         if path:
             write_bytes(path, text())
+    if good and (dropped := found.unlistable):
+        click.echo(_dropped(good, dropped), err=True)
     if html:
         write_text(html, html_report(found))
     click.echo(json.dumps(_as_json(found), indent=1) if as_json else _as_text(found))
     if found.bad:
         raise SystemExit(1)
+
+
+def _dropped(good: str, names: Sequence[str]) -> str:
+    """What is said of good files that the list cannot hold."""
+    named = ", ".join(map(repr, names[:MOST_DROPPED]))
+    more = f" and {len(names) - MOST_DROPPED:,} more" if len(names) > MOST_DROPPED else ""
+    count = "1 good file" if len(names) == 1 else f"{len(names):,} good files"
+    return (
+        f"Not in {good}: {count} with a line break in the name, which a file_list cannot hold: "
+        f"{named}{more}. Rename to use."
+    )
 
 
 def _check(data: str, full: bool, again: bool) -> FolderCheck:

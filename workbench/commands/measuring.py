@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from workbench.commands.options import DATA, SOURCE, datasets_of, file, graph_of, reports, spare
+from workbench.commands.options import (
+    DATA,
+    SOURCE,
+    datasets_of,
+    load_source_graph,
+    refuse_overwriting_source,
+    report_errors,
+    writable_file,
+)
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Datasets
 
@@ -25,7 +33,7 @@ Progress = Callable[[float, str], None]
 P = ParamSpec("P")
 
 
-class Amount(click.FloatRange):
+class FiniteFloatRange(click.FloatRange):
     """A number in a range, which infinity and NaN are not."""
 
     def convert(
@@ -37,7 +45,7 @@ class Amount(click.FloatRange):
         return found
 
 
-def numbers(
+def ascending_numbers(
     kind: type[int] | type[float], most: float = math.inf
 ) -> Callable[..., tuple[float, ...] | None]:
     """A callback that reads numbers in rising order, with commas between: 1,2,4.
@@ -65,10 +73,12 @@ def numbers(
 def _picture(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     if value is not None and Path(value).suffix.lower() not in (".png", ".svg"):
         raise click.BadParameter(f"{value} ends in neither .png nor .svg.")
-    return file(context, option, value)
+    return writable_file(context, option, value)
 
 
-JSON = click.option("--json", "record", metavar="FILE", callback=file, help="Also write a record.")
+JSON = click.option(
+    "--json", "record", metavar="FILE", callback=writable_file, help="Also write a record."
+)
 PLOT = click.option(
     "--plot", "picture", metavar="FILE", callback=_picture, help="Also draw it: .png or .svg."
 )
@@ -115,7 +125,7 @@ def measure_options(
     @JSON
     @NAME
     @PLOT
-    @reports
+    @report_errors
     @wraps(function)
     def wrapped(
         graph: str,
@@ -128,8 +138,10 @@ def measure_options(
         **own: P.kwargs,
     ) -> None:
         script = own.get("script")  # of tune, whose -o may be the graph itself: it adopts into it
-        spare(graph, record, picture, script if isinstance(script, str) else None)
-        edited = graph_of(graph)
+        refuse_overwriting_source(
+            graph, record, picture, script if isinstance(script, str) else None
+        )
+        edited = load_source_graph(graph)
         options = MeasureOptions(edited, datasets_of(edited, data), device, name, record, picture)
         function(options, *args, **own)
 
@@ -202,14 +214,14 @@ def write_record(report: Report, record: str | None, picture: str | None) -> Non
 
 def draw_record(report: Report, picture: str) -> None:
     """Draw a record as PNG or SVG, by the ending of the name. Raises EngineError and SaveError."""
-    from workbench.bench.plots import plot, render
+    from workbench.bench.plots import plot_record, render_figure
     from workbench.files import write_bytes
 
     kind: Any = Path(picture).suffix[1:].lower()
-    write_bytes(picture, render(plot(report), kind))
+    write_bytes(picture, render_figure(plot_record(report), kind))
 
 
-def require_figures(report: Report) -> None:
+def require_measured(report: Report) -> None:
     """End with exit code 1 where something was not measured that this machine could measure."""
     failed = [row for row in report.measurements if row.median is None]
     if len(failed) == len(report.measurements):

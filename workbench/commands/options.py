@@ -11,8 +11,10 @@ import click
 
 from workbench.errors import DataError, GraphFormatError, SaveError, WorkbenchError
 from workbench.files import require_place
+from workbench.graph.active import loose_nodes, muted_nodes, without_loose
+from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, is_name
-from workbench.graph.sources import parameters
+from workbench.graph.own_code import trust_graph
 from workbench.sources import PARAMETER, Dataset, Datasets, open_dataset, require_dataset
 from workbench.system_limits import is_full, is_memory_refusal, memory_remedy
 
@@ -20,7 +22,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def reports(function: Callable[P, R]) -> Callable[P, R]:
+def report_errors(function: Callable[P, R]) -> Callable[P, R]:
     """Turn a WorkbenchError, a full disk and a lack of memory into a message and exit code 1."""
 
     @wraps(function)
@@ -42,8 +44,25 @@ def reports(function: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
-def graph_of(source: str) -> Graph:
-    """A graph file, a shared picture, or a recipe by name. A missing one is a bad argument."""
+def load_source_graph(source: str) -> Graph:
+    """A graph file, a shared picture, or a recipe by name; what of it does not run is told.
+
+    A missing one is a bad argument.
+    """
+    graph = _graph_of(source)
+    context = click.get_current_context(silent=True)
+    if context is not None and context.find_root().obj is True:
+        graph = trust_graph(graph)
+    for nodes, why in (
+        (muted_nodes(graph), "muted"),
+        (sorted(loose_nodes(graph)), "no output depends on it"),
+    ):
+        for node in nodes:
+            click.echo(f"note: {node} is left out: {why}", err=True)
+    return graph
+
+
+def _graph_of(source: str) -> Graph:
     from workbench.graph import load_recipe, read_graph
 
     if source.endswith((".json", ".png")) and not Path(source).is_file():
@@ -95,7 +114,7 @@ def existing_data(_: click.Context, __: click.Parameter, value: str) -> str:
     return value
 
 
-def place(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     """Refuse standard output, which other text goes to, and where nothing can be written."""
     if value == "-":
         raise click.BadParameter("it goes to a file, not to standard output. Name the file.")
@@ -107,14 +126,14 @@ def place(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
     return value
 
 
-def file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """As ``place``; refuse a folder too."""
+def writable_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """As ``writable_path``; refuse a folder too."""
     if value is not None and Path(value).is_dir():
         raise click.BadParameter(f"{value} is a folder. Name a file.")
-    return place(context, option, value)
+    return writable_path(context, option, value)
 
 
-def spare(source: str, *outputs: str | None) -> None:
+def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
     """Refuse to write over the file that a command reads."""
     for output in outputs:
         if output is None:
@@ -132,7 +151,7 @@ def datasets_of(graph: Graph, data: Datasets) -> Datasets:
     A graph that names its files itself needs none and reads none: file names without a folder are
     looked for in the current one.
     """
-    wanted = parameters(graph.nodes)
+    wanted = parameters(without_loose(graph).nodes)
     if not wanted:
         for dataset in data.values():
             click.echo(

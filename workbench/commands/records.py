@@ -7,13 +7,18 @@ from pathlib import Path
 import click
 
 from workbench.commands.measuring import draw_record
-from workbench.commands.options import RECORD, file, reports, spare
+from workbench.commands.options import (
+    RECORD,
+    refuse_overwriting_source,
+    report_errors,
+    writable_file,
+)
 
 
 @click.command()
 @click.argument("first", metavar="A.json", type=RECORD)
 @click.argument("second", metavar="B.json", type=RECORD)
-@reports
+@report_errors
 def compare(first: str, second: str) -> None:
     """Compare two records: the second over the first, with the interval of each ratio.
 
@@ -43,11 +48,13 @@ def compare(first: str, second: str) -> None:
 
 @click.command()
 @click.argument("path", metavar="DIR|FILE.json", type=click.Path(exists=True))
-@click.option("--csv", "table", metavar="FILE", callback=file, help="Write all rows as CSV.")
+@click.option(
+    "--csv", "table", metavar="FILE", callback=writable_file, help="Write all rows as CSV."
+)
 @click.option("--plots", metavar="DIR", help="Draw each record into this folder.")
 @click.option("--format", "kind", type=click.Choice(["svg", "png"]), default="svg")
 @click.option("--name", help="Give the record in FILE.json another name.")
-@reports
+@report_errors
 def records(path: str, table: str | None, plots: str | None, kind: str, name: str | None) -> None:
     """List records; export them as CSV, draw them, name one.
 
@@ -60,7 +67,7 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
     from workbench.errors import EngineError, SaveError
     from workbench.files import write_text
 
-    spare(path, table)
+    refuse_overwriting_source(path, table)
     if Path(path).is_dir():
         if name is not None:
             raise click.UsageError("--name is for one record: give its file, not a folder.")

@@ -8,11 +8,11 @@ import click
 
 from workbench.commands.measuring import (
     MeasureOptions,
+    ascending_numbers,
     measure_options,
-    numbers,
     print_rows,
     progress_bar,
-    require_figures,
+    require_measured,
 )
 from workbench.graph.bounds import SETTINGS
 
@@ -21,10 +21,10 @@ from workbench.graph.bounds import SETTINGS
 @measure_options
 @click.option(
     "--threads",
-    callback=numbers(int, SETTINGS["num_threads"][1]),
+    callback=ascending_numbers(int, SETTINGS["num_threads"][1]),
     help="Threads of one process, for example 1,2,4.",
 )
-@click.option("--gpus", callback=numbers(int), help="GPUs, one process each: 1,2,4.")
+@click.option("--gpus", callback=ascending_numbers(int), help="GPUs, one process each: 1,2,4.")
 @click.option(
     "--affinity",
     type=click.Choice(["none", "split"]),
@@ -42,7 +42,12 @@ def scale(
 
     Example:  workbench scale imagenet-train --data photos --threads 1,2,4
     """
-    from workbench.bench.scaling import GpuScalingExperiment, Over, ThreadScalingExperiment, curve
+    from workbench.bench.scaling import (
+        GpuScalingExperiment,
+        Over,
+        ThreadScalingExperiment,
+        speedup_curve,
+    )
 
     if threads and gpus:
         raise click.UsageError("Give --threads or --gpus, not both.")
@@ -59,11 +64,11 @@ def scale(
         report = run.run(progress)
     print_rows(report)
     what = "thread" if over == "threads" else "process"
-    for point in curve(report.measurements, over):
+    for point in speedup_curve(report.measurements, over):
         ending = ("es" if gpus else "s") * (point.count != 1)
         click.echo(
             f"{point.count:4} {what}{ending}: {point.imgs_per_s:,.0f} imgs/s, "
             f"{point.speedup:.2f} times, efficiency {point.efficiency:.0%}"
         )
     options.keep(report)
-    require_figures(report)
+    require_measured(report)

@@ -10,7 +10,7 @@ from workbench.commands.measuring import (
     print_machine,
     print_quality_flags,
     progress_bar,
-    require_figures,
+    require_measured,
 )
 
 
@@ -42,10 +42,12 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     wide = max(24, *(len(stage.title) + 2 for stage in found.stages))
     click.echo(f"{'stage':{wide}}{'where':8}{'adds':>10}{'interval':>20}{'alone':>10}   ms a batch")
     for stage in found.stages:
-        adds = "-" if stage.adds is None else f"{stage.adds:.2f}"
+        adds = "-" if stage.adds is None else f"{stage.adds:.2f}" if stage.is_nonnegative else "n/m"
         spread = "-" if stage.low is None else f"{stage.low:.2f} to {stage.high:.2f}"
         alone = "-" if stage.alone is None else f"{stage.alone:.2f}"
         click.echo(f"{stage.title:{wide}}{stage.device:8}{adds:>10}{spread:>20}{alone:>10}")
+    if any(stage.adds is not None and not stage.is_nonnegative for stage in found.stages):
+        click.echo("n/m: not measurable, the difference is below zero")
     rest = "-" if found.remainder is None else f"{found.remainder:+.2f}"
     click.echo(f"{'whole, and remainder':{wide + 8}}{found.total:>10.2f}{'':20}{rest:>10}")
     if words := low_precision_notice(
@@ -54,10 +56,11 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         click.echo(words)
     if found.ceiling is not None:
         click.echo(f"ceiling with the decoded batch cached: {found.ceiling:,.0f} imgs/s")
-    click.echo(found.advice)
+    for words in (*found.function_words, found.advice):
+        click.echo(words)
     for row in report.measurements:
         if row.reason:
             click.echo(f"{row.name}: {row.reason}")
     print_quality_flags(report.measurements)
     options.keep(report)
-    require_figures(report)
+    require_measured(report)

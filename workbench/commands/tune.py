@@ -7,14 +7,14 @@ from typing import Any, cast
 import click
 
 from workbench.commands.measuring import (
-    Amount,
+    FiniteFloatRange,
     MeasureOptions,
+    ascending_numbers,
     measure_options,
-    numbers,
     print_rows,
     progress_bar,
 )
-from workbench.commands.options import file
+from workbench.commands.options import writable_file
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice
 
@@ -23,16 +23,22 @@ from workbench.graph.model import DecodeDevice
 @measure_options
 @click.option(
     "--threads",
-    callback=numbers(int, SETTINGS["num_threads"][1]),
+    callback=ascending_numbers(int, SETTINGS["num_threads"][1]),
     help="Values to try, for example 2,4,8.",
 )
 @click.option(
-    "--batch-sizes", callback=numbers(int, SETTINGS["batch_size"][1]), help="Values to try."
+    "--batch-sizes",
+    callback=ascending_numbers(int, SETTINGS["batch_size"][1]),
+    help="Values to try.",
 )
 @click.option(
-    "--prefetch", callback=numbers(int, SETTINGS["prefetch_queue_depth"][1]), help="Values to try."
+    "--prefetch",
+    callback=ascending_numbers(int, SETTINGS["prefetch_queue_depth"][1]),
+    help="Values to try.",
 )
-@click.option("--loads", callback=numbers(float, 1), help="Values of hw_decoder_load to try.")
+@click.option(
+    "--loads", callback=ascending_numbers(float, 1), help="Values of hw_decoder_load to try."
+)
 @click.option(
     "--regime",
     type=click.Choice(["decode", "pipeline"]),
@@ -41,10 +47,12 @@ from workbench.graph.model import DecodeDevice
     help="What is to be fast.",
 )
 @click.option("--exhaustive", is_flag=True, help="Measure all of them: four times as long.")
-@click.option("--memory", type=Amount(0), metavar="GIB", help="Most host memory.")
-@click.option("--gpu-memory", type=Amount(0), metavar="GIB", help="Most GPU memory.")
-@click.option("-o", "--output", metavar="GRAPH.json", callback=file, help="The graph, so set.")
-@click.option("--script", metavar="pipe.py", callback=file, help="Its script.")
+@click.option("--memory", type=FiniteFloatRange(0), metavar="GIB", help="Most host memory.")
+@click.option("--gpu-memory", type=FiniteFloatRange(0), metavar="GIB", help="Most GPU memory.")
+@click.option(
+    "-o", "--output", metavar="GRAPH.json", callback=writable_file, help="The graph, so set."
+)
+@click.option("--script", metavar="pipe.py", callback=writable_file, help="Its script.")
 def tune(
     options: MeasureOptions,
     threads: tuple[int, ...] | None,
@@ -68,8 +76,8 @@ def tune(
     from workbench.bench.tune import (
         SweepExperiment,
         TuningExperiment,
-        adopt,
-        best_of,
+        adopt_config,
+        best_measurement,
         describe_ineffective,
     )
     from workbench.catalog import load_catalog
@@ -100,16 +108,19 @@ def tune(
         run = kind(graph, options.data, wanted, grid, name=options.name, **cast(Any, limits))
         report = run.run(progress)
     print_rows(report, [row for row in report.measurements if not row.probe])
+    for reason in dict.fromkeys(row.reason for row in report.measurements if row.probe):
+        if reason:
+            click.echo(f"a setting was {reason}")
     if "tune" in report.extra:
         told = report.extra["tune"]
         click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
         click.echo(describe_ineffective(knob))
     options.keep(report)
-    best = best_of(report)
+    best = best_measurement(report)
     own = " (as it is: nothing that was tried is faster)" if best.config == run.base else ""
     click.echo(f"best: {best.config.settings}: {best.median:,.0f} imgs/s{own}")
-    tuned = adopt(graph, best.config)
+    tuned = adopt_config(graph, best.config)
     if output:
         click.echo(write_text(output, dump_graph(tuned)))
     if script:

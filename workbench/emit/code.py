@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from textwrap import dedent
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,12 @@ class Code:
         """Id of the node that a line makes, or None; of nodes inside each other the innermost."""
         found = [(len(lines), node) for node, lines in self.lines.items() if line in lines]
         return min(found)[1] if found else None
+
+    def excerpt(self, nodes: Iterable[str]) -> str:
+        """The lines that make some nodes, without the indentation they share; may be empty."""
+        wanted = sorted({line for node in nodes for line in self.lines.get(node, ())})
+        text = self.text.split("\n")
+        return dedent("".join(f"{text[line - 1]}\n" for line in wanted))
 
 
 @dataclass(slots=True)

@@ -6,9 +6,11 @@ exported script, the preview and the benchmark all run them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
+from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.code import Lines
 from workbench.emit.expressions import (
@@ -17,15 +19,16 @@ from workbench.emit.expressions import (
     number_of,
     plain_constant,
 )
-from workbench.emit.naming import hoisted, name_outputs
+from workbench.emit.naming import hoisted_generators, hoisted_with_turns, name_outputs
+from workbench.emit.own_code import called, function_names, layout_calls, own_arguments
 from workbench.emit.python import INDENT, LINE, assigned, call, identifier, literal
 from workbench.emit.regions import load_region
-from workbench.graph.arithmetic import operands
+from workbench.graph.dataset_parameters import parameter_of, parameters
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
 from workbench.graph.model import Graph, Node, Port, Source, running_order
 from workbench.graph.ports import outputs_of, positional_ports
-from workbench.graph.sources import parameter_of, parameters
 from workbench.graph.subscript_index import index_text, parse_index
+from workbench.graph.type_promotion import operands
 from workbench.sources import load_source
 
 _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "DEVICE", "SEED", "IMAGES"}
@@ -33,6 +36,13 @@ _SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "DEVICE", "SEED", "IMAGES"}
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
 """Arguments of a reader of one shard. Without padding the shuffle buffer carries samples over from
 one epoch to the next, and an epoch would lose some and double others."""
+TURN_SEED = 100_000
+"""By how much seeds differ from one turn of a loop to the next, which draws anew."""
+
+
+def turn_variable(depth: int) -> str:
+    """The variable of a loop that stands in so many others."""
+    return f"i_{depth + 1}" if depth else "i"
 
 
 class Emitter:
@@ -86,9 +96,13 @@ class Emitter:
         if lift:
             self._lift()
         names = [*self.constants, *parameters(ordered), *taken]
+        names += function_names(self.every_node())
+        names += [module for node in self.every_node() if (module := catalog[node.op].module)]
         self.names = name_outputs(graph, catalog, ordered, names)
         self.indent = INDENT
         self.scope = ""
+        self.turns: list[str] = []
+        """The variables of the loops around, the outermost first."""
 
     def every_node(self) -> Iterator[Node]:
         """The nodes, and those inside them."""
@@ -127,9 +141,61 @@ class Emitter:
         """The generators inside a region, which stand before the outermost one."""
         made = Lines()
         if not self.scope:
-            for generator in hoisted(region, self.catalog):
-                made.add(Lines.of(generator.id, self.call_lines(generator)))
+            for generator, counts in hoisted_with_turns(region, self.catalog):
+                made.add(Lines.of(generator.id, self._drawn_lines(generator, counts)))
         return made
+
+    def _drawn_lines(self, generator: Node, counts: Sequence[int]) -> list[str]:
+        """The call of a generator; where regions repeat it, a list with one for each turn."""
+        if not counts:
+            return self.call_lines(generator)
+        outside, self.turns = self.indent, [turn_variable(depth) for depth in range(len(counts))]
+        self.indent += INDENT * len(counts)
+        first, *rest = self.call_lines(generator)
+        target, _, value = first.strip().partition(" = ")
+        lines = [self.indent + value, *rest]
+        for variable, count in zip(reversed(self.turns), reversed(counts), strict=True):
+            loop = f"{self.indent}for {variable} in range({count})"
+            self.indent = self.indent.removesuffix(INDENT)
+            lines = [f"{self.indent}[", *lines, loop, f"{self.indent}]"]
+        self.indent, self.turns = outside, []
+        line = f"{outside}{target} = [{' '.join(each.strip() for each in lines[1:-1])}]"
+        if len(counts) == 1 and not rest and len(line) <= LINE:
+            return [line]
+        return [f"{outside}{target} = [", *lines[1:]]
+
+    def passed_on(self, region: Node) -> Lines:
+        """What bodies change one after another, in the variables in which they leave it."""
+        given = outputs_of(region, self.catalog[region.op])
+        ends = {
+            self.names[Port(region.id, output.name)]: self.names[region.inputs[output.name]]
+            for output in given
+        }
+        moved = {target: value for target, value in ends.items() if target != value}
+        if not moved:
+            return Lines()
+        return Lines([f"{self.indent}{', '.join(moved)} = {', '.join(moved.values())}"])
+
+    def in_loop(self, count: int, write: Callable[[str], Lines]) -> Lines:
+        """``for turn in range(count):`` around what ``write`` gives for that variable."""
+        variable, outside = turn_variable(len(self.turns)), self.indent
+        made = Lines([f"{outside}for {variable} in range({count}):"])
+        self.turns.append(variable)
+        self.indent += INDENT
+        made.add(write(variable))
+        self.turns.pop()
+        self.indent = outside
+        return made
+
+    @contextmanager
+    def drawn_each(self, region: Node, variable: str) -> Iterator[None]:
+        """Meanwhile generators inside a region are read from lists, at that variable."""
+        outside = dict(self.names)
+        for generator in hoisted_generators(region, self.catalog):
+            for output in outputs_of(generator, self.catalog[generator.op]):
+                self.names[Port(generator.id, output.name)] += f"[{variable}]"
+        yield
+        self.names = outside
 
     def body_lines(self, region: Node, name: str) -> Lines:
         """The lines of one body, which end with its outputs in the region's variables."""
@@ -137,7 +203,7 @@ class Emitter:
         self.scope, self.indent = region.scope(name), self.indent + INDENT
         made = self.begin_body()
         ordered, _ = running_order(body.nodes)
-        before = hoisted(region, self.catalog)
+        before = hoisted_generators(region, self.catalog)
         for node in ordered:
             if node not in before:
                 made.add(self.node_lines(node))
@@ -169,8 +235,10 @@ class Emitter:
         moved = self._moved(node)
         arguments = [
             self.names[node.inputs[port]] + moved.get(port, "")
-            for port in positional_ports(node, spec)
             if port in node.inputs
+            else str(node.args[spec.written_numbers[port]])
+            for port in positional_ports(node, spec)
+            if port in node.inputs or spec.written_numbers.get(port) in node.args
         ]
         if node.op == "copy" and moved:
             return [f"{self.indent}{targets} = {arguments[0]}"]
@@ -186,19 +254,21 @@ class Emitter:
         arguments += self.randomness(node)
         if isinstance(node, Source):
             arguments.append(f'name="{identifier(node.id)}"')
-        return call(targets, f"{self.module}.{identifier(node.op)}", arguments, self.indent)
+        name = called(node) or f"{spec.module or self.module}.{identifier(node.op)}"
+        made = call(targets, name, arguments, self.indent)
+        return made + layout_calls(node, targets.split(", "), self.indent)
 
     def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:
         """A node that is written as an expression: its parts, between which a line can break."""
         spec = self.catalog[node.op]
         texts = [self.operand_text(node, name, moved) for name in operands(node, spec)]
-        return expression_parts(self.written(spec), texts)
+        return expression_parts(self.expression_of(spec), texts)
 
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""
         return self.catalog[node.op].expression.startswith("math.")
 
-    def written(self, spec: OpSpec) -> str:
+    def expression_of(self, spec: OpSpec) -> str:
         """Python's expression with ``{}`` for each operand."""
         return spec.expression
 
@@ -235,13 +305,15 @@ class Emitter:
     def value_arguments(self, node: Node) -> list[str]:
         """The fixed values of a node; for a reader also what it reads."""
         spec = self.catalog[node.op]
+        if spec.name in OWN_CODE:
+            return own_arguments(node)
         arguments = []
         if isinstance(node, Source) and (parameter := parameter_of(node)) is not None:
             find = load_source(node.kind).find.__name__
             arguments.append(f"**{find}({identifier(parameter)})")
         shard = _SHARD if self.sharded and isinstance(node, Source) else {}
         for name in node.args:
-            if name not in shard:
+            if name not in shard and name not in spec.written_numbers.values():
                 arg = spec.args[name]
                 value = self._lifted.get((node.id, name)) or self.value_text(node.args[name], arg)
                 arguments.append(f"{identifier(name)}={value}")
@@ -256,6 +328,8 @@ class Emitter:
         spec = self.catalog[node.op]
         if is_decoder(spec):
             return ["device=device" if node.device is None else f'device="{node.device}"']
+        if spec.stays:
+            return ['device="gpu"'] if node.device == "gpu" else []
         fed = [name for name in node.inputs if name not in spec.args]
         asked = [name for name in fed if port_device(spec, name) == "any"]
         if len(asked) == len(fed):
@@ -272,7 +346,11 @@ class Emitter:
         if not spec.seeded:
             return []
         seed = f"base_seed + {node.seed}" if node.seed else "base_seed"
+        for depth, variable in enumerate(self.turns):
+            seed += f" + {TURN_SEED * 100**depth} * {variable}"
         if self.positioned and spec.random_state:
-            at = f'positions.get("{self.scope}", 0)' if self.scope and node.inputs else "position"
+            turns = "".join(f"#{{{variable}}}" for variable in self.turns)
+            scope = f'{"f" if turns else ""}"{self.scope}{turns}"'
+            at = f"positions.get({scope}, 0)" if self.scope and node.inputs else "position"
             return [f"seed={seed}", f"_random_state=random_state({seed}, {at})"]
         return [f"seed={seed}"]

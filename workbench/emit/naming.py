@@ -9,10 +9,12 @@ from __future__ import annotations
 import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from workbench.catalog.spec import Catalog, PortSpec
+from workbench.catalog.spec import Catalog, OpSpec, PortSpec
 from workbench.graph.devices import is_generator
 from workbench.graph.model import Body, Graph, Node, Port, running_order
-from workbench.graph.ports import body_inputs, outputs_of
+from workbench.graph.ports import outputs_of, variables_read
+from workbench.graph.repeat import OP as REPEAT
+from workbench.graph.repeat import most_turns
 
 _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
 RESERVED = frozenset(dir(builtins)) | {
@@ -20,6 +22,7 @@ RESERVED = frozenset(dir(builtins)) | {
     *("data", "device", "base_seed", "position", "positions"),
     *("find_files", "read_rows", "read_list"),
     *("random_state", "stage", "taps"),
+    *("i", *(f"i_{depth}" for depth in range(2, 9))),
     *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),
     *("l", "O", "I"),
 }
@@ -64,6 +67,9 @@ class _Namer:
         for line, node in enumerate(ordered):
             spec = self.catalog[node.op]
             own: list[str] = []
+            if spec.consecutive:
+                for port in _read_throughout(node, spec):
+                    last_use[port] = max(last_use.get(port, -1), line + 1)
 
             def busy(name: str, line: int = line, own: list[str] = own) -> bool:
                 live = name in held and last_use.get(held[name], -1) > line
@@ -109,7 +115,7 @@ class _Namer:
         return name if used else f"_{name}"  # as linters like what is unpacked and not used
 
     def _name_bodies(self, node: Node, blocked: frozenset[str] | set[str]) -> None:
-        outer = body_inputs(node)
+        outer = variables_read(node, self.catalog[node.op])
         self.names |= {inner: self.names[fed] for inner, fed in outer}
         for name, body in node.bodies.items():
             wanted = {out: self.names[Port(node.id, out)] for out in body.outputs}
@@ -119,7 +125,7 @@ class _Namer:
             self.name_body(ordered, body.outputs, wanted, held, frozenset(blocked))
 
 
-def hoisted(node: Node, catalog: Catalog) -> list[Node]:
+def hoisted_generators(node: Node, catalog: Catalog) -> list[Node]:
     """The generators inside a region that are written before it.
 
     Those that nothing feeds: they draw for the whole batch wherever they stand, and before the
@@ -129,15 +135,40 @@ def hoisted(node: Node, catalog: Catalog) -> list[Node]:
         inner
         for body in node.bodies.values()
         for each in body.nodes
-        for inner in [each, *hoisted(each, catalog)]
-        if is_generator(catalog[inner.op]) and not inner.inputs
+        for inner in [each, *hoisted_generators(each, catalog)]
+        if is_batch_generator(inner, catalog)
     ]
 
 
+def hoisted_with_turns(node: Node, catalog: Catalog) -> list[tuple[Node, tuple[int, ...]]]:
+    """The same, each with how often the regions around it repeat it, the outermost first."""
+    turns = (most_turns(node),) if node.op == REPEAT else ()
+    found = []
+    for body in node.bodies.values():
+        for each in body.nodes:
+            inner: list[tuple[Node, tuple[int, ...]]] = (
+                [(each, ())] if is_batch_generator(each, catalog) else []
+            )
+            inner += hoisted_with_turns(each, catalog)
+            found += [(generator, (*turns, *counts)) for generator, counts in inner]
+    return found
+
+
+def is_batch_generator(node: Node, catalog: Catalog) -> bool:
+    """Whether it is a generator that nothing feeds: such a one draws for the whole batch."""
+    return is_generator(catalog[node.op]) and not node.inputs
+
+
 def _hoisted(node: Node, catalog: Catalog) -> Iterator[Port]:
-    for generator in hoisted(node, catalog):
+    for generator in hoisted_generators(node, catalog):
         for output in outputs_of(generator, catalog[generator.op]):
             yield Port(generator.id, output.name)
+
+
+def _read_throughout(node: Node, spec: OpSpec) -> list[Port]:
+    """What feeds a region and is not changed from one of its bodies to the next."""
+    given = {output.name for output in outputs_of(node, spec)}
+    return [port for name, port in node.inputs.items() if name not in given]
 
 
 def _last_uses(ordered: Sequence[Node], outputs: Mapping[str, Port]) -> dict[Port, int]:

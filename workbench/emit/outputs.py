@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Node, Source
@@ -20,7 +21,7 @@ def describe_outputs(graph: Graph, catalog: Catalog) -> Outputs:
     return {name: flows[port] for name, port in graph.outputs.items()}
 
 
-def of_kind(outputs: Outputs, kind: str) -> list[str]:
+def outputs_of_kind(outputs: Outputs, kind: str) -> list[str]:
     """The outputs of a kind, such as ``image``."""
     return [name for name, flow in outputs.items() if flow.kind == kind]
 
@@ -29,14 +30,14 @@ def class_numbers(outputs: Outputs) -> list[str]:
     """The labels that are one whole number a sample, as readers give them."""
     return [
         name
-        for name in of_kind(outputs, "label")
+        for name in outputs_of_kind(outputs, "label")
         if outputs[name].shape == (1,) and (outputs[name].dtype or "").startswith(("INT", "UINT"))
     ]
 
 
 def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
     """The pictures among the outputs. Raises GraphExportError where there are none."""
-    images = of_kind(outputs, "image")
+    images = outputs_of_kind(outputs, "image")
     if not images:
         given = ", ".join(f"{name} ({flow.kind})" for name, flow in outputs.items())
         raise GraphExportError(
@@ -48,7 +49,7 @@ def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
 
 def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
     """Raise GraphExportError for encoded images: files of different lengths are no array."""
-    for name in of_kind(outputs, "encoded"):
+    for name in outputs_of_kind(outputs, "encoded"):
         port = graph.outputs[name]
         raise GraphExportError(
             f"{port.node}.{port.output}: {target} makes one array of a batch, and the output "
@@ -82,7 +83,7 @@ def first_reader(nodes: Sequence[Node]) -> Node:
 def require_no_regions(nodes: Sequence[Node], target: str) -> None:
     """Raise GraphExportError for a target that cannot choose sample by sample what runs."""
     for node in nodes:
-        if node.bodies:
+        if node.bodies or node.op in AUTO_AUGMENT:
             raise GraphExportError(
                 f"{node.id}: {target} has no {node.op}, which chooses for each sample what runs. "
                 "Export the graph as a script."

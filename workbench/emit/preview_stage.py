@@ -6,22 +6,41 @@ built for batch 7 draws what the script draws in batch 7.
 
 Operators that draw inside a body see only the samples that came to it, and advance by their number:
 they start at ``positions[scope]``, the number of those in all batches before.
+
+Where there are regions, numbers stand outside the function, in ``VALUES``: DALI translates its code
+once (60 ms) and takes the same translation again as long as the code is the same, whatever the
+values are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from workbench.catalog.spec import Catalog, Device
+from workbench.catalog.auto_augment import AUTO_AUGMENT
+from workbench.catalog.spec import ArgSpec, Catalog, Device, Value
 from workbench.emit.code import Code, Lines
-from workbench.emit.emitter import Emitter
-from workbench.emit.naming import hoisted
+from workbench.emit.emitter import Emitter, turn_variable
+from workbench.emit.naming import hoisted_with_turns
+from workbench.emit.own_code import function_sources, nodes_within, plugin_imports
 from workbench.emit.python import INDENT, call, signature
 from workbench.emit.template_parts import has_regions, pipeline_decorator
+from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port, topological
-from workbench.graph.ports import body_inputs, output_ports
-from workbench.graph.sources import parameters
+from workbench.graph.ports import output_ports, variables_read
+
+
+class Draw(NamedTuple):
+    """One call of ``fn.random.uniform`` inside an automatic augmentation."""
+
+    arguments: str
+    """As source, without the seed."""
+    seed: int
+
+
+Draws = tuple[tuple[Draw, ...], ...]
+"""What an automatic augmentation draws, for each time that it is called."""
 
 SAMPLE = Port("", "sample")
 """What is fed with the place of each sample in the batch, for parts with regions."""
@@ -67,6 +86,7 @@ def emit_stage(
     nodes: Collection[str],
     taps: Sequence[Port],
     feeds: Mapping[Port, Device],
+    draws: Mapping[str, Draws] | None = None,
     *,
     positioned: bool = True,
 ) -> StageCode:
@@ -77,26 +97,30 @@ def emit_stage(
     regions also ``SAMPLE``. ``positioned`` is for stages that begin at any batch.
     """
     ordered = [node for node in topological(graph)[0] if node.id in nodes]
-    emitter = _StageEmitter(graph, catalog, topological(graph)[0], positioned=positioned)
+    conditional = has_regions(ordered)
+    emitter = _StageEmitter(
+        graph, catalog, topological(graph)[0], draws or {}, positioned, conditional
+    )
     emitter.names = unique_names(emitter)
     body = Lines()
-    sides = {**feeds, **({SAMPLE: "cpu"} if has_regions(ordered) else {})}
+    sides = {**feeds, **({SAMPLE: "cpu"} if conditional else {})}
     for port, device in sides.items():
         arguments = [f'name="{port}"', "no_copy=True"]
         if device != "cpu":
             arguments.append('device="gpu"')
         name = emitter.names.get(port, port.output)
         body.text += call(name, "fn.external_source", arguments)
-    if has_regions(ordered):
+    if conditional:
         body.text.append(f"{INDENT}taps: list[Any] = []")
     for node in ordered:
         body.add(emitter.node_lines(node))
-    inner = ["*taps"] if has_regions(ordered) else []
+    inner = ["*taps"] if conditional else []
     returned = [*(emitter.names[port] for port in taps), *inner]
     body.text.append(f"{INDENT}return ({', '.join(returned)},)")
     text = "\n".join(body.text) + "\n"
     data = [f"{name}: Any" for name in parameters(ordered)]
-    head = _head(text, ordered, signature("stage", ", ".join([*data, _PARAMETERS]), "Any"))
+    signed = signature("stage", ", ".join([*data, _PARAMETERS]), "Any")
+    head = _head(text, ordered, signed, emitter.values)
     code = Code(head + text, body.shifted(head.count("\n") + 1))
     return StageCode(code, (*taps, *emitter.tapped))
 
@@ -105,12 +129,57 @@ class _StageEmitter(Emitter):
     """Taps every output inside the regions."""
 
     def __init__(
-        self, graph: Graph, catalog: Catalog, ordered: Sequence[Node], *, positioned: bool
+        self,
+        graph: Graph,
+        catalog: Catalog,
+        ordered: Sequence[Node],
+        draws: Mapping[str, Draws],
+        positioned: bool,
+        lifts_values: bool,
     ) -> None:
         super().__init__(graph, catalog, ordered, positioned=positioned)
         self.tapped: list[Port] = []
+        self.values: list[str] = []
+        self._draws = draws
+        self._calls: list[str] = []
+        """For each loop around its variable times how often what is inside it runs."""
+        self._lifts_values = lifts_values
+
+    def value_text(self, value: Value, arg: ArgSpec) -> str:
+        text = super().value_text(value, arg)
+        numbers = value if isinstance(value, tuple) else (value,)
+        if not self._lifts_values or not all(isinstance(each, int | float) for each in numbers):
+            return text
+        self.values.append(text)
+        return f"VALUES[{len(self.values) - 1}]"
+
+    def call_lines(self, node: Node) -> list[str]:
+        made = super().call_lines(node)
+        if node.id not in self._draws:
+            return made
+        number = " + ".join(self._calls) or "0"
+        inside = [INDENT + line for line in made]
+        return [f"{self.indent}with handing_in({_draws_name(node)}[{number}]):", *inside]
+
+    def drawn_before(self, node: Node) -> Lines:
+        """What an automatic augmentation draws: for all samples, so outside every region."""
+        made = [f"{self.indent}{_draws_name(node)} = ["]
+        for called in self._draws[node.id]:
+            drawn = (_draw_text(each, self.positioned) for each in called)
+            made.append(f"{self.indent * 2}[{', '.join(drawn)}],")
+        return Lines([*made, f"{self.indent}]"])
 
     def node_lines(self, node: Node) -> Lines:
+        if self.scope:
+            return self._node_lines(node)
+        made = Lines()
+        for inner in nodes_within([node]):
+            if inner.id in self._draws:
+                made.add(self.drawn_before(inner))
+        made.add(self._node_lines(node))
+        return made
+
+    def _node_lines(self, node: Node) -> Lines:
         made = super().node_lines(node)
         if self.scope:
             ports = output_ports(node, self.catalog[node.op])
@@ -119,8 +188,27 @@ class _StageEmitter(Emitter):
 
     def written_before(self, region: Node) -> Lines:
         made = super().written_before(region)
-        for node in [] if self.scope else hoisted(region, self.catalog):
-            made.text += [self._tap(port) for port in output_ports(node, self.catalog[node.op])]
+        for node, turns in [] if self.scope else hoisted_with_turns(region, self.catalog):
+            for port in output_ports(node, self.catalog[node.op]):
+                self.tapped.append(port)
+                first = "[0]" * len(turns)
+                made.text.append(f"{self.indent}taps.append({self.names[port]}{first})")
+        return made
+
+    def in_loop(self, count: int, write: Callable[[str], Lines]) -> Lines:
+        start = len(self.tapped)
+        outside = self._calls
+        variable = turn_variable(len(self.turns))
+        self._calls = [*(f"{count} * {each}" for each in outside), variable]
+        made = super().in_loop(count, write)
+        self._calls = outside
+        inside = self.tapped[start:]
+        self.tapped[start:] = [
+            in_turn(port, turn)
+            for turn in range(count)
+            for port in inside
+            if turn == 0 or not port.output
+        ]
         return made
 
     def begin_body(self) -> Lines:
@@ -129,7 +217,45 @@ class _StageEmitter(Emitter):
     def _tap(self, port: Port) -> str:
         self.tapped.append(port)
         name = self.names[port] if port.output else SAMPLE.output
+        first = " == ".join([*self.turns, "0"])
+        if port.output and self.turns:  # what is seen inside is the first turn
+            return f"{self.indent}if {first}: taps.append({name})"
         return f"{self.indent}taps.append({name})"
+
+
+def emit_draws(draws: Sequence[Draw]) -> str:
+    """Source of ``drawn(position)``, which makes a pipeline of what one call draws."""
+    texts = "".join(f"{INDENT * 2}{_draw_text(each, True)},\n" for each in draws)
+    head = f"{_IMPORTS}\n{_RANDOM_STATE}@pipeline_def\ndef drawn(position: int) -> Any:\n"
+    return f"{head}{INDENT}return (\n{texts}{INDENT})\n"
+
+
+def _draw_text(draw: Draw, positioned: bool) -> str:
+    state = f", _random_state=random_state({draw.seed}, position)" if positioned else ""
+    return f"fn.random.uniform({draw.arguments}, seed={draw.seed}{state})"
+
+
+def _draws_name(node: Node) -> str:
+    return f"{node.id}__draws"
+
+
+def in_turn(port: Port, turn: int) -> Port:
+    """A scope's port for one turn of the loop around what is there; others as they are."""
+    if port.output:
+        return port
+    scope, dash, inner = port.node.partition("#")
+    return Port(f"{scope}#{turn}{dash}{inner}", "")
+
+
+def scope_of(name: str) -> str:
+    """The scope that a tap named so is of, in any turn of the loops around it."""
+    return name.partition("#")[0]
+
+
+def scope_of_first_turn(name: str) -> str | None:
+    """The scope that a tap named so is of; None for later turns of the loops around it."""
+    scope, *turns = name.split("#")
+    return scope if all(turn == "0" for turn in turns) else None
 
 
 def unique_names(emitter: Emitter) -> dict[Port, str]:
@@ -141,16 +267,28 @@ def unique_names(emitter: Emitter) -> dict[Port, str]:
             for port in output_ports(node, emitter.catalog[node.op])
         }
     for node in emitter.every_node():  # those that own others stand before these
-        names |= {inner: names[outer] for inner, outer in body_inputs(node)}
+        read = variables_read(node, emitter.catalog[node.op])
+        names |= {inner: names[outer] for inner, outer in read}
     return names
 
 
-def _head(body: str, ordered: Sequence[Node], signed: Sequence[str]) -> str:
-    """What stands before the body. Only what it calls: compiling the rest takes 0.3 ms."""
+def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], values: Sequence[str]) -> str:
+    """What stands before the body. Only what it calls: compiling the rest takes 0.3 ms.
+
+    As many lines whatever the values are, for the place of the code belongs to it.
+    """
     kinds = dict.fromkeys(parameters(ordered).values())
     modules = sorted({module for kind in kinds for module in kind.imports})
     imports = "".join(f"import {module}\n" for module in modules)
     finders = "".join(f"{kind.find_source}\n\n" for kind in kinds)
+    finders += function_sources(nodes_within(ordered))
+    imports += "".join(f"{line}\n" for line in plugin_imports(nodes_within(ordered)))
+    policies = sorted({AUTO_AUGMENT[node.op].module for node in nodes_within(ordered)
+                       if node.op in AUTO_AUGMENT})  # fmt: skip
+    if policies:
+        imports += f"from nvidia.dali.auto_aug import {', '.join(policies)}\n"
+        imports += "from workbench.engine.auto_augment import handing_in\n"
     state = _RANDOM_STATE if "random_state(" in body else ""
+    lifted = f"VALUES = [{', '.join(values)}]\n\n\n" if values else ""
     stage = "\n".join([pipeline_decorator(ordered), *signed])
-    return f"{imports}{_IMPORTS}\n{finders}{state}{stage}\n"
+    return f"{imports}{_IMPORTS}\n{finders}{state}{lifted}{stage}\n"

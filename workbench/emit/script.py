@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
-from workbench.emit.template_parts import fill, needs, pipeline_parts
+from workbench.emit.template_parts import (
+    fill_template,
+    missing_package_error,
+    pipeline_parts,
+    sound_part,
+)
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\
@@ -23,9 +28,9 @@ ${{os}}import time
 $any
 try:
     from nvidia.dali import fn$math, pipeline_def$imports
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
-{needs("nvidia-dali-cuda120")}
+${{policies}}    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline$not_converted
+{missing_package_error("nvidia-dali-cuda120")}
 $constants
 
 
@@ -48,7 +53,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=$device_id,
         prefetch_queue_depth=$prefetch,
-    )
+${{pipeline_seed}}    )
     pipe.build()
     return pipe
 
@@ -79,4 +84,4 @@ if __name__ == "__main__":
 
 def emit_script(graph: Graph, catalog: Catalog) -> Code:
     """The graph as a standalone script. Raises GraphFaultsError where it cannot run."""
-    return fill(_TEMPLATE, pipeline_parts(graph, catalog))
+    return fill_template(_TEMPLATE, pipeline_parts(sound_part(graph, catalog), catalog))

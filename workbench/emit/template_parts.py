@@ -1,7 +1,8 @@
 """What exported modules share: the pipeline function and the text around it.
 
-A target is a template in which ``$definition``, ``$constants`` and the other fields of ``Parts``
-stand for these. Where a whole line may be missing, its placeholder stands before the next line.
+A target is a template in which ``$definition``, ``$constants`` and the other fields of
+``TemplateParts`` stand for these. Where a whole line may be missing, its placeholder
+stands before the next line.
 What stands in ``«`` and ``»`` is for graphs that are given their data, in the words of the
 parameter ``data``, a folder of images: it is emitted once for each parameter of the graph.
 """
@@ -14,18 +15,21 @@ from dataclasses import dataclass
 from string import Template
 from textwrap import wrap
 
+from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
+from workbench.emit.own_code import function_names, function_sources, plugin_imports
 from workbench.emit.python import INDENT, LINE, constant, signature
+from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
+from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, ancestors, topological
-from workbench.graph.sources import parameters
 from workbench.sources import SourceKind
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class TemplateParts:
     """Text of an exported module; each field ends without a line break unless it says so."""
 
     title: str
@@ -43,6 +47,14 @@ class Parts:
     """For each node its lines in ``definition``, from 0."""
     imports: str
     """What to import from ``nvidia.dali`` besides ``fn`` and ``pipeline_def``."""
+    plugins: Sequence[str]
+    """The lines that import what functions of the user need."""
+    policies: str
+    """The import of the modules of ``nvidia.dali.auto_aug``, a line."""
+    not_converted: str
+    """The import of the decorator of what finds the data: DALI is not to translate it."""
+    pipeline_seed: str
+    """The pipeline's own seed, a line: what draws without a seed of its own gets one from it."""
     math: str
     """The same for ``math``, which stands between these two."""
     os: str
@@ -60,7 +72,7 @@ _OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
 """What a template says of the data that a program is given, a whole line or a part of one."""
 
 
-def needs(packages: str) -> str:
+def missing_package_error(packages: str) -> str:
     """The end of the ``try`` around a module's imports, which names what to install."""
     message = f'f"{{error}}. Needed: {packages}."'
     line = f"    raise ImportError({message}) from None"
@@ -71,7 +83,7 @@ def needs(packages: str) -> str:
 
 def pipeline_parts(
     graph: Graph, catalog: Catalog, *, sharded: bool = False, taken: Sequence[str] = ()
-) -> Parts:
+) -> TemplateParts:
     """The graph as a pipeline function. Raises GraphFaultsError where it cannot run.
 
     ``sharded`` makes it read the part ``shard_id`` of ``num_shards``; ``taken`` are names that the
@@ -81,7 +93,9 @@ def pipeline_parts(
     emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken)
     function = function_name(graph)
     given = parameters(ordered)
-    while function in given:  # which would hide it
+    while function in given or function in function_names(
+        emitter.every_node()
+    ):  # which would hide it
         function += "_"
     signed = [*(f"{name}: str" for name in given), _SIGNATURE, *[_SHARD] * sharded]
     head = [pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
@@ -90,8 +104,14 @@ def pipeline_parts(
             f'{INDENT}"""One shard, padded at its end: no epoch reaches into the next one."""'
         )
     body, lines = body_of(emitter, ordered, len(head))
-    tail = returned([emitter.names[port] for port in graph.outputs.values()])
+    tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
     return make_parts(emitter, [*head, *body, *tail], function, lines)
+
+
+def sound_part(graph: Graph, catalog: Catalog) -> Graph:
+    """What of a graph runs: without muted and loose nodes. Raises GraphFaultsError."""
+    require_sound(graph, catalog)
+    return active_graph(graph, catalog)
 
 
 def reached_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
@@ -116,9 +136,15 @@ def has_regions(nodes: Sequence[Node]) -> bool:
     return any(node.bodies for node in nodes)
 
 
+def needs_conditionals(nodes: Sequence[Node]) -> bool:
+    """Whether what runs is chosen for each sample: in a region, or inside a function of DALI."""
+    return has_regions(nodes) or any(node.op in AUTO_AUGMENT for node in nodes)
+
+
 def pipeline_decorator(nodes: Sequence[Node]) -> str:
     """DALI's decorator of the pipeline function."""
-    return "@pipeline_def(enable_conditionals=True)" if has_regions(nodes) else "@pipeline_def"
+    conditional = needs_conditionals(nodes)
+    return "@pipeline_def(enable_conditionals=True)" if conditional else "@pipeline_def"
 
 
 def make_parts(
@@ -127,7 +153,7 @@ def make_parts(
     function: str,
     lines: Mapping[str, range],
     more: Mapping[str, str] | None = None,
-) -> Parts:
+) -> TemplateParts:
     """Everything that follows from the definition; ``more`` are further constants."""
     graph, settings = emitter.graph, emitter.graph.settings
     given = parameters(emitter.ordered)
@@ -141,17 +167,26 @@ def make_parts(
         **emitter.constants,
         **(more or {}),
     }
+    conditional = needs_conditionals(emitter.ordered)
+    policies = sorted({emitter.catalog[node.op].module for node in emitter.every_node()} - {""})
     needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
-    return Parts(
-        title=title(graph),
+    return TemplateParts(
+        title=docstring_title(graph),
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
-        finder="".join(f"{kind.find_source}\n\n" for kind in kinds),
+        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in kinds)
+        + function_sources(emitter.every_node()),
         parameters=given,
         definition="\n".join(definition),
         function=function,
         lines=lines,
+        plugins=plugin_imports(emitter.every_node()),
+        policies=f"{INDENT}from nvidia.dali.auto_aug import {', '.join(policies)}\n"
+        if policies
+        else "",
+        not_converted=", do_not_convert" if conditional and kinds else "",
+        pipeline_seed=f"{INDENT * 2}seed=seed,\n" if policies else "",
         math=", math" if any(map(emitter.calls_math, emitter.every_node())) else "",
         imports=", types" if any("types." in line for line in definition) else "",
         os="".join(f"import {module}\n" for module in modules),
@@ -161,13 +196,20 @@ def make_parts(
     )
 
 
-def fill(template: str, parts: Parts, **more: str) -> Code:
+def _finder(kind: SourceKind, conditional: bool) -> str:
+    """The function that finds the data. DALI translates what a pipeline with conditionals calls."""
+    head = f"def {kind.find.__name__}("
+    return kind.find_source.replace(head, f"@do_not_convert\n{head}" if conditional else head)
+
+
+def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:
     """The template with its placeholders replaced, and the lines of each node in it.
 
     Where the graph names its files itself, the program is given no data.
     """
     template = _OF_THE_DATA.sub(lambda found: _for_each_parameter(found, parts), template)
-    values = {name: getattr(parts, name) for name in Parts.__slots__} | more
+    values = {name: getattr(parts, name) for name in TemplateParts.__slots__} | more
+    template = _with_plugins(template, parts.plugins)
     head, mark, tail = template.partition("$definition")
     before = Template(head).substitute(values)
     first = before.count("\n") + 1
@@ -177,7 +219,21 @@ def fill(template: str, parts: Parts, **more: str) -> Code:
     )
 
 
-def _for_each_parameter(found: re.Match[str], parts: Parts) -> str:
+def _with_plugins(template: str, imports: Sequence[str]) -> str:
+    """The template with these imports behind the last one of DALI, but for those that it has."""
+    lines = template.splitlines(keepends=True)
+    known = {line.strip() for line in lines}
+    new = [line for line in imports if line not in known]
+    places = [at for at, line in enumerate(lines) if line.lstrip().startswith("from nvidia.dali")]
+    if not new or not places:
+        return template
+    at = places[-1]
+    indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    lines[at + 1 : at + 1] = [f"{indent}{line}\n" for line in new]
+    return "".join(lines)
+
+
+def _for_each_parameter(found: re.Match[str], parts: TemplateParts) -> str:
     whole, line_break, part = found.groups()
     text = f"{whole}{line_break}" if part is None else part
     return "".join(
@@ -194,7 +250,7 @@ def function_name(graph: Graph) -> str:
     return f"{name}_pipeline"
 
 
-def title(graph: Graph) -> str:
+def docstring_title(graph: Graph) -> str:
     """Name and description, wrapped, as the beginning of a docstring."""
     text = f"{graph.name}: {graph.about}" if graph.about else graph.name
     text = "".join(c if c.isprintable() else " " for c in text[:2000]).replace('"', "'")
@@ -202,7 +258,7 @@ def title(graph: Graph) -> str:
     return "\n".join(lines) or "A pipeline."
 
 
-def returned(names: Sequence[str]) -> list[str]:
+def return_statement(names: Sequence[str]) -> list[str]:
     """``return names`` as a tuple."""
     if len(names) == 1:
         return [f"{INDENT}return ({names[0]},)"]

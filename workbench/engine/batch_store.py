@@ -95,7 +95,7 @@ def _type_name(dali_type: Any) -> str:
     return str(np.dtype(types.to_numpy_type(dali_type)))
 
 
-class Kept(Protocol):
+class StoredValue(Protocol):
     """What the store holds: something that says how large it is, and where it lies."""
 
     @property
@@ -123,7 +123,7 @@ class BatchStore:
             self._kept.move_to_end(key)
         return self._kept.get(key)
 
-    def put(self, key: str, things: Sequence[Kept]) -> None:
+    def put(self, key: str, things: Sequence[StoredValue]) -> None:
         """Keep things under a key; drops others where a budget is exceeded."""
         self._drop(key)
         self._kept[key] = tuple(things)

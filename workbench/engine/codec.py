@@ -23,6 +23,7 @@ from msgspec.msgpack import Ext
 from workbench.engine.registry import find_registered, name_of
 from workbench.graph.io import graph_from_json, graph_to_json
 from workbench.graph.model import Graph, is_text
+from workbench.graph.own_code import without_untrusted
 
 _TUPLE, _PATH, _TEXT, _ARRAY = 1, 2, 3, 4
 """MessagePack's extension types for what it has no type for."""
@@ -85,6 +86,11 @@ class _Adapter(NamedTuple):
     unpack: Callable[[Any], Any]
 
 
+def _pack_graph(graph: Graph) -> dict[str, Any]:
+    """A graph for the worker, which runs what it is given: untrusted code stays here."""
+    return graph_to_json(without_untrusted(graph))
+
+
 def _same(value: Any) -> Any:
     return value
 
@@ -97,7 +103,7 @@ def _adapter(hint: Any) -> _Adapter:
     if hint is NoReturn:
         return _Adapter(None, _same, _same)
     if hint is Graph:
-        return _Adapter(dict[str, Any], graph_to_json, graph_from_json)
+        return _Adapter(dict[str, Any], _pack_graph, graph_from_json)
     if hint is range:
         return _Adapter(tuple[int, int], lambda r: (r.start, r.stop), lambda ends: range(*ends))
     if hint is np.ndarray or origin is np.ndarray:

@@ -6,7 +6,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.system_limits import memory_limit_words
+from workbench.system_limits import memory_limit_words, memory_remedy, says_memory_refusal
 
 _ADDED = 500
 """Thousandths of the machine's memory by which a process counts as larger than it is."""
@@ -31,11 +31,15 @@ def raise_oom_score(pid: int | str = "self") -> None:
         path.write_text(str(min(_MOST, int(path.read_text()) + _ADDED)))
 
 
-def describe_exit(code: int | None) -> str:
+def describe_exit(code: int | None, words: str = "") -> str:
     """What an exit code as of ``subprocess`` says: ``was ended by SIGSEGV (segmentation fault)``.
 
-    None is that of a process that is still there.
+    None is that of a process that is still there. ``words`` are its last.
     """
+    return f"{_describe_code(code)}{' for want of memory' * says_memory_refusal(words)}"
+
+
+def _describe_code(code: int | None) -> str:
     if code is None:
         return "closed its connection"
     if code >= 0:
@@ -46,12 +50,17 @@ def describe_exit(code: int | None) -> str:
         name = signal.Signals(-code).name
     except ValueError:  # a real-time signal
         return f"was ended by signal {-code}"
-    words = signal.strsignal(-code)
-    return f"was ended by {name} ({words.lower()})" if words else f"was ended by {name}"
+    meaning = signal.strsignal(-code)
+    return f"was ended by {name} ({meaning.lower()})" if meaning else f"was ended by {name}"
 
 
-def exit_remedy(code: int | None) -> str:
-    """What probably led to it and what to do, as further sentences; empty where nobody knows."""
+def exit_remedy(code: int | None, words: str = "") -> str:
+    """What probably led to it and what to do, as further sentences; empty where nobody knows.
+
+    ``words`` are the process's last.
+    """
+    if says_memory_refusal(words):
+        return f" {memory_remedy()}"
     if code in _FOR_WANT_OF_MEMORY and (limit := memory_limit_words()):
         return f" Perhaps for want of memory. {limit}"
     return next((words for number, words in _REMEDIES.items() if code == -number), "")

@@ -5,7 +5,6 @@ What decodes runs inside the worker process only: a damaged file may end its pro
 
 from __future__ import annotations
 
-import mmap
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from workbench.engine.image_hash import image_hash
 from workbench.engine.pipelines import plain_reason
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
-from workbench.sources import File, unreadable
+from workbench.sources import File, unreadable_reason
 
 _ENDINGS = {
     "JPEG": (".jpg", ".jpeg"),
@@ -36,6 +35,7 @@ _ENDINGS = {
 _TRAILERS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND"}
 """What stands at the end of a whole file."""
 _TAIL = 12
+_READ_AT_ONCE = 2**20
 _METADATA = re.compile(
     r"iCCP|sRGB|cHRM|gAMA|tEXt|zTXt|iTXt|tIME|eXIf|pHYs|bKGD|sBIT|unknown field|ICC", re.IGNORECASE
 )
@@ -46,7 +46,7 @@ _KEY = "file_check"
 
 def check_header(file: File) -> CheckedFile:
     """Look at a file's header and end (about 60 µs)."""
-    reason = unreadable(file.path)
+    reason = unreadable_reason(file.path)
     if reason:
         return CheckedFile(file.name, findings=(Finding(_unreadable_kind(file.path), reason),))
     try:
@@ -100,12 +100,19 @@ def _orientation(image: ImageFile.ImageFile) -> Any:
 
 def _has_trailer(file: Any, trailer: bytes) -> bool:
     """Whether a file ends as it should. More may follow: some phones put a video behind."""
-    start = file.tell()
-    file.seek(-_TAIL, os.SEEK_END)
-    if trailer in file.read():
-        return True
-    with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
-        return content.rfind(trailer, start) >= 0
+    start, end = file.tell(), file.seek(0, os.SEEK_END)
+    at = max(start, end - _TAIL)
+    found = trailer in _read_at(file, at, end - at)
+    # Read, not mapped: a file that shrinks meanwhile, or a broken disk, would end the process.
+    while not found and at > start:
+        end, at = at + len(trailer) - 1, max(start, at - _READ_AT_ONCE)
+        found = trailer in _read_at(file, at, end - at)
+    return found
+
+
+def _read_at(file: Any, at: int, count: int) -> bytes:
+    file.seek(at)
+    return bytes(file.read(count))
 
 
 @task

@@ -12,9 +12,16 @@ from queue import SimpleQueue
 
 from workbench.engine.file_check import check_decoding, check_header, check_headers
 from workbench.engine.findings import CheckedFile, Finding
+from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.machine import usable_cores
 from workbench.engine.process import Engine
-from workbench.errors import CancelledError, WorkerLostError
+from workbench.errors import (
+    CancelledError,
+    WorkerLostError,
+    WorkerSilentError,
+    WorkerTimeoutError,
+)
+from workbench.roots import Roots
 from workbench.sources import File
 
 HERE = 2_000
@@ -25,20 +32,49 @@ _DECODE_LIMIT = 60.0
 
 
 def check_each(
-    files: Iterable[File], full: bool, stop: Callable[[], bool] = lambda: False
+    files: Iterable[File],
+    full: bool,
+    stop: Callable[[], bool] = lambda: False,
+    roots: Roots | None = None,
+    on_silence: Callable[[bool], None] = warn_of_silence,
 ) -> Iterator[CheckedFile]:
-    """Each file after its check, in the same order.
+    """Each file after its check, in the same order. One outside the ``roots`` is bad, and not read.
 
-    ``stop`` is asked after each. Raises CancelledError, and EngineError where no worker starts. A
-    file that ends its worker, or on which it hangs, has that as its finding.
+    ``stop`` is asked after each; ``on_silence`` as of ``Engine``. Raises CancelledError, and
+    EngineError where no worker starts. A file that ends two workers, or on which one hangs, has
+    that as its finding.
     """
+    if roots is None:
+        return _check_all(files, full, stop, on_silence)
+    files = list(files)
+    refused = {
+        n: found for n, file in enumerate(files) if (found := check_outside_roots(roots, file))
+    }
+    inside = _check_all(
+        (f for n, f in enumerate(files) if n not in refused), full, stop, on_silence
+    )
+    return (refused[n] if n in refused else next(inside) for n in range(len(files)))
+
+
+def check_outside_roots(roots: Roots, file: File) -> CheckedFile | None:
+    """A file that lies outside the roots, or that a symbolic link leads out of them to."""
+    reason = roots.refusal(file.path)
+    return CheckedFile(file.name, findings=(Finding("unreadable", reason),)) if reason else None
+
+
+def _check_all(
+    files: Iterable[File],
+    full: bool,
+    stop: Callable[[], bool],
+    on_silence: Callable[[bool], None],
+) -> Iterator[CheckedFile]:
     remaining = iter(files)
     if full:
-        return _checked_by_workers(remaining, full, stop)
+        return _checked_by_workers(remaining, full, stop, on_silence)
     first = list(islice(remaining, HERE + 1))
     if len(first) <= HERE:
         return _checked_here(first, stop)
-    return _checked_by_workers(chain(first, remaining), full, stop)
+    return _checked_by_workers(chain(first, remaining), full, stop, on_silence)
 
 
 def _checked_here(files: Iterable[File], stop: Callable[[], bool]) -> Iterator[CheckedFile]:
@@ -48,11 +84,17 @@ def _checked_here(files: Iterable[File], stop: Callable[[], bool]) -> Iterator[C
 
 
 def _checked_by_workers(
-    files: Iterator[File], full: bool, stop: Callable[[], bool]
+    files: Iterator[File],
+    full: bool,
+    stop: Callable[[], bool],
+    on_silence: Callable[[bool], None],
 ) -> Iterator[CheckedFile]:
     size = _DECODED_AT_ONCE if full else _HEADERS_AT_ONCE
     cancelled = threading.Event()
-    engines = [Engine(_DECODE_LIMIT, stop=cancelled) for _ in range(usable_cores())]
+    engines = [
+        Engine(_DECODE_LIMIT, stop=cancelled, on_silence=on_silence, measures=True)
+        for _ in range(usable_cores())
+    ]
     free: SimpleQueue[Engine] = SimpleQueue()
     for engine in engines:
         free.put(engine)
@@ -90,8 +132,14 @@ def _result(future: Future[list[CheckedFile]], stop: Callable[[], bool]) -> list
             _require_wanted(stop)
 
 
-def _check_part(engine: Engine, files: list[File], full: bool) -> list[CheckedFile]:
-    """The files after their check. One that ends the worker is told, the others checked again."""
+def _check_part(
+    engine: Engine, files: list[File], full: bool, suspected: bool = False
+) -> list[CheckedFile]:
+    """The files after their check. One that ends its worker is told, the others checked again.
+
+    A file is blamed where it takes too long, or where, by itself and ``suspected``, it has a second
+    worker end: the first may have been ended from outside.
+    """
     if not files:
         return []
     begun = 0
@@ -105,16 +153,23 @@ def _check_part(engine: Engine, files: list[File], full: bool) -> list[CheckedFi
         found: list[CheckedFile] = engine.call(task, files, on_report=heard)
         return found
     except WorkerLostError as error:
-        words = str(error).partition(".")[0].replace("The worker", "the process that decoded it")
-        crash = Finding("crashes the decoder", words)
-        seen = check_header(files[begun])
-        blamed = replace(seen, findings=(*seen.findings, crash))
+        if suspected or _took_too_long(error):
+            at = [_blamed(files[begun], error)]
+        else:
+            at = _check_part(engine, [files[begun]], full, suspected=True)
         before, after = files[:begun], files[begun + 1 :]
-        return [
-            *_check_part(engine, before, full),
-            blamed,
-            *_check_part(engine, after, full),
-        ]
+        return [*_check_part(engine, before, full), *at, *_check_part(engine, after, full)]
+
+
+def _took_too_long(error: WorkerLostError) -> bool:
+    return isinstance(error, WorkerTimeoutError) and not isinstance(error, WorkerSilentError)
+
+
+def _blamed(file: File, error: WorkerLostError) -> CheckedFile:
+    words = str(error).partition(".")[0].replace("The worker", "the process that decoded it")
+    crash = Finding("crashes the decoder", words)
+    seen = check_header(file)
+    return replace(seen, findings=(*seen.findings, crash))
 
 
 def _require_wanted(stop: Callable[[], bool]) -> None:

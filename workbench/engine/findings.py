@@ -29,6 +29,7 @@ KINDS: dict[str, Level] = {
     "EXIF turned": "unusual",
     "animated": "unusual",
     "odd metadata": "unusual",
+    "line break": "unusual",
     "duplicate": "unusual",
     "near duplicate": "unusual",
 }
@@ -45,6 +46,11 @@ class Finding:
     def level(self) -> Level:
         """How bad it is."""
         return KINDS[self.kind]
+
+
+LINE_BREAK = Finding(
+    "line break", "a line break in its path, so that no list of files can hold it: rename it"
+)
 
 
 @dataclass(frozen=True, slots=True)

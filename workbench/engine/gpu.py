@@ -127,7 +127,7 @@ class Gpu:
             return None
 
 
-def visible_gpu(environment: Mapping[str, str] = os.environ) -> str | None:
+def first_visible_gpu(environment: Mapping[str, str] = os.environ) -> str | None:
     """UUID of the GPU that CUDA calls 0 in a process of this environment, or None."""
     return next(iter(cuda_uuids(environment)), None)
 

@@ -55,7 +55,7 @@ class HeartbeatSender:
                 pause.wait(INTERVAL)
 
 
-class StoppedWatch:
+class SuspensionMonitor:
     """The caller's side of a process that sends nothing by itself: how long it is stopped."""
 
     def __init__(self, pid: int, on_silence: Callable[[bool], None]) -> None:
@@ -104,7 +104,7 @@ class StoppedWatch:
         return self.stopped
 
 
-class SilenceWatch(StoppedWatch):
+class HeartbeatMonitor(SuspensionMonitor):
     """The caller's side of a worker: how long nothing has come from it."""
 
     def _is_silent(self) -> bool:

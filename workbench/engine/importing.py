@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.catalog import load_catalog
-from workbench.emit.imports.graph import Imported, import_traced
-from workbench.emit.imports.serialized_pipeline import LARGEST, read_pipeline
-from workbench.emit.imports.traced import Traced
+from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
+from workbench.emit.pipeline_import.serialized_pipeline import LARGEST, read_pipeline
+from workbench.emit.pipeline_import.traced import Traced
 from workbench.engine.process import Engine
 from workbench.engine.scripts import trace_source
 from workbench.engine.tracing import trace_pipeline
@@ -32,7 +32,7 @@ _MARK = "DALI_WORKBENCH_IMPORT"
 """The environment variable by which processes that a script started are known."""
 
 
-def from_pipeline(pipe: Any, name: str = "imported") -> Imported:
+def from_pipeline(pipe: Any, name: str = "imported") -> ImportedGraph:
     """The graph of an ``nvidia.dali.Pipeline``, built or not, which is left as it is.
 
     GPU and mixed pipelines can be read on a machine without a GPU. What the graph cannot hold comes
@@ -47,7 +47,7 @@ def from_file(
     pipeline: str | None = None,
     args: Mapping[str, Any] | None = None,
     seconds: float = SECONDS,
-) -> Imported:
+) -> ImportedGraph:
     """The graph of a pipeline in a file: ``.py``, ``.ipynb``, or ``.dali`` as DALI serialised it.
 
     **A script or notebook is run**, in a process of its own, but for what stands under

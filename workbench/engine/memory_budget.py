@@ -3,24 +3,29 @@
 Where it runs short, workers that rest give back what they keep, then the ones that have rested
 longest are ended: their next call starts a fresh one. A worker that is to start waits until there
 is room.
+
+What measures counts, and is never ended for its memory: a measurement waits only for previews that
+are being computed just now, and previews wait for a measurement that takes what they need.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
 import psutil
 
-from workbench.engine.gpu import Gpu, visible_gpu
+from workbench.engine.gpu_meter import GpuMeter
 from workbench.engine.machine import describe_machine, usable_memory
-from workbench.engine.memory import default_budget, own_bytes
+from workbench.engine.process_memory import default_budget, own_bytes, tree_bytes
 
 FRESH_HOST = 320 * 2**20
 """Bytes that a worker is expected to take until it is measured: DALI, and a first preview."""
@@ -37,7 +42,7 @@ _LOOK = 1.0
 """Seconds between two looks at what workers take."""
 
 
-class Member(Protocol):
+class BudgetMember(Protocol):
     """An engine, as its budget sees it."""
 
     @property
@@ -45,6 +50,9 @@ class Member(Protocol):
 
     resting_since: float | None
     """When its last call ended (``time.monotonic``); None while one runs or starts."""
+
+    measures: bool
+    """Whether it measures: then it only counts, and nothing below is asked of it."""
 
     def rest(self) -> bool:
         """End the worker, unless a call runs. Whether it was ended."""
@@ -59,6 +67,37 @@ class Member(Protocol):
         ...
 
 
+class CountedProcess:
+    """A process that is no engine's worker and measures: an exported script."""
+
+    measures = True
+    resting_since: float | None = None
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int | None:
+        """None once it has ended."""
+        return self._process.pid if self._process.poll() is None else None
+
+    def rest(self) -> bool:
+        """It is left alone."""
+        return False
+
+    def give_back(self) -> bool:
+        """It is left alone."""
+        return False
+
+    def end_for_memory(self, reason: str) -> None:
+        """It is left alone."""
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class _Ticket:
+    measures: bool
+
+
 class MemoryBudget:
     """Bytes for all workers together. May be used from any thread."""
 
@@ -70,32 +109,36 @@ class MemoryBudget:
         resting_limit: float = RESTING_LIMIT,
         starting: int | None = None,
         host_bytes: Callable[[int], int] = own_bytes,
+        measured_bytes: Callable[[int], int] = tree_bytes,
         gpu_bytes: Callable[[Sequence[int]], int] | None = None,
     ) -> None:
         """Where ``gpu`` is 0 there is none.
 
         At most ``starting`` workers start at a time, by default as many as there are cores.
-        ``host_bytes`` and ``gpu_bytes`` measure processes.
+        ``host_bytes`` and ``gpu_bytes`` measure processes, ``measured_bytes`` those that measure.
         """
         self.host = host
         self.gpu = gpu
         self.resting_limit = resting_limit
         self._starting_limit = starting or max(2, len(os.sched_getaffinity(0)))
         self._host_bytes = host_bytes
+        self._measured_bytes = measured_bytes
         self._gpu_bytes = gpu_bytes or GpuMeter()
-        self._members: weakref.WeakSet[Member] = weakref.WeakSet()
-        self._taken: weakref.WeakKeyDictionary[Member, int] = weakref.WeakKeyDictionary()
-        self._told: weakref.WeakKeyDictionary[Member, float] = weakref.WeakKeyDictionary()
+        self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
+        self._taken: weakref.WeakKeyDictionary[BudgetMember, int] = weakref.WeakKeyDictionary()
+        self._told: weakref.WeakKeyDictionary[BudgetMember, float] = weakref.WeakKeyDictionary()
         """When each was told to give back: once for each rest."""
+        self._crowded = False
+        """Whether the last that was to start found no room."""
         self._gpu_each = 0
         """What a worker took on average when it was last looked at."""
-        self._starting: list[Member] = []
-        self._waiting: list[object] = []
+        self._starting: list[BudgetMember] = []
+        self._waiting: list[_Ticket] = []
         """Those that are to start, in their order."""
         self._lock = threading.RLock()
         self._thread: threading.Thread | None = None
 
-    def join(self, member: Member) -> None:
+    def join(self, member: BudgetMember) -> None:
         """Count this engine's worker from now on, for as long as the engine exists."""
         with self._lock:
             self._members.add(member)
@@ -106,45 +149,84 @@ class MemoryBudget:
                 self._thread.start()
 
     def share(self) -> tuple[int, int]:
-        """Bytes that each worker may keep between calls, on the host and on the GPU."""
+        """Bytes that each preview's worker may keep between calls, on the host and on the GPU."""
         with self._lock:
-            count = max(1, len(self._alive()) + len(self._starting))
+            previews = [member for member in self._alive() if not member.measures]
+            count = max(1, len(previews) + len(self._starting))
+            rest = int(self.host * TIGHT) - self._measuring()
         usual = default_budget()
-        host = min(usual["cpu"], int(self.host * TIGHT) // count - FRESH_HOST)
+        host = min(usual["cpu"], rest // count - FRESH_HOST)
         gpu = min(usual["gpu"], int(self.gpu * TIGHT) // count - FRESH_GPU)
         return max(LEAST_KEPT, host), max(LEAST_KEPT, gpu) if self.gpu else 0
 
     @contextmanager
-    def starting(self, member: Member, require_wanted: Callable[[], None]) -> Iterator[None]:
+    def starting(
+        self,
+        member: BudgetMember,
+        require_wanted: Callable[[], None],
+        on_wait: Callable[[str], None] = lambda words: None,
+    ) -> Iterator[None]:
         """Wait until there is room for a worker, then count it as starting.
 
-        ``require_wanted`` is asked all the while and raises to give up.
+        ``require_wanted`` is asked all the while and raises to give up. ``on_wait`` hears what is
+        waited for, and an empty text after that. What measures has its turn before previews.
         """
-        ticket = object()
+        ticket = _Ticket(member.measures)
+        told = ""
         with self._lock:
             self._waiting.append(ticket)
+            self._waiting.sort(key=lambda each: not each.measures)
         try:
             pause = threading.Event()
             while not self._admit(ticket, member):
                 require_wanted()
+                reason = self._reason(member)
+                if reason != told:
+                    told = reason
+                    on_wait(told)
                 pause.wait(_TICK)
         finally:
             with self._lock:
                 self._waiting.remove(ticket)
+            if told:
+                on_wait("")
         try:
             yield
         finally:
             with self._lock:
                 self._starting.remove(member)
 
-    def _admit(self, ticket: object, member: Member) -> bool:
+    def _admit(self, ticket: object, member: BudgetMember) -> bool:
         with self._lock:
             if self._waiting[0] is not ticket or len(self._starting) >= self._starting_limit:
                 return False
-            if not self._make_room(FRESH_HOST, self._fresh_gpu()):
+            room = self._make_room(FRESH_HOST, self._fresh_gpu())
+            self._crowded = not room
+            if not room and not (member.measures and not self._previews_at_work()):
                 return False
             self._starting.append(member)
             return True
+
+    def _reason(self, member: BudgetMember) -> str:
+        """What a worker that may not start waits for; empty for its turn among those that start."""
+        with self._lock:
+            if not self._crowded:
+                return ""
+            if member.measures:
+                return "waits for the memory that previews take just now"
+            if any(each.measures for each in self._alive()):
+                return "waits: a measurement takes the memory"
+        return "waits for memory"
+
+    def _previews_at_work(self) -> bool:
+        return any(
+            not member.measures and member.resting_since is None
+            for member in (*self._alive(), *self._starting)
+        )
+
+    def _measuring(self) -> int:
+        """Bytes that measurements took at the last look."""
+        return sum(self._taken.get(member, 0) for member in self._alive() if member.measures)
 
     def look(self) -> None:
         """Measure, and see to it that the budget is kept. Called each second."""
@@ -167,8 +249,9 @@ class MemoryBudget:
         with self._lock:
             host = 0
             for member in self._alive():
+                measure = self._measured_bytes if member.measures else self._host_bytes
                 try:
-                    taken = self._host_bytes(member.pid or 0)
+                    taken = measure(member.pid or 0)
                 except (psutil.Error, ValueError):  # it has just ended
                     taken = 0
                 self._taken[member] = taken
@@ -180,7 +263,7 @@ class MemoryBudget:
             pids = [member.pid for member in alive if member.pid is not None]
             taken = self._gpu_bytes(pids)
             known = len(pids) - sum(member in alive for member in self._starting)
-            if known > 0:
+            if known > 0 and not any(member.measures for member in alive):
                 self._gpu_each = taken // known
             return host, taken + self._fresh_gpu() * len(self._starting)
 
@@ -188,12 +271,16 @@ class MemoryBudget:
         """Bytes that one more is expected to take: what the others take, if they take more."""
         return max(FRESH_GPU, self._gpu_each) if self.gpu else 0
 
-    def _alive(self) -> list[Member]:
+    def _alive(self) -> list[BudgetMember]:
         return [member for member in self._members if member.pid is not None]
 
-    def _resting(self) -> list[Member]:
-        """Those that have a worker and no call, the longest rested first."""
-        found = [member for member in self._alive() if member.resting_since is not None]
+    def _resting(self) -> list[BudgetMember]:
+        """Previews that have a worker and no call, the longest rested first."""
+        found = [
+            member
+            for member in self._alive()
+            if member.resting_since is not None and not member.measures
+        ]
         return sorted(found, key=lambda member: member.resting_since or 0.0)
 
     def _fits(self, host: int, gpu: int) -> bool:
@@ -218,7 +305,7 @@ class MemoryBudget:
 
     def _end_largest(self) -> None:
         """No worker rests and all together take too much."""
-        busy = self._alive()
+        busy = [member for member in self._alive() if not member.measures]
         if not busy:
             return
         host = self.used()[0]
@@ -230,34 +317,6 @@ class MemoryBudget:
             f"together {host / 2**30:.1f} of the {self.host / 2**30:.1f} GiB that they may take. "
             "Fewer tiles, or smaller images, take less."
         )
-
-
-class GpuMeter:
-    """What processes take on the GPU that CUDA calls 0.
-
-    Where the driver tells it of no process, as in most containers, it is what the GPU's memory
-    has grown by since none of them ran.
-    """
-
-    def __init__(self) -> None:
-        self._gpu: Gpu | None = None
-        self._before: int | None = None
-
-    def __call__(self, pids: Sequence[int]) -> int:
-        """Bytes of all of them together; 0 where nothing is known."""
-        if self._gpu is None:
-            self._gpu = Gpu(visible_gpu())
-        if not pids:
-            self._before = self._gpu.memory_used()
-            return 0
-        told = [self._gpu.memory_of(pid) for pid in pids]
-        known = [bytes_ for bytes_ in told if bytes_ is not None]
-        if len(known) == len(told):
-            return sum(known)
-        now = self._gpu.memory_used()
-        if now is None:
-            return sum(known)
-        return max(0, now - (self._before or 0))
 
 
 def _watch(budget: weakref.ref[MemoryBudget]) -> None:

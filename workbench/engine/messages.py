@@ -1,9 +1,9 @@
 """What an engine and its worker say to each other.
 
-A call is answered by any number of ``NodesRunning`` and ``Report`` and then by one ``Result`` or
-``Failure``; each second a ``Heartbeat`` comes between. The payload of ``Call`` are the task's
-arguments, of ``Result`` what it gave, of ``Failure`` the arguments that make the error; all encoded
-by their declared types.
+A call is answered by any number of ``NodesRunning`` and ``ProgressReport`` and then by one
+``Result`` or ``Failure``; each second a ``Heartbeat`` comes between. The payload of ``Call`` are
+the task's arguments, of ``Result`` what it gave, of ``Failure`` the arguments that make the error;
+all encoded by their declared types.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):
     number: int
 
 
-class GiveBack(msgspec.Struct, tag="give_back", array_like=True, frozen=True):
+class ReleaseMemory(msgspec.Struct, tag="give_back", array_like=True, frozen=True):
     """Drop all that is kept: others need the memory. It is not answered."""
 
     number: int = 0
@@ -59,7 +59,7 @@ class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
     nodes: tuple[str, ...]
 
 
-class Report(msgspec.Struct, tag="report", array_like=True, frozen=True):
+class ProgressReport(msgspec.Struct, tag="report", array_like=True, frozen=True):
     """Progress, as the task tells it."""
 
     number: int
@@ -79,8 +79,8 @@ class Failure(msgspec.Struct, tag="failure", array_like=True, frozen=True):
     error: str
 
 
-ToWorker = Call | Interrupt | GiveBack
-FromWorker = Ready | Heartbeat | NodesRunning | Report | Result | Failure
+ToWorker = Call | Interrupt | ReleaseMemory
+FromWorker = Ready | Heartbeat | NodesRunning | ProgressReport | Result | Failure
 
 
 def encode_error(error: WorkbenchError) -> tuple[str, bytes]:

@@ -2,8 +2,8 @@
 
 At a source, which runs by itself so that bad files can be told apart; at a decoder, because
 building a mixed one costs 1.6 s (measured with 2.4.0) and it can stay built while the others
-change; and at a region, whose pipeline DALI makes from its Python source (38 ms). What lies between
-runs as one.
+change; at a region, whose pipeline DALI makes from its Python source (38 ms); and at an automatic
+augmentation, which runs without one (``augmenter.py``). What lies between runs as one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.graph.devices import is_decoder
 from workbench.graph.model import Node, Source
 
-PartKind = Literal["source", "decoder", "region", "operators"]
+PartKind = Literal["source", "decoder", "region", "automatic", "operators"]
 
 
 def kind_of(node: Node, catalog: Catalog) -> PartKind:
@@ -24,14 +25,16 @@ def kind_of(node: Node, catalog: Catalog) -> PartKind:
         return "source"
     if node.bodies:
         return "region"
+    if node.op in AUTO_AUGMENT:
+        return "automatic"
     return "decoder" if is_decoder(catalog[node.op]) else "operators"
 
 
 def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...], ...]:
     """Nodes in running order, as parts in running order: each needs only those before it.
 
-    Decoders that can run together do, and so do operators; a source or a region is alone. An
-    operator waits for the part in which it is first needed.
+    Decoders that can run together do, and so do operators; a source, a region or an automatic
+    augmentation is alone. An operator waits for the part in which it is first needed.
     """
     kinds = {node.id: kind_of(node, catalog) for node in nodes}
     level: dict[str, int] = {}
@@ -54,7 +57,7 @@ def partition(nodes: Sequence[Node], catalog: Catalog) -> tuple[tuple[Node, ...]
     parts: dict[tuple[int, str, str], list[Node]] = {}
     for node in nodes:
         kind = kinds[node.id]
-        alone = node.id if kind in ("source", "region") else ""
+        alone = node.id if kind in ("source", "region", "automatic") else ""
         parts.setdefault((level[node.id], kind, alone), []).append(node)
     ordered = sorted(parts.items(), key=lambda item: item[0][0])
     return tuple(tuple(part) for _, part in ordered)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workbench.emit.imports.traced import Traced
+from workbench.emit.pipeline_import.traced import Traced
 from workbench.emit.template_parts import function_name
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Graph
@@ -214,10 +214,10 @@ def _unknown(wanted: str, script: ScriptResult) -> str:
     names = [*_live(script), *_makers(script)]
     near = get_close_matches(wanted, names, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(names) or 'no pipeline'}."
-    return f"{script.file} has no {wanted}. {hint}{after_the_stop(script.stopped)}"
+    return f"{script.file} has no {wanted}. {hint}{unread_part_note(script.stopped)}"
 
 
-def after_the_stop(stopped: str) -> str:
+def unread_part_note(stopped: str) -> str:
     """What was not read of a script that was stopped there, as a further sentence."""
     if not stopped:
         return ""

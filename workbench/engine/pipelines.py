@@ -16,11 +16,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.emit.code import Code
+from workbench.engine.function_failure import function_failure
+from workbench.engine.missing_package import missing_package_words
 from workbench.errors import PipelineError
 from workbench.sources import Datasets
 from workbench.system_limits import NO_THREADS, describe_refusal, memory_limit_words
 
 _numbers = itertools.count()
+_NAMED = "<workbench "
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
 _ASSERT = re.compile(r'Assert on "([^\n]*)" failed:? ?')
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
@@ -29,19 +32,24 @@ _REFUSED = os.strerror(errno.EAGAIN)
 _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
-class Compiled:
+class CompiledSource:
     """The namespace of an emitted source, under a file name of its own.
 
-    The name appears in DALI's error messages; ``error`` maps it back to the node.
+    The name appears in DALI's error messages; ``error`` maps it back to the node. Of equal
+    functions with conditionals DALI translates the first only, and names its file, with the same
+    lines, for all of them.
     """
 
     def __init__(self, source: Code) -> None:
         self.source = source
-        self.filename = f"<workbench {next(_numbers)}>"
+        self.filename = f"{_NAMED}{next(_numbers)}>"
         lines = source.text.splitlines(keepends=True)
         linecache.cache[self.filename] = (len(source.text), None, lines, self.filename)
         self.namespace: dict[str, Any] = {"__name__": "workbench_stage", "__file__": self.filename}
-        exec(compile(source.text, self.filename, "exec"), self.namespace)
+        try:
+            exec(compile(source.text, self.filename, "exec"), self.namespace)
+        except ModuleNotFoundError as error:
+            raise self.error(error) from None
 
     def __getitem__(self, name: str) -> Any:
         return self.namespace[name]
@@ -59,12 +67,14 @@ class Compiled:
         frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
         quoted = [(name, int(line)) for name, line in _FILE.findall(str(error))]
         for filename, line in frames + quoted:
-            if filename == self.filename and line is not None:
+            if filename.startswith(_NAMED) and line is not None:
                 node = self.source.node_at(line) or node
         if is_out_of_memory(error):
             return PipelineError(out_of_memory([node] if node else []), node)
         where = f"{node}: " if node else ""
-        return PipelineError(where + plain_reason(error), node)
+        reason = missing_package_words(error)
+        reason = reason or function_failure(str(error), self.filename, self.source.text)
+        return PipelineError(where + (reason or plain_reason(error)), node)
 
     def __del__(self) -> None:
         linecache.cache.pop(self.filename, None)

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.emitter import Emitter
-from workbench.emit.preview_stage import unique_names
+from workbench.emit.own_code import nodes_calling, nodes_within
+from workbench.emit.preview_stage import Draws, unique_names
+from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.partition import partition
+from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.devices import infer_devices
 from workbench.graph.model import Graph, Node, Port, Source, ancestors, topological
-from workbench.graph.ports import body_inputs, output_ports
-from workbench.graph.sources import parameter_of
+from workbench.graph.ports import output_ports, variables_read
 from workbench.sources import Dataset, Datasets
 
 
@@ -43,6 +45,8 @@ class Plan:
     devices: Mapping[str, Device]
     parts: tuple[tuple[Node, ...], ...]
     keys: dict[str, str]
+    draws: Mapping[str, Draws]
+    """What automatic augmentation draws, by the node's id."""
 
     @property
     def position(self) -> int:
@@ -81,7 +85,9 @@ def make_plan(
         graph,
         data,
         batch,
-        size if any(looks_across(node, catalog) for node in emitter.every_node()) else wanted,
+        size
+        if any(depends_on_whole_batch(node, catalog) for node in emitter.every_node())
+        else wanted,
         wanted,
         repeat,
         versions or {},
@@ -89,35 +95,47 @@ def make_plan(
         infer_devices(graph, catalog),
         partition(nodes, catalog),
         {},
+        automatic_draws(graph, catalog)
+        if any(catalog[node.op].module for node in emitter.every_node())
+        else {},
     )
     emitter.names = unique_names(emitter)
     for node in nodes:
         # Inputs stand in the call as their keys: what a node is called changes no bits.
         ports = output_ports(node, catalog[node.op])
         emitter.names |= {port: port.output for port in ports}
-        emitter.names |= {inner: emitter.names[outer] for inner, outer in body_inputs(node)}
+        emitter.names |= {
+            inner: emitter.names[outer] for inner, outer in variables_read(node, catalog[node.op])
+        }
         key = plan.keys[node.id] = _key(plan, catalog, emitter, node)
         emitter.names |= {port: f"{key}.{port.output}" for port in ports}
     return plan
 
 
-def looks_across(node: Node, catalog: Catalog) -> bool:
+def depends_on_whole_batch(node: Node, catalog: Catalog) -> bool:
     """Whether what a node gives for one sample depends on the others of the batch."""
     by_value = node.op == "normalize" and bool(node.args.get("batch", False))
     return catalog[node.op].whole_batch or by_value
 
 
-def draws(node: Node, catalog: Catalog) -> bool:
+def draws_random_numbers(node: Node, catalog: Catalog) -> bool:
     """Whether a node, or one inside it, draws random numbers."""
     inner = (each for body in node.bodies.values() for each in body.nodes)
-    return catalog[node.op].seeded or any(draws(each, catalog) for each in inner)
+    spec = catalog[node.op]
+    return (
+        spec.seeded
+        or spec.module != ""
+        or any(draws_random_numbers(each, catalog) for each in inner)
+    )
 
 
 def _key(plan: Plan, catalog: Catalog, emitter: Emitter, node: Node) -> str:
     settings = plan.graph.settings
     parts = [*emitter.node_lines(node).text, plan.devices[node.id], str(plan.count)]
-    if not node.inputs or draws(node, catalog):
+    if not node.inputs or draws_random_numbers(node, catalog):
         parts += [str(settings.seed), str(plan.batch), str(settings.batch_size)]
+    parts += [repr(plan.draws[each.id]) for each in nodes_within([node]) if each.id in plan.draws]
+    parts += [str(each.args.get("source", "")) for each in nodes_calling([node])]
     if isinstance(node, Source):
         dataset = plan.dataset(node)
         parts += [repr(dataset.identity) if dataset else "", str(plan.repeat), plan.version]

@@ -20,16 +20,16 @@ from workbench.engine.call_handle import CallHandle, ReportListener
 from workbench.engine.channel import ChannelError, VersionError
 from workbench.engine.codec import arguments_codec, result_codec
 from workbench.engine.exit_status import describe_exit, exit_remedy
-from workbench.engine.heartbeat import SilenceWatch, StoppedWatch, warn_of_silence
-from workbench.engine.memory_budget import MemoryBudget
+from workbench.engine.heartbeat import HeartbeatMonitor, SuspensionMonitor, warn_of_silence
+from workbench.engine.memory_budget import MemoryBudget, shared_budget
 from workbench.engine.messages import (
     Call,
     Failure,
-    GiveBack,
     Heartbeat,
     Interrupt,
     NodesRunning,
     Ready,
+    ReleaseMemory,
     Result,
     decode_error,
 )
@@ -70,6 +70,9 @@ class Engine:
         stop: threading.Event | None = None,
         memory: MemoryBudget | None = None,
         on_silence: Callable[[bool], None] = warn_of_silence,
+        on_wait: Callable[[str], None] = lambda words: None,
+        measures: bool = False,
+        restarts: bool = True,
     ) -> None:
         """``budget`` limits what the worker keeps between calls, in bytes on each device.
 
@@ -77,7 +80,11 @@ class Engine:
         to the worker's. Once ``stop`` is set every call, now and later, raises CancelledError.
         ``memory`` is what this worker shares with others, which may end it while it rests.
         ``on_silence`` hears, from the thread of a call, that the worker has given no sign of life
-        for 3 s, and that it answers again; by default it is logged as a warning.
+        for 3 s, and that it answers again; by default it is logged as a warning. ``on_wait`` hears,
+        likewise, what memory a worker that is to start waits for, and an empty text after that.
+        One that ``measures`` counts in the memory that all share, and is not ended for it. Without
+        ``restarts`` a call whose worker ended while it rested raises WorkerCrashedError: what the
+        calls before have built in it is gone.
         """
         self.call_limit = call_limit
         self.budget = budget
@@ -88,13 +95,16 @@ class Engine:
         """That of the call whose turn it is."""
         self._process: WorkerProcess | None = None
         self._closed = False
-        self._memory = memory
+        self._memory = shared_budget() if measures and memory is None else memory
         self._on_silence = on_silence
+        self._on_wait = on_wait
+        self.measures = measures
+        self._restarts = restarts
         self.resting_since: float | None = None
         """When the last call ended (``time.monotonic``); None while one runs."""
         self._finalizer: weakref.finalize[Any, Any] | None = None
-        if memory is not None:
-            memory.join(self)
+        if self._memory is not None:
+            self._memory.join(self)
 
     def handle(self) -> CallHandle:
         """A handle for calls that can be interrupted or cancelled, these and no others."""
@@ -131,10 +141,10 @@ class Engine:
         except (TypeError, ValueError, OverflowError) as error:
             raise EngineError(f"{name} cannot be called with these arguments: {error}") from None
         with self._taking_turns(handle):
-            process = self._alive() or self._start(handle)
+            process = self._alive(handle) or self._start(handle)
             process.running = ()
             process.calls += 1
-            keep = self._memory.share() if self._memory is not None else None
+            keep = self._memory.share() if self._memory and not self.measures else None
             call = Call(process.calls, name, len(arguments), keep)
 
             def begin() -> None:
@@ -189,7 +199,7 @@ class Engine:
         on_report: ReportListener | None,
     ) -> tuple[Result | Failure, memoryview]:
         limit = limit or self.call_limit
-        silence = SilenceWatch(process.popen.pid, self._on_silence)
+        silence = HeartbeatMonitor(process.popen.pid, self._on_silence)
         try:
             return self._listen(process, handle, number, limit, on_report, silence)
         finally:
@@ -202,7 +212,7 @@ class Engine:
         number: int,
         limit: float,
         on_report: ReportListener | None,
-        silence: SilenceWatch,
+        silence: HeartbeatMonitor,
     ) -> tuple[Result | Failure, memoryview]:
         deadline = time.monotonic() + limit
         while True:
@@ -258,8 +268,11 @@ class Engine:
         if self._stop.is_set() or handle.cancelled:
             raise CancelledError("Cancelled.")
 
-    def _alive(self) -> WorkerProcess | None:
+    def _alive(self, handle: CallHandle) -> WorkerProcess | None:
+        """The worker, unless there is none or it has ended."""
         if self._process is not None and not self._process.alive:
+            if not self._restarts:
+                raise self._lost(self._process, handle)
             self._end()
         return self._process
 
@@ -271,14 +284,14 @@ class Engine:
             self._require_wanted(handle)
             handle.require_wanted()
 
-        with self._memory.starting(self, require_wanted):
+        with self._memory.starting(self, require_wanted, self._on_wait):
             return self._begin(handle)
 
     def _begin(self, handle: CallHandle) -> WorkerProcess:
         process = self._process = WorkerProcess(self.budget, self._environment)
         self._finalizer = weakref.finalize(self, process.close)
         deadline = time.monotonic() + START_LIMIT
-        stopped = StoppedWatch(process.popen.pid, self._on_silence)
+        stopped = SuspensionMonitor(process.popen.pid, self._on_silence)
         try:
             while True:
                 received = process.channel.receive(_TICK)
@@ -329,11 +342,11 @@ class Engine:
                 killed=True,
             )
         code = None if garbled else process.wait(5.0)
-        how = f"wrote what is no answer ({garbled})" if garbled else describe_exit(code)
         words = process.last_words()
+        how = f"wrote what is no answer ({garbled})" if garbled else describe_exit(code, words)
         self._end()
         return WorkerCrashedError(
-            f"The worker {how}{_where(process.running)}.{exit_remedy(code)} "
+            f"The worker {how}{_where(process.running)}.{exit_remedy(code, words)} "
             f"The graph is untouched; the next change starts a fresh worker.{words}",
             process.running,
             killed=code == -signal.SIGKILL,
@@ -386,7 +399,7 @@ class Engine:
         try:
             if self._process is not None:
                 with suppress(OSError):
-                    self._process.channel.send(GiveBack())
+                    self._process.channel.send(ReleaseMemory())
         finally:
             self._turn.release()
         return True
@@ -409,7 +422,7 @@ class Engine:
         self.close()
 
 
-def _silent(process: WorkerProcess, silence: StoppedWatch) -> WorkerSilentError:
+def _silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerSilentError:
     return WorkerSilentError(
         f"{silence.describe()}{_where(process.running)}: the worker was ended. The graph is "
         "untouched; the next change starts a fresh one.",

@@ -20,17 +20,17 @@ from workbench.emit.code import Code
 from workbench.engine.batch_store import Batch, tensor_list
 from workbench.engine.encoded_images import placeholder_jpeg
 from workbench.engine.machine import describe_machine
-from workbench.engine.pipelines import Compiled
+from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
+from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.model import Source
-from workbench.graph.sources import parameter_of
 from workbench.sources import (
     Dataset,
     list_files,
     load_source,
-    nothing_found,
+    no_files_reason,
     require_dataset,
-    unreadable,
+    unreadable_reason,
 )
 
 _KEPT_BATCHES = 8
@@ -51,7 +51,7 @@ def require_room(data: Dataset, batch_size: int) -> None:
     the machine's memory are enough for 20,000 usual photos on 16 GiB.
     """
     paths = (file.path for file in islice(list_files(data), _LOOKED_AT))
-    sizes = [os.stat(path).st_size for path in paths if not unreadable(path)]
+    sizes = [os.stat(path).st_size for path in paths if not unreadable_reason(path)]
     room = describe_machine().memory_gib * 2**30 * MOST_READ
     need = batch_size * sum(sizes) / max(1, len(sizes))
     if need > room:
@@ -105,7 +105,7 @@ class ReaderCursor:
         """``code`` is that of the stage of ``source``; ``data`` None if that names its own."""
         if data is not None:
             require_dataset(data)
-        self._compiled = Compiled(code)
+        self._compiled = CompiledSource(code)
         self._source = source
         self._data = data
         self._seed = seed
@@ -124,7 +124,7 @@ class ReaderCursor:
                 raise
             require_dataset(self._data)
             if any(words in str(error) for words in NO_FILES):
-                raise DataError(nothing_found(self._data)) from None
+                raise DataError(no_files_reason(self._data)) from None
             if self._stand_ins is not None or not self._name_files():
                 raise
         except UnicodeDecodeError as error:
@@ -140,7 +140,7 @@ class ReaderCursor:
         files: list[str] = []
         labels: list[int] = []
         for file in list_files(self._data):
-            reason = unreadable(file.path)
+            reason = unreadable_reason(file.path)
             path = file.name
             if reason:
                 path = os.path.join(folder.name, f"{len(files)}.jpg")

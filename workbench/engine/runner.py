@@ -14,25 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
-from workbench.emit.preview_stage import emit_stage
+from workbench.emit.naming import is_batch_generator
+from workbench.emit.preview_stage import emit_stage, scope_of, scope_of_first_turn
+from workbench.engine.augmenter import Augmenter
 from workbench.engine.batch_store import Batch, BatchStore, Memory, tensor_list
 from workbench.engine.branch_counts import BranchCounts
+from workbench.engine.branch_places import BranchPlaces
 from workbench.engine.dataset_watcher import DatasetWatcher
-from workbench.engine.memory import default_budget, give_back_free, use_little_memory
 from workbench.engine.partition import kind_of
 from workbench.engine.plan import Plan, make_plan
+from workbench.engine.process_memory import configure_malloc_trim, default_budget, give_back_free
 from workbench.engine.reader_cursor import ReaderCursor
-from workbench.engine.stage_pipeline import Stage, ports_of
+from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
+from workbench.engine.stage_pipeline import Stage
 from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
     decoding_error,
-    outside_roots,
     replace_samples,
 )
 from workbench.errors import PipelineError
+from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.model import Graph, Node, Port, Source, region_of
-from workbench.graph.sources import parameter_of, reading
+from workbench.graph.ports import output_ports
 from workbench.sources import Data, Dataset, Datasets, open_datasets
 
 _KEPT_BUILT = 4
@@ -50,7 +54,9 @@ class Result:
 
     ``plan`` is what was run, ``batches`` has the wanted outputs, ``samples`` one entry for each
     sample, ``reran`` the ids of the nodes that were not kept from before. An output inside a region
-    has the samples alone that came there: ``places`` says for its scope which.
+    has the samples alone that came there: ``places`` says for its scope which, of a body that runs
+    again in the first turn; ``came`` says it of any turn. Generators that nothing feeds draw for
+    all samples also there.
     """
 
     plan: Plan
@@ -58,6 +64,9 @@ class Result:
     samples: tuple[Sample, ...]
     reran: tuple[str, ...]
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    came: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    augmented: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What automatic augmentation does to each sample (in its first turn), by the node's id."""
 
     @property
     def keys(self) -> dict[str, str]:
@@ -120,6 +129,7 @@ class Runner:
         self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
         self._counts = BranchCounts(catalog)
         self._built: OrderedDict[str, Stage] = OrderedDict()
+        self._augmenter = Augmenter()
 
     def run(
         self,
@@ -139,9 +149,9 @@ class Runner:
         pipeline of its own, run several times, so that ``report_running`` names the one at fault.
         The graph must be sound. Raises PipelineError with the node, or DataError.
         """
-        use_little_memory()
+        configure_malloc_trim()
         datasets = open_datasets(data)
-        plan = self._plan(reading(graph, datasets), datasets, batch, count, taps, repeat)
+        plan = self._plan(with_datasets(graph, datasets), datasets, batch, count, taps, repeat)
         job = _Job(plan)
         missing = self._missing(job, taps)
         for part in plan.parts:
@@ -151,11 +161,19 @@ class Runner:
                     self._run_part(job, group)
                 if one_by_one:
                     give_back_free()  # walks through the heap, which must not be damaged
-        places = {
+        turns = {
             port.node: tuple(int(place) for place in batch.arrays() if place < plan.wanted)
             for port, batch in job.batches.items()
             if not port.output
         }
+        places = {
+            scope: found
+            for name, found in turns.items()
+            if (scope := scope_of_first_turn(name)) is not None
+        }
+        came: dict[str, frozenset[int]] = {}
+        for name, found in turns.items():
+            came[scope_of(name)] = came.get(scope_of(name), frozenset()) | frozenset(found)
         given = [job.samples[node.id] for node in plan.nodes if isinstance(node, Source)]
         return Result(
             plan,
@@ -163,16 +181,28 @@ class Runner:
             _merge(given, plan.wanted),
             tuple(node.id for node in plan.nodes if node.id in missing),
             places,
+            came,
+            {
+                node: self._augmenter.describe(
+                    plan.graph.node(node), calls[0], plan.position, plan.count
+                )[: plan.wanted]
+                for node, calls in plan.draws.items()
+                if plan.graph.outermost(node) in plan.keys
+            },
         )
 
     def _wanted(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:
         scope = job.plan.graph.scope_of(port.node)
+        if is_batch_generator(job.plan.graph.node(port.node), self.catalog):
+            scope = ""
         return job.batches[port].first(len(places[scope]) if scope in places else job.plan.wanted)
 
     def _run_part(self, job: _Job, nodes: list[Node]) -> None:
         kind = kind_of(nodes[0], self.catalog)
         if isinstance(nodes[0], Source):
             self._read(job, nodes[0])
+        elif kind == "automatic":
+            self._augment(job, nodes[0])
         elif kind == "decoder":
             self._decode(job, nodes)
         else:
@@ -248,26 +278,31 @@ class Runner:
         dataset = plan.dataset(node)
         watcher = self._watcher(dataset) if dataset else None
         encoded = self._encoded_output(node)
+        chosen = [plan.repeat] if plan.repeat is not None else range(plan.count)
         for attempt in (1, 2):
             cursor = self._cursor(job, node, dataset)
             read = cursor.batch(plan.batch)
-            if encoded is None or watcher is None:
+            files = [read.files[i] for i in chosen]
+            if encoded is None:
                 break
+            arrays = read.arrays[encoded]
             sizes = {
                 file: array.nbytes
-                for file, array in zip(read.files, read.arrays[encoded], strict=True)
+                for file, array in zip(read.files, arrays, strict=True)
                 if file not in cursor.unreadable
             }
-            if not watcher.remember(sizes) or attempt == 2:
+            given = [None if read.files[i] in cursor.unreadable else arrays[i] for i in chosen]
+            bad = {**cursor.unreadable, **outside_roots(files, cursor.folder, given)}
+            changed = CHANGED in bad.values()
+            if watcher is not None:
+                changed |= watcher.remember(sizes)
+            if not changed or attempt == 2:
                 break
             # A file changed after the reader had read ahead: a fresh one reads what is there now.
             self._cursors.popitem()[1].close()
-        chosen = [plan.repeat] if plan.repeat is not None else range(plan.count)
         tensors = [[output[i] for i in chosen] for output in read.outputs]
-        files = [read.files[i] for i in chosen]
         samples = tuple(map(Sample, files))
         if encoded is not None:
-            bad = {**cursor.unreadable, **outside_roots(files, cursor.folder)}
             samples = check_samples(files, map(np.asarray, tensors[encoded]), bad)
             tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
@@ -280,6 +315,7 @@ class Runner:
         made = emit_stage(job.plan.graph, self.catalog, [node.id], self._ports(node), {})
         key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{made.code.text}")
         if key not in self._cursors:
+            require_inside(node, dataset)
             cursor = ReaderCursor(made.code, node, dataset, settings.seed, settings.batch_size)
             self._cursors[key] = cursor
             while len(self._cursors) > max(_KEPT_READERS, len(job.plan.graph.sources)):
@@ -325,6 +361,17 @@ class Runner:
         self._keep(job, reader, dict(zip(self._ports(reader), batches, strict=True)))
         return samples != known
 
+    def _augment(self, job: _Job, node: Node) -> None:
+        data = job.batches[node.inputs["data"]]
+        if data.device != job.plan.devices[node.id] or isinstance(data.data, list):
+            self._stage(job, [node], keep_built=True)  # as the script has it, with its copies
+            return
+        self._report_running([node.id])
+        shape = job.batches[node.inputs["shape"]] if "shape" in node.inputs else None
+        (draws,) = job.plan.draws[node.id]
+        batch = self._augmenter.run(node, draws, job.plan.position, data, shape)
+        self._keep(job, node, {Port(node.id, "output"): batch})
+
     def _encoded_output(self, source: Source) -> int | None:
         kinds = [output.kind for output in self.catalog[source.op].outputs]
         return kinds.index("encoded") if "encoded" in kinds else None
@@ -357,6 +404,13 @@ class Runner:
         stage = Stage(plan, self.catalog, nodes, known, threads, positions)
         return self._built.pop(stage.key, stage)
 
+    def branch_places(self, graph: Graph, data: Data, regions: Sequence[Node]) -> BranchPlaces:
+        """What decides in some of a sound graph's own regions, from batch 0 on."""
+        datasets = open_datasets(data)
+        taps = [port for region in regions for port in self._ports(region)]
+        plan = self._plan(with_datasets(graph, datasets), datasets, 0, 1, taps, None)
+        return BranchPlaces(plan, self.catalog, regions)
+
     def keep_built(self, stage: Stage) -> None:
         """Let a pipeline that is costly to build stay built for the next time."""
         self._built[stage.key] = stage
@@ -369,7 +423,7 @@ class Runner:
         job.batches.update(batches)
 
     def _ports(self, node: Node) -> list[Port]:
-        return ports_of(node, self.catalog)
+        return output_ports(node, self.catalog[node.op])
 
     @property
     def reader_bytes(self) -> int:
@@ -382,6 +436,7 @@ class Runner:
             cursor.close()
         self._cursors.clear()
         self._built.clear()
+        self._augmenter.forget()
         self._samples.clear()
         self._counts.clear()
         self.store.clear()

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 from workbench.engine.exit_status import printable
 from workbench.engine.machine import usable_memory
-from workbench.engine.memory import own_bytes
+from workbench.engine.process_memory import own_bytes
 from workbench.errors import ImportFailedError
 
 MEMORY = 8 * 2**30
@@ -117,7 +117,7 @@ class ScriptSandbox:
         if place is None:
             where, source = Path(next(iter(self._files))).name, ""
         else:
-            where, source = place_of(*place), short(linecache.getline(*place))
+            where, source = source_location(*place), one_printable_line(linecache.getline(*place))
         quoted = f"\n    {source}" if source else ""
         return ImportFailedError(f"{where}: {text}{quoted}{self.last_words()}")
 
@@ -129,7 +129,7 @@ class ScriptSandbox:
                 text = log.read().decode("utf-8", errors="replace")
         except OSError:
             return ""
-        lines = [short(line) for line in text.splitlines() if line.strip()]
+        lines = [one_printable_line(line) for line in text.splitlines() if line.strip()]
         return "\nIt printed last:\n" + "\n".join(lines[-_LAST_LINES:]) if lines else ""
 
     def describe_error(self, error: BaseException, hint: str = "") -> ImportFailedError:
@@ -137,7 +137,7 @@ class ScriptSandbox:
         unread = error if isinstance(error, SyntaxError) and error.filename in self._files else None
         try:
             words = unread.msg if unread else error
-            text = short(f"{type(error).__name__}: {words}").removesuffix(":")
+            text = one_printable_line(f"{type(error).__name__}: {words}").removesuffix(":")
         except Exception:
             text = type(error).__name__
         if isinstance(error, SystemExit) and error.code == 2:  # as argparse does
@@ -152,12 +152,12 @@ class ScriptSandbox:
         return self._message(frames[-1] if frames else None, text + hint)
 
 
-def place_of(file: str, line: int) -> str:
+def source_location(file: str, line: int) -> str:
     """A line of the user's own as it stands in messages: ``train.py:12``."""
     return f"{Path(file).name}:{line}"
 
 
-def short(text: str) -> str:
+def one_printable_line(text: str) -> str:
     """One line, not too long, without what a terminal would obey."""
     text = printable(" ".join(text[: 20 * _LONGEST_LINE].split()))
     return text if len(text) <= 3 * _LONGEST_LINE else text[: 3 * _LONGEST_LINE - 3] + "..."

@@ -21,13 +21,20 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
-from workbench.emit.imports.traced import Traced
-from workbench.engine.pipeline_discovery import ScriptResult, after_the_stop, find_pipeline, name_of
+from workbench.emit.pipeline_import.traced import Traced
+from workbench.engine.auto_augment_import import noted_calls, with_noted
+from workbench.engine.pipeline_discovery import (
+    ScriptResult,
+    find_pipeline,
+    name_of,
+    unread_part_note,
+)
 from workbench.engine.registry import task
-from workbench.engine.script_sandbox import ScriptSandbox, place_of
-from workbench.engine.tracing import ready, trace_pipeline
+from workbench.engine.script_sandbox import ScriptSandbox, source_location
+from workbench.engine.tracing import preload_imports, trace_pipeline
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
+from workbench.system_limits import is_memory_refusal, memory_remedy
 
 MODULE = "imported_source"
 """The ``__name__`` under which a script runs: what stands under ``__main__`` does not."""
@@ -70,8 +77,12 @@ def trace_source(
     module = _module(path)
     stopped = ""
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
-    ready()
-    with ScriptSandbox(files, seconds, worker.reply_error) as sandbox, _kept_from_running(made):
+    preload_imports()
+    with (
+        ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
+        _kept_from_running(made),
+        noted_calls() as noted,
+    ):
         try:
             paths = list(sys.path)
             stopped = _run(cells, module)
@@ -79,7 +90,7 @@ def trace_source(
             found = ScriptResult(module, made, Path(path).name, stopped)
             chosen = find_pipeline(found, pipeline, arguments)
             pipe = _made(chosen.make, made)
-            traced = trace_pipeline(pipe)
+            traced = with_noted(trace_pipeline(pipe), noted)
         except ImportFailedError as error:
             if error.__cause__ is None:
                 raise
@@ -98,8 +109,10 @@ def trace_source(
 
 
 def _hint(error: BaseException, stopped: str) -> str:
-    """Where a name lacks, perhaps because it is given below the line of the stop."""
-    return f".{after_the_stop(stopped)}" if stopped and isinstance(error, NameError) else ""
+    """Where a name lacks, perhaps because it is given below the line of the stop; or memory."""
+    if is_memory_refusal(error):
+        return f": the memory does not suffice. {memory_remedy()}"
+    return f".{unread_part_note(stopped)}" if stopped and isinstance(error, NameError) else ""
 
 
 def _made(make: Any, made: list[Any]) -> Any:
@@ -188,7 +201,7 @@ def _run(cells: list[SourceCell], module: ModuleType) -> str:
             for later in cells[number + 1 :]:
                 with suppress(SyntaxError, ValueError):  # a cell that cannot be read
                     _define(ast.parse(later.text, later.file), later.file, 0, module)
-            return place_of(*frames[-1])
+            return source_location(*frames[-1])
     return ""
 
 

@@ -15,9 +15,10 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.preview_stage import SAMPLE, emit_stage
 from workbench.emit.template_parts import has_regions
 from workbench.engine.batch_store import Batch
+from workbench.engine.function_checks import FunctionChecks
 from workbench.engine.machine import usable_cores
-from workbench.engine.pipelines import Compiled
-from workbench.engine.plan import Plan, draws
+from workbench.engine.pipelines import CompiledSource
+from workbench.engine.plan import Plan, draws_random_numbers
 from workbench.graph.model import Node, Port
 from workbench.graph.ports import output_ports, used_inputs
 
@@ -61,19 +62,23 @@ class Stage:
             inside,
             taps,
             {port: known[port].device for port in self.feeds},
+            plan.draws,
         )
         self._code, self.outputs = made.code, made.outputs
         settings = plan.graph.settings
-        drawn = any(draws(node, catalog) for node in nodes)
+        drawn = any(draws_random_numbers(node, catalog) for node in nodes)
         start = f"{settings.seed}\n{plan.position}\n{self._positions}" if drawn else ""
         self.key = f"{settings.device}\n{self.threads}\n{start}\n{plan.count}\n{self._code.text}"
-        self._compiled: Compiled | None = None
+        self._nodes = tuple(nodes)
+        self._compiled: CompiledSource | None = None
+        self._checks: FunctionChecks | None = None
         self._pipe: Any = None
 
     def build(self) -> None:
         """Build the pipeline. Raises PipelineError with the node."""
         settings, plan = self._plan.graph.settings, self._plan
-        self._compiled = Compiled(self._code)
+        self._compiled = CompiledSource(self._code)
+        self._checks = FunctionChecks(self._compiled.namespace, self._nodes)
         with self._blaming():
             pipe = self._compiled["stage"](
                 settings.device, settings.seed, plan.position, self._positions,
@@ -103,6 +108,16 @@ class Stage:
         return {port: _batch(output) for port, output in zip(self.outputs, outputs, strict=True)}
 
     @contextmanager
+    def unchecked(self) -> Iterator[None]:
+        """Meanwhile the user's functions run as in a script: for the time that they take."""
+        assert self._checks is not None
+        self._checks.active = False
+        try:
+            yield
+        finally:
+            self._checks.active = True
+
+    @contextmanager
     def _blaming(self) -> Iterator[None]:
         try:
             yield
@@ -110,11 +125,6 @@ class Stage:
             if self._compiled is None:
                 raise
             raise self._compiled.error(error) from None
-
-
-def ports_of(node: Node, catalog: Catalog) -> list[Port]:
-    """The outputs of a node."""
-    return output_ports(node, catalog[node.op])
 
 
 def _batch(tensors: Any) -> Batch:

@@ -16,9 +16,9 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from workbench.emit.imports.serialized_pipeline import load_message, read_pipeline
-from workbench.emit.imports.traced import (
-    Place,
+from workbench.emit.pipeline_import.serialized_pipeline import load_message, read_pipeline
+from workbench.emit.pipeline_import.traced import (
+    SourceLocation,
     Traced,
     TracedInput,
     TracedOp,
@@ -53,7 +53,7 @@ _NO_OUTPUTS = (
 )
 
 
-def ready() -> None:
+def preload_imports() -> None:
     """Import what tracing needs, before a script can hide it."""
     load_message()
     import_module("nvidia.dali.backend")
@@ -219,14 +219,14 @@ def _written(spec: Any) -> dict[str, str]:
     return {name: text for name, colon, text in lines if colon}
 
 
-def _places(said: Mapping[str, str]) -> tuple[Place, ...]:
+def _places(said: Mapping[str, str]) -> tuple[SourceLocation, ...]:
     numbers = [int(text) for text in _NUMBERS.findall(said.get("_origin_stack_lineno", ""))]
     files, functions = (
         said.get(f"_origin_stack_{part}", "").strip("[]").split(", ")
         for part in ("filename", "name")
     )
     return tuple(
-        Place(file, line, function, linecache.getline(file, line).strip())
+        SourceLocation(file, line, function, linecache.getline(file, line).strip())
         for file, line, function in zip(files, numbers, functions, strict=False)
     )
 

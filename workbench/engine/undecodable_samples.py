@@ -5,7 +5,6 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from workbench.engine.encoded_images import corruption_reason, placeholder_jpeg, reject_reason
 from workbench.engine.pipelines import plain_reason
-from workbench.roots import roots_of_worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +23,6 @@ class Sample:
     file: str
     error: str = ""
     warning: str = ""
-
-
-def outside_roots(files: Iterable[str], folder: str) -> dict[str, str]:
-    """The files, relative to a folder, that this worker may not show, and why."""
-    roots = roots_of_worker()
-    if roots is None:
-        return {}
-    reasons = {file: roots.refusal(os.path.join(folder, file)) for file in files}
-    return {file: reason for file, reason in reasons.items() if reason}
 
 
 def check_samples(

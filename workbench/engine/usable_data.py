@@ -10,9 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.engine.file_check_pool import check_each
-from workbench.engine.findings import CheckedFile
+from workbench.engine.findings import LINE_BREAK, CheckedFile
+from workbench.engine.heartbeat import warn_of_silence
 from workbench.errors import DataError
-from workbench.sources import Dataset, Datasets, dump_file_list, list_files, nothing_found
+from workbench.roots import Roots
+from workbench.sources import (
+    Dataset,
+    Datasets,
+    dump_file_list,
+    fits_list,
+    list_files,
+    no_files_reason,
+)
 
 _NAMED = 5
 _FILE_FAULT = re.compile(
@@ -32,8 +41,19 @@ class UsableData:
     keep their order and their labels.
     """
 
-    def __init__(self, datasets: Datasets) -> None:
+    def __init__(
+        self,
+        datasets: Datasets,
+        roots: Roots | None = None,
+        on_silence: Callable[[bool], None] = warn_of_silence,
+    ) -> None:
+        """Files outside the ``roots`` are left out too; None: there are none.
+
+        ``on_silence`` as of ``Engine``, of the workers that check files.
+        """
         self.given = datasets
+        self.roots = roots
+        self._on_silence = on_silence
         self.datasets = datasets
         """The same without the bad files."""
         self._bad: dict[Dataset, dict[str, CheckedFile]] = {}
@@ -41,7 +61,7 @@ class UsableData:
 
     @property
     def left_out(self) -> tuple[CheckedFile, ...]:
-        """The bad files, each once."""
+        """The bad files, and those that no list can hold, each once."""
         return tuple(one for found in self._bad.values() for one in found.values())
 
     def leave_out(self, full: bool, stop: Callable[[], bool] = lambda: False) -> bool:
@@ -54,12 +74,13 @@ class UsableData:
         for dataset in dict.fromkeys(self.given.values()):
             known = self._bad.setdefault(dataset, {})
             before, count = len(known), 0
-            for one in check_each(list_files(dataset), full, stop):
+            files = list_files(dataset)
+            for one in check_each(files, full, stop, self.roots, self._on_silence):
                 count += 1
                 if one.level == "bad":
                     known[one.file] = one
             if not count:
-                raise DataError(nothing_found(dataset))
+                raise DataError(no_files_reason(dataset))
             if len(known) > before:
                 more = True
                 self._replace(dataset)
@@ -74,6 +95,9 @@ class UsableData:
     def _replace(self, dataset: Dataset) -> None:
         """Give the parameters that had this dataset a list of its other files."""
         known = self._bad[dataset]
+        for file in list_files(dataset):
+            if not fits_list(file):
+                known.setdefault(file.name, CheckedFile(file.name, findings=(LINE_BREAK,)))
         files = [file for file in list_files(dataset) if file.name not in known]
         if not files:
             raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")

@@ -20,27 +20,29 @@ from typing import Any
 
 from workbench.catalog import load_catalog
 from workbench.engine.batch_store import Memory
+from workbench.engine.bounded_output import bound_output
 from workbench.engine.channel import Channel
 from workbench.engine.codec import arguments_codec, result_codec
 from workbench.engine.exit_status import raise_oom_score
 from workbench.engine.heartbeat import HeartbeatSender
-from workbench.engine.memory import MemoryUse, give_back_free, resident_bytes, thread_count
 from workbench.engine.messages import (
     Call,
     Failure,
-    GiveBack,
     Interrupt,
     NodesRunning,
+    ProgressReport,
     Ready,
-    Report,
+    ReleaseMemory,
     Result,
     ToWorker,
     encode_error,
 )
 from workbench.engine.pipelines import is_out_of_memory, out_of_memory
+from workbench.engine.process_memory import MemoryUse, give_back_free, resident_bytes, thread_count
 from workbench.engine.registry import find_registered, know_packages, task
 from workbench.engine.runner import Runner
 from workbench.errors import CancelledError, EngineError, WorkbenchError
+from workbench.graph.own_code import trust_whatever_comes
 from workbench.system_limits import describe_refusal
 
 _IDLE = 0.3
@@ -73,7 +75,7 @@ class Worker:
 
     def report(self, value: float | str) -> None:
         """Send progress to the caller's ``on_report``."""
-        self.channel.send(Report(self.number, value))
+        self.channel.send(ProgressReport(self.number, value))
 
     def reply_error(self, error: WorkbenchError) -> None:
         """Answer the call that runs now with an error; the process must end after that."""
@@ -109,7 +111,7 @@ def serve(channel: Channel, budget: int | None = None) -> None:
         message, payload = received
         if isinstance(message, Interrupt):
             continue  # of a call that ended in the meantime
-        if isinstance(message, GiveBack):
+        if isinstance(message, ReleaseMemory):
             release(worker)
             give_back_free()
             continue
@@ -188,7 +190,9 @@ def end_with_parent(channel: Channel, folder: str) -> threading.Thread:
 
 def main(descriptor: str, folder: str, budget: str, *packages: str) -> None:
     """Serve the socket of that number; ``packages`` are those that tasks may be imported from."""
+    bound_output()
     raise_oom_score()
+    trust_whatever_comes()
     know_packages(packages)
     channel = Channel(socket.socket(fileno=int(descriptor)), ToWorker)
     watcher = end_with_parent(channel, folder)

@@ -20,6 +20,9 @@ from workbench.engine.registry import known_packages
 from workbench.errors import EngineError
 from workbench.system_limits import describe_refusal
 
+_LONGEST_LINE = 500
+"""Characters of a line of its last words."""
+
 
 class WorkerProcess:
     """The operating system's side of one worker, and the channel to it."""
@@ -50,7 +53,7 @@ class WorkerProcess:
         }
         self._log = Path(self.folder, "log")
         try:
-            with self._log.open("wb") as log:
+            with self._log.open("ab") as log:
                 self.popen = subprocess.Popen(
                     [
                         sys.executable,
@@ -96,7 +99,7 @@ class WorkerProcess:
         except OSError:
             return ""
         lines = [line for line in text.splitlines() if line.strip() and "libcuda" not in line]
-        last = [printable(line.expandtabs()) for line in lines[-8:]]
+        last = [printable(line.expandtabs())[:_LONGEST_LINE] for line in dict.fromkeys(lines)][-8:]
         return "\nIts last words:\n" + "\n".join(last) if last else ""
 
     def kill(self) -> None:

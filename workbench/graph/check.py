@@ -4,27 +4,86 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import get_close_matches
 
 from workbench.catalog.spec import OPAQUE, Catalog, OpSpec, Value
 from workbench.errors import GraphFaultsError
+from workbench.graph.active import active_graph, muted_nodes, set_muted, without_muted
 from workbench.graph.bounds import LARGEST_SEED, SETTINGS
+from workbench.graph.check_auto_augment import auto_augment_faults
 from workbench.graph.check_nodes import argument_faults, input_faults, port_problem
 from workbench.graph.check_regions import region_faults
 from workbench.graph.check_types import type_faults
+from workbench.graph.dataset_parameters import parameter_faults
 from workbench.graph.devices import infer_devices
 from workbench.graph.faults import Fault
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import Graph, Node, is_name, topological
+from workbench.graph.model import Graph, Node, Port, ancestors, is_name, topological
 from workbench.graph.shapes import infer_types
-from workbench.graph.sources import parameter_faults
+from workbench.graph.some_of import order_faults
 
-__all__ = ["LARGEST_SEED", "Fault", "check_graph", "require_sound"]
+__all__ = [
+    "LARGEST_SEED",
+    "Fault",
+    "check_graph",
+    "loose_faults",
+    "require_sound",
+    "stopping_faults",
+]
 
 
 @identity_cached
 def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
-    """Every fault of the graph, those of the whole first, then in the order of the nodes."""
+    """Every fault of the graph, those of the whole first, then in the order of the nodes.
+
+    A muted node has none; what muting it brings about elsewhere names it.
+    """
+    return _explained(_faults_of(without_muted(graph, catalog), catalog), graph, catalog)
+
+
+@identity_cached
+def stopping_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+    """The faults because of which a graph cannot run: not those of nodes that are loose."""
+    return _explained(_faults_of(active_graph(graph, catalog), catalog), graph, catalog)
+
+
+@identity_cached
+def loose_faults(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+    """The faults of nodes that no output depends on: they stop nothing."""
+    stopping = stopping_faults(graph, catalog)
+    return tuple(fault for fault in check_graph(graph, catalog) if fault not in stopping)
+
+
+def _explained(faults: tuple[Fault, ...], graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+    """The faults, those that muting has brought about in other words."""
+    muted = muted_nodes(graph)
+    if not faults or not muted:
+        return faults
+    before = _faults_of(set_muted(graph, muted, False), catalog)
+    return tuple(each if each in before else _by_muting(each, graph) for each in faults)
+
+
+def _by_muting(fault: Fault, graph: Graph) -> Fault:
+    """A fault that is there because a node is muted: one before its node, else the first."""
+    muted = muted_nodes(graph)
+    ports = [Port(fault.node, "")]
+    if fault.code == "output_source" and fault.about in graph.outputs:
+        ports = [graph.outputs[fault.about]]
+    before = ancestors(graph, ports)
+    cause = next((node for node in reversed(muted) if node in before), muted[0])
+    return replace(
+        fault,
+        message=f"{fault.message}, now that {cause} is muted",
+        remedy=f"Unmute {cause}, or change what follows it.",
+        code="muted",
+        about=cause,
+    )
+
+
+@identity_cached
+def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+    """The faults of all nodes, whether they run or not."""
     faults = list(_whole(graph, catalog))
     devices = infer_devices(graph, catalog)
     flows = infer_types(graph, catalog)
@@ -37,6 +96,9 @@ def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
             faults.append(_unusable(node, spec))
         if spec.bodies or node.bodies:
             faults += region_faults(node, spec, graph, catalog, flows)
+            faults += order_faults(node, graph)
+        if spec.module:
+            faults += auto_augment_faults(node, spec)
         faults += argument_faults(node, spec, graph)
         faults += input_faults(node, spec, graph, catalog)
         faults += type_faults(node, spec, devices, flows)
@@ -44,8 +106,8 @@ def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
 
 
 def require_sound(graph: Graph, catalog: Catalog) -> None:
-    """Raise GraphFaultsError with every fault, if there is one."""
-    faults = check_graph(graph, catalog)
+    """Raise GraphFaultsError with every fault that stops the graph, if there is one."""
+    faults = stopping_faults(graph, catalog)
     if faults:
         raise GraphFaultsError(faults)
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
-from workbench.graph.arithmetic import whole_range
 from workbench.graph.bounds import LARGEST_SEED
+from workbench.graph.check_weights import weight_faults
 from workbench.graph.devices import port_kind
 from workbench.graph.faults import Fault
 from workbench.graph.free_seed import free_seed
 from workbench.graph.model import Body, Graph, Node, Port, region_of
+from workbench.graph.own_code import own_code_faults
 from workbench.graph.ports import outputs_of, positional_ports
+from workbench.graph.type_promotion import integer_range
 from workbench.graph.values import value_fault
 
 
@@ -65,6 +68,9 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
         found = value_fault(spec.args[name], value)
         if found:
             yield Fault(node.id, name, *found, "value")
+    yield from weight_faults(node)
+    if spec.name in OWN_CODE:
+        yield from own_code_faults(node, graph)
     yield from _combinations(node, spec)
     for name, arg in spec.args.items():
         if arg.required and name not in node.args and name not in node.inputs:
@@ -116,7 +122,7 @@ def _constants(node: Node, spec: OpSpec) -> Iterator[Fault]:
     dtype = node.args.get("constant_type", arg.default) if arg else None
     if arg is None or dtype not in arg.members or str(dtype).startswith("FLOAT"):
         return
-    low, high = whole_range(str(dtype))
+    low, high = integer_range(str(dtype))
     for name in spec.args:
         value = node.args.get(name) if name != "constant_type" else None
         if not isinstance(value, int | float) or value_fault(spec.args[name], value):

@@ -6,10 +6,14 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from workbench.catalog.spec import Catalog, OpSpec
-from workbench.graph.bounds import MOST_NESTED
+from workbench.graph.bounds import MOST_NESTED, MOST_TURNS_IN_ALL
 from workbench.graph.check_nodes import port_problem
 from workbench.graph.faults import Fault
-from workbench.graph.model import Graph, Node, Port, is_name, running_order
+from workbench.graph.model import Graph, Node, Port, is_name, region_of, running_order
+from workbench.graph.repeat import OP as REPEAT
+from workbench.graph.repeat import TIMES, most_turns
+from workbench.graph.some_of import OP as SOME_OF
+from workbench.graph.some_of import count_of, is_shuffled
 from workbench.graph.tensor_type import TensorType
 
 
@@ -24,29 +28,57 @@ def region_faults(
     if not spec.bodies:
         yield Fault(node.id, "", f"{node.op} owns no bodies", "Remove them.", "bodies")
         return
-    missing = [name for name in spec.bodies if name not in node.bodies]
-    unknown = [name for name in node.bodies if name not in spec.bodies]
+    names = spec.body_names(len(node.bodies))
+    missing = [name for name in names if name not in node.bodies]
+    unknown = [name for name in node.bodies if name not in names]
     if missing or unknown:
         yield Fault(
             node.id,
             "",
             f"it has the bodies {', '.join(node.bodies) or 'none'}",
-            f"{node.op} has {' and '.join(spec.bodies)}.",
+            f"{node.op} has {' and '.join(names)}.",
             "bodies",
         )
     depth = 0
     scope = graph.scope_of(node.id)
     while scope:
-        depth, scope = depth + 1, graph.scope_of(scope.rpartition(".")[0])
+        depth, scope = depth + 1, graph.scope_of(region_of(scope))
     if depth == MOST_NESTED:
         yield Fault(
             node.id, "", f"it stands {depth} regions deep", "Put fewer into each other.", "bodies"
         )
+    yield from _too_many_turns(node, graph)
     for port in spec.inputs:
         yield from _control(node, port.name, types)
     for name in node.bodies:
         yield from _body(node, spec, name, graph, catalog)
-    yield from _outputs(node, types)
+    yield from _outputs(node, spec, types)
+    if spec.consecutive:
+        yield from _passed_on(node, spec, types)
+
+
+def _too_many_turns(node: Node, graph: Graph) -> Iterator[Fault]:
+    """That of the outermost region in which so many turns come together."""
+    around, scope = 1, graph.scope_of(node.id)
+    while scope:
+        around *= _turns(graph.node(region_of(scope)))
+        scope = graph.scope_of(region_of(scope))
+    turns = around * _turns(node)
+    if turns > MOST_TURNS_IN_ALL >= around:
+        yield Fault(
+            node.id,
+            "",
+            f"what stands in it runs in {turns} turns, with those of the regions around it",
+            f"There may be {MOST_TURNS_IN_ALL}: repeat it, or what is around it, less often.",
+            "bodies",
+        )
+
+
+def _turns(region: Node) -> int:
+    """How often a region writes its bodies."""
+    if region.op == REPEAT:
+        return max(1, most_turns(region))
+    return max(1, count_of(region)) if region.op == SOME_OF and is_shuffled(region) else 1
 
 
 def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -60,6 +92,7 @@ def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterato
             name,
             f"{source} gives an array of {axes}, and one number decides for each sample",
             "Take one of its numbers with subscript, or make one of them with reductions.",
+            "control",
         )
 
 
@@ -99,7 +132,7 @@ def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -
         )
 
 
-def _outputs(node: Node, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """What the bodies give by one name: DALI merges it into one batch."""
     if not any(body.outputs for body in node.bodies.values()):
         yield Fault(
@@ -116,6 +149,8 @@ def _outputs(node: Node, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
                 f"Give {output} out of both: what {node.scope(without)} takes in will do.",
                 "bodies",
             )
+        if spec.consecutive and _may_stay(node):
+            continue  # each is compared with what stays
         for output in body.outputs.keys() & other.outputs.keys():
             pair = (types.get(body.outputs[output]), types.get(other.outputs[output]))
             difference = _difference(*pair)
@@ -128,6 +163,42 @@ def _outputs(node: Node, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
                     remedy,
                     "branches",
                 )
+
+
+def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """What bodies that run one after another give begins as what the region takes in."""
+    decide = {*spec.args, *(port.name for port in spec.inputs)}
+    for name, body in node.bodies.items():
+        for output, port in body.outputs.items():
+            source = None if output in decide else node.inputs.get(output)
+            if source is None:
+                yield Fault(
+                    node.id,
+                    output,
+                    f"{node.scope(name)} gives {output}, and {node.id} takes in nothing of that "
+                    "name, which is what runs first begins with",
+                    f"Connect a node to {output} of {node.id}, or give {output} out no more.",
+                    "bodies",
+                )
+                continue
+            difference = _difference(types.get(source), types.get(port))
+            if difference and _may_stay(node):
+                what, remedy = difference
+                yield Fault(
+                    node.id,
+                    output,
+                    f"{source}, which stays where nothing runs, is {what[0]}, and "
+                    f"{node.scope(name)} gives {what[1]}",
+                    remedy,
+                    "branches",
+                )
+
+
+def _may_stay(node: Node) -> bool:
+    """Whether bodies that run one after another are left out for some samples."""
+    if node.op == REPEAT:
+        return TIMES in node.inputs
+    return not (is_shuffled(node) and count_of(node) > 1)  # else one of them runs in each turn
 
 
 def _difference(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
-from workbench.graph.arithmetic import broadcast, operand_types, result_type
 from workbench.graph.devices import device_of
 from workbench.graph.faults import Fault
 from workbench.graph.model import Node, Port
 from workbench.graph.subscript_index import index_text, parse_index
-from workbench.graph.tensor_type import Call, TensorType
+from workbench.graph.tensor_type import TensorType, TypedCall
+from workbench.graph.type_promotion import broadcast, operand_types, result_type
 from workbench.graph.values import value_fault
 
 _ORDER = "output_layout"
@@ -241,7 +241,7 @@ def _channels(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Ite
 def _operands(node: Node, spec: OpSpec, flows: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """Operands of arithmetic that DALI cannot calculate with, or not together."""
     fed = {name: flows.get(source, TensorType()) for name, source in node.inputs.items()}
-    call = Call(node, spec, fed)
+    call = TypedCall(node, spec, fed)
     found = [flow for flow in operand_types(call) if spec.outputs[0].gives.dtype]
     if spec.name in _NO_TRUTH and all(flow.dtype == "BOOL" for flow in found):
         yield Fault(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
+from workbench.catalog.templates import Template
 from workbench.graph.compose import find_edge
 from workbench.graph.connect import require_given
 from workbench.graph.devices import device_of, infer_devices, port_kind
 from workbench.graph.model import Graph, Port
 from workbench.graph.ports import positional_ports
+
+NEEDS_SOURCE = "there is nothing yet for it to work on: begin with a source"
 
 Place = Port | str | None
 """A port to follow, the id of an edge to go into, or None for a node on its own."""
@@ -15,6 +20,8 @@ Place = Port | str | None
 
 def incompatible_ops(graph: Graph, catalog: Catalog, place: Place) -> tuple[str, dict[str, str]]:
     """What flows at a place, and why operators do not fit there; those that fit are left out.
+
+    In an empty graph only what needs nothing fits.
 
     Raises GraphEditError for a place that the graph does not have.
     """
@@ -24,9 +31,44 @@ def incompatible_ops(graph: Graph, catalog: Catalog, place: Place) -> tuple[str,
         reason = spec.unusable or _incompatibility(
             spec, kind, wanted, into, device, graph.settings.device
         )
+        if not reason and not graph.nodes and any(not port.optional for port in spec.inputs):
+            reason = NEEDS_SOURCE
         if reason:
             reasons[name] = reason
     return kind or "", reasons
+
+
+def incompatible_templates(
+    graph: Graph, catalog: Catalog, templates: Iterable[Template], place: Place
+) -> dict[str, str]:
+    """The same of templates, by name. Raises GraphEditError as above."""
+    kind, wanted, into, device = _facts(graph, catalog, place)
+    reasons = {}
+    for template in templates:
+        reason = None
+        if not graph.nodes:
+            reason = NEEDS_SOURCE
+        elif kind not in (None, "image"):
+            reason = f"it takes image, not {kind}"
+        elif wanted and not kind_fits(wanted, "image"):
+            reason = f"it gives image, and {into} takes {wanted}"
+        else:
+            reason = _device_refusal(template, catalog, device, graph.settings.device)
+        if reason:
+            reasons[template.name] = reason
+    return reasons
+
+
+def _device_refusal(
+    template: Template, catalog: Catalog, device: Device, decode: Device
+) -> str | None:
+    for node in template.nodes:
+        spec = catalog.find(node.op)
+        if spec is None or spec.unusable:
+            return f"this DALI has no {node.op}"
+        if spec.devices == ("gpu",) and device == decode == "cpu":
+            return f"{node.op} runs on the GPU only: decode on the GPU (mixed)"
+    return None
 
 
 def _facts(

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, OpSpec, PortKind
 from workbench.errors import GraphEditError
-from workbench.graph.connect import connect, refusal, set_output
+from workbench.graph.connect import connect, connection_refusal, port_taken_reason, set_output
 from workbench.graph.devices import image_outputs, port_kind
 from workbench.graph.edit import chain, free_id, insert_node, new_node
 from workbench.graph.model import Edge, Graph, Node, Port
 from workbench.graph.ports import outputs_of, positional_ports
-from workbench.graph.remove import heal_around
+from workbench.graph.remove import bypass_node
 from workbench.graph.scoped import scoped
 
 
@@ -58,7 +58,7 @@ def place_node(
 def _port_for(graph: Graph, catalog: Catalog, source: Port, node: Node, spec: OpSpec) -> str:
     reasons = []
     for port in positional_ports(node, spec):
-        reason = refusal(graph, catalog, source, node.id, port)
+        reason = connection_refusal(graph, catalog, source, node.id, port)
         if reason is None:
             return port
         reasons.append(reason)
@@ -91,7 +91,7 @@ def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
     node = graph.node(added)
     for output in outputs_of(node, catalog[node.op]):
         if output.kind in ("image", "label") and output.kind not in given:
-            graph = give_out(graph, catalog, Port(added, output.name))
+            graph = add_output(graph, catalog, Port(added, output.name))
     return _images_first(graph)
 
 
@@ -110,16 +110,45 @@ def insert_on_edge(graph: Graph, catalog: Catalog, op: str, edge: str) -> tuple[
     return _through(placed, catalog, Edge(source, target, into), node, spec), node.id
 
 
+def insert_before(
+    graph: Graph, catalog: Catalog, op: str, target: str, into: str
+) -> tuple[Graph, str]:
+    """Add a node that feeds an input or argument; an edge that is there is led through it.
+
+    Returns the graph and the node's id. Raises GraphEditError where no output of it fits.
+    """
+    spec = usable_spec(catalog, op)
+    node = new_node(graph, catalog, op)
+    placed = replace(graph, nodes=_before(graph, target, node))
+    reason = "it has no output"
+    for output in outputs_of(node, spec):
+        source = Port(node.id, output.name)
+        if port_taken_reason(placed, target, into, source):
+            return insert_on_edge(graph, catalog, op, edge_id(target, into))
+        refused = connection_refusal(placed, catalog, source, target, into)
+        if refused is None:
+            return connect(placed, catalog, source, target, into), node.id
+        reason = refused
+    raise GraphEditError(f"{op} cannot feed {target}.{into}: {reason}.")
+
+
 @scoped("node_id")
 def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Graph:
-    """Take a node out of where it stands, heal the place, and put it into an edge."""
+    """Take a node out of where it stands, heal the place, and put it into an edge.
+
+    Raises GraphEditError where it does not fit there, and for a region.
+    """
     node = graph.node(node_id)
+    if node.bodies:
+        raise GraphEditError(
+            f"{node_id} is a region, which may have several inputs: connect its ports one by one."
+        )
     spec = usable_spec(catalog, node.op)
     source, target, _ = find_edge(graph, edge)
     if node_id in (source.node, target):
         raise GraphEditError(f"{node_id} is an end of that edge already.")
     arguments = {name: port for name, port in node.inputs.items() if name in spec.args}
-    healed = heal_around(graph, catalog, node)
+    healed = bypass_node(graph, catalog, node)
     freed = healed.replace_node(replace(node, inputs=arguments))
     edge_now = find_edge(freed, edge)
     return _through(freed, catalog, edge_now, freed.node(node_id), spec)
@@ -137,12 +166,17 @@ def _through(graph: Graph, catalog: Catalog, edge: Edge, node: Node, spec: OpSpe
     return connect(graph, catalog, out, edge.target, edge.input)
 
 
+def _before(graph: Graph, target: str, node: Node) -> tuple[Node, ...]:
+    at = graph.nodes.index(graph.node(target))
+    return (*graph.nodes[:at], node, *graph.nodes[at:])
+
+
 def _after(graph: Graph, before: str, node: Node) -> tuple[Node, ...]:
     at = next((i for i, other in enumerate(graph.nodes, start=1) if other.id == before), 0)
     return (*graph.nodes[:at], node, *graph.nodes[at:])
 
 
-def give_out(graph: Graph, catalog: Catalog, port: Port, name: str = "") -> Graph:
+def add_output(graph: Graph, catalog: Catalog, port: Port, name: str = "") -> Graph:
     """Make a node's output an output of the graph, named after its kind where no name is given."""
     usual = kind_name(port_kind(graph, catalog, port))
     return set_output(graph, name or free_id(graph, usual), port)

@@ -55,15 +55,17 @@ def _source(
     )
 
 
-def refusal(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> str | None:
+def connection_refusal(
+    graph: Graph, catalog: Catalog, source: Port, target: str, into: str
+) -> str | None:
     """Why the output ``source`` cannot feed the port or argument ``into``, or None where it can.
 
-    Whether that port is fed already is not asked: see ``taken``.
+    Whether that port is fed already is not asked: see ``port_taken_reason``.
     """
     return _refusal(_source(graph, catalog, source), catalog, graph.node(target), into)
 
 
-def taken(graph: Graph, target: str, into: str, source: Port) -> str | None:
+def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str | None:
     """Why a port is not free for ``source``, or None where it is.
 
     An argument's value gives way, and so does a generator that feeds nothing else.
@@ -91,12 +93,14 @@ def connect_targets(graph: Graph, catalog: Catalog, source: Port) -> dict[tuple[
         if spec is None:
             continue
         for into in _places(node, spec, facts.kind):
-            reason = _refusal(facts, catalog, node, into) or taken(graph, node.id, into, source)
+            reason = _refusal(facts, catalog, node, into) or port_taken_reason(
+                graph, node.id, into, source
+            )
             found[node.id, into] = reason or ""
     return found
 
 
-def feeders(graph: Graph, catalog: Catalog, target: str) -> dict[str, list[Port]]:
+def possible_feeders(graph: Graph, catalog: Catalog, target: str) -> dict[str, list[Port]]:
     """Every argument of a node that takes a tensor -> the outputs that may feed it.
 
     Of labels, boxes and points a person rarely makes an argument: they can be drawn to it only.
@@ -174,9 +178,9 @@ def _argument_refusal(source: _Source, catalog: Catalog, spec: OpSpec, into: str
 def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> Graph:
     """Feed a port or an argument; what fed it before feeds it no more, and a generator goes.
 
-    Raises GraphEditError with the reason of ``refusal``.
+    Raises GraphEditError with the reason of ``connection_refusal``.
     """
-    reason = refusal(graph, catalog, source, target, into)
+    reason = connection_refusal(graph, catalog, source, target, into)
     if reason:
         raise GraphEditError(f"{target}.{into} was not connected: {reason}.")
     node = graph.node(target)

@@ -8,7 +8,7 @@ from typing import Literal
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortDevice, PortKind
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, region_of, running_order
-from workbench.graph.ports import body_inputs
+from workbench.graph.ports import body_inputs, outputs_of
 from workbench.graph.shapes import infer_types
 
 
@@ -74,7 +74,7 @@ def _device(node: Node, decoding: Device, catalog: Catalog, known: Mapping[str, 
     spec = catalog[node.op]
     if is_decoder(spec):
         return decoding
-    for name, source in node.inputs.items():
+    for name, source in node.inputs.items() if not spec.stays else ():
         works_on = port_device(spec, name) in ("operator", "either")
         if works_on and device_of(known, source) != "cpu":
             return "gpu"
@@ -138,7 +138,9 @@ def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
             waiting += [source for source in given if source is not None]
             continue
         spec = catalog.find(node.op)
-        output = next((o for o in spec.outputs if o.name == port.output), None) if spec else None
+        output = None
+        if spec is not None:
+            output = next((o for o in outputs_of(node, spec) if o.name == port.output), None)
         if spec is None or output is None:
             kinds.append("any")
             continue

@@ -6,7 +6,7 @@ lead to a graph that cannot run: ``check_graph`` says why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
@@ -21,12 +21,12 @@ from workbench.graph.ports import output_ports
 from workbench.graph.scoped import scoped
 
 
-def free_id(graph: Graph, wanted: str) -> str:
-    """``wanted``, or with the smallest number behind it that makes it unique."""
+def free_id(graph: Graph, wanted: str, also: Iterable[str] = ()) -> str:
+    """``wanted``, or with the smallest number behind it that makes it unique, ``also`` there."""
     wanted = wanted.replace(".", "_")
     if not is_name(wanted):
         wanted = "node"
-    taken = {node.id for node in graph.whole.walk()} | set(graph.outputs)
+    taken = {node.id for node in graph.whole.walk()} | set(graph.outputs) | set(also)
     number, candidate = 2, wanted
     while candidate in taken:
         candidate, number = f"{wanted}_{number}", number + 1

@@ -43,6 +43,12 @@ def with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
     return wanted | {node for node, targets in fed.items() if node in drawn and targets <= wanted}
 
 
+def with_own_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
+    """The nodes, and the generators that feed only them and are not given out: these can move."""
+    given = {port.node for port in graph.outputs.values()} - set(nodes)
+    return with_generators(graph, nodes) - given
+
+
 def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tuple[str, ...]]:
     """Add the nodes of a text under free ids and with draws of their own, into the body ``scope``.
 

@@ -18,6 +18,9 @@ A region has its bodies, each as the graph itself::
                 "else": {"inputs": ["images"], "nodes": [], "outputs": {"images":
                          "if.else.images"}}}}
 
+A body that a person has named has a ``"title"``.
+A node with ``"muted": true`` is left out of what runs.
+
 Version 1 had neither regions nor sources of their own: a reader stood among the nodes.
 
 Four further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
@@ -40,6 +43,7 @@ from typing import Any
 
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
+from workbench.graph.body_titles import TITLE_WORDS, is_title
 from workbench.graph.bounds import MOST_FILE_NODES, MOST_NESTED
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name, is_text
 from workbench.sources import PARAMETER, source_kinds
@@ -76,12 +80,15 @@ def _node_to_json(node: Node) -> dict[str, Any]:
         entry["device"] = node.device
     if node.seed is not None:
         entry["seed"] = node.seed
+    if node.muted:
+        entry["muted"] = True
     if node.bodies:
         entry["bodies"] = {
             name: {
                 "inputs": list(body.inputs),
                 "nodes": [_node_to_json(inner) for inner in body.nodes],
                 "outputs": _ports_to_json(body.outputs),
+                **({"title": body.title} if body.title else {}),
             }
             for name, body in node.bodies.items()
         }
@@ -194,7 +201,7 @@ class _Reader:
 
     def node(self, data: Any, path: str, source: bool, depth: int) -> Node:
         data = self.expect(data, dict, path, "an object")
-        known = ["id", "op", "args", "inputs", "device", "seed"]
+        known = ["id", "op", "args", "inputs", "device", "seed", "muted"]
         known += ["kind", "dataset"] if source else ["bodies"]
         for key in data.keys() - set(known):
             self.faults.append(f"{path}.{key}: no such entry. Known: {', '.join(known)}.")
@@ -213,6 +220,7 @@ class _Reader:
             device=device,
             seed=seed,
             bodies=self.bodies(data.get("bodies", {}), f"{path}.bodies", depth + 1),
+            muted=self.expect(data.get("muted", False), bool, f"{path}.muted", "true or false"),
         )
         if source:
             given = {each.name: getattr(node, each.name) for each in fields(node)}
@@ -247,15 +255,25 @@ class _Reader:
             if "." in name:
                 self.faults.append(f"{at}: the name of a body holds no dot.")
             body = self.expect(entry, dict, at, "an object")
-            for key in body.keys() - {"inputs", "nodes", "outputs"}:
-                self.faults.append(f"{at}.{key}: no such entry. Known: inputs, nodes, outputs.")
+            for key in body.keys() - {"inputs", "nodes", "outputs", "title"}:
+                known = "inputs, nodes, outputs, title"
+                self.faults.append(f"{at}.{key}: no such entry. Known: {known}.")
             taken = self.expect(body.get("inputs", []), list, f"{at}.inputs", "a list")
             found[name] = Body(
                 self.nodes(body.get("nodes", []), f"{at}.nodes", depth=depth),
                 self.ports(body.get("outputs", {}), f"{at}.outputs"),
                 tuple(self.words(each, f"{at}.inputs") for each in taken),
+                self.title(body.get("title", ""), f"{at}.title"),
             )
         return found
+
+    def title(self, value: Any, path: str) -> str:
+        """The name of a body, which is written into exported source as a comment."""
+        title = self.words(value, path)
+        if not is_title(title):
+            self.faults.append(f"{path}: {_short(title)} is not {TITLE_WORDS}.")
+            return ""
+        return title
 
     def ports(self, data: Any, path: str) -> Mapping[str, Port]:
         found = {}

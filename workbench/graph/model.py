@@ -80,11 +80,14 @@ class Body:
         What the body gives by name, each from one of its nodes or from what it takes in.
     inputs:
         Names of what it takes in: those of the region's inputs that it uses.
+    title:
+        What a person calls it; empty: no more than its name. It identifies nothing.
     """
 
     nodes: tuple[Node, ...] = ()
     outputs: Mapping[str, Port] = field(default_factory=FrozenDict)
     inputs: tuple[str, ...] = ()
+    title: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
@@ -112,6 +115,8 @@ class Node:
         removing another node does not change what this one draws.
     bodies:
         Of a region, by name; they give outputs of the same names, which are the region's.
+    muted:
+        Whether it is left out of what runs, as if it were removed (``graph.active``).
     """
 
     id: str
@@ -121,6 +126,7 @@ class Node:
     device: Device | None = None
     seed: int | None = None
     bodies: Mapping[str, Body] = field(default_factory=FrozenDict)
+    muted: bool = False
 
     def __post_init__(self) -> None:
         for name in ("args", "inputs", "bodies"):

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from workbench.catalog.own_code import MOST_OUTPUTS
 from workbench.catalog.spec import NOTHING_KNOWN, Catalog, OpSpec, PortKind, PortSpec
 from workbench.graph.model import Node, Port
 
 
 def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
     """What a node gives. Of a region: what its bodies give, by the names in the first one."""
+    if spec.counted_outputs:
+        count = node.args.get(spec.counted_outputs, 1)
+        if not isinstance(count, int) or not 1 < count <= MOST_OUTPUTS:
+            return spec.outputs
+        numbered = (f"output_{index}" for index in range(count))
+        return tuple(replace(spec.outputs[0], name=name) for name in numbered)
     if not spec.bodies:
         return spec.outputs_with(node.inputs)
     names = next((body.outputs for body in node.bodies.values()), {})
@@ -23,7 +32,8 @@ def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
     """Kinds of a node's positional inputs by name; as many as are named or in use."""
     if spec.bodies:
         named: dict[str, PortKind] = {port.name: port.kind for port in spec.inputs}
-        return named | {name: "any" for name in node.inputs if name not in named}
+        others = (name for name in node.inputs if name not in named and name not in spec.args)
+        return named | dict.fromkeys(others, "any")
     used = sum(name not in spec.args for name in node.inputs)
     count = min(spec.max_inputs, max(len(spec.inputs), used))
     return {spec.input(i).name: spec.input(i).kind for i in range(count)}
@@ -39,13 +49,27 @@ def body_inputs(node: Node) -> list[tuple[Port, Port]]:
     ]
 
 
+def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
+    """For a region, each port that a body takes in, and that in whose variable it finds it.
+
+    Where bodies run one after another that is what the region gives, changed from one to the next.
+    """
+    given = {output.name for output in outputs_of(node, spec)} if spec.consecutive else set()
+    return [
+        (inner, Port(node.id, inner.output) if inner.output in given else outer)
+        for inner, outer in body_inputs(node)
+    ]
+
+
 def used_inputs(node: Node, catalog: Catalog) -> list[Port]:
     """What feeds a node; of a region, what decides or is used inside it."""
     if not node.bodies:
         return list(node.inputs.values())
-    used = {port.name for port in catalog[node.op].inputs}
+    spec = catalog[node.op]
+    used = {port.name for port in spec.inputs} | set(spec.args)
     for name, body in node.bodies.items():
         inside = [port for inner in body.nodes for port in used_inputs(inner, catalog)]
         scope = node.scope(name)
         used |= {p.output for p in (*inside, *body.outputs.values()) if p.node == scope}
+        used |= set(body.outputs) if spec.consecutive else set()
     return [port for name, port in node.inputs.items() if name in used]

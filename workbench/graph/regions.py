@@ -10,7 +10,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.compose import kind_name
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import new_node, without_idle_generators
-from workbench.graph.fragment import common_scope, with_generators
+from workbench.graph.fragment import common_scope, with_own_generators
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.ports import output_ports
 from workbench.graph.scoped import scoped
@@ -24,13 +24,13 @@ def wrap_in_region(
 ) -> tuple[Graph, str]:
     """Put nodes of one body into the first body of a new region; the others change nothing.
 
-    Generators that feed only these nodes come along. A new draw with equal chances decides.
-    Returns the graph and the region's id. Raises GraphEditError where the nodes stand in several
-    bodies, read, are not connected to what is around them, have other nodes between them, or give
-    something of which nothing of the same kind is taken in.
+    Generators that feed only these nodes come along. Where the region has an input that decides, a
+    new draw with equal chances does. Returns the graph and the region's id. Raises GraphEditError
+    where the nodes stand in several bodies, read, are not connected to what is around them, have
+    other nodes between them, or give something of which nothing of the same kind is taken in.
     """
     body = graph.at_scope(common_scope(graph, nodes))
-    chosen = with_generators(body, nodes)
+    chosen = with_own_generators(body, nodes)
     inside = tuple(node for node in body.nodes if node.id in chosen)
     for node in inside:
         if isinstance(node, Source):
@@ -39,11 +39,14 @@ def wrap_in_region(
             )
     _require_nothing_between(body, inside)
     controls = [port.name for port in catalog[op].inputs]
-    taken = _taken(body, catalog, inside, controls)
+    # an input of the name of an argument would be that argument
+    taken = _taken(body, catalog, inside, {*controls, *catalog[op].args})
     given = _given(body, catalog, inside, taken)
     region = new_node(body, catalog, op)
-    fresh = new_node(body, catalog, _CONDITION, "chance")
-    condition = replace(fresh, args={**fresh.args, **_EVEN})
+    deciding: list[Node] = []
+    if controls:
+        fresh = new_node(body, catalog, _CONDITION, "chance")
+        deciding = [replace(fresh, args={**fresh.args, **_EVEN})]
     first, *others = catalog[op].bodies
     scope = region.scope(first)
     fed = {port: Port(scope, name) for port, name in taken.items()}
@@ -54,7 +57,8 @@ def wrap_in_region(
         inner = {output: Port(region.scope(name), taken[port]) for output, port in passed.items()}
         used = tuple(taken[port] for port in taken if port in passed.values())
         bodies[name] = Body((), inner, used)
-    inputs = {controls[0]: Port(condition.id, "output")}
+    decides = zip(controls, deciding, strict=True)
+    inputs = {name: Port(draw.id, "output") for name, draw in decides}
     inputs |= {name: port for port, name in taken.items()}
     region = replace(region, inputs=inputs, bodies=bodies)
     moved = {port: Port(region.id, name) for name, (port, _) in given.items()}
@@ -63,7 +67,7 @@ def wrap_in_region(
     rest = _refed([*left, *body.nodes[last + 1 :]], moved)
     edited = replace(
         body,
-        nodes=(*rest[: len(left)], condition, region, *rest[len(left) :]),
+        nodes=(*rest[: len(left)], *deciding, region, *rest[len(left) :]),
         outputs={name: moved.get(port, port) for name, port in body.outputs.items()},
     )
     return edited.whole, region.id
@@ -91,9 +95,12 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
 
 
 def _taken(
-    graph: Graph, catalog: Catalog, inside: Iterable[Node], controls: Collection[str]
+    graph: Graph, catalog: Catalog, inside: Iterable[Node], reserved: Collection[str]
 ) -> dict[Port, str]:
-    """Each port around the nodes that feeds them, and the name under which it is taken in."""
+    """Each port around the nodes that feeds them, and the name under which it is taken in.
+
+    ``reserved`` are names that mean something else to the region.
+    """
     inside = list(inside)
     ids = {node.id for node in inside}
     names: dict[Port, str] = {}
@@ -103,7 +110,7 @@ def _taken(
                 continue
             kind = port_kind(graph, catalog, port)
             wanted = into if kind in ("number", "any") else kind_name(kind)
-            names[port] = _free(wanted, {*names.values(), *controls})
+            names[port] = _free(wanted, {*names.values(), *reserved})
     return names
 
 

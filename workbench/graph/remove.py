@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, kind_fits
-from workbench.graph.connect import refusal
+from workbench.graph.connect import connection_refusal
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import reset_arg, without_idle_generators
 from workbench.graph.model import Edge, Graph, Node, Port
@@ -29,32 +29,48 @@ def remove_nodes(graph: Graph, catalog: Catalog, ids: Collection[str]) -> Graph:
 @scoped("node_id")
 def _removed(graph: Graph, catalog: Catalog, node_id: str) -> Graph:
     node = graph.node(node_id)
-    graph = heal_around(graph, catalog, node)
+    graph = bypass_node(graph, catalog, node)
     rest = tuple(other for other in graph.nodes if other.id != node_id)
     return without_idle_generators(replace(graph, nodes=rest), catalog, node)
 
 
-def heal_around(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
     """The graph in which ``node`` feeds nothing: what it fed is fed by what feeds it."""
-    spec = catalog.find(node.op)
-    feeding = [
-        port
-        for name, port in node.inputs.items()
-        if (spec is None or name not in spec.args) and graph.gives(port)
-    ]
+    feeding = _feeding(graph, catalog, node)
     for edge in graph.consumers(node.id):
-        graph = _joined(graph, catalog, edge, feeding)
+        graph = _joined(graph, catalog, edge, _passing_first(node, edge.source.output, feeding))
     outputs = {}
     for name, port in graph.outputs.items():
         source: Port | None = port
         if port.node == node.id:
-            source = _replacement(graph, catalog, port, feeding)
+            passing = _passing_first(node, port.output, feeding)
+            source = _replacement(graph, catalog, port, passing)
         if source is not None:
             outputs[name] = source
     return replace(graph, outputs=outputs)
 
 
-def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: list[Port]) -> Graph:
+def _feeding(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
+    """By input what a node works on: not what feeds an argument, or decides in a region."""
+    spec = catalog.find(node.op)
+    others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
+    return {
+        name: port for name, port in node.inputs.items() if name not in others and graph.gives(port)
+    }
+
+
+def _passing_first(node: Node, output: str, feeding: Mapping[str, Port]) -> list[Port]:
+    """What feeds a node, first that which a body of a region passes on as this output."""
+    passed = [
+        port.output
+        for name, body in node.bodies.items()
+        if (port := body.outputs.get(output)) is not None and port.node == node.scope(name)
+    ]
+    names = [name for name in (*passed, output) if node.bodies and name in feeding]
+    return list(dict.fromkeys(feeding[name] for name in (*names, *feeding)))
+
+
+def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: Sequence[Port]) -> Graph:
     target = graph.node(edge.target)
     spec = catalog.find(target.op)
     argument = spec is not None and edge.input in spec.args
@@ -64,12 +80,18 @@ def _joined(graph: Graph, catalog: Catalog, edge: Edge, feeding: list[Port]) -> 
     for port in feeding:
         # an edge that was refused already stays so: what fed it gets no better by another node
         same = not argument and port_kind(graph, catalog, port) == given
-        if spec is None or same or refusal(cut, catalog, port, target.id, edge.input) is None:
+        if (
+            spec is None
+            or same
+            or connection_refusal(cut, catalog, port, target.id, edge.input) is None
+        ):
             return graph.replace_node(replace(target, inputs={**target.inputs, edge.input: port}))
     return reset_arg(graph, catalog, target.id, edge.input) if argument else cut
 
 
-def _replacement(graph: Graph, catalog: Catalog, gone: Port, feeding: list[Port]) -> Port | None:
+def _replacement(
+    graph: Graph, catalog: Catalog, gone: Port, feeding: Sequence[Port]
+) -> Port | None:
     """What can stand in an output's place: a port of its kind, else an image, which is seen."""
     wanted = port_kind(graph, catalog, gone)
     kinds = {port: port_kind(graph, catalog, port) for port in feeding}

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import cast
 
 from workbench.catalog.spec import Catalog, OutputRule, PortKind, PortSpec
-from workbench.graph.arithmetic import operand_types, result_type
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, running_order
 from workbench.graph.ports import body_inputs, outputs_of
 from workbench.graph.shape_inference import SHAPE_RULES
-from workbench.graph.tensor_type import Call, TensorType, type_text
+from workbench.graph.tensor_type import TensorType, TypedCall, type_text
+from workbench.graph.type_promotion import operand_types, result_type
 
 __all__ = ["TensorType", "infer_types", "type_text"]
 
@@ -48,7 +48,7 @@ def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorTy
             _infer_region(node, catalog, types)
             continue
         fed = {name: types.get(port, _NOTHING) for name, port in node.inputs.items()}
-        call = Call(node, spec, fed)
+        call = TypedCall(node, spec, fed)
         for output in spec.outputs_with(node.inputs):
             types[Port(node.id, output.name)] = _type_of(call, output)
     for node in cyclic:
@@ -87,7 +87,7 @@ def _either(known: Sequence[TensorType]) -> TensorType:
     return first
 
 
-def _type_of(call: Call, output: PortSpec) -> TensorType:
+def _type_of(call: TypedCall, output: PortSpec) -> TensorType:
     rule, first = output.gives, call.first
     kind = _followed(call) if output.follows else output.kind
     flow = _shaped(call, rule, TensorType(None, first.layout, first.shape, kind))
@@ -95,13 +95,13 @@ def _type_of(call: Call, output: PortSpec) -> TensorType:
     return replace(flow, dtype=_dtype(call, rule), layout=layout)
 
 
-def _followed(call: Call) -> PortKind:
+def _followed(call: TypedCall) -> PortKind:
     """The kind of the first input; of arithmetic that of the first image, if there is one."""
     images = call.spec.expression and any(flow.kind == "image" for flow in call.positional)
     return "image" if images else call.first.kind
 
 
-def _shaped(call: Call, rule: OutputRule, flow: TensorType) -> TensorType:
+def _shaped(call: TypedCall, rule: OutputRule, flow: TensorType) -> TensorType:
     if rule.shape is None:
         return flow.unknown()
     if rule.shape and isinstance(rule.shape[0], str):
@@ -111,7 +111,7 @@ def _shaped(call: Call, rule: OutputRule, flow: TensorType) -> TensorType:
     return replace(flow, shape=cast(tuple[int | None, ...], rule.shape))
 
 
-def _dtype(call: Call, rule: OutputRule) -> str | None:
+def _dtype(call: TypedCall, rule: OutputRule) -> str | None:
     asked = call.text("dtype")
     if asked is not None or "dtype" in call.node.inputs:
         return asked
@@ -119,6 +119,9 @@ def _dtype(call: Call, rule: OutputRule) -> str | None:
         return rule.dtype
     if rule.dtype in ("promoted", "floating"):
         return result_type([flow.dtype for flow in operand_types(call)], rule.dtype == "floating")
+    written = call.spec.written_numbers.values()
+    if rule.dtype == "input" and any(name in call.node.args for name in written):
+        return "INT32"  # that of a whole number as Python writes it
     if rule.dtype == "sum":
         return _SUMS.get(call.first.dtype or "")
     return (call.first if rule.dtype == "input" else call.fed.get(rule.dtype, _NOTHING)).dtype

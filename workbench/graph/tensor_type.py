@@ -94,7 +94,7 @@ def short_dtype(dtype: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TypedCall:
     """A node, its operator and what flows into it: all that a rule may ask for.
 
     Values may be anything, also what ``check_graph`` will refuse: a rule then knows nothing.
@@ -178,5 +178,5 @@ def _whole(item: Value) -> int | None:
     return int(item) if item == int(item) else None
 
 
-ShapeRule = Callable[[Call, TensorType], TensorType]
+ShapeRule = Callable[[TypedCall, TensorType], TensorType]
 """What an operator does to a shape."""

@@ -7,12 +7,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.engine.file_check_pool import check_each
-from workbench.engine.findings import KINDS, CheckedFile, Level
-from workbench.errors import CancelledError
+from workbench.engine.file_check_pool import check_each, check_outside_roots
+from workbench.engine.findings import KINDS, LINE_BREAK, CheckedFile, Level
+from workbench.engine.heartbeat import warn_of_silence
+from workbench.errors import CancelledError, DataError
 from workbench.health.check_record import CheckRecord
 from workbench.health.duplicates import find_duplicates
-from workbench.sources import Dataset, File, Location, dump_file_list, list_files, open_dataset
+from workbench.roots import Roots
+from workbench.sources import (
+    Dataset,
+    File,
+    Location,
+    dump_file_list,
+    fits_list,
+    list_files,
+    open_dataset,
+)
 
 _KEPT_AT_ONCE = 500
 
@@ -47,17 +57,31 @@ class FolderCheck:
     def good_list(self) -> bytes:
         """DALI's ``file_list`` of the files that are neither bad nor damaged: path and label.
 
-        Paths are absolute. A name with a line break is left out, for no list can hold it.
+        Paths are absolute. One with a line break is left out, which its finding says. Raises
+        DataError where no file is left.
         """
         left_out = {file.file for file in self.of_level("bad", "damaged")}
-        return dump_file_list(
+        written = dump_file_list(
             file for file in list_files(self.dataset) if file.name not in left_out
+        )
+        if not written:
+            raise DataError(f"No file of {self.dataset} can be used and can be in a list.")
+        return written
+
+    @property
+    def unlistable(self) -> tuple[str, ...]:
+        """Names of the good files that ``good_list`` leaves out, for a line break in them."""
+        left_out = {file.file for file in self.of_level("bad", "damaged")}
+        return tuple(
+            file.name
+            for file in list_files(self.dataset)
+            if file.name not in left_out and not fits_list(file)
         )
 
     def bad_list(self) -> bytes:
-        """The paths of the others, one a line."""
+        """The paths of the others, one a line; none with a line break."""
         named = self.of_level("bad", "damaged")
-        paths = {file.name: file.path for file in list_files(self.dataset)}
+        paths = {file.name: file.path for file in list_files(self.dataset) if fits_list(file)}
         return b"".join(
             os.fsencode(os.path.abspath(paths[one.file])) + b"\n"
             for one in named
@@ -71,23 +95,27 @@ def check_folder(
     stop: Callable[[], bool] = lambda: False,
     full: bool = True,
     again: bool = False,
+    roots: Roots | None = None,
+    on_silence: Callable[[bool], None] = warn_of_silence,
 ) -> FolderCheck:
     """Check every file; none is changed.
 
     A full check decodes each as DALI does (about as long as DALI takes), another reads headers and
     ends (0.1 ms a file and core). What an earlier check found of a file that did not change since
     is taken over, unless ``again``: so one that was stopped goes on. ``on_progress`` hears how many
-    files are done, of how many; ``stop`` is asked after each. Raises DataError for the folder,
-    EngineError where no worker starts, and CancelledError.
+    files are done, of how many; ``stop`` is asked after each. ``on_silence`` as of ``Engine``. A
+    file outside the ``roots`` is bad, and not read. Raises DataError for the folder, EngineError
+    where no worker starts, and CancelledError.
     """
     dataset = open_dataset(data)
     files = list(list_files(dataset))
     record = CheckRecord(dataset, full)
-    checked = {} if again else _unchanged(record, files)
+    inside = [file for file in files if roots is None or not check_outside_roots(roots, file)]
+    checked = {} if again else _unchanged(record, inside)
     todo = [file for file in files if file.name not in checked]
     done = len(files) - len(todo)
     on_progress(done, len(files))
-    for part in _kept(record, check_each(todo, full, stop)):
+    for part in _kept(record, check_each(todo, full, stop, roots, on_silence)):
         checked[part.file] = part
         done += 1
         on_progress(done, len(files))
@@ -100,10 +128,12 @@ def check_folder(
 
     paths = {file.name: file.path for file in files}
     like = find_duplicates(every, paths, check_cancelled)
-    every = [
-        replace(one, findings=(*one.findings, like[one.file])) if one.file in like else one
-        for one in every
-    ]
+    broken = {file.name: LINE_BREAK for file in files if not fits_list(file)}
+    for more in (broken, like):
+        every = [
+            replace(one, findings=(*one.findings, more[one.file])) if one.file in more else one
+            for one in every
+        ]
     return FolderCheck(dataset, len(files), full, tuple(one for one in every if one.findings))
 
 

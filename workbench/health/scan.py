@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import random
 import warnings
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from PIL import Image
 
 from workbench.errors import DataError
-from workbench.sources import Location, class_names, list_files, nothing_found, open_dataset
+from workbench.roots import Roots
+from workbench.sources import Location, class_names, list_files, no_files_reason, open_dataset
 
 _FORMATS = {
     "jpg": "JPEG",
@@ -37,16 +40,23 @@ class FolderFacts:
     """(width, height) in pixels, of as many images as ``SAMPLE``; None where none can be opened."""
     class_counts: tuple[int, ...] = ()
     """Images of each class."""
+    size_counts: dict[str, int] = field(default_factory=dict)
+    """How many of those images have each size, the smallest first: ``640×480``, or where there are
+    more than ``MOST_SIZES``, the span that their longer side lies in: ``513 … 768``."""
 
 
 SAMPLE = 400
 """Images whose header is read for their size, 0.1 ms each."""
+MOST_SIZES = 8
+LONGER_SIDES = (128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+"""Upper ends of the spans, in pixels."""
 
 
-def scan_folder(data: Location) -> FolderFacts:
+def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
     """Count the files that the exported script reads. About 2 s for a million files.
 
-    Raises DataError for a folder that is missing, is a file, cannot be read or has no images.
+    Those outside the ``roots`` are counted only. Raises DataError for a folder that is missing, is
+    a file, cannot be read or has no images.
     """
     dataset = open_dataset(data)
     count = size = 0
@@ -57,18 +67,20 @@ def scan_folder(data: Location) -> FolderFacts:
     for file in list_files(dataset):
         count += 1
         labels[file.label] += 1
+        suffix = file.name.rpartition(".")[2].lower()
+        formats[_FORMATS.get(suffix, suffix.upper())] += 1
+        if roots is not None and roots.refusal(file.path):
+            continue
         # Every file has the same chance to be in the sample (reservoir sampling, Vitter 1985).
         at = len(sample) if len(sample) < SAMPLE else chance.randrange(count)
         if at < SAMPLE:
             sample[at : at + 1] = [file.path]
-        suffix = file.name.rpartition(".")[2].lower()
-        formats[_FORMATS.get(suffix, suffix.upper())] += 1
         try:
             size += os.stat(file.path).st_size
         except OSError:
             continue  # a dangling link: `check_folder` names it
     if not count:
-        raise DataError(nothing_found(dataset))
+        raise DataError(no_files_reason(dataset))
     classes = tuple(class_names(dataset))
     sizes = sorted(filter(None, map(_size, sample)), key=lambda wh: wh[0] * wh[1])
     return FolderFacts(
@@ -80,7 +92,21 @@ def scan_folder(data: Location) -> FolderFacts:
         smallest=sizes[0] if sizes else None,
         largest=sizes[-1] if sizes else None,
         class_counts=tuple(labels[label] for label in range(len(classes))),
+        size_counts=_size_counts(sizes),
     )
+
+
+def _size_counts(sizes: Sequence[tuple[int, int]]) -> dict[str, int]:
+    each = Counter(sizes)
+    if len(each) <= MOST_SIZES:
+        return {f"{width}×{height}": count for (width, height), count in each.items()}
+    spans = Counter(bisect_left(LONGER_SIDES, max(size)) for size in sizes)
+    return {_span(at): spans[at] for at in sorted(spans)}
+
+
+def _span(at: int) -> str:
+    low = LONGER_SIDES[at - 1] + 1 if at else 1
+    return f"{low} … {LONGER_SIDES[at]}" if at < len(LONGER_SIDES) else f"{low} and more"
 
 
 def _size(path: str) -> tuple[int, int] | None:

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from workbench.engine.call_handle import Caller
 from workbench.graph.check import require_sound
-from workbench.preview.fault_isolation import call
+from workbench.graph.model import Graph
+from workbench.preview.branch_shares import BranchShares, count_branches
+from workbench.preview.card_pictures import CardPicture, CardPictures, render_card_pictures
+from workbench.preview.distance import TileDistance, tile_distances
+from workbench.preview.effect import Effect, render_effect
+from workbench.preview.fault_isolation import call_isolating_faults
 from workbench.preview.pixels import Picture, Pixels, read_picture, read_pixels
-from workbench.preview.render import Preview, Tile, render
+from workbench.preview.render import PreviewResult, Tile, render
 from workbench.preview.request import PreviewRequest, replayed
 from workbench.preview.statistics import OutputStatistics, batch_statistics
 from workbench.preview.steps import Steps, render_steps
 
 __all__ = [
+    "BranchShares",
+    "CardPicture",
+    "CardPictures",
+    "Effect",
     "OutputStatistics",
     "Picture",
     "Pixels",
-    "Preview",
     "PreviewRequest",
+    "PreviewResult",
     "Steps",
     "Tile",
+    "TileDistance",
     "preview_batch",
+    "preview_branch_shares",
+    "preview_card_pictures",
+    "preview_distances",
+    "preview_effect",
     "preview_picture",
     "preview_pixels",
     "preview_statistics",
@@ -28,7 +45,7 @@ __all__ = [
 ]
 
 
-def preview_batch(engine: Caller, request: PreviewRequest) -> Preview:
+def preview_batch(engine: Caller, request: PreviewRequest) -> PreviewResult:
     """Render a preview in the worker process.
 
     Raises GraphFaultsError where the graph cannot run, DataError for the folder, PipelineError with
@@ -36,21 +53,57 @@ def preview_batch(engine: Caller, request: PreviewRequest) -> Preview:
     the node that ended it, where that can be found out by running the nodes one by one.
     """
     _require_sound(request)
-    preview: Preview = call(engine, render, request)
+    preview: PreviewResult = call_isolating_faults(engine, render, request)
     return preview
 
 
-def preview_steps(engine: Caller, request: PreviewRequest, index: int, times: bool = True) -> Steps:
-    """One sample through every node (see ``render_steps``). Raises as ``preview_batch``."""
+def preview_card_pictures(engine: Caller, request: PreviewRequest, index: int) -> CardPictures:
+    """One sample at every node (see ``render_card_pictures``). Raises as ``preview_batch``."""
     _require_sound(request)
-    steps: Steps = call(engine, render_steps, request, index, times)
+    pictures: CardPictures = call_isolating_faults(engine, render_card_pictures, request, index)
+    return pictures
+
+
+def preview_effect(
+    engine: Caller, request: PreviewRequest, graphs: Sequence[Graph], index: int
+) -> Effect:
+    """One sample of each graph (see ``render_effect``). Raises as ``preview_batch``."""
+    for graph in graphs:
+        _require_sound(replace(request, graph=graph))
+    effect: Effect = call_isolating_faults(engine, render_effect, request, tuple(graphs), index)
+    return effect
+
+
+def preview_distances(
+    engine: Caller, request: PreviewRequest, other: PreviewRequest
+) -> tuple[TileDistance, ...]:
+    """How far each tile lies from that of another graph. Raises as ``preview_batch``."""
+    _require_sound(request)
+    _require_sound(other)
+    found: tuple[TileDistance, ...] = call_isolating_faults(engine, tile_distances, request, other)
+    return found
+
+
+def preview_steps(
+    engine: Caller, request: PreviewRequest, index: int, times: bool = True, node: str = ""
+) -> Steps:
+    """One sample through the nodes (see ``render_steps``). Raises as ``preview_batch``."""
+    _require_sound(request)
+    steps: Steps = call_isolating_faults(engine, render_steps, request, index, times, node)
     return steps
 
 
 def preview_statistics(engine: Caller, request: PreviewRequest) -> tuple[OutputStatistics, ...]:
     """Histogram, mean and deviation of each image output. Raises as ``preview_batch``."""
     _require_sound(request)
-    found: tuple[OutputStatistics, ...] = call(engine, batch_statistics, request)
+    found: tuple[OutputStatistics, ...] = call_isolating_faults(engine, batch_statistics, request)
+    return found
+
+
+def preview_branch_shares(engine: Caller, request: PreviewRequest, batches: int) -> BranchShares:
+    """How often each body ran (see ``count_branches``). Raises as ``preview_batch``."""
+    _require_sound(request)
+    found: BranchShares = call_isolating_faults(engine, count_branches, request, batches)
     return found
 
 
@@ -66,14 +119,16 @@ def preview_pixels(
 ) -> Pixels:
     """The values of a region of one sample (see ``read_pixels``). Raises as ``preview_batch``."""
     _require_sound(request)
-    pixels: Pixels = call(engine, read_pixels, request, index, of, x, y, width, height)
+    pixels: Pixels = call_isolating_faults(
+        engine, read_pixels, request, index, of, x, y, width, height
+    )
     return pixels
 
 
 def preview_picture(engine: Caller, request: PreviewRequest, index: int, of: str) -> Picture:
     """One sample at its own size, as PNG (see ``read_picture``). Raises as ``preview_batch``."""
     _require_sound(request)
-    picture: Picture = call(engine, read_picture, request, index, of)
+    picture: Picture = call_isolating_faults(engine, read_picture, request, index, of)
     return picture
 
 

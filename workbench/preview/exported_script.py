@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from workbench.emit.code import Code
 from workbench.engine.exit_status import describe_exit, exit_remedy, raise_oom_score
-from workbench.engine.heartbeat import StoppedWatch, warn_of_silence
+from workbench.engine.heartbeat import SuspensionMonitor, warn_of_silence
+from workbench.engine.memory_budget import CountedProcess, shared_budget
 from workbench.errors import EngineError, WorkerSilentError, WorkerTimeoutError
 from workbench.sources import Datasets
 
@@ -109,6 +110,8 @@ class ExportedScript:
                 text=True,
             )
         raise_oom_score(self._process.pid)
+        self._counted = CountedProcess(self._process)
+        shared_budget().join(self._counted)
         assert self._process.stdout is not None
         assert self._process.stdin is not None
         self._orders: IO[str] = self._process.stdin
@@ -140,7 +143,7 @@ class ExportedScript:
 
     def _await(self, answer: str) -> None:
         waited = 0.0
-        stopped = StoppedWatch(self._process.pid, self._on_silence)
+        stopped = SuspensionMonitor(self._process.pid, self._on_silence)
         while True:
             self._go_on()
             try:
@@ -168,9 +171,9 @@ class ExportedScript:
         node = self._node(text)
         where = f" in {node}" if node else ""
         why = f": {words}" if words else ""
-        remedy = exit_remedy(code)
+        remedy = exit_remedy(code, text)
         return ScriptError(
-            f"The exported script {describe_exit(code)}{where}{why}.{remedy}",
+            f"The exported script {describe_exit(code, text)}{where}{why}.{remedy}",
             node,
             silent=code != -signal.SIGKILL and not (words or remedy),
         )

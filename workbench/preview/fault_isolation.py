@@ -19,7 +19,9 @@ LIMIT = 20.0
 """Seconds for one node of the second run."""
 
 
-def call(engine: Caller, task: Callable[..., Any], request: PreviewRequest, *arguments: Any) -> Any:
+def call_isolating_faults(
+    engine: Caller, task: Callable[..., Any], request: PreviewRequest, *arguments: Any
+) -> Any:
     """``engine.call(task, request, *arguments)``.
 
     Where several nodes ran when the worker ended by itself, they are run again one by one. What is

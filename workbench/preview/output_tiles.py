@@ -14,8 +14,8 @@ from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import port_kind
 from workbench.graph.model import Port, ancestors
-from workbench.preview.request import Run
-from workbench.preview.sheet import Encoder, gpu_encoder
+from workbench.preview.contact_sheet import Encoder, gpu_encoder
+from workbench.preview.request import GraphRun
 from workbench.preview.tiles import Tiles, make_tiles, on_host, picture_layout
 from workbench.preview.value_scaling import Scaling, scaling_of
 
@@ -26,7 +26,7 @@ _STRETCHED = ", as shown: stretched from black to white, so that brightness does
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DifferenceTiles:
     """The absolute difference of an output and the step ``baseline``, as they are shown.
 
     ``notes`` has a text for each sample: how large it is, or why there is none.
@@ -37,7 +37,7 @@ class Difference:
     notes: tuple[str, ...]
 
 
-def tiles_of(worker: Worker, run: Run, port: Port, size: int) -> Tiles:
+def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
     """The tiles of an output of the whole batch. Raises GraphError for what is no picture."""
     batch = run.result.batches[port]
     key = f"tiles {len(batch)} {size} {port.output} {run.result.keys[port.node]}"
@@ -51,10 +51,10 @@ def tiles_of(worker: Worker, run: Run, port: Port, size: int) -> Tiles:
     return made
 
 
-def scaling_for(worker: Worker, run: Run, port: Port) -> Scaling | None:
+def scaling_for(worker: Worker, run: GraphRun, port: Port) -> Scaling | None:
     """How an output's values are shown: the same for each sample of the batch."""
     known: dict[tuple[str, str, int], Scaling | None] = worker.kept.setdefault(("scalings",), {})
-    key = run.result.keys[port.node], port.output, len(run.result.samples)
+    key = run.key(port), port.output, len(run.result.samples)
     if key not in known:
         if len(known) >= _KEPT_SCALINGS:
             known.clear()
@@ -73,7 +73,7 @@ def gpu_jpeg_encoder(worker: Worker) -> Encoder | None:
     return encoder
 
 
-def differences_of(worker: Worker, run: Run, size: int) -> list[Difference]:
+def differences_of(worker: Worker, run: GraphRun, size: int) -> list[DifferenceTiles]:
     """The difference of every image output; grey for one that does not come from ``baseline``.
 
     Raises GraphError where none does.
@@ -88,7 +88,7 @@ def differences_of(worker: Worker, run: Run, size: int) -> list[Difference]:
     return [_difference_of(worker, run, port, size) for port in ports]
 
 
-def _difference_of(worker: Worker, run: Run, port: Port, size: int) -> Difference:
+def _difference_of(worker: Worker, run: GraphRun, port: Port, size: int) -> DifferenceTiles:
     """What an output changes: |output - step| for each shown pixel and channel, 0 is black."""
     of = tiles_of(worker, run, port, size)
     after = on_host(of)
@@ -98,7 +98,7 @@ def _difference_of(worker: Worker, run: Run, port: Port, size: int) -> Differenc
     pixels[:] = NO_DIFFERENCE
     if baseline is None:
         note = f"no difference: {_nothing_to_compare(run, port)}"
-        return Difference(Tiles(pixels, of.sizes, of.note), None, (note,) * len(extents))
+        return DifferenceTiles(Tiles(pixels, of.sizes, of.note), None, (note,) * len(extents))
     shown_as = [scaling_for(worker, run, which) for which in (port, baseline)]
     stretched = any(scaling is not None and scaling.stretched for scaling in shown_as)
     before = on_host(tiles_of(worker, run, baseline, size))
@@ -115,10 +115,10 @@ def _difference_of(worker: Worker, run: Run, port: Port, size: int) -> Differenc
         shown = found[:height, :width]
         figure = f"difference {shown.mean():.3g} of 255 on average, {shown.max()} at most"
         notes.append(f"{figure}{_STRETCHED if stretched else ''}")
-    return Difference(Tiles(pixels, of.sizes, of.note), baseline, tuple(notes))
+    return DifferenceTiles(Tiles(pixels, of.sizes, of.note), baseline, tuple(notes))
 
 
-def _nothing_to_compare(run: Run, port: Port) -> str:
+def _nothing_to_compare(run: GraphRun, port: Port) -> str:
     if run.request.baseline:
         return f"{port.node} does not come from images of {run.request.baseline}"
     sides = "×".join(map(str, _extents(run, port)[0][::-1]))
@@ -129,7 +129,7 @@ def _absolute(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.asarray(np.maximum(a, b) - np.minimum(a, b), np.uint8)
 
 
-def _extents(run: Run, port: Port) -> list[tuple[int, int]]:
+def _extents(run: GraphRun, port: Port) -> list[tuple[int, int]]:
     """(height, width) of every sample."""
     batch = run.result.batches[port]
     layout = picture_layout(batch)
@@ -137,7 +137,7 @@ def _extents(run: Run, port: Port) -> list[tuple[int, int]]:
     return [(shape[at[0]], shape[at[1]]) for shape in batch.shapes]
 
 
-def _steps_before(run: Run, port: Port) -> list[Port]:
+def _steps_before(run: GraphRun, port: Port) -> list[Port]:
     """The images that an output comes from, in running order."""
     before = ancestors(run.graph, [port])
     return [
@@ -149,7 +149,7 @@ def _steps_before(run: Run, port: Port) -> list[Port]:
     ]
 
 
-def _baseline(run: Run, port: Port) -> Port | None:
+def _baseline(run: GraphRun, port: Port) -> Port | None:
     """The step that an output is compared with: the one asked for, or the first that fits."""
     steps = _steps_before(run, port)
     wanted = run.request.baseline

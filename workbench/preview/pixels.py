@@ -15,9 +15,9 @@ from workbench.engine.registry import task
 from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
+from workbench.preview.contact_sheet import encode
 from workbench.preview.output_tiles import scaling_for
 from workbench.preview.request import PreviewRequest, run_request
-from workbench.preview.sheet import encode
 from workbench.preview.tiles import make_tiles, picture_layout
 
 MOST_VALUES = 2**20

@@ -7,17 +7,32 @@ import time
 from dataclasses import dataclass
 
 from workbench.engine.batch_store import Batch
-from workbench.engine.memory import MemoryUse
+from workbench.engine.process_memory import MemoryUse
 from workbench.engine.registry import task
 from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker, memory_use
 from workbench.errors import GraphError
 from workbench.graph.model import Port
-from workbench.preview.output_tiles import Difference, differences_of, gpu_jpeg_encoder, tiles_of
-from workbench.preview.request import MOST_RAW, PreviewRequest, Run, run_request
-from workbench.preview.sheet import RAW, compose, compose_on_gpu, encode, grid_of
+from workbench.preview.branches import Branch, branches_of, fired_scopes
+from workbench.preview.class_names import names_of_labels
+from workbench.preview.contact_sheet import RAW, compose, compose_on_gpu, encode, grid_of
+from workbench.preview.output_tiles import (
+    DifferenceTiles,
+    differences_of,
+    gpu_jpeg_encoder,
+    tiles_of,
+)
+from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_request
 from workbench.preview.tiles import Tiles
-from workbench.preview.value_text import describe_shape, draws_of, facts_of, labels_of
+from workbench.preview.value_text import (
+    augmentations_of,
+    describe_shape,
+    draws_of,
+    facts_of,
+    inner_draws_of,
+    label_port,
+    labels_of,
+)
 
 Box = tuple[int, int, int, int]
 """(x, y, width, height) in pixels of the sheet."""
@@ -28,7 +43,9 @@ class Tile:
     """One sample.
 
     ``draws`` has a text for each generator, ``angle -7.24``; ``notes`` says what else is to be
-    known of the tile: that it is one draw of many, how large its difference is.
+    known of the tile: that it is one draw of many, how large its difference is. ``class_name`` is
+    what the label stands for, or the label where it has no name. ``branches`` are the scopes of the
+    bodies of regions that ran for it.
     """
 
     index: int
@@ -39,16 +56,19 @@ class Tile:
     original: Box | None
     augmented: tuple[Box, ...]
     notes: tuple[str, ...] = ()
+    class_name: str = ""
+    branches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class PreviewResult:
     """A contact sheet and what it shows.
 
     ``size`` is (width, height); ``note`` says how values and channels are shown; ``facts`` tells
     what each node gave, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
     ``milliseconds`` is the time in the worker; ``baseline`` names, for a difference, the step that
-    each output is compared with; ``folder`` is another text after a change of the data folder.
+    each output is compared with; ``folder`` is another text after a change of the data folder;
+    ``branches`` are all bodies of the graph's regions.
     """
 
     image: bytes
@@ -64,10 +84,11 @@ class Preview:
     baseline: tuple[str, ...] = ()
     memory: MemoryUse | None = None
     folder: str = ""
+    branches: tuple[Branch, ...] = ()
 
 
 @task
-def render(worker: Worker, request: PreviewRequest) -> Preview:
+def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
     """Task: the preview of a sound graph.
 
     Raises PipelineError, DataError, GraphError, or CancelledError where it was interrupted.
@@ -81,7 +102,7 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
     original = run.original if request.shown in ("original", "both") else None
     request.require_room(bool(original) + (len(images) if request.shown != "original" else 0))
     groups = [tiles_of(worker, run, original, request.tile_size)] if original else []
-    differences: list[Difference] = []
+    differences: list[DifferenceTiles] = []
     if request.shown == "difference":
         differences = differences_of(worker, run, request.tile_size)
         groups += [difference.tiles for difference in differences]
@@ -102,11 +123,11 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
             sizes = [(request.tile_size, request.tile_size)] * len(groups)
         boxes.append([(*corner, *size) for corner, size in zip(corners, sizes, strict=True)])
     mime = _mime(request, math.prod(grid.extent))
-    return Preview(
+    return PreviewResult(
         image=_picture(worker, run, groups, mime),
         mime=mime,
         size=grid.extent,
-        tiles=_tiles(run, first, boxes, original is not None, differences),
+        tiles=_tiles(worker, run, first, boxes, original is not None, differences),
         outputs=tuple(images),
         note=_note(groups),
         batch=request.batch,
@@ -116,10 +137,11 @@ def render(worker: Worker, request: PreviewRequest) -> Preview:
         baseline=tuple(_name(difference.baseline) for difference in differences),
         memory=memory_use(worker),
         folder=run.result.plan.version,
+        branches=branches_of(run.graph, run.catalog),
     )
 
 
-def _picture(worker: Worker, run: Run, groups: list[Tiles], mime: str) -> bytes:
+def _picture(worker: Worker, run: GraphRun, groups: list[Tiles], mime: str) -> bytes:
     """The sheet, encoded on the GPU where all of it is there, else in the last one's memory."""
     bad = [index for index, sample in enumerate(run.result.samples) if sample.error]
     on_gpu = any(group.device == "gpu" for group in groups)
@@ -142,32 +164,39 @@ def _mime(request: PreviewRequest, pixels: int) -> str:
 
 
 def _tiles(
-    run: Run,
+    worker: Worker,
+    run: GraphRun,
     first: Batch,
     boxes: list[list[Box]],
     has_original: bool,
-    differences: list[Difference],
+    differences: list[DifferenceTiles],
 ) -> tuple[Tile, ...]:
     batches = run.result.batches
-    draws = draws_of(run.graph, run.catalog, run.nodes, batches)
-    labels = labels_of(run.catalog, run.nodes, batches)
+    draws = draws_of(run.graph, run.catalog, run.nodes, batches) | inner_draws_of(run)
+    draws |= augmentations_of(run)
+    port = label_port(run.catalog, run.nodes)
+    labels = labels_of(port, batches)
+    names = names_of_labels(worker, run, port, labels)
     shapes = [describe_shape(shape, first.dtype) for shape in first.shapes]
+    fired = fired_scopes(run)
     return tuple(
         Tile(
             index,
             sample,
             labels[index] if labels else "",
             shapes[index],
-            tuple(f"{name} {values[index]}" for name, values in draws.items()),
+            tuple(f"{name} {values[index]}" for name, values in draws.items() if values[index]),
             boxes[index][0] if has_original else None,
             tuple(boxes[index][1:] if has_original else boxes[index]),
             (*_repeat_note(run, index), *(found.notes[index] for found in differences)),
+            names[index] if names else "",
+            fired[index],
         )
         for index, sample in enumerate(run.result.samples)
     )
 
 
-def _repeat_note(run: Run, index: int) -> tuple[str, ...]:
+def _repeat_note(run: GraphRun, index: int) -> tuple[str, ...]:
     if run.request.repeat is None:
         return ()
     return (f"draw {index} of one photo, not in batch {run.request.batch} of the export",)

@@ -6,15 +6,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.catalog.spec import Catalog
+from workbench.emit.naming import is_batch_generator
 from workbench.engine.runner import Result
-from workbench.engine.stage_pipeline import ports_of
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
+from workbench.graph.active import active_graph
 from workbench.graph.devices import image_outputs, is_decoder
-from workbench.graph.model import Graph, Node, Port, ancestors, topological
+from workbench.graph.model import Graph, Node, Port, ancestors, region_of, topological
+from workbench.graph.ports import output_ports
 from workbench.graph.saved_draws import SavedDraw
 from workbench.sources import Datasets, open_datasets
 
@@ -103,7 +109,7 @@ def replayed(request: PreviewRequest, draw: SavedDraw) -> PreviewRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class GraphRun:
     """All outputs of all nodes that the graph's outputs depend on, for one request."""
 
     request: PreviewRequest
@@ -111,6 +117,41 @@ class Run:
     nodes: tuple[Node, ...]
     """In running order."""
     result: Result
+
+    @property
+    def inner_nodes(self) -> tuple[Node, ...]:
+        """The nodes inside the regions among ``nodes``, at any depth."""
+        return tuple(_inside(self.nodes))
+
+    def key(self, port: Port) -> str:
+        """What an output is known by: the same key means the same bits."""
+        outer = self.graph.outermost(port.node)
+        inner = "" if outer == port.node else f" {port.node}"
+        return f"{self.result.keys[outer]}{inner}"
+
+    def place(self, scope: str, index: int) -> int | None:
+        """Where in the outputs inside a body a sample stands; None where it did not come there."""
+        if not scope:
+            return index
+        places = self.result.places.get(scope, ())
+        return places.index(index) if index in places else None
+
+    def output_place(self, node: str, index: int) -> int | None:
+        """The same for the outputs of one node: one that nothing feeds draws for all samples."""
+        alone = is_batch_generator(self.graph.node(node), self.catalog)
+        return index if alone else self.place(self.graph.scope_of(node), index)
+
+    def fed(self, port: Port, index: int) -> NDArray[np.generic]:
+        """What a port gives for a sample of the batch that comes there.
+
+        What a body takes in is looked up around its region.
+        """
+        while not self.graph.has(port.node):
+            port = self.graph.node(region_of(port.node)).inputs[port.output]
+        at = self.output_place(port.node, index)
+        if at is None:
+            raise GraphError(f"Sample {index} does not come to {port.node}.")
+        return self.result.batches[port].sample(at).arrays()[0]
 
     @property
     def graph(self) -> Graph:
@@ -126,7 +167,7 @@ class Run:
     def original(self) -> Port | None:
         """The decoded image, or None in a graph that decodes nothing."""
         decoder = next((n for n in self.nodes if is_decoder(self.catalog[n.op])), None)
-        return ports_of(decoder, self.catalog)[0] if decoder is not None else None
+        return output_ports(decoder, self.catalog[decoder.op])[0] if decoder is not None else None
 
     def port(self, of: str) -> Port:
         """The output that a name means: ``original``, an output's name, or ``node.output``.
@@ -151,9 +192,11 @@ class Run:
             )
 
 
-def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = False) -> Run:
+def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = False) -> GraphRun:
     """Run what changed since the last time. Raises PipelineError, DataError or CancelledError."""
-    graph, catalog = request.graph, worker.runner.catalog
+    catalog = worker.runner.catalog
+    graph = active_graph(request.graph, catalog)
+    request = replace(request, graph=graph)
     wanted = ancestors(graph, list(graph.outputs.values()))
     nodes = tuple(node for node in topological(graph)[0] if node.id in wanted)
     result = worker.runner.run(
@@ -161,8 +204,19 @@ def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = Fals
         request.data,
         request.batch,
         request.tiles,
-        [port for node in nodes for port in ports_of(node, catalog)],
+        [
+            port
+            for node in (*nodes, *_inside(nodes))
+            for port in output_ports(node, catalog[node.op])
+        ],
         repeat=request.repeat,
         one_by_one=one_by_one,
     )
-    return Run(request, catalog, nodes, result)
+    return GraphRun(request, catalog, nodes, result)
+
+
+def _inside(nodes: Iterable[Node]) -> Iterator[Node]:
+    for node in nodes:
+        for body in node.bodies.values():
+            yield from body.nodes
+            yield from _inside(body.nodes)

@@ -25,7 +25,7 @@ from workbench.engine.call_handle import Caller
 from workbench.errors import GraphFormatError, SaveError
 from workbench.graph.io import load_graph
 from workbench.graph.model import Graph
-from workbench.preview.render import Box, Preview
+from workbench.preview.render import Box, PreviewResult
 from workbench.preview.request import PreviewRequest
 
 KEY = "dali-workbench-graph"
@@ -136,7 +136,7 @@ def _columns(count: int, each: int) -> int:
     return min(range(max(1, most - 1), most + 1), key=lambda n: (-count % n, -n))
 
 
-def _pictures(preview: Preview) -> list[list[Image.Image]]:
+def _pictures(preview: PreviewResult) -> list[list[Image.Image]]:
     with Image.open(io.BytesIO(preview.image)) as sheet:
 
         def cut(box: Box) -> Image.Image:

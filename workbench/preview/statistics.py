@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.graph.model import Port
-from workbench.preview.request import PreviewRequest, Run, run_request
+from workbench.preview.request import GraphRun, PreviewRequest, run_request
 from workbench.preview.tiles import picture_layout
 
 BINS = 64
@@ -51,6 +51,15 @@ class ChannelStatistics:
     smallest: float | None
     largest: float | None
     not_finite: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """The values of an image's channels; ``low`` and ``high`` are the ends of the axis."""
+
+    low: float
+    high: float
+    channels: tuple[ChannelStatistics, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,7 @@ def batch_statistics(worker: Worker, request: PreviewRequest) -> tuple[OutputSta
     return tuple(found)
 
 
-def _statistics(run: Run, name: str, port: Port) -> OutputStatistics:
+def _statistics(run: GraphRun, name: str, port: Port) -> OutputStatistics:
     batch = run.result.batches[port]
     layout = picture_layout(batch)
     arrays = [
@@ -102,16 +111,7 @@ def _statistics(run: Run, name: str, port: Port) -> OutputStatistics:
         for array, sample in zip(batch.arrays(), run.result.samples, strict=True)
         if not sample.error
     ]
-    channels = _by_channel(arrays, layout)
-    ends = [_ends(values) for values in channels]
-    low, high = axis_range(
-        np.dtype(batch.dtype),
-        min((low for low, _ in ends if low is not None), default=0.0),
-        max((high for _, high in ends if high is not None), default=0.0),
-    )
-    made = tuple(
-        _channel(values, *own, low, high) for values, own in zip(channels, ends, strict=True)
-    )
+    made = histogram_of(arrays, layout, batch.dtype)
     op = run.graph.node(port.node).op
     normalised = op in NORMALISERS and batch.dtype.startswith("float")
     photos = len({sample.file for sample in run.result.samples if not sample.error})
@@ -119,12 +119,29 @@ def _statistics(run: Run, name: str, port: Port) -> OutputStatistics:
         output=name,
         port=str(port),
         dtype=batch.dtype,
-        low=low,
-        high=high,
-        channels=made,
+        low=made.low,
+        high=made.high,
+        channels=made.channels,
         samples=len(arrays),
-        hint=_hint(made, photos >= ENOUGH) if normalised else "",
+        hint=_hint(made.channels, photos >= ENOUGH) if normalised else "",
     )
+
+
+def histogram_of(
+    arrays: Sequence[NDArray[Any]], layout: str, dtype: str | None = None
+) -> Histogram:
+    """The values of images of one type; without images the type has to be given."""
+    channels = _by_channel(arrays, layout)
+    ends = [_ends(values) for values in channels]
+    low, high = axis_range(
+        np.dtype(dtype) if dtype else arrays[0].dtype,
+        min((low for low, _ in ends if low is not None), default=0.0),
+        max((high for _, high in ends if high is not None), default=0.0),
+    )
+    made = tuple(
+        _channel(values, *own, low, high) for values, own in zip(channels, ends, strict=True)
+    )
+    return Histogram(low, high, made)
 
 
 def _by_channel(arrays: Sequence[NDArray[Any]], layout: str) -> list[NDArray[Any]]:

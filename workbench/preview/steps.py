@@ -1,4 +1,4 @@
-"""One sample through every node in running order: picture, facts, draws, time of each step.
+"""One sample through the nodes in running order: picture, facts, draws, time of each step.
 
 Runs inside the worker process only, but for its records.
 """
@@ -15,19 +15,20 @@ from workbench.catalog.spec import Device, PortKind
 from workbench.engine.batch_store import Batch, Memory
 from workbench.engine.registry import task
 from workbench.engine.stage_pipeline import THREADS
-from workbench.engine.timing import NodeTime, floor, time_node
+from workbench.engine.timing import NodeTime, empty_pipeline_time, time_node
 from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.model import Node, Port
 from workbench.graph.ports import outputs_of
+from workbench.preview.contact_sheet import compose, encode, grid_of
 from workbench.preview.output_tiles import scaling_for
 from workbench.preview.render import Box
-from workbench.preview.request import PreviewRequest, Run, run_request
-from workbench.preview.sheet import compose, encode, grid_of
+from workbench.preview.request import GraphRun, PreviewRequest, run_request
+from workbench.preview.statistics import Histogram, histogram_of
 from workbench.preview.tiles import Tiles, make_tiles, picture_layout
-from workbench.preview.value_text import describe_encoded, is_truth, long_values, short_values
+from workbench.preview.value_text import describe_encoded, draws_at, long_values
 
 _KEPT_TIMES = 4096
 
@@ -38,7 +39,8 @@ class StepOutput:
 
     ``low`` and ``high`` are its smallest and largest finite value, None where it has none;
     ``device`` is where it lies. A picture has its place in the sheet in ``box``, and ``note`` says
-    how its values and channels are shown; anything else stands in ``text``.
+    how its values and channels are shown; anything else stands in ``text``. ``histogram`` is that
+    of a picture's values, where one node alone was asked for.
     """
 
     name: str
@@ -52,6 +54,7 @@ class StepOutput:
     box: Box | None = None
     note: str = ""
     text: str = ""
+    histogram: Histogram | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +99,27 @@ class Steps:
 
 
 @task
-def render_steps(worker: Worker, request: PreviewRequest, index: int, times: bool = True) -> Steps:
+def render_steps(
+    worker: Worker, request: PreviewRequest, index: int, times: bool = True, node: str = ""
+) -> Steps:
     """Task: sample ``index`` of the request's batch, from the outputs that are kept.
 
-    ``times`` runs each node alone a few times, once for each change of it: up to 0.1 s for a node,
-    1.6 s more for a mixed decoder that was not built yet. Raises as ``render``.
+    ``node`` is the one that is wanted, with histograms; empty: all, without. ``times`` runs each
+    node alone a few times, once for each change of it: up to 0.1 s for a node, 1.6 s more for a
+    mixed decoder that was not built yet. Raises as ``render``, and GraphError where no output
+    depends on the node, or the sample did not come to it.
     """
     start = time.perf_counter()
     run = run_request(worker, request)
     run.require_sample(index)
     pictures: list[Tiles] = []
-    steps = [_step(worker, run, node, index, pictures) for node in run.nodes]
+    inner = run.inner_nodes if node else ()
+    wanted = [each for each in (*run.nodes, *inner) if node in ("", each.id)]
+    if not wanted:
+        raise GraphError(f"No output depends on {node!r}: it was not run.")
+    steps = [_step(worker, run, each, index, pictures) for each in wanted]
+    if node:
+        steps = [_with_histograms(run, step, _place(run, step.node, index)) for step in steps]
     sample = run.result.samples[index]
     if sample.error:
         steps, pictures = [replace(step, outputs=(), draws=()) for step in steps], []
@@ -143,41 +156,51 @@ def _timing(samples: int) -> str:
     )
 
 
-def _step(worker: Worker, run: Run, node: Node, index: int, pictures: list[Tiles]) -> Step:
+def _step(worker: Worker, run: GraphRun, node: Node, index: int, pictures: list[Tiles]) -> Step:
     spec = run.catalog[node.op]
     outputs = []
+    place = _place(run, node.id, index)
     for output in outputs_of(node, spec):
         port = Port(node.id, output.name)
-        outputs.append(_output(worker, run, port, index, pictures))
+        outputs.append(_output(worker, run, port, place, pictures))
     return Step(
         node=node.id,
         op=node.op,
         device=run.result.plan.devices[node.id],
         outputs=tuple(outputs),
-        draws=tuple(_draws(run, node, index)),
+        draws=tuple(draws_at(run, node, index)),
         drawn=spec.seeded and not is_generator(spec) and not spec.reads,
         time=None,
     )
 
 
-def _draws(run: Run, node: Node, index: int) -> list[str]:
-    """What feeds the node's arguments for this sample."""
-    args = run.catalog[node.op].args
-    found = []
-    for name, port in node.inputs.items():
-        if name in args:
-            value = run.result.batches[port].sample(index).arrays()[0]
-            truth = is_truth(run.graph.node(port.node))
-            found.append(f"{name} {short_values(value, truth)}")
-    return found
+def _place(run: GraphRun, node: str, index: int) -> int:
+    """Where in a node's outputs the sample stands. Raises GraphError where it did not come."""
+    place = run.output_place(node, index)
+    if place is None:
+        scope = run.graph.scope_of(node)
+        raise GraphError(f"Sample {index} went another way: {scope} did not run for it.")
+    return place
 
 
-def _output(worker: Worker, run: Run, port: Port, index: int, pictures: list[Tiles]) -> StepOutput:
+def _with_histograms(run: GraphRun, step: Step, place: int) -> Step:
+    outputs = []
+    for output in step.outputs:
+        if output.box is not None:
+            one = run.result.batches[Port(step.node, output.name)].sample(place)
+            output = replace(output, histogram=histogram_of(one.arrays(), picture_layout(one)))
+        outputs.append(output)
+    return replace(step, outputs=tuple(outputs))
+
+
+def _output(
+    worker: Worker, run: GraphRun, port: Port, index: int, pictures: list[Tiles]
+) -> StepOutput:
     whole = run.result.batches[port]
     one = whole.sample(index)
     array = one.arrays()[0]
     kind = port_kind(run.graph, run.catalog, port)
-    low, high = extent(array) if kind != "encoded" else (None, None)
+    low, high = finite_range(array) if kind != "encoded" else (None, None)
     made = StepOutput(
         name=port.output,
         kind=kind,
@@ -198,7 +221,7 @@ def _output(worker: Worker, run: Run, port: Port, index: int, pictures: list[Til
     return replace(made, box=(at, 0, *tiles.sizes[0]), note=tiles.note)
 
 
-def _picture(worker: Worker, run: Run, port: Port, kind: PortKind, one: Batch) -> Tiles | None:
+def _picture(worker: Worker, run: GraphRun, port: Port, kind: PortKind, one: Batch) -> Tiles | None:
     if kind not in ("image", "mask", "any") or (kind != "image" and not one.layout):
         return None
     try:
@@ -217,7 +240,7 @@ def _placed(step: Step, places: list[tuple[int, int]]) -> Step:
     return replace(step, outputs=tuple(outputs))
 
 
-def extent(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
+def finite_range(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
     """Smallest and largest finite value, or None and None."""
     if array.dtype.kind not in "biuf" or not array.size:
         return None, None
@@ -228,10 +251,14 @@ def extent(array: NDArray[np.generic]) -> tuple[float | None, float | None]:
     return float(array.min()), float(array.max())
 
 
-def _time(worker: Worker, run: Run, node_id: str) -> NodeTime:
+def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
     """The time of a node, measured once for each key."""
     worker.report_running([node_id])
     times: dict[str, NodeTime] = worker.kept.setdefault(("times",), {})
+    if run.graph.scope_of(node_id):
+        return NodeTime(
+            None, reason="It runs inside a region, whose card has the time of the whole."
+        )
     key = run.result.keys[node_id]
     if key not in times:
         if len(times) >= _KEPT_TIMES:
@@ -240,7 +267,7 @@ def _time(worker: Worker, run: Run, node_id: str) -> NodeTime:
     return times[key]
 
 
-def _floor(worker: Worker, run: Run) -> float | None:
+def _floor(worker: Worker, run: GraphRun) -> float | None:
     """What a pipeline takes that does nothing, with the batch of the last picture."""
     port = next(iter(run.images.values()), None)
     if port is None:
@@ -248,6 +275,6 @@ def _floor(worker: Worker, run: Run) -> float | None:
     batch = run.result.batches[port]
     name = ("floor", batch.device, len(batch))
     if name not in worker.kept:
-        worker.kept[name] = floor(batch)
+        worker.kept[name] = empty_pipeline_time(batch)
     found: float = worker.kept[name]
     return found

@@ -104,7 +104,8 @@ def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray
     """``value * gain + offset``, rounded and cut to 0..255, as uint8 (h, w, c).
 
     What is not a number is 0. NumPy takes 3.4 ms on one core for 16 samples of 3x224x224 float32
-    where DALI's ``crop_mirror_normalize`` takes 15.8 on two.
+    where DALI's ``crop_mirror_normalize`` takes 15.8 on two; its ``clip`` takes a fifth of ``fmin``
+    and ``fmax``, which know what is not a number.
     """
     axes = layout if "C" in layout else f"{layout}C"
     image = (array if "C" in layout else array[..., None]).transpose(
@@ -117,13 +118,17 @@ def scale_on_host(array: NDArray[Any], layout: str, scaling: Scaling) -> NDArray
     )
     shown = np.empty(image.shape, np.uint8)
     plane = np.empty(image.shape[:2], np.float32)
+    narrow = np.empty(image.shape[:2], np.uint8)
     with np.errstate(all="ignore"):
         for channel in range(channels):
             np.multiply(image[..., channel], gain[channel], out=plane)
             np.add(plane, offset[channel], out=plane)
             np.rint(plane, out=plane)
-            np.fmin(np.fmax(plane, 0, out=plane), 255, out=plane)  # of NaN and 0 fmax takes 0
-            shown[..., channel] = plane
+            np.clip(plane, 0, 255, out=plane)
+            if np.isnan(plane.sum()):
+                np.nan_to_num(plane, copy=False)
+            np.copyto(narrow, plane, casting="unsafe")  # first: a cast in steps takes longer
+            shown[..., channel] = narrow
     return shown
 
 

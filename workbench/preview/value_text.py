@@ -19,6 +19,7 @@ from workbench.engine.batch_store import Batch
 from workbench.graph.devices import infer_devices, is_generator
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.ports import outputs_of
+from workbench.preview.request import GraphRun
 
 _FEW_VALUES = 6
 _FEW_ROWS = 8
@@ -63,14 +64,65 @@ def draws_of(
     return found
 
 
-def labels_of(catalog: Catalog, nodes: Sequence[Node], batches: Mapping[Port, Batch]) -> list[str]:
-    """The first label in the graph, one text for each sample; empty where there is none."""
+def inner_draws_of(run: GraphRun) -> dict[str, list[str]]:
+    """The same of the generators inside regions; an empty text where a sample does not come."""
+    devices = infer_devices(run.graph, run.catalog)
+    found: dict[str, list[str]] = {}
+    for node in run.inner_nodes:
+        if not is_generator(run.catalog[node.op]) or devices[node.id] != "cpu":
+            continue
+        scope = run.graph.scope_of(node.id)
+        for output in outputs_of(node, run.catalog[node.op]):
+            batch = run.result.batches[Port(node.id, output.name)]
+            found[node.id] = [
+                short_values(batch.sample(at).arrays()[0], is_truth(node))
+                if run.place(scope, index) is not None
+                and (at := run.output_place(node.id, index)) is not None
+                else ""
+                for index in range(len(run.result.samples))
+            ]
+    return found
+
+
+def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
+    """What each automatic augmentation does to each sample; empty where none comes to it."""
+    return {
+        node: [
+            text if run.place(run.graph.scope_of(node), index) is not None else ""
+            for index, text in enumerate(texts)
+        ]
+        for node, texts in run.result.augmented.items()
+    }
+
+
+def draws_at(run: GraphRun, node: Node, index: int) -> list[str]:
+    """What feeds a node's arguments for one sample that comes to it: ``angle -7.24``."""
+    args = run.catalog[node.op].args
+    found = []
+    for name, port in node.inputs.items():
+        if name in args:
+            truth = run.graph.has(port.node) and is_truth(run.graph.node(port.node))
+            found.append(f"{name} {short_values(run.fed(port, index), truth)}")
+    if node.id in run.result.augmented:
+        found.append(run.result.augmented[node.id][index])
+    return found
+
+
+def label_port(catalog: Catalog, nodes: Sequence[Node]) -> Port | None:
+    """Where the first label in the graph comes from, or None."""
     for node in nodes:
         for output in outputs_of(node, catalog[node.op]):
             if output.kind == "label":
-                arrays = batches[Port(node.id, output.name)].arrays()
-                return [str(array.reshape(-1)[0]) if array.size else "" for array in arrays]
-    return []
+                return Port(node.id, output.name)
+    return None
+
+
+def labels_of(port: Port | None, batches: Mapping[Port, Batch]) -> list[str]:
+    """The labels of a port, one text for each sample; empty where there is none."""
+    if port is None:
+        return []
+    arrays = batches[port].arrays()
+    return [str(array.reshape(-1)[0]) if array.size else "" for array in arrays]
 
 
 def is_truth(node: Node) -> bool:
@@ -81,11 +133,11 @@ def is_truth(node: Node) -> bool:
 def short_values(array: NDArray[Any], truth: bool = False) -> str:
     """The first few values on one line: ``-7.24``, ``yes``, ``224, 180``."""
     values = array.reshape(-1)
-    texts = [("yes" if value else "no") if truth else number(value) for value in values[:6]]
+    texts = [("yes" if value else "no") if truth else number_text(value) for value in values[:6]]
     return ", ".join([*texts, *(["…"] if len(values) > _FEW_VALUES else [])])
 
 
-def number(value: Any) -> str:
+def number_text(value: Any) -> str:
     """A whole number whole, another to three digits."""
     if isinstance(value, np.bool_ | bool):
         return "yes" if value else "no"

@@ -10,7 +10,6 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,23 +19,22 @@ from numpy.typing import NDArray
 from workbench.catalog import load_catalog
 from workbench.emit.script import emit_script
 from workbench.engine.findings import CheckedFile
-from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.process import Engine
 from workbench.engine.registry import task
 from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.engine.worker import Worker
+from workbench.engine.worker_progress import Progress, WorkerProgress
 from workbench.errors import CancelledError, EngineError
+from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
+from workbench.graph.dataset_parameters import parameters, with_datasets
 from workbench.graph.model import DecodeDevice, Graph
-from workbench.graph.sources import parameters, reading
 from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
+from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 from workbench.system_limits import describe_refusal
 
 _NAMED = 20
-
-Progress = Callable[[float, str], None]
-"""Hears the share that is done, 0 to 1, and what is being done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +99,9 @@ class Verifier:
         batches: int = 3,
         device: DecodeDevice | None = None,
         engine: Engine | None = None,
+        roots: Roots | None = None,
     ) -> None:
-        """``device`` is used instead of the graph's.
+        """``device`` is used instead of the graph's. Files outside the ``roots`` are left out.
 
         The preview's part runs in ``engine``, whose other calls take turns with it, or in a fresh
         one.
@@ -112,11 +111,11 @@ class Verifier:
         self.data = open_datasets(data)
         self.graph = graph
         self.batches = batches
+        self._roots = roots
         self._cancelled = threading.Event()
         self._own = engine is None
-        self._engine = engine or Engine(on_silence=self._on_silence)
-        self._on_progress: Progress = lambda share, text: None
-        self._share = 0.0
+        self._progress = WorkerProgress()
+        self._engine = engine or self._progress.engine(self._cancelled)
         self._calls = self._engine.handle()
         self._so_far = Verification(0, 0, 0, graph.settings.device, ())
 
@@ -134,35 +133,40 @@ class Verifier:
         Raises GraphFaultsError, DataError, CancelledError, and what the preview engine raises. A
         script that fails is a Verification with its reason.
         """
-        self._on_progress = on_progress
+        progress = self._progress
+        progress.listener = on_progress
         require_sound(self.graph, load_catalog())
-        self.graph = reading(self.graph, self.data)
+        self.graph = with_datasets(active_graph(self.graph, load_catalog()), self.data)
         for dataset in self.data.values():
             require_dataset(dataset)
         read = parameters(self.graph.nodes)
-        usable = UsableData({name: each for name, each in self.data.items() if name in read})
-        on_progress(0.0, "looking for bad files")
+        usable = UsableData(
+            {name: each for name, each in self.data.items() if name in read},
+            self._roots,
+            progress.on_silence,
+        )
+        progress(0.0, "looking for bad files")
         usable.leave_out(full=False, stop=self._cancelled.is_set)
         try:
             try:
-                report = self._compare(usable.datasets, on_progress)
+                report = self._compare(usable.datasets)
             except ScriptError as error:
                 if not is_file_fault(str(error)):
                     raise
-                on_progress(0.0, "looking for the file that cannot be decoded")
+                progress(0.0, "looking for the file that cannot be decoded")
                 if not usable.leave_out(full=True, stop=self._cancelled.is_set):
                     raise
-                report = self._compare(usable.datasets, on_progress)
+                report = self._compare(usable.datasets)
         except ScriptError as error:
             report = replace(self._so_far, failure=_explain(error))
         finally:
             usable.close()
             if self._own:
                 self._engine.close()
-        on_progress(1.0, "done")
+        progress(1.0, "done")
         return replace(report, left_out=usable.left_out)
 
-    def _compare(self, data: Datasets, on_progress: Progress) -> Verification:
+    def _compare(self, data: Datasets) -> Verification:
         """One comparison from the start. Raises ScriptError; ``_so_far`` then holds the rest."""
         settings, source = self.graph.settings, emit_script(self.graph, load_catalog())
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
@@ -172,13 +176,12 @@ class Verifier:
         except OSError as error:
             raise EngineError(f"Not compared: {describe_refusal(error) or error}") from None
         try:
-            on_progress(0.0, "building the script's pipeline")
+            self._progress(0.0, "building the script's pipeline")
             with ExportedScript(
-                source, data, settings.device, folder, self._go_on, self._on_silence
+                source, data, settings.device, folder, self._go_on, self._progress.on_silence
             ) as script:
                 for batch in range(self.batches):
-                    self._share = batch / self.batches
-                    on_progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
+                    self._progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
                     path = script.batch(batch)
                     same, deviations = self._calls.call(
                         compare_batch, self.graph, data, batch, path
@@ -195,11 +198,6 @@ class Verifier:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         return report
-
-    def _on_silence(self, silent: bool) -> None:
-        warn_of_silence(silent)
-        words = "the worker does not answer" if silent else "it answers again"
-        self._on_progress(self._share, words)
 
     def _go_on(self) -> None:
         if self._cancelled.is_set():

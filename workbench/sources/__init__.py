@@ -232,15 +232,21 @@ def list_files(dataset: Dataset) -> Iterator[File]:
     return load_source(dataset.kind).list_files(dataset)
 
 
+def fits_list(file: File) -> bool:
+    """Whether a list, which has a file on each line, can hold this one: not with a line break."""
+    path = os.path.abspath(file.path)
+    return "\n" not in path and "\r" not in path
+
+
 def dump_file_list(files: Iterable[File]) -> bytes:
     """The files as DALI's ``file_list``: on each line an absolute path and a label.
 
-    Bytes, for names need not be UTF-8. One with a line break is left out: no list can hold it.
+    Bytes, for names need not be UTF-8. One that does not ``fits_list`` is left out.
     """
     return b"".join(
         b"%b %d\n" % (os.fsencode(os.path.abspath(file.path)), file.label)
         for file in files
-        if "\n" not in file.path
+        if fits_list(file)
     )
 
 
@@ -254,12 +260,12 @@ def class_names(dataset: Dataset) -> list[str]:
     return load_source(dataset.kind).class_names(dataset)
 
 
-def nothing_found(dataset: Dataset) -> str:
+def no_files_reason(dataset: Dataset) -> str:
     """Why a dataset that can be read has no files, and what to do."""
     return load_source(dataset.kind).nothing_found(dataset)
 
 
-def unreadable(path: str) -> str | None:
+def unreadable_reason(path: str) -> str | None:
     """Why the operating system cannot hand out a file's bytes, or None."""
     try:
         found = os.stat(path)

@@ -88,7 +88,7 @@ def fix_argument(graph: Graph, catalog: Catalog, action: inspector.FixArgument) 
     return edit.set_arg(graph, catalog, node, arg, one)
 
 
-def set_generator(graph: Graph, catalog: Catalog, action: inspector.SetGenerator) -> Graph:
+def set_generator(graph: Graph, catalog: Catalog, action: inspector.SetGeneratorArgument) -> Graph:
     """Change an argument of the generator that feeds an argument, and of what else it feeds."""
     node, arg, key = action.node, action.arg, action.key
     generator = edit.generator_of(graph, catalog, node, arg)

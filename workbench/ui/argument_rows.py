@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from typing import Literal
 
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec
+from workbench.graph.chance import probability_of
 from workbench.graph.check import Fault
-from workbench.graph.connect import feeders
+from workbench.graph.connect import possible_feeders
 from workbench.graph.devices import is_decoder, is_generator
 from workbench.graph.generators import element_for
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.one_of import weights_of
+from workbench.ui.own_code_views import caution_of
 from workbench.ui.random_views import CHOICE as CHOICE
 from workbench.ui.random_views import (
+    consumers_of,
     distributions_for,
     draw_limits,
-    fed_by,
+    json_value,
     limits_of_fed,
-    plain,
     port_words,
 )
 from workbench.ui.random_views import random_view as random_view
@@ -45,12 +48,18 @@ NOTHING_SELECTED: InspectorView = {
     "follows": "",
     "known": True,
     "feeds": [],
+    "caution": "",
     "selected": 0,
     "errors": [],
+    "muted": False,
     "ports": {},
     "rows": [],
     "condition": "",
+    "control": "",
     "condition_node": "",
+    "probability": None,
+    "weights": [],
+    "numbered": False,
     "bodies": [],
 }
 _OF_THE_DATA = {"file_root", "file_list", "files", "labels", "dir_filters"}
@@ -89,6 +98,7 @@ def inspector_view(
         "selected": selected,
         "known": spec is not None,
         "errors": [f.words for f in faults if f.node == node_id and f.arg not in named],
+        "muted": node.muted,
         "ports": port_words(graph, catalog, sorted({p for row in rows for p in row["links"]})),
         "rows": rows,
     }
@@ -99,24 +109,30 @@ def inspector_view(
         )
         return view
     view["label"], view["doc"] = spec.label, spec.summary
+    view["caution"] = caution_of(node)
     if node.bodies:
         source = condition_port(node, catalog)
         view["condition"] = condition_of(graph, catalog, node)
+        view["control"] = spec.inputs[0].name if spec.inputs else next(iter(spec.args))
+        view["numbered"] = spec.numbered_bodies
+        view["probability"] = probability_of(graph, node)
+        view["weights"] = list(weights_of(graph, node) or ())
         view["condition_node"] = source.node if source and graph.has(source.node) else ""
         view["bodies"] = body_entries(node, faulty_scopes(graph, faults))
         return view
     view["devices"] = list(spec.devices)
     view["follows"] = "follows the setting" if is_decoder(spec) else "follows its input"
-    if is_generator(spec):
+    if is_generator(spec) or spec.stays:
         view["follows"] = "on the CPU"
-        view["feeds"] = fed_by(graph, node.id)
+    if is_generator(spec):
+        view["feeds"] = consumers_of(graph, node.id)
     return view
 
 
 def _known_rows(
     graph: Graph, catalog: Catalog, node: Node, spec: OpSpec, faults: Sequence[Fault]
 ) -> list[ArgRow]:
-    ports = feeders(graph, catalog, node.id)
+    ports = possible_feeders(graph, catalog, node.id)
     return [
         _row(graph, catalog, node, arg, faults, ports.get(arg.name, []))
         for arg in spec.args.values()
@@ -154,15 +170,15 @@ def _row(
         "editor": editor_of(arg),
         "parts": list(_parts(node, spec, arg)),
         "mode": "random" if drawn else "linked" if link else "fixed",
-        "value": plain(value),
+        "value": json_value(value),
         "links": [str(port) for port in ports if drawn is None or port.node != drawn["node"]],
         "low": limits[0],
         "high": limits[1],
         "step": arg.step,
         "minimum": arg.minimum,
         "maximum": arg.maximum,
-        "choices": [plain(choice) for choice in arg.choices or arg.members],
-        "default": plain(usual),
+        "choices": [json_value(choice) for choice in arg.choices or arg.members],
+        "default": json_value(usual),
         "changed": not off and arg.form != "shown" and (link is not None or value != usual),
         "tensor": arg.tensor and element_for(arg) is not None,
         "fixed_only": _fixed_only(arg),
@@ -264,7 +280,7 @@ def _kept_rows(
                 "editor": "shown",
                 "parts": [],
                 "mode": "fixed",
-                "value": plain(node.args[name]),
+                "value": json_value(node.args[name]),
                 "links": [],
                 "low": None,
                 "high": None,

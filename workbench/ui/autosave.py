@@ -13,7 +13,6 @@ whatever process. ``DALI_WORKBENCH_STATE`` names another folder than
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
@@ -28,7 +27,8 @@ from typing import IO
 from workbench.errors import GraphFormatError, SaveError
 from workbench.files import write_bytes, write_text
 from workbench.ui.owner import is_owner, new_owner
-from workbench.ui.session_file import Session, SessionWriter, load_session
+from workbench.ui.session_file import Session, SessionSerializer, load_session
+from workbench.ui.session_lock import holding_lock, take_lock
 
 DELAY = 0.3
 """Seconds from a change until it is on the disk; changes in between go with it."""
@@ -52,10 +52,10 @@ class Restored:
     def __str__(self) -> str:
         edits = len(self.session.before)
         count = f" with {edits} edit{'s' * (edits != 1)} to undo" if edits else ""
-        return f"Restored: your work of {in_words(self.when)}{count}."
+        return f"Restored: your work of {datetime_text(self.when)}{count}."
 
 
-def in_words(when: datetime) -> str:
+def datetime_text(when: datetime) -> str:
     """``09:05`` for today, else ``4 Mar, 17:30``."""
     today = when.date() == datetime.now().date()
     return f"{when:%H:%M}" if today else f"{when:%d %b, %H:%M}".lstrip("0")
@@ -80,14 +80,8 @@ def is_open(path: Path) -> bool:
     with _open_lock:
         if path.stem in _open:
             return True
-    try:
-        with path.with_suffix(".lock").open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
+    with holding_lock(path.with_suffix(".lock")) as free:
+        return not free
 
 
 class Autosave:
@@ -102,6 +96,8 @@ class Autosave:
         """``tell`` hears why something is not kept. Without an owner it is a new one."""
         self.folder = sessions_folder()
         self.owner = owner or new_owner()
+        self.failure = ""
+        """Why the last change could not be written; empty where it was, or waits."""
         self._tell = tell
         self._delay = delay
         self._lock = threading.Lock()
@@ -110,7 +106,7 @@ class Autosave:
         self._picture_timer: threading.Timer | None = None
         self._waiting: Session | None = None
         self._picture: Callable[[], bytes] | None = None
-        self._writer = SessionWriter()
+        self._writer = SessionSerializer()
         self._file_lock: IO[bytes] | None = None
         self._closed = False
 
@@ -132,8 +128,14 @@ class Autosave:
         with self._writing, _open_lock:
             self.owner = owner
             _open[owner] = self
-            found = self.read(self.folder / f"{copy_of or owner}.json")
-            if found is not None and not self._claim():
+            path = self.folder / f"{copy_of or owner}.json"
+            if not path.exists():
+                return None
+            claimed = False
+            with suppress(OSError):  # that nothing can be written is told with the first change
+                claimed = self._claim()
+            found = self.read(path)  # nobody else writes it any more
+            if not claimed:
                 self._leave()
             return found
 
@@ -196,13 +198,9 @@ class Autosave:
         if self._file_lock is not None:
             return True
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = (self.folder / f"{self.owner}.lock").open("ab")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
+        self._file_lock = take_lock(self.folder / f"{self.owner}.lock")
+        if self._file_lock is None:
             return False
-        self._file_lock = lock
         _open[self.owner] = self
         return True
 
@@ -232,14 +230,17 @@ class Autosave:
             try:
                 with _open_lock:
                     first = self._file_lock is None
-                    if not self._claim():
-                        self._leave()
-                        self._claim()
                     path = self.folder / f"{self.owner}.json"
+                    if not self._claim() or (first and path.exists()):
+                        self._leave()  # another process has it, or had it since this one looked
+                        self._claim()
+                        path = self.folder / f"{self.owner}.json"
                 write_text(path, self._writer.dump(session))
+                self.failure = ""
                 if first:
                     remove_old(self.folder)
             except (OSError, SaveError) as error:
+                self.failure = str(error)
                 tell, self._tell = self._tell, lambda words: None  # once is enough
                 tell(f"Your edits are not kept for a restart: {error}")
 
@@ -254,10 +255,17 @@ class Autosave:
 
 
 def remove_old(folder: Path) -> None:
-    """Remove the sessions that nobody has had for long; never one that is open."""
+    """Remove what nobody has had for long, also what was set aside; never one that is open."""
     oldest = time.time() - KEPT_DAYS * 86_400
     for path in folder.glob("*.json"):
         with suppress(OSError):  # another process may have removed it just now
-            if path.stat().st_mtime < oldest and not is_open(path):
-                for suffix in (".json", ".webp", ".lock"):
-                    path.with_suffix(suffix).unlink(missing_ok=True)
+            if path.stat().st_mtime >= oldest:
+                continue
+            with _open_lock, holding_lock(path.with_suffix(".lock")) as free:
+                if free and path.stem not in _open:
+                    for suffix in (".json", ".webp", ".lock"):
+                        path.with_suffix(suffix).unlink(missing_ok=True)
+    for path in folder.glob("*.damaged"):
+        with suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()

@@ -13,57 +13,22 @@ from typing import assert_never
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
-from workbench.graph import compose
-from workbench.graph.bounds import MOST_CANVAS_NODES
-from workbench.graph.connect import connect, disconnect, set_output, taken
+from workbench.graph import compose, one_of, some_of
+from workbench.graph.active import set_muted
+from workbench.graph.connect import connect, disconnect, port_taken_reason, set_output
 from workbench.graph.devices import is_generator, port_kind
-from workbench.graph.edit import chain, insert_node, move_node
+from workbench.graph.edit import chain, move_node
 from workbench.graph.fragment import duplicate, paste_fragment
-from workbench.graph.layout import Document, Layout, positions_from_json
+from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph, Port
 from workbench.graph.regions import unwrap_region, wrap_in_region
 from workbench.graph.remove import remove_nodes
 from workbench.graph.rename import rename_node, rename_output
+from workbench.ui import canvas_annotations as remarks
+from workbench.ui import canvas_positions as positions
 from workbench.ui.actions import canvas
-
-Edited = tuple[Document, list[str] | None]
-_APART = 96
-"""Pixels between nodes that are put one under the other."""
-
-
-def _added(document: Document, placed: tuple[Graph, str]) -> Edited:
-    graph, node = placed
-    return _limited(document, graph), [node]
-
-
-def _limited(document: Document, graph: Graph) -> Document:
-    count, before = (sum(1 for _ in each.whole.walk()) for each in (graph, document.graph))
-    if count > max(MOST_CANVAS_NODES, before):
-        raise GraphEditError(
-            f"That would make {count} nodes; the canvas holds {MOST_CANVAS_NODES}. "
-            "Compose such a graph in Python."
-        )
-    return document.with_graph(graph)
-
-
-def _add(document: Document, catalog: Catalog, action: canvas.Add) -> Edited:
-    op, after = action.op, action.after
-    graph = document.graph
-    if not after or not compose.usable_spec(catalog, op).inputs:
-        return _added(document, compose.append_node(graph, catalog, op))
-    placed, node = insert_node(graph, catalog, op, after)
-    return _added(document, (compose.with_outputs(placed, catalog, node), node))
-
-
-def _add_on(document: Document, catalog: Catalog, action: canvas.AddOnEdge) -> Edited:
-    op, edge = action.op, action.edge
-    return _added(document, compose.insert_on_edge(document.graph, catalog, op, edge))
-
-
-def _branch(document: Document, catalog: Catalog, action: canvas.Branch) -> Edited:
-    source = Port(action.node, action.output) if action.node else None
-    op = action.op
-    return _added(document, compose.place_node(document.graph, catalog, op, source))
+from workbench.ui.edited_bodies import split_by_body
+from workbench.ui.insertions import Edited, apply_insertion, within_limit
 
 
 def _connect(document: Document, catalog: Catalog, action: canvas.Connect) -> Edited:
@@ -77,8 +42,8 @@ def _connect(document: Document, catalog: Catalog, action: canvas.Connect) -> Ed
         graph = cut_edge(graph, dragged)
     if not target:
         _require_kind(graph, catalog, source, into)
-        return document.with_graph(compose.give_out(graph, catalog, source, into)), None
-    reason = taken(graph, target, into, source)
+        return document.with_graph(compose.add_output(graph, catalog, source, into)), None
+    reason = port_taken_reason(graph, target, into, source)
     if reason:
         raise GraphEditError(f"{target}.{into} was not connected: {reason}.")
     return document.with_graph(connect(graph, catalog, source, target, into)), None
@@ -112,7 +77,8 @@ def cut_edge(graph: Graph, edge: str) -> Graph:
 
 def _splice(document: Document, catalog: Catalog, action: canvas.Splice) -> Edited:
     node, edge = action.node, action.edge
-    return document.with_graph(compose.splice_node(document.graph, catalog, node, edge)), [node]
+    spliced = document.with_graph(compose.splice_node(document.graph, catalog, node, edge))
+    return positions.placed(spliced, action.positions) if action.positions else spliced, [node]
 
 
 def _move(document: Document, catalog: Catalog, action: canvas.Move) -> Edited:
@@ -142,11 +108,16 @@ def _remove(document: Document, catalog: Catalog, action: canvas.Remove) -> Edit
     return document.with_graph(graph), selected
 
 
+def _mute(document: Document, catalog: Catalog, action: canvas.Mute) -> Edited:
+    own = _own(document.graph, action.nodes)
+    return document.with_graph(set_muted(document.graph, own, action.muted)), None
+
+
 def _duplicate(document: Document, catalog: Catalog, action: canvas.Duplicate) -> Edited:
     own = _own(document.graph, action.nodes)
     graph, added = duplicate(document.graph.whole, own)
     graph = graph.at_scope(document.graph.scope)
-    return _limited(document, graph), _drawn(graph, catalog, added)
+    return within_limit(document, graph), _drawn(graph, catalog, added)
 
 
 def _own(graph: Graph, nodes: Sequence[str]) -> list[str]:
@@ -158,25 +129,9 @@ def _paste(document: Document, catalog: Catalog, action: canvas.Paste) -> Edited
     scope = document.graph.scope
     graph, added = paste_fragment(document.graph.whole, action.text, scope)
     graph = graph.at_scope(scope)
-    pasted, drawn = _limited(document, graph), _drawn(graph, catalog, added)
-    return _placed(pasted, drawn, action), drawn
-
-
-def _placed(document: Document, drawn: list[str], action: canvas.Paste) -> Document:
-    """With what is fed by nothing drawn at the place that the action names.
-
-    Not where all is laid out automatically: there it finds its place by itself.
-    """
-    shown = document.layout.shown(document.graph)
-    if not shown:
-        return document
-    fed = {edge.target for edge in document.graph.edges if edge.source.node in drawn}
-    free = [node for node in drawn if node not in fed]
-    x, y = action.x, action.y
-    first = positions_from_json({node: [x, y] for node in free})
-    spread = {node: (at[0], at[1] + row * _APART) for row, (node, at) in enumerate(first.items())}
-    layout = document.layout.placed(document.graph, {**shown, **spread})
-    return replace(document, layout=layout)
+    pasted, drawn = within_limit(document, graph), _drawn(graph, catalog, added)
+    pasted = remarks.with_pasted_remarks(pasted, action.text, added)
+    return positions.with_free_nodes(pasted, drawn, action.x, action.y), drawn
 
 
 def _drawn(graph: Graph, catalog: Catalog, ids: tuple[str, ...]) -> list[str]:
@@ -196,18 +151,23 @@ def _rename(document: Document, catalog: Catalog, action: canvas.Rename) -> Edit
     return document.renamed(graph, old, new), [new]
 
 
-def _place(document: Document, catalog: Catalog, action: canvas.Place) -> Edited:
-    positions = positions_from_json(action.positions)
-    layout = document.layout.placed(document.graph, positions)
-    return replace(document, layout=layout.within(document.graph)), None
+def _place(document: Document, catalog: Catalog, action: canvas.SetPositions) -> Edited:
+    return positions.placed(document, action.positions), None
 
 
 def _wrap(document: Document, catalog: Catalog, action: canvas.Wrap) -> Edited:
     graph = document.graph
     if action.op not in REGIONS:
         raise GraphEditError(f"{action.op[:40]!r} is no region. There is {', '.join(REGIONS)}.")
-    whole, region = wrap_in_region(graph.whole, catalog, _own(graph, action.nodes), action.op)
-    return _limited(document, whole.at_scope(graph.scope)), [region]
+    nodes = _own(graph, action.nodes)
+    if action.op == one_of.OP:
+        choose = one_of.choose_chain if action.together else one_of.choose_one_of
+        whole, region = choose(graph.whole, catalog, nodes)
+    elif action.op == some_of.OP:
+        whole, region = some_of.choose_some_of(graph.whole, catalog, nodes)
+    else:
+        whole, region = wrap_in_region(graph.whole, catalog, nodes, action.op)
+    return within_limit(document, whole.at_scope(graph.scope)), [region]
 
 
 def _unwrap(document: Document, catalog: Catalog, action: canvas.Unwrap) -> Edited:
@@ -217,7 +177,7 @@ def _unwrap(document: Document, catalog: Catalog, action: canvas.Unwrap) -> Edit
 
 
 def _arrange(document: Document, catalog: Catalog, action: canvas.Arrange) -> Edited:
-    return replace(document, layout=document.layout.placed(document.graph, {})), None
+    return replace(document, layout=document.layout.cleared(document.graph)), None
 
 
 def _unfold(document: Document, catalog: Catalog, action: canvas.Unfold) -> Edited:
@@ -238,23 +198,43 @@ def _fold(document: Document, catalog: Catalog, action: canvas.Fold) -> Edited:
     return replace(document, layout=layout), [fed]
 
 
+def _collapse(document: Document, catalog: Catalog, action: canvas.Collapse) -> Edited:
+    node, layout = document.graph.node(action.node), document.layout
+    if not node.bodies:
+        raise GraphEditError(f"{node.id} is no region: there is nothing in it to show or to hide.")
+    chosen = {node.id}
+    collapsed = layout.collapsed | chosen if action.collapsed else layout.collapsed - chosen
+    return replace(document, layout=replace(layout, collapsed=collapsed)), [node.id]
+
+
 def apply_canvas_edit(
     document: Document, catalog: Catalog, action: canvas.CanvasEdit, scope: str = ""
 ) -> Edited:
-    """Carry out an action that changes the document, in the body ``scope``."""
-    shown = replace(document, graph=document.graph.at_scope(scope))
-    edited, nodes = _apply(shown, catalog, action)
-    return replace(edited, graph=edited.graph.whole), nodes
+    """Carry out an action that changes the document.
+
+    In the body ``scope``, or where the action names what stands in a body drawn in that, there.
+    """
+    nodes: list[str] | None = None
+    for inner, part in split_by_body(document.graph, action, scope):
+        shown = replace(document, graph=document.graph.at_scope(inner))
+        edited, nodes = _apply(shown, catalog, part)
+        document = replace(edited, graph=edited.graph.whole)
+    return document, nodes
 
 
 def _apply(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> Edited:
     match action:
-        case canvas.Add():
-            return _add(document, catalog, action)
-        case canvas.AddOnEdge():
-            return _add_on(document, catalog, action)
-        case canvas.Branch():
-            return _branch(document, catalog, action)
+        case canvas.Branch(at=[x, y]):
+            branched, added = apply_insertion(document, catalog, action)
+            return positions.with_free_nodes(branched, added or [], x, y), added
+        case (
+            canvas.Add()
+            | canvas.AddOnEdge()
+            | canvas.Branch()
+            | canvas.AddFeeding()
+            | canvas.AddTemplate()
+        ):
+            return apply_insertion(document, catalog, action)
         case canvas.Connect():
             return _connect(document, catalog, action)
         case canvas.Disconnect():
@@ -265,13 +245,15 @@ def _apply(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> E
             return _move(document, catalog, action)
         case canvas.Remove():
             return _remove(document, catalog, action)
+        case canvas.Mute():
+            return _mute(document, catalog, action)
         case canvas.Duplicate():
             return _duplicate(document, catalog, action)
         case canvas.Paste():
             return _paste(document, catalog, action)
         case canvas.Rename():
             return _rename(document, catalog, action)
-        case canvas.Place():
+        case canvas.SetPositions():
             return _place(document, catalog, action)
         case canvas.Wrap():
             return _wrap(document, catalog, action)
@@ -279,10 +261,18 @@ def _apply(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> E
             return _unwrap(document, catalog, action)
         case canvas.Arrange():
             return _arrange(document, catalog, action)
+        case canvas.SetFrame():
+            return remarks.set_frame(document, action), None
+        case canvas.RemoveFrame():
+            return remarks.remove_frame(document, action), None
+        case canvas.SetNote():
+            return remarks.set_note(document, action), None
         case canvas.Unfold():
             return _unfold(document, catalog, action)
         case canvas.Fold():
             return _fold(document, catalog, action)
+        case canvas.Collapse():
+            return _collapse(document, catalog, action)
     assert_never(action)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import OPAQUE, Catalog, Device, OpSpec, PortSpec
+from workbench.graph.active import loose_nodes
 from workbench.graph.check import Fault
 from workbench.graph.compose import edge_id
 from workbench.graph.devices import device_of, is_generator, port_kind
@@ -16,8 +18,16 @@ from workbench.graph.layout import Layout
 from workbench.graph.model import Edge, Graph, Node, Port, topological
 from workbench.graph.ports import outputs_of, positional_ports
 from workbench.ui.canvas_actions import all_folded_generators, folded_generators_in_scope
+from workbench.ui.node_summary import changed_values, role_of
+from workbench.ui.own_code_views import caution_note
 from workbench.ui.random_views import distribution, random_view
-from workbench.ui.region_views import body_entries, condition_of, drawn_around, faulty_scopes
+from workbench.ui.region_views import (
+    body_entries,
+    condition_of,
+    drawn_around,
+    expanded_bodies,
+    faulty_scopes,
+)
 from workbench.ui.views import (
     DrawEntry,
     EdgeEntry,
@@ -37,12 +47,13 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 """Words of the documentation by which nobody searches."""
 
 
-def operator_entries(catalog: Catalog) -> list[OperatorEntry]:
-    """Every operator of the catalogue, usable or not."""
+def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
+    """Operators, usable or not, or regions."""
     return [
         {
             "name": spec.name,
             "label": spec.label,
+            "synonyms": list(spec.synonyms),
             "category": spec.category,
             "summary": spec.summary,
             "devices": list(spec.devices),
@@ -51,7 +62,7 @@ def operator_entries(catalog: Catalog) -> list[OperatorEntry]:
             "inputs": [port.kind for port in spec.inputs],
             "outputs": [port.kind for port in spec.outputs],
         }
-        for spec in catalog.values()
+        for spec in specs
     ]
 
 
@@ -89,8 +100,8 @@ def node_entries(
 ) -> list[NodeEntry]:
     """The drawn nodes in running order; of a body first what it takes in.
 
-    ``facts`` is what each gave when it last ran, by id; ``flows`` what each port will give as far
-    as it is known without running.
+    Those in the bodies of a region that is no card follow it. ``facts`` is what each gave when it
+    last ran, by id; ``flows`` what each port will give as far as it is known without running.
     """
     folded = folded_generators_in_scope(graph, catalog, layout)
     drawn = [node for node in _in_order(graph) if node.id not in folded]
@@ -103,6 +114,7 @@ def node_entries(
         first.setdefault(shown, fault.message)
     faulty = faulty_scopes(graph, faults)
     count = Counter(node.op for node in drawn)
+    loose = loose_nodes(graph.whole)
     entries = [_taken_in(graph, catalog, devices, flows, feeding)] if graph.scope else []
     for node in drawn:
         spec = catalog.find(node.op)
@@ -113,8 +125,10 @@ def node_entries(
                 "op": node.op,
                 "title": _title(graph, catalog, node),
                 "label": spec.label if spec else "",
+                "role": role_of(spec),
                 "device": devices[node.id],
                 "output": _drawn(graph, catalog, node) or facts.get(node.id) or _told(outputs),
+                "values": changed_values(node, spec),
                 "draws": _draws(graph, catalog, node, folded),
                 "inputs": _inputs(graph, catalog, node, folded),
                 "outputs": outputs,
@@ -123,10 +137,16 @@ def node_entries(
                 "generator": spec is not None and is_generator(spec),
                 "known": spec is not None and node.op not in OPAQUE,
                 "twin": count[node.op] > 1,
-                "note": _note(node, spec, outputs),
+                "note": _note(node, spec, outputs, node.id in loose),
+                "muted": node.muted,
+                "loose": node.id in loose,
                 "bodies": body_entries(node, faulty),
+                "expanded": bool(node.bodies) and node.id not in layout.collapsed,
+                "scope": graph.scope,
             }
         )
+        for body in expanded_bodies(graph, node, layout):
+            entries += node_entries(body, catalog, layout, devices, facts, flows, faults)
     return entries
 
 
@@ -152,8 +172,10 @@ def _taken_in(
         "op": "",
         "title": "takes in",
         "label": f"What {graph.scope} takes in",
+        "role": "other",
         "device": device_of(devices, ports[0]) if ports else "cpu",
         "output": ", ".join(port["name"] for port in outputs) or "nothing",
+        "values": "",
         "draws": [],
         "inputs": [],
         "outputs": outputs,
@@ -163,21 +185,31 @@ def _taken_in(
         "known": True,
         "twin": False,
         "note": "",
+        "muted": False,
+        "loose": False,
         "bodies": [],
+        "expanded": False,
+        "scope": graph.scope,
     }
 
 
 def _title(graph: Graph, catalog: Catalog, node: Node) -> str:
     if node.bodies:
         return f"{node.op} {condition_of(graph, catalog, node)}".strip()
+    if node.op in OWN_CODE and node.args.get("function"):
+        return str(node.args["function"])[:80]
     call = node.args.get("call") if node.op in OPAQUE else None
     return call.partition("\n")[0][:80] if isinstance(call, str) and call else node.op
 
 
-def _note(node: Node, spec: OpSpec | None, outputs: Sequence[PortEntry]) -> str:
+def _note(node: Node, spec: OpSpec | None, outputs: Sequence[PortEntry], loose: bool) -> str:
+    if node.muted:
+        return "muted"
     idle = outputs and not any(port["fed"] for port in outputs)
     generator = spec is not None and is_generator(spec)  # its pill has no room for words
-    return "feeds nothing" if idle and not generator else ""
+    if generator or not (idle or loose):
+        return caution_note(node)
+    return "feeds nothing" if idle else "feeds no output"
 
 
 def _in_order(graph: Graph) -> list[Node]:
@@ -260,7 +292,7 @@ def _port(spec: PortSpec, *, fed: bool, argument: bool = False, flows: str = "")
 def edge_entries(
     graph: Graph, catalog: Catalog, layout: Layout, devices: Mapping[str, Device]
 ) -> list[EdgeEntry]:
-    """The edges between drawn nodes, and those to the graph's outputs."""
+    """The edges between drawn nodes, and those to the outputs of the bodies that are drawn."""
     folded = folded_generators_in_scope(graph, catalog, layout)
     entries = []
     for edge in graph.edges:
@@ -272,6 +304,12 @@ def edge_entries(
     for name, port in graph.outputs.items():
         if graph.gives(port):
             entries.append(_edge(graph, catalog, Edge(port, "", name), devices))
+    for node in graph.nodes:
+        for body in expanded_bodies(graph, node, layout):
+            for entry in edge_entries(body, catalog, layout, devices):
+                if entry["id"].startswith(":"):
+                    entry = {**entry, "id": f"{body.scope}{entry['id']}"}
+                entries.append(entry)
     return entries
 
 

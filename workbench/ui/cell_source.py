@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pprint
+from dataclasses import replace
 
 from workbench.errors import GraphEditError
-from workbench.graph.io import graph_to_json
-from workbench.graph.model import Graph
+from workbench.graph.io import parse_json
+from workbench.graph.layout import Document, dump_document
 from workbench.sources import PARAMETER, Datasets
 
 WIDTH = 96
@@ -14,12 +15,16 @@ MOST_FILES = 100
 """Files given in Python that a cell names one by one."""
 
 
-def cell_source(data: Datasets, graph: Graph) -> str:
-    """A cell that shows a workbench of this graph. Raises GraphEditError for too many files."""
+def cell_source(data: Datasets, document: Document) -> str:
+    """A cell that shows a workbench of this graph, its nodes where they stand.
+
+    Raises GraphEditError for too many files.
+    """
     arguments = {name: _argument(dataset.argument) for name, dataset in data.items()}
     where = arguments[PARAMETER] if list(arguments) == [PARAMETER] else arguments
     given = pprint.pformat(where, width=WIDTH, sort_dicts=False)
-    described = pprint.pformat(graph_to_json(graph), width=WIDTH, sort_dicts=False)
+    whole = parse_json(dump_document(replace(document, origins={})))
+    described = pprint.pformat(whole, width=WIDTH, sort_dicts=False)
     return f"import workbench as wb\n\ngraph = {described}\nw = wb.Workbench({given}, graph)\nw\n"
 
 

@@ -23,7 +23,7 @@ _STORES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4", "f8")
 
 
 @dataclass(frozen=True, slots=True)
-class Closeup:
+class CloseupSample:
     """Sample ``index`` of the output ``of``: ``original``, or an output's name."""
 
     index: int
@@ -36,7 +36,9 @@ def closeup_choices(graph: Graph, catalog: Catalog) -> list[str]:
     return [*image_outputs(graph, catalog), *(["original"] if decodes else [])]
 
 
-def closeup_bytes(closeup: Closeup, choices: list[str], outcome: Picture | WorkbenchError) -> bytes:
+def closeup_bytes(
+    closeup: CloseupSample, choices: list[str], outcome: Picture | WorkbenchError
+) -> bytes:
     """A ``CloseupHeader`` and the PNG; without one where there is an error."""
     picture = outcome if isinstance(outcome, Picture) else None
     error = picture.sample.error if picture else str(outcome)
@@ -57,7 +59,7 @@ def region_around(x: int, y: int, side: int) -> tuple[int, int]:
     return max(0, x - side // 2), max(0, y - side // 2)
 
 
-def values_bytes(closeup: Closeup, pixels: Pixels) -> bytes:
+def values_bytes(closeup: CloseupSample, pixels: Pixels) -> bytes:
     """A ``ValuesHeader`` and the values.
 
     Half floats, truth values and 64-bit whole numbers become types that a browser has.
@@ -86,7 +88,7 @@ def values_bytes(closeup: Closeup, pixels: Pixels) -> bytes:
     return pack_payload(header, little.tobytes())
 
 
-def no_values_bytes(closeup: Closeup, at: tuple[int, int], reason: str) -> bytes:
+def no_values_bytes(closeup: CloseupSample, at: tuple[int, int], reason: str) -> bytes:
     """A ``ValuesHeader`` that says why there are none about a pixel (x, y)."""
     header: ValuesHeader = {
         "index": closeup.index,

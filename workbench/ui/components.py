@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from workbench.ui import preview_views, speed_views, views
+from workbench.ui import data_views, preview_views, speed_views, status_views, views
 from workbench.ui.actions import Action, bar, canvas, inspector, panels, speed
 from workbench.ui.speed import EFFORTS, PARTS
 
@@ -68,8 +68,8 @@ LINK_FIELDS = (
 )
 """What every component has besides its own."""
 
-TABS = ("preview", "steps", "speed", "code", "data")
-MODES = ("original", "augmented", "both", "difference")
+TABS = ("preview", "speed", "code", "data")
+MODES = ("original", "augmented", "both", "difference", "compare")
 
 COMPONENTS: tuple[Component, ...] = (
     Component(
@@ -82,6 +82,16 @@ COMPONENTS: tuple[Component, ...] = (
             Field("devices", "show", [], "list[DeviceChoice]", holds=views.DeviceChoice),
             Field("can_undo", "show", False, "Whether there is an edit to undo."),
             Field("can_redo", "show", False, "Whether there is an edit to redo."),
+            Field("undo_label", "show", "", "What undo takes back; empty: nothing."),
+            Field("redo_label", "show", "", "What redo makes again; empty: nothing."),
+            Field(
+                "history",
+                "show",
+                [],
+                "Steps of undo and redo, the oldest first; empty while nobody looks.",
+                holds=views.HistoryEntry,
+            ),
+            Field("history_in_view", "both", False, "Whether the history is looked at."),
             Field(
                 "status",
                 "show",
@@ -133,7 +143,17 @@ COMPONENTS: tuple[Component, ...] = (
                 "are laid out automatically.",
                 holds=dict[str, list[float]],
             ),
+            Field("frames", "show", [], "list[FrameEntry]", holds=views.FrameEntry),
+            Field("notes", "show", [], "list[NoteEntry]", holds=views.NoteEntry),
             Field("operators", "show", [], "list[OperatorEntry]", holds=views.OperatorEntry),
+            Field("regions", "show", [], "The same of regions.", holds=views.OperatorEntry),
+            Field("categories", "show", [], "Of operators, in the order of a palette.", holds=str),
+            Field("templates", "show", [], "list[TemplateEntry]", holds=views.TemplateEntry),
+            Field("recipes", "show", [], "list[RecipeLine]", holds=views.RecipeLine),
+            Field(
+                "arguments", "show", [], "Of the inspected node.", holds=views.ArgumentSearchEntry
+            ),
+            Field("recent_folders", "show", [], "As ``list_folders`` found them.", holds=str),
             Field(
                 "selected",
                 "both",
@@ -142,6 +162,13 @@ COMPONENTS: tuple[Component, ...] = (
                 holds=str,
             ),
             Field("fragment", "show", "", "The selected nodes as text, to be copied."),
+            Field(
+                "copied_code",
+                "show",
+                {"number": 0, "text": ""},
+                "The Python lines that ``copy_code`` asked for.",
+                holds=views.TextFile,
+            ),
             Field(
                 "connect_targets",
                 "show",
@@ -152,17 +179,43 @@ COMPONENTS: tuple[Component, ...] = (
             Field(
                 "compatible_ops",
                 "show",
-                {"place": "", "kind": "", "reasons": {}},
+                {"place": "", "kind": "", "reasons": {}, "tried": []},
                 "CompatibleOps",
                 holds=views.CompatibleOps,
             ),
+            Field("pictures", "picture", b"", "The cards' pictures: ``CardsHeader`` and JPEG."),
+            Field("sample", "both", 0, "Which sample of the batch the cards show, from 0."),
+            Field(
+                "in_view",
+                "both",
+                False,
+                "Whether it is on the screen: only then pictures are made.",
+            ),
+            Field("stale", "show", "", "Why the pictures are not of the present graph."),
+            Field("detail_of", "both", "", "Id of the node that is looked at; empty: none."),
+            Field("detail", "picture", b"", "What it gave: ``DetailHeader`` and picture."),
         ),
         get_args(canvas.CanvasAction),
     ),
     Component(
         "inspector",
         "The arguments of the selected node.",
-        (Field("node", "show", {}, "InspectorView", holds=views.InspectorView),),
+        (
+            Field("node", "show", {}, "InspectorView", holds=views.InspectorView),
+            Field(
+                "shares",
+                "show",
+                {},
+                "How often the bodies of the shown region ran: InspectedSharesEntry.",
+                holds=preview_views.InspectedSharesEntry,
+            ),
+            Field("effect_open", "both", False, "Whether the effect of arguments is wanted."),
+            Field("effect_choices", "show", [], "Arguments whose effect can be seen.", holds=str),
+            Field("effect_remark", "show", "", "What cannot be varied, and why; may be empty."),
+            Field("effect_args", "both", [], "The one or two that are varied.", holds=str),
+            Field("effect", "picture", b"", "One sample varied: ``EffectHeader`` and JPEG."),
+            Field("effect_stale", "show", False, "Whether it is not of the present graph."),
+        ),
         get_args(inspector.InspectorAction),
     ),
     Component(
@@ -186,6 +239,16 @@ COMPONENTS: tuple[Component, ...] = (
                 "baseline", "both", "", "Node that a difference compares with; empty: the first."
             ),
             Field("baselines", "show", [], "Nodes that it may compare with.", holds=str),
+            Field("against", "both", "last", "What the graph is compared with: an id."),
+            Field(
+                "comparison_choices",
+                "show",
+                [],
+                "What it may be compared with; empty while it is not compared.",
+                holds=preview_views.ComparisonChoice,
+            ),
+            Field("comparison", "show", {}, "ComparisonEntry", holds=preview_views.ComparisonEntry),
+            Field("compared", "picture", b"", "The other graph's sheet: ``SheetHeader``, image."),
             Field("batch", "both", 0, "Index of the batch, from 0."),
             Field("seed", "both", 42, "The graph's seed."),
             Field("pinned", "both", False, "Whether seed and batch stay as they are."),
@@ -194,6 +257,21 @@ COMPONENTS: tuple[Component, ...] = (
             Field("tile_size", "both", 0, "Side of a tile in pixels; 0: as it fits."),
             Field("lossless", "both", False, "Exact pixels in place of JPEG."),
             Field("limits", "show", {}, "Largest batch and seed.", holds=dict[str, int]),
+            Field("classes", "show", [], "Names of the classes of the data.", holds=str),
+            Field(
+                "shown_classes",
+                "both",
+                [],
+                "Names of the classes whose samples alone are shown; empty: all.",
+                holds=str,
+            ),
+            Field(
+                "shown_branches",
+                "both",
+                [],
+                "Scopes of the bodies of regions whose samples alone are shown; empty: all.",
+                holds=str,
+            ),
             Field(
                 "stale", "show", "", "Why the picture is not of the present graph; empty if it is."
             ),
@@ -233,26 +311,24 @@ COMPONENTS: tuple[Component, ...] = (
                 "",
                 "Why there are none; empty where nothing went wrong.",
             ),
+            Field(
+                "branch_shares",
+                "show",
+                {},
+                "BranchSharesEntry; empty while no statistics are shown.",
+                holds=preview_views.BranchSharesEntry,
+            ),
+            Field("sample", "show", 0, "The one that the cards of the canvas show."),
             Field("closeup", "picture", b"", "One sample: ``CloseupHeader`` and PNG."),
+            Field(
+                "compared_closeup",
+                "picture",
+                b"",
+                "The sample in the other graph: ``CloseupHeader`` and PNG; empty: not compared.",
+            ),
             Field("values", "picture", b"", "``ValuesHeader`` and the values of a region."),
         ),
         get_args(panels.PreviewAction),
-    ),
-    Component(
-        "steps",
-        "One sample through every node.",
-        (
-            Field("sheet", "picture", b"", "``StepsHeader`` and the pictures of the steps."),
-            Field("sample", "both", 0, "Which sample of the batch, from 0."),
-            Field(
-                "in_view", "both", False, "Whether it is on the screen: only then it is computed."
-            ),
-            Field("selected", "show", [], "Ids of the selected nodes.", holds=str),
-            Field("folded", "show", [], "Generators that the canvas does not draw.", holds=str),
-            Field("stale", "show", "", "As the preview's."),
-            Field("retryable", "show", False, "As the preview's."),
-        ),
-        get_args(panels.StepsAction),
     ),
     Component(
         "speed",
@@ -314,6 +390,7 @@ COMPONENTS: tuple[Component, ...] = (
             ),
             Field("archive", "show", b"", "A ZIP of the files where there are several."),
             Field("note", "show", "", "What running the code on these data meets, or empty."),
+            Field("lists_files", "show", False, "Whether a check has told which can be used."),
             Field("message", "show", "", "Where it was saved, or why not."),
             Field("save_folder", "show", "", "Where files with a plain name are saved."),
             Field("overwrite", "show", {}, "OverwriteQuestion", holds=views.OverwriteQuestion),
@@ -323,8 +400,36 @@ COMPONENTS: tuple[Component, ...] = (
     Component(
         "data",
         "What is read: counts, sizes, formats, what a check of the files found.",
-        (Field("summary", "show", {}, "DataView", holds=views.DataView),),
+        (
+            Field("summary", "show", {}, "DataView", holds=data_views.DataView),
+            Field("shown_classes", "show", [], "As the preview's.", holds=str),
+            Field("folders", "show", {}, "FolderListing", holds=data_views.FolderListing),
+            Field("recent_folders", "show", [], "As ``list_folders`` found them.", holds=str),
+            Field(
+                "report",
+                "show",
+                {"number": 0, "text": ""},
+                "The report of a check, a web page.",
+                holds=views.TextFile,
+            ),
+        ),
         get_args(panels.DataAction),
+    ),
+    Component(
+        "status",
+        "The line below: faults, the last measured speed of the graph, whether edits are kept.",
+        (
+            Field("faults", "show", {}, "FaultCount", holds=status_views.FaultCount),
+            Field(
+                "speeds",
+                "show",
+                [],
+                "Of this very graph; empty: none.",
+                holds=status_views.LastSpeed,
+            ),
+            Field("kept", "show", {}, "KeptState", holds=status_views.KeptState),
+        ),
+        get_args(panels.StatusAction),
     ),
 )
 

@@ -10,10 +10,13 @@ from collections.abc import Callable
 from typing import TypedDict
 
 from workbench.engine.exit_status import printable
-from workbench.errors import CancelledError, DataError, WorkbenchError
+from workbench.engine.heartbeat import warn_of_silence
+from workbench.engine.worker_progress import NO_ANSWER
+from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
+from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph
-from workbench.graph.sources import parameters
-from workbench.health import FolderFacts, check_folder, scan_folder
+from workbench.health import FolderCheck, FolderFacts, check_folder, scan_folder
+from workbench.health.html_report import html_report
 from workbench.health.scan import SAMPLE
 from workbench.roots import Roots
 from workbench.sources import (
@@ -22,11 +25,14 @@ from workbench.sources import (
     Datasets,
     list_files,
     load_source,
-    nothing_found,
+    no_files_reason,
     open_datasets,
     require_dataset,
 )
-from workbench.ui.views import DataParameter, DataView, FileFinding
+from workbench.ui.data_views import DataParameter, DataView, FileFinding, FolderListing
+from workbench.ui.folder_browser import NO_FOLDERS, list_folders
+from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.views import TextFile
 
 
 class _CheckView(TypedDict):
@@ -59,8 +65,11 @@ class DataPanel:
         lock: threading.RLock,
         changed: Callable[[str | None], None],
         roots: Roots | None = None,
+        queue: MeasurementQueue = SHARED_QUEUE,
     ) -> None:
         """``changed`` hears what to tell the user: a text, or None for nothing new.
+
+        A check takes its turn in ``queue``, which measurements share: either would slow the other.
 
         What lies outside ``roots`` is not opened.
         """
@@ -73,8 +82,16 @@ class DataPanel:
         self._lock = lock
         self._changed = changed
         self._closed = False
+        self._roots = roots
+        self._queue = queue
         self._unwanted = threading.Event()
         self._seen = ""
+        self.folders: FolderListing = NO_FOLDERS
+        """The folder that was looked into last, to find another to open."""
+        self.found: FolderCheck | None = None
+        """What the last check of these files found."""
+        self.report: TextFile = {"number": 0, "text": ""}
+        """The last report that was made, a web page."""
         self.view: DataView = {
             "root": self.data,
             "kind": load_source(self.dataset.kind).about,
@@ -86,6 +103,7 @@ class DataPanel:
             "class_counts": [],
             "megabytes": 0.0,
             "formats": {},
+            "size_counts": {},
             "sizes": "",
             **_UNCHECKED,
         }
@@ -93,7 +111,7 @@ class DataPanel:
             if roots is not None:
                 roots.require(each.location for each in self.datasets.values() if each.location)
             if next(list_files(self.dataset), None) is None:
-                raise DataError(nothing_found(self.dataset))
+                raise DataError(no_files_reason(self.dataset))
         except DataError as error:
             self.view["error"] = str(error)
 
@@ -128,6 +146,18 @@ class DataPanel:
             if known:
                 self.scan()
 
+    def browse(self, path: str) -> None:
+        """List the folders in a folder, in the background; empty: those around the data."""
+        start = path or os.path.dirname(os.path.abspath(self.dataset.root or "."))
+
+        def look() -> None:
+            found = list_folders(start, self._roots, anywhere=not path)
+            with self._lock:
+                self.folders = found
+            self._show(None)
+
+        threading.Thread(target=look, name="workbench-folders", daemon=True).start()
+
     def check(self) -> None:
         """Decode every file in the background; stop where that runs already.
 
@@ -139,6 +169,20 @@ class DataPanel:
             self._unwanted = threading.Event()
             self.view = {**self.view, "checking": True}
             threading.Thread(target=self._check, name="workbench-check", daemon=True).start()
+
+    def make_report(self) -> None:
+        """Make the report in the background. Raises GraphEditError where nothing was checked."""
+        found = self.found
+        if found is None:
+            raise GraphEditError("There is no report: check the files first.")
+
+        def make() -> None:
+            text = html_report(found)
+            with self._lock:
+                self.report = {"number": self.report["number"] + 1, "text": text}
+            self._show("The report is made.")
+
+        threading.Thread(target=make, name="workbench-report", daemon=True).start()
 
     def close(self) -> None:
         """Let a check that runs end early; it reports nothing more."""
@@ -160,7 +204,7 @@ class DataPanel:
 
     def _scan(self) -> None:
         try:
-            facts = scan_folder(self.dataset)
+            facts = scan_folder(self.dataset, self._roots)
         except DataError as error:
             self._show(None, error=str(error))
             return
@@ -171,11 +215,13 @@ class DataPanel:
             class_counts=list(facts.class_counts),
             megabytes=facts.megabytes,
             formats=facts.formats,
+            size_counts=facts.size_counts,
             sizes=_sizes(facts),
             **({} if facts.count == self.view["count"] else self._outdated()),
         )
 
     def _outdated(self) -> dict[str, object]:
+        self.found = None
         return {**_UNCHECKED, "checking": self.view["checking"]}
 
     def _check(self) -> None:
@@ -187,14 +233,27 @@ class DataPanel:
                 told = time.monotonic()
                 self._show(f"Checked {done:,} of {total:,} files.")
 
+        def on_silence(silent: bool) -> None:
+            warn_of_silence(silent)
+            if silent:
+                self._show(f"Checking stands still: {NO_ANSWER}.")
+
         try:
-            found = check_folder(self.dataset, progress, self._unwanted.is_set)
+            with self._queue.turn(self._show, self._unwanted.is_set):
+                found = check_folder(
+                    self.dataset,
+                    progress,
+                    self._unwanted.is_set,
+                    roots=self._roots,
+                    on_silence=on_silence,
+                )
         except CancelledError:
             self._show("The check was stopped; the next one goes on from there.", checking=False)
             return
         except WorkbenchError as error:
             self._show(str(error), checking=False)
             return
+        self.found = found
         worst = [*found.bad, *found.of_level("damaged"), *found.of_level("unusual")]
         findings: list[FileFinding] = [
             {

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import nan
 from typing import assert_never
 
+import msgspec
+
 from workbench.catalog.spec import Catalog
+from workbench.errors import GraphEditError
+from workbench.graph.io import load_graph
 from workbench.graph.layout import Document
 from workbench.ui.actions import bar, canvas, inspector
 from workbench.ui.canvas_actions import apply_canvas_edit
+from workbench.ui.edited_bodies import scope_of
 from workbench.ui.inspector_actions import apply_inspector_edit
 from workbench.ui.open_actions import checked_name
-from workbench.ui.state import State
 from workbench.ui.suggestions import apply_fix
+from workbench.ui.view_state import ViewState
 
 DocumentEdit = inspector.InspectorEdit | canvas.CanvasEdit | bar.ApplyFix | bar.SetTitle
 
@@ -28,10 +34,12 @@ class Edited:
     """Shared by the edits that are one step of undo; empty: a step of its own."""
     said: str = ""
     """What to tell the user."""
+    label: str = ""
+    """What the history calls it; empty: what can be read off the documents."""
 
 
 def apply_document_edit(
-    state: State, document: Document, catalog: Catalog, action: DocumentEdit
+    state: ViewState, document: Document, catalog: Catalog, action: DocumentEdit
 ) -> Edited:
     """Carry out an action. Raises GraphEditError for one that does not suit the graph."""
     match action:
@@ -44,6 +52,29 @@ def apply_document_edit(
         case _ if isinstance(action, inspector.InspectorEdit):
             graph = apply_inspector_edit(document.graph, catalog, action)
             return Edited(document.with_graph(graph), group=getattr(action, "group", ""))
+        case canvas.SetPositions() if action.aligned:
+            if action.aligned not in canvas.ALIGNMENTS:
+                raise GraphEditError(
+                    f"{action.aligned[:40]!r} is no alignment. There are: "
+                    f"{', '.join(canvas.ALIGNMENTS)}."
+                )
+            placed, _ = apply_canvas_edit(document, catalog, action, state.scope)
+            return Edited(placed, label=canvas.ALIGNMENTS[action.aligned])
+        case canvas.Paste() if (body := _body_of_selection(document, state, action)) != state.scope:
+            apart = msgspec.structs.replace(action, x=nan, y=nan)  # the place is of what is shown
+            return Edited(*apply_canvas_edit(document, catalog, apart, body))
         case _ if isinstance(action, canvas.CanvasEdit):
             return Edited(*apply_canvas_edit(document, catalog, action, state.scope))
     assert_never(action)
+
+
+def _body_of_selection(document: Document, state: ViewState, action: canvas.Paste) -> str:
+    """The scope in which all that is selected stands, into which a text is pasted.
+
+    That of the body that is shown where the selection stands in several, and for a text with a
+    reader, which no region may hold.
+    """
+    scopes = {scope_of(document.graph, key, state.scope) for key in state.selected}
+    if len(scopes) != 1 or load_graph(action.text).sources:
+        return state.scope
+    return scopes.pop()

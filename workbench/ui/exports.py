@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from workbench.catalog.spec import Catalog
+from workbench.emit.frame_comments import with_frame_comments
 from workbench.emit.targets import Export, export, load_target, target_names
 from workbench.errors import GraphEditError, GraphExportError, OverwriteError
 from workbench.files import encode_text
-from workbench.graph.layout import Document, Layout, dump_document
+from workbench.graph.layout import Document, Frame, Layout, dump_document
 from workbench.graph.model import Graph
+from workbench.health import FolderCheck
 from workbench.roots import Roots
 from workbench.ui.actions import bar, panels
 from workbench.ui.actions.base import tag_of
 from workbench.ui.argument_rows import random_view
 from workbench.ui.canvas_actions import all_folded_generators
 from workbench.ui.canvas_views import on_drawn_nodes
-from workbench.ui.output_paths import Output
-from workbench.ui.state import Checked, State
+from workbench.ui.output_paths import OutputPath
+from workbench.ui.view_state import Checked, ViewState
 from workbench.ui.views import CodeFault, OverwriteQuestion, TargetEntry, TextFile
 
+LINE_END = b"\n"
 NO_FAULT = CodeFault(message="", node="")
 
 
@@ -47,16 +51,17 @@ class Exports:
             "archive": b"",
         }
 
-    def fields(self, state: State, layout: Layout) -> dict[str, Any]:
+    def fields(self, state: ViewState, layout: Layout) -> dict[str, Any]:
         """The panel's fields. While nobody looks they stay as they are: sources can be large."""
         of = state.target, state.checked, layout, state.inspected
         if state.code_in_view and any(a is not b for a, b in zip(of, self._of, strict=True)):
             self._of, self._fields = of, self._look(state, layout)
         return self._fields
 
-    def _look(self, state: State, layout: Layout) -> dict[str, Any]:
+    def _look(self, state: ViewState, layout: Layout) -> dict[str, Any]:
         fault = self._fault(state, layout)
         found = self._good.get(state.target)
+        found = found and with_frame_comments(found, layout.frames.values())
         files = found.files if found else {}
         return {
             "files": [{"path": path, "text": file.text} for path, file in files.items()],
@@ -64,10 +69,10 @@ class Exports:
             if fault["message"] or not found
             else _highlighted(state, found, self._catalog),
             "fault": fault,
-            "archive": archive(found) if found and len(files) > 1 else b"",
+            "archive": zip_archive(found) if found and len(files) > 1 else b"",
         }
 
-    def _fault(self, state: State, layout: Layout) -> CodeFault:
+    def _fault(self, state: ViewState, layout: Layout) -> CodeFault:
         """Why the present graph cannot go to the target."""
         graph, checked = state.checked.graph, state.checked
         if checked.source is None:
@@ -98,7 +103,7 @@ class Exports:
         return reason
 
 
-def _highlighted(state: State, found: Export, catalog: Catalog) -> dict[str, list[int]]:
+def _highlighted(state: ViewState, found: Export, catalog: Catalog) -> dict[str, list[int]]:
     """Lines of the selected node and of what feeds its arguments, for each file that has some."""
     graph = state.checked.graph
     if not graph.has(state.inspected):
@@ -113,7 +118,7 @@ def _highlighted(state: State, found: Export, catalog: Catalog) -> dict[str, lis
     return {path: lines for path, lines in highlighted.items() if lines}
 
 
-def archive(found: Export) -> bytes:
+def zip_archive(found: Export) -> bytes:
     """All files of an export as a ZIP archive; the same files give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as packed:
@@ -125,7 +130,7 @@ def archive(found: Export) -> bytes:
 
 
 def save_file(
-    state: State,
+    state: ViewState,
     document: Document,
     catalog: Catalog,
     action: bar.SaveGraph | bar.ExportScript | bar.DownloadScript | panels.SaveCode,
@@ -138,17 +143,51 @@ def save_file(
     GraphEditError where the graph cannot run.
     """
     if isinstance(action, bar.DownloadScript):
-        (file,) = _exported(state.checked, "script", catalog).files.values()
+        frames = document.layout.frames.values()
+        (file,) = _exported(state.checked, "script", catalog, frames).files.values()
         state.script = TextFile(number=state.script["number"] + 1, text=file.text)
         return ""
     component = "code" if isinstance(action, panels.SaveCode) else "bar"
     target = state.target if component == "code" else "script"
+
+    def write() -> str:
+        if isinstance(action, bar.SaveGraph):
+            output = OutputPath(action.path, ".json", roots, action.overwrite)
+            return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
+        exported = _exported(state.checked, target, catalog, document.layout.frames.values())
+        return _save_code(exported, action.path, roots, action.overwrite)
+
+    return _ask_first(state, component, action, write)
+
+
+def save_file_list(
+    state: ViewState, found: FolderCheck | None, action: panels.SaveFileList, roots: Roots | None
+) -> str:
+    """Write DALI's ``file_list`` of what a check found good. As ``save_file``.
+
+    Raises DataError where no file is good, and GraphEditError where nothing was checked.
+    """
+    if found is None:
+        raise GraphEditError("Not written: check the files first, in the Data panel.")
+    listed = found.good_list()
+
+    def write() -> str:
+        path = OutputPath(action.path, ".txt", roots, action.overwrite).write(listed)
+        return f"Saved {path} with {listed.count(LINE_END):,} of {found.count:,} files"
+
+    return _ask_first(state, "code", action, write)
+
+
+def _ask_first(
+    state: ViewState,
+    component: str,
+    action: bar.SaveGraph | bar.ExportScript | panels.SaveCode | panels.SaveFileList,
+    write: Callable[[], str],
+) -> str:
+    """What ``write`` says; where a file is there already, the question whether to overwrite it."""
     asked, state.overwrite = state.overwrite, {}
     try:
-        if isinstance(action, bar.SaveGraph):
-            output = Output(action.path, ".json", roots, action.overwrite)
-            return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
-        return save_code(state.checked, target, action.path, catalog, roots, action.overwrite)
+        return write()
     except OverwriteError as error:
         question = OverwriteQuestion(
             number=max((each["number"] for each in asked.values()), default=0) + 1,
@@ -160,30 +199,24 @@ def save_file(
         return str(error)
 
 
-def save_code(
-    checked: Checked,
-    target: str,
-    path: str,
-    catalog: Catalog,
-    roots: Roots | None,
-    overwrite: bool = False,
-) -> str:
-    """Write the present graph as code: a file, or a new folder where a target has several.
+def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool) -> str:
+    """Write code: a file, or a new folder where a target has several.
 
     Returns what to tell. Raises OverwriteError and as ``save_file``.
     """
-    exported = _exported(checked, target, catalog)
     files = exported.files
     if len(files) > 1:
-        folder = Output(path, "", roots).write_folder({k: file.text for k, file in files.items()})
+        folder = OutputPath(path, "", roots).write_folder(
+            {k: file.text for k, file in files.items()}
+        )
         return f"Saved {len(files)} files in {folder}"
     (name, file), *_ = files.items()
-    output = Output(path, Path(name).suffix, roots, overwrite)
+    output = OutputPath(path, Path(name).suffix, roots, overwrite)
     exported.require_name(output.path)
     return f"Saved {output.write(encode_text(file.text, path))}"
 
 
-def _exported(checked: Checked, target: str, catalog: Catalog) -> Export:
+def _exported(checked: Checked, target: str, catalog: Catalog, frames: Iterable[Frame]) -> Export:
     if checked.source is None:
         raise GraphEditError(f"Not exported: {checked.faults[0]}")
-    return export(checked.graph, target, catalog)
+    return with_frame_comments(export(checked.graph, target, catalog), frames)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError
 from workbench.graph.edit import set_setting
+from workbench.ui.actions import GoToStep, Redo, Undo
 from workbench.ui.components import TABS
 from workbench.ui.history import History
-from workbench.ui.state import State
+from workbench.ui.selection import follow_step
+from workbench.ui.view_state import ViewState
 
 
 def set_graph_field(
-    state: State, history: History, machine: Machine, component: str, field: str, value: Any
+    state: ViewState, history: History, machine: Machine, component: str, field: str, value: Any
 ) -> None:
     """Take what the browser or a cell set a field to. Raises GraphEditError for what cannot be."""
     if isinstance(value, bool):
@@ -34,7 +37,35 @@ def set_graph_field(
             raise GraphEditError(f"{component}.{field} cannot be {value!r}.")
 
 
-def step(state: State, history: History, back: bool) -> str:
+def take_steps(
+    state: ViewState, history: History, catalog: Catalog, action: Undo | Redo | GoToStep
+) -> str:
+    """Undo, redo or go to a step of the history, and let the selection follow.
+
+    Returns what to say. Raises GraphEditError for a step that is not there.
+    """
+    before = history.document
+    if isinstance(action, GoToStep):
+        said = _go_to(state, history, action.step)
+    else:
+        said = undo_or_redo(state, history, back=isinstance(action, Undo))
+    follow_step(state, before, history.document, catalog)
+    return said
+
+
+def _go_to(state: ViewState, history: History, number: int) -> str:
+    done = len(history.before)
+    there = done + len(history.undone)
+    if not 0 <= number <= there:
+        raise GraphEditError(f"There is no step {number}. Give 0 to {there}.")
+    for _ in range(abs(number - done)):
+        said = undo_or_redo(state, history, back=number < done)
+        if said:
+            return said
+    return ""
+
+
+def undo_or_redo(state: ViewState, history: History, back: bool) -> str:
     """Undo or redo, and with a replayed draw its batch and photo too. Returns what to say."""
     word = "undo" if back else "redo"
     target = history.target(back)

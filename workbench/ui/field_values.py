@@ -1,4 +1,4 @@
-"""State -> the value of every field of every component."""
+"""ViewState -> the value of every field of every component."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.catalog.spec import Catalog
+from workbench.catalog.overlay import CATEGORIES
+from workbench.catalog.regions import REGIONS
+from workbench.catalog.spec import Catalog, Device
+from workbench.catalog.templates import load_templates
 from workbench.engine.machine import Machine
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import Fault
 from workbench.graph.devices import infer_devices
 from workbench.graph.fixes import Fix
-from workbench.graph.fragment import copy_fragment
 from workbench.graph.layout import Layout, dump_document
 from workbench.graph.model import Graph
 from workbench.ui import presenters, views
 from workbench.ui.argument_rows import inspector_view
-from workbench.ui.canvas_actions import all_folded_generators
+from workbench.ui.canvas_annotations import copied_text, frame_entries, note_entries
 from workbench.ui.canvas_views import edge_entries, node_entries, on_drawn_nodes, operator_entries
 from workbench.ui.data_panel import DataPanel, data_parameters
 from workbench.ui.exports import target_entries
@@ -25,12 +27,15 @@ from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
 from workbench.ui.region_views import scope_entries
 from workbench.ui.saved_draws import saved_draw_entries
-from workbench.ui.state import MOST_BATCH, State, faults_of, shuffles
+from workbench.ui.search_views import argument_entries, recipe_lines, template_entries
+from workbench.ui.view_state import MOST_BATCH, ViewState, faults_of, shuffles_files
 from workbench.ui.views import Status
 
 Fields = dict[str, dict[str, Any]]
 """Component -> field -> value."""
 NO_QUESTION = views.OverwriteQuestion(number=0, do="", path="", message="")
+MOST_STEPS = 100
+"""Of those done, and of those undone, that are listed."""
 _NO_FACTS: dict[str, str] = {}
 
 
@@ -42,14 +47,24 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
             "devices": presenters.device_choices(machine),
             "recipes": presenters.recipe_entries(),
         },
-        "canvas": {"operators": operator_entries(catalog)},
+        "canvas": {
+            "categories": list(CATEGORIES),
+            "operators": operator_entries(catalog.values()),
+            "regions": operator_entries(REGIONS.values()),
+            "templates": template_entries(load_templates().values()),
+            "recipes": recipe_lines(presenters.recipe_entries()),
+        },
         "code": {"targets": target_entries(), "save_folder": str(Path.cwd())},
         "preview": {"limits": {"batch": MOST_BATCH, "seed": SETTINGS["seed"][1]}},
     }
 
 
+def _inspected_op(state: ViewState, graph: Graph) -> str:
+    return graph.node(state.inspected).op if graph.has(state.inspected) else ""
+
+
 def graph_fields(
-    state: State, history: History, catalog: Catalog, data_panel: DataPanel, memo: IdentityMemo
+    state: ViewState, history: History, catalog: Catalog, data_panel: DataPanel, memo: IdentityMemo
 ) -> Fields:
     """All other fields, but for those that measurements, comparisons and auxiliary views set.
 
@@ -60,9 +75,11 @@ def graph_fields(
     layout = document.layout
     shown = memo(_at_scope, graph, state.scope)
     found = faults_of(state)
-    faults = memo(on_drawn_nodes, graph, catalog, layout, found)
+    loose = state.checked.loose_faults
+    shown_faults = memo(_on_drawn_nodes, graph, catalog, layout, found, loose)
+    faults = memo(_stopping, shown_faults, loose)
     fixes = state.checked.fixes if found is state.checked.faults else ()
-    devices = memo(infer_devices, graph, catalog)
+    devices = memo(_devices, graph, state.checked.active, catalog)
     facts = state.preview.facts if state.preview else _NO_FACTS
     repeated = state.repeated(settings.batch_size)
     again = bool(data_panel.error or (state.failure and not state.checked.faults))
@@ -73,8 +90,12 @@ def graph_fields(
             "device": settings.device,
             "can_undo": history.can_undo,
             "can_redo": history.can_redo,
+            "undo_label": history.undo_label,
+            "redo_label": history.redo_label,
+            "history": _history_entries(history) if state.history_in_view else [],
+            "history_in_view": state.history_in_view,
             "status": _status(state, data_panel, faults),
-            "faults": memo(_fault_entries, faults, fixes),
+            "faults": memo(_fault_entries, shown_faults, fixes, loose),
             "message": state.message,
             "saved": memo(dump_document, document),
             "shared": state.shared,
@@ -83,15 +104,30 @@ def graph_fields(
         },
         "canvas": {
             "nodes": memo(
-                node_entries, shown, catalog, layout, devices, facts, state.checked.flows, faults
+                node_entries,
+                shown,
+                catalog,
+                layout,
+                devices,
+                facts,
+                state.checked.flows,
+                shown_faults,
             ),
             "edges": memo(edge_entries, shown, catalog, layout, devices),
             "breadcrumb": memo(scope_entries, graph, state.scope),
             "positions": memo(_positions, layout, shown),
+            "frames": memo(frame_entries, layout, shown),
+            "notes": memo(note_entries, layout, shown),
             "selected": state.selected,
-            "fragment": memo(_fragment, shown, state.selected),
+            "fragment": memo(_fragment, shown, layout, state.selected),
+            "copied_code": state.copied_code,
             "connect_targets": state.connect_targets,
             "compatible_ops": state.compatible_ops,
+            "sample": state.sample,
+            "in_view": state.canvas_in_view,
+            "detail_of": state.detail_of,
+            "arguments": memo(argument_entries, catalog, _inspected_op(state, graph)),
+            "recent_folders": state.recent_folders,
         },
         "inspector": {
             "node": memo(
@@ -100,7 +136,7 @@ def graph_fields(
                 catalog,
                 state.inspected,
                 devices.get(state.inspected, ""),
-                faults,
+                shown_faults,
                 len(state.selected),
             )
         },
@@ -111,6 +147,7 @@ def graph_fields(
             "show_original": state.show_original,
             "baseline": state.baseline,
             "baselines": state.baselines,
+            "against": state.against,
             "batch": state.batch,
             "seed": settings.seed,
             "pinned": state.pinned,
@@ -118,22 +155,20 @@ def graph_fields(
             "tiles": state.tiles,
             "tile_size": state.tile_size,
             "lossless": state.lossless,
+            "classes": data_panel.view["classes"],
+            "shown_classes": state.shown_classes,
+            "shown_branches": list(state.present_shown_branches),
             "stale": data_panel.error or _first(faults),
             "retryable": again,
-            "shuffles": memo(shuffles, graph),
+            "shuffles": memo(shuffles_files, graph),
             "saved_draws": memo(saved_draw_entries, document, state.batch, repeated),
             "show_statistics": state.show_statistics,
-        },
-        "steps": {
             "sample": state.sample,
-            "in_view": state.steps_in_view,
-            "retryable": again,
-            "selected": state.selected,
-            "folded": memo(_folded, graph, catalog, layout),
         },
         "speed": {"batch_size": settings.batch_size, "threads": settings.num_threads},
         "code": {
             "note": data_panel.export_note,
+            "lists_files": data_panel.found is not None,
             "source": state.source.text,
             "target": state.target,
             "in_view": state.code_in_view,
@@ -141,17 +176,49 @@ def graph_fields(
             "overwrite": state.overwrite.get("code", NO_QUESTION),
         },
         "data": {
+            "report": data_panel.report,
+            "folders": data_panel.folders,
+            "recent_folders": state.recent_folders,
+            "shown_classes": state.shown_classes,
             "summary": data_panel.view
-            | {"parameters": memo(data_parameters, graph, data_panel.datasets)}
+            | {"parameters": memo(data_parameters, graph, data_panel.datasets)},
         },
     }
 
 
+def _on_drawn_nodes(
+    graph: Graph,
+    catalog: Catalog,
+    layout: Layout,
+    stopping: Sequence[Fault],
+    loose: Sequence[Fault],
+) -> list[Fault]:
+    return on_drawn_nodes(graph, catalog, layout, [*stopping, *loose])
+
+
+def _stopping(faults: Sequence[Fault], loose: Sequence[Fault]) -> list[Fault]:
+    return list(faults[: len(faults) - len(loose)])
+
+
+def _devices(graph: Graph, active: Graph, catalog: Catalog) -> dict[str, Device]:
+    return {**infer_devices(graph, catalog), **infer_devices(active, catalog)}
+
+
 def _fault_entries(
-    faults: Sequence[Fault], fixes: Sequence[Sequence[Fix]]
+    faults: Sequence[Fault], fixes: Sequence[Sequence[Fix]], loose: Sequence[Fault]
 ) -> list[views.FaultEntry]:
     labels = [[fix.label for fix in each] for each in fixes] or [[] for _ in faults]
-    return presenters.fault_entries(faults, labels)
+    return presenters.fault_entries(faults, labels, len(loose))
+
+
+def _history_entries(history: History) -> list[views.HistoryEntry]:
+    done = len(history.before)
+    labels = history.labels(MOST_STEPS)
+    first = max(0, done - MOST_STEPS)
+    return [
+        {"step": first + number, "label": label, "done": first + number <= done}
+        for number, label in enumerate(labels, 1)
+    ]
 
 
 def _at_scope(graph: Graph, scope: str) -> Graph:
@@ -159,16 +226,16 @@ def _at_scope(graph: Graph, scope: str) -> Graph:
 
 
 def _positions(layout: Layout, shown: Graph) -> dict[str, list[float]]:
-    return {key: list(place) for key, place in layout.shown(shown).items()}
+    return {key: list(place) for key, place in layout.drawn(shown).items()}
 
 
-def _fragment(shown: Graph, selected: Sequence[str]) -> str:
-    nodes = [node for node in selected if node != shown.scope]
-    return copy_fragment(shown, nodes) if nodes else ""
-
-
-def _folded(graph: Graph, catalog: Catalog, layout: Layout) -> list[str]:
-    return sorted(all_folded_generators(graph, catalog, layout))
+def _fragment(shown: Graph, layout: Layout, selected: Sequence[str]) -> str:
+    nodes = [node for node in selected if shown.whole.has(node)]
+    if nodes:
+        scope = shown.whole.scope_of(nodes[-1])
+        nodes = [node for node in nodes if shown.whole.scope_of(node) == scope]
+        shown = shown.whole.at_scope(scope)
+    return copied_text(shown, layout, nodes) if nodes else ""
 
 
 def _first(faults: Sequence[Fault]) -> str:
@@ -178,13 +245,15 @@ def _first(faults: Sequence[Fault]) -> str:
     return f"{str(faults[0]).strip()}{more}"
 
 
-def _status(state: State, data_panel: DataPanel, faults: Sequence[Fault]) -> Status:
+def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) -> Status:
     if data_panel.error:
         return {"state": "fault", "text": "no images"}
     if state.failure and state.failure.dead and not state.checked.faults:
         return {"state": "dead", "text": "worker ended"}
     if state.silent:
         return {"state": "dead", "text": "the worker does not answer"}
+    if state.waits_for:
+        return {"state": "busy", "text": state.waits_for}
     if faults:
         return {"state": "fault", "text": f"{len(faults)} fault{'s' * (len(faults) > 1)}"}
     if state.preview is None or state.slow:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import GraphFormatError
-from workbench.graph.io import graph_from_json, read_graph
+from workbench.graph.io import dump_json, graph_from_json, read_graph
+from workbench.graph.layout import Document, load_document
 from workbench.graph.model import Graph, is_text
-from workbench.graph.recipes import load_recipe
+from workbench.graph.recipes import load_recipe, load_recipe_document, load_recipes
 from workbench.preview.share import read_picture
 
+BESIDE = {"layout", "draws", "origins"}
+"""What a graph file may hold besides the graph."""
 START = "rotate-jitter"
 """The recipe that stands there when none is named."""
 
-GraphLike = Graph | str | Path | Mapping[str, Any] | None
+GraphLike = Graph | Document | str | Path | Mapping[str, Any] | None
 
 
 def to_graph(source: GraphLike) -> Graph:
@@ -35,6 +39,8 @@ def to_graph(source: GraphLike) -> Graph:
                         "file can hold. Give the graph and its nodes other names."
                     )
             return source
+        case Document():
+            return to_graph(source.graph)
         case Path():
             return _read(source)
         case str() if source.endswith((".json", ".png")):
@@ -47,6 +53,19 @@ def to_graph(source: GraphLike) -> Graph:
         f"{type(source).__name__} is no graph. Give a Graph, a recipe's name, a path to a "
         "graph file (.json, or .png for a shared picture) or its parsed JSON."
     )
+
+
+def to_document(source: GraphLike) -> Document:
+    """As ``to_graph``; with the places, frames and notes of a document, recipe or parsed JSON."""
+    graph = to_graph(source)
+    if isinstance(source, Document):
+        return source
+    if isinstance(source, str) and source in load_recipes():
+        return load_recipe_document(source)
+    if isinstance(source, Mapping) and source.keys() & BESIDE:
+        kept = load_document(dump_json({key: source[key] for key in source}))
+        return replace(kept, graph=graph)
+    return Document(graph)
 
 
 def _read(path: Path) -> Graph:

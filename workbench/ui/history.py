@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph
+from workbench.ui.step_labels import step_label
 
 LIMIT = 1000
 """Steps kept. Graphs share what did not change, so a step costs about a kilobyte."""
@@ -21,7 +23,7 @@ at every place (-1: none)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryStep:
     """The document that undo or redo leads to.
 
     ``views`` are those before and after the change, where it was one of the view too.
@@ -41,11 +43,21 @@ class History:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.document = Document(graph, layout or Layout())
-        self._before: list[Step] = []
-        self._undone: list[Step] = []
+        self._before: list[HistoryStep] = []
+        self._undone: list[HistoryStep] = []
         self._group = ""
         self._clock = clock
         self._burst = ("", 0.0, 0)
+        self._labels: dict[tuple[int, int], tuple[Document, Document, str]] = {}
+        self._left: list[Document] = []
+        """Those in place of which others were opened."""
+
+    @classmethod
+    def of(cls, document: Document) -> History:
+        """That of a document, with nothing to undo."""
+        made = cls(document.graph)
+        made.document = document
+        return made
 
     @property
     def now(self) -> Graph:
@@ -66,29 +78,60 @@ class History:
         self.push_document(replace(self.document, layout=layout.within(self.now)), group)
 
     def push_document(
-        self, document: Document, group: str = "", views: tuple[View, View] | None = None
+        self,
+        document: Document,
+        group: str = "",
+        views: tuple[View, View] | None = None,
+        label: str = "",
     ) -> None:
-        """As ``push``, for graph and layout, and with ``views`` for what is to be seen of them."""
+        """As ``push``, for graph and layout, and with ``views`` for what is to be seen of them.
+
+        ``label`` names what cannot be read off the documents; after a reload it is not known.
+        """
         if document == self.document and views is None:
             return
         if not group or group != self._group:
-            self._before.append(Step(self.document, views))
+            self._before.append(HistoryStep(self.document, views))
             del self._before[:-LIMIT]
+        if label:
+            self._remember(self.document, document, label)
         self._group = group
         self._undone.clear()
         self.document = document
 
+    def open(self, document: Document) -> None:
+        """Make another document the present one, which is opened and not edited."""
+        left = self.document
+        self.push_document(document)
+        if left is not self.document:
+            self._left = [*self._left[-LIMIT:], left]
+
     @property
-    def before(self) -> tuple[Step, ...]:
+    def opened(self) -> Document:
+        """The present document before its edits: as it was opened, or the oldest there is."""
+        line = [*(step.document for step in self._before), self.document]
+        places = [at for at, one in enumerate(line[:-1], 1) if any(one is x for x in self._left)]
+        return line[places[-1] if places else 0]
+
+    @property
+    def line(self) -> tuple[Document, ...]:
+        """All documents, the oldest first: ``before``, the present one, those undone."""
+        done = [step.document for step in self._before]
+        return (*done, self.document, *(step.document for step in reversed(self._undone)))
+
+    @property
+    def before(self) -> tuple[HistoryStep, ...]:
         """What undo leads to, the next one last."""
         return tuple(self._before)
 
     @property
-    def undone(self) -> tuple[Step, ...]:
+    def undone(self) -> tuple[HistoryStep, ...]:
         """What redo leads to, the next one last."""
         return tuple(self._undone)
 
-    def restore(self, document: Document, before: Iterable[Step], undone: Iterable[Step]) -> None:
+    def restore(
+        self, document: Document, before: Iterable[HistoryStep], undone: Iterable[HistoryStep]
+    ) -> None:
         """Go on where another history ended."""
         self._before, self._undone, self._group = list(before)[-LIMIT:], list(undone), ""
         self.document = document
@@ -101,6 +144,36 @@ class History:
             number += 1
         self._burst = (name, now, number)
         return f"{name} {number}"
+
+    def labels(self, most: int) -> list[str]:
+        """What each step did, the oldest first: of those done and of those undone ``most`` each."""
+        done = [step.document for step in self._before[-most:]]
+        undone = [step.document for step in self._undone[-most:]]
+        line = [*done, self.document, *reversed(undone)]
+        return [self._label(one, other) for one, other in pairwise(line)]
+
+    @property
+    def undo_label(self) -> str:
+        """What undo takes back; empty where there is nothing."""
+        return self._label(self._before[-1].document, self.document) if self._before else ""
+
+    @property
+    def redo_label(self) -> str:
+        """What redo makes again; empty where there is nothing."""
+        return self._label(self.document, self._undone[-1].document) if self._undone else ""
+
+    def _label(self, before: Document, after: Document) -> str:
+        key = id(before), id(after)
+        known = self._labels.get(key)
+        if known is None:
+            return self._remember(before, after, step_label(before, after))
+        return known[2]
+
+    def _remember(self, before: Document, after: Document, label: str) -> str:
+        if len(self._labels) > LIMIT:
+            self._labels.clear()
+        self._labels[id(before), id(after)] = before, after, label
+        return label
 
     @property
     def can_undo(self) -> bool:
@@ -126,11 +199,11 @@ class History:
         """Forward by one undone step; whether there was one."""
         return self._step(self._undone, self._before)
 
-    def _step(self, source: list[Step], target: list[Step]) -> bool:
+    def _step(self, source: list[HistoryStep], target: list[HistoryStep]) -> bool:
         if not source:
             return False
         step = source.pop()
-        target.append(Step(self.document, step.views))
+        target.append(HistoryStep(self.document, step.views))
         self.document = step.document
         self._group = ""
         return True

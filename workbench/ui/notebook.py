@@ -6,6 +6,9 @@ import json
 import secrets
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,21 +16,28 @@ from typing import Any
 import anywidget
 import ipywidgets
 import traitlets
+from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from workbench.emit.targets import target_names
 from workbench.errors import GraphEditError
 from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
+from workbench.graph.own_code import trust_graph
 from workbench.sources import Datasets, open_datasets, require_dataset
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
-from workbench.ui.graph_argument import GraphLike, to_graph
+from workbench.ui.graph_argument import GraphLike, to_document, to_graph
 from workbench.ui.owner import notebook_owner, notebook_path, running_cell
 from workbench.ui.static_snapshot import StaticSnapshot
 from workbench.ui.view_model import ViewModel
 
-INSPECTOR = {"width": "33%", "min_width": "270px", "max_width": "300px", "flex": "0 0 auto"}
+LAYOUTS = ("side", "stacked")
+HEIGHT = 620
+"""Pixels."""
+LEAST_HEIGHT = 320
+"""Pixels."""
+_UNECHOED = ("outbox", "watched")
 
 _TRAITS: dict[type, Any] = {
     str: traitlets.Unicode,
@@ -52,6 +62,10 @@ class _Part(anywidget.AnyWidget):
     _static_snapshot: StaticSnapshot | None = None
     _browser: int | None = None
     """The thread on which the browser sets a field just now."""
+    _waiting: list[str] | None = None
+    """Fields that are to go in one message."""
+    _publisher: int | None = None
+    """The thread that sets them."""
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         if self._model is None:
@@ -71,16 +85,41 @@ class _Part(anywidget.AnyWidget):
         if refused and self._browser != threading.get_ident():
             raise GraphEditError(refused)
 
+    @contextmanager
+    def one_message(self) -> Iterator[None]:
+        """Send all fields that are set meanwhile together: the browser draws once for them.
+
+        Unlike ``hold_sync`` it bears that the heartbeat sets its field from another thread.
+        """
+        if self._waiting is not None:
+            yield
+            return
+        self._waiting, self._publisher = [], threading.get_ident()
+        try:
+            yield
+        finally:
+            waiting, self._waiting = self._waiting, None
+            self.send_state(dict.fromkeys(waiting))
+
+    def _should_send_property(self, key: str, value: Any) -> bool:
+        if not super()._should_send_property(key, value):
+            return False
+        if self._waiting is None or self._publisher != threading.get_ident():
+            return True
+        self._waiting.append(key)
+        return False
+
     def _ipython_display_(self, **kwargs: Any) -> None:
         """Show the widget and, where it has pictures, the last of them for the saved notebook."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if bundle is not None:
             display(bundle[0], metadata=bundle[1], raw=True)
-        if (
-            self._static_snapshot is not None
-            and self._model is not None
-            and not self._model.data_panel.error
-        ):
+        if self._component == "preview":
+            self.show_static_snapshot()
+
+    def show_static_snapshot(self) -> None:
+        """Put the last picture into an output of its own, for the saved notebook."""
+        if self._static_snapshot and self._model and not self._model.data_panel.error:
             self._static_snapshot.show()
 
     def open(self) -> None:
@@ -116,13 +155,55 @@ def _trait(field: Field) -> Any:
         trait = traitlets.Enum(field.choices, default, help=field.doc)
     else:
         trait = _TRAITS[type(default)](default, help=field.doc)
-    return trait.tag(sync=field.direction != "python")
+    # No view waits for what ipywidgets sends back of what it has set, which each key pays for.
+    return trait.tag(sync=field.direction != "python", echo_update=field.name not in _UNECHOED)
 
 
 PARTS = {component.name: _part_class(component) for component in COMPONENTS}
 """Widget class of each component."""
 
 _open: weakref.WeakSet[Workbench] = weakref.WeakSet()
+
+
+def _require_arrangement(layout: object, height: object) -> None:
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout is {layout!r}; give one of: {', '.join(LAYOUTS)}.")
+    whole = isinstance(height, int) and not isinstance(height, bool)
+    if not whole or height < LEAST_HEIGHT:  # type: ignore[operator]
+        raise ValueError(
+            f"height is {height!r}; give whole pixels, {LEAST_HEIGHT} or more: height={HEIGHT}."
+        )
+
+
+def show_pictures_of_boxes() -> None:
+    """Let IPython show a picture beside a box into which a person has put panels.
+
+    The box is of ipywidgets and knows nothing of saved notebooks. May be called again.
+    """
+    shell = get_ipython()
+    if shell is not None and shell.display_formatter is not None:
+        formatter = shell.display_formatter.ipython_display_formatter
+        formatter.for_type(ipywidgets.Box, _show_box)
+
+
+def _show_box(box: Any) -> None:
+    if isinstance(box, Workbench):
+        box._ipython_display_()
+        return
+    bundle = box._repr_mimebundle_()
+    if bundle is not None:
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        display(data, metadata=metadata, raw=True)
+    parts = [each for each in _within(box) if isinstance(each, _Part | Workbench)]
+    for part in {id(each._static_snapshot): each for each in parts}.values():
+        part.show_static_snapshot()
+
+
+def _within(box: ipywidgets.Box) -> Iterator[ipywidgets.Widget]:
+    for child in box.children:
+        yield child
+        if isinstance(child, ipywidgets.Box) and not isinstance(child, Workbench):
+            yield from _within(child)
 
 
 def _owner(datasets: Datasets, graph: Graph) -> str:
@@ -146,9 +227,18 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         Whether edits are kept on disk, and come back after a restart of the kernel: those of the
         same cell of the same notebook, as long as it begins with the same data and graph. Where
         the kernel cannot tell its notebook, they are kept for the list of recent work.
+    trust:
+        Whether functions that the graph carries (``python_function``) may run: they run with your
+        rights. Those made by ``workbench.node`` in this process may in any case.
+    layout:
+        ``"side"``: canvas, inspector and panels side by side, as far as the cell is wide enough.
+        ``"stacked"``: all in one column, the panels first and held in sight.
+    height:
+        Pixels that the whole takes in its cell, 320 at least, whatever it shows; its lower edge can
+        be dragged.
 
-    ``canvas``, ``inspector``, ``preview``, ``steps``, ``speed``, ``code``, ``data``, ``bar`` and
-    ``tabs`` are widgets of their own that can be laid out anew, linked and observed:
+    ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``bar``, ``tabs`` and
+    ``status`` are widgets of their own that can be laid out anew, linked and observed:
     ``wb.code.source`` is the exported script. ``graph`` is a trait: it may be set from a cell to a
     Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed. So is ``target``:
     what the code panel shows the graph as. A field that a cell sets to what cannot be, such as
@@ -156,17 +246,28 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     It opens and saves wherever the kernel may: who may use the kernel, Jupyter decides.
 
-    Raises GraphFormatError for a graph that cannot be read, and DataError for data that are not
-    there.
+    Raises GraphFormatError for a graph that cannot be read, DataError for data that are not there,
+    and ValueError for another layout or height.
     """
 
     graph = traitlets.Any(help="The present graph.")
     target = traitlets.Enum(target_names(), "script", help="What the graph is shown as.")
 
     def __init__(
-        self, data: str | Path = ".", graph: GraphLike = None, *, restore: bool = True
+        self,
+        data: str | Path = ".",
+        graph: GraphLike = None,
+        *,
+        restore: bool = True,
+        trust: bool = False,
+        layout: str = "side",
+        height: int = HEIGHT,
     ) -> None:
-        given, datasets = to_graph(graph), open_datasets(data)
+        _require_arrangement(layout, height)
+        self._height, self._stacked = height, layout == "stacked"
+        given, datasets = to_document(graph), open_datasets(data)
+        if trust:
+            given = replace(given, graph=trust_graph(given.graph))
         for dataset in datasets.values():
             require_dataset(dataset)
         for other in list(_open):
@@ -180,50 +281,53 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
             datasets,
             given,
             self._publish,
+            together=lambda component: self._parts[component].one_message(),
             restore=restore,
-            owner=_owner(datasets, given) if restore else "",
+            owner=_owner(datasets, given.graph) if restore else "",
             cell=running_cell(),
         )
         for component in COMPONENTS:
             part = self._parts[component.name]
-            part._model = self._model
+            part._model, part._static_snapshot = self._model, self._static_snapshot
             part.observe(partial(self._on_outbox, component.name), "outbox")
             part.observe(partial(self._on_watched, component.name), "watched")
             for field in component.fields:
                 if field.direction == "both":
                     part.observe(partial(self._on_field, component.name), field.name)
-        self.preview._static_snapshot = self._static_snapshot
         super().__init__(self._arranged())
         self.graph = self._model.graph
         traitlets.link((self, "target"), (self.code, "target"))
         self._layout_self()
         _open.add(self)
+        show_pictures_of_boxes()
 
     # What stands where
 
     def _arranged(self) -> list[ipywidgets.Widget]:
         for part in self._parts.values():
             part.layout = ipywidgets.Layout(width="100%", margin="0", overflow="visible")
-        for name, value in INSPECTOR.items():
-            setattr(self.inspector.layout, name, value)
-        self.canvas.layout.flex = "1 1 0%"
-        self.canvas.layout.min_width = "0"
-        middle = ipywidgets.HBox(
-            [self.canvas, self.inspector],
-            layout=ipywidgets.Layout(
-                width="100%", margin="0", overflow="visible", align_items="stretch"
-            ),
-        )
+            part.layout.min_width = "0"  # beside another in a box, each takes its share
         # A panel hides with its box: shown in a cell of its own, it is there whatever tab is open.
         self._panels = {name: ipywidgets.VBox([self._parts[name]]) for name in TABS}
-        for panel in self._panels.values():
-            panel.layout = ipywidgets.Layout(width="100%", margin="0", overflow="visible")
+        boxes = {
+            "canvas": ipywidgets.VBox([self.canvas]),
+            "inspector": ipywidgets.VBox([self.inspector]),
+            "panels": ipywidgets.VBox([self.tabs, *self._panels.values()]),
+        }
+        panes = ipywidgets.HBox(list(boxes.values())).add_class("wb-screen-panes")
+        for box in [*boxes.values(), *self._panels.values(), panes]:
+            box.layout = ipywidgets.Layout(width="100%", margin="0")
+        for name, box in boxes.items():
+            box.add_class("wb-pane").add_class(f"wb-pane-{name}")
         self.tabs.observe(self._show_tab, "tab")
         self._show_tab()
-        return [self.bar, middle, self.tabs, *self._panels.values()]
+        return [self.bar, panes, self.status]
 
     def _layout_self(self) -> None:
-        self.layout = ipywidgets.Layout(width="100%", margin="0", overflow="visible")
+        self.layout = ipywidgets.Layout(width="100%", height=f"{self._height}px", margin="0")
+        self.add_class("wb-screen")
+        if self._stacked:
+            self.add_class("wb-screen-stacked")
 
     def _show_tab(self, change: object = None) -> None:
         for name in TABS:
@@ -275,6 +379,14 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         """
         return self._model.share(path)
 
+    def compare(self, other: GraphLike) -> None:
+        """Show another graph beside the present one, on the same photos and draws.
+
+        ``other`` is what ``Workbench`` takes: a graph, a recipe's name or a path. Raises
+        GraphFormatError for what is no graph.
+        """
+        self._model.compare(other)
+
     def close(self) -> None:
         """End the worker process, give its memory back and take the widgets off the page."""
         if hasattr(self, "_model"):  # ipywidgets closes a half-made widget too
@@ -287,5 +399,9 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     def _ipython_display_(self, **kwargs: Any) -> None:
         """Show the widget and, in an output of its own, the last picture for the saved notebook."""
         display(super()._repr_mimebundle_(**kwargs), raw=True)
+        self.show_static_snapshot()
+
+    def show_static_snapshot(self) -> None:
+        """Put the last picture into an output of its own, for the saved notebook."""
         if not self._model.data_panel.error:
             self._static_snapshot.show()

@@ -9,9 +9,9 @@ from workbench.errors import GraphEditError, GraphFormatError
 from workbench.graph.bounds import MOST_CANVAS_NODES, MOST_PAGE_CHARACTERS
 from workbench.graph.layout import Document, load_document
 from workbench.graph.model import Graph, is_text
-from workbench.graph.recipes import load_recipe
+from workbench.graph.recipes import load_recipe_document
 from workbench.preview.share import read_shared
-from workbench.ui.actions import bar
+from workbench.ui.actions import bar, panels
 
 LONGEST_NAME = 200
 _LARGEST_PICTURE = 8_000_000
@@ -24,12 +24,19 @@ def open_document(action: bar.OpenAction) -> Document:
         case bar.NewGraph():
             return Document(Graph())
         case bar.OpenRecipe():
-            return Document(load_recipe(action.name))
+            return load_recipe_document(action.name)
         case bar.OpenText():
             return _document(action.text)
         case bar.OpenPicture():
             return _picture(action.data)
     assert_never(action)
+
+
+def opening_of(action: panels.CompareWithFile) -> bar.OpenAction:
+    """How the file that is to be compared with would be opened."""
+    if action.data:
+        return bar.OpenPicture(action.data)
+    return bar.OpenText(action.text)
 
 
 def _document(text: str) -> Document:

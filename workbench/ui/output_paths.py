@@ -17,7 +17,7 @@ from workbench.files import (
 from workbench.roots import Roots
 
 
-class Output:
+class OutputPath:
     """A place that the user has named.
 
     Parameters

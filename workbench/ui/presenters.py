@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workbench.engine.machine import Machine
 from workbench.graph.check import Fault
 from workbench.graph.recipes import load_recipes
-from workbench.preview import Preview, PreviewRequest, Tile
+from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.ui.binary_payload import pack_payload
 from workbench.ui.preview_views import SheetHeader, TileEntry
 from workbench.ui.thumbnails import picture_url
@@ -35,8 +35,13 @@ def recipe_entries() -> list[RecipeEntry]:
     ]
 
 
-def fault_entries(faults: Sequence[Fault], fixes: Sequence[Sequence[str]]) -> list[FaultEntry]:
-    """The faults with their places in the message, and what can be done about each."""
+def fault_entries(
+    faults: Sequence[Fault], fixes: Sequence[Sequence[str]], warnings: int = 0
+) -> list[FaultEntry]:
+    """The faults with their places in the message, and what can be done about each.
+
+    The last ``warnings`` of them stop nothing.
+    """
     return [
         {
             "node": fault.node,
@@ -46,12 +51,13 @@ def fault_entries(faults: Sequence[Fault], fixes: Sequence[Sequence[str]]) -> li
             ),
             "remedy": fault.remedy,
             "fixes": list(labels),
+            "warning": place >= len(faults) - warnings,
         }
-        for fault, labels in zip(faults, fixes, strict=True)
+        for place, (fault, labels) in enumerate(zip(faults, fixes, strict=True))
     ]
 
 
-def picture_bytes(preview: Preview, request: PreviewRequest) -> bytes:
+def picture_bytes(preview: PreviewResult, request: PreviewRequest) -> bytes:
     """A ``SheetHeader`` and the contact sheet."""
     header: SheetHeader = {
         "mime": preview.mime,
@@ -66,6 +72,10 @@ def picture_bytes(preview: Preview, request: PreviewRequest) -> bytes:
         "baseline": list(preview.baseline),
         "reran": list(preview.reran),
         "tile": request.tile_size,
+        "branches": [
+            {"scope": each.scope, "region": each.region, "body": each.body, "text": each.text}
+            for each in preview.branches
+        ],
     }
     if preview.memory is not None:
         memory = preview.memory
@@ -84,9 +94,11 @@ def _tile(tile: Tile) -> TileEntry:
         "index": tile.index,
         "file": tile.sample.file,
         "label": tile.label,
+        "class_name": tile.class_name,
         "shape": tile.shape,
         "draws": list(tile.draws),
         "notes": list(tile.notes),
+        "branches": list(tile.branches),
         "error": tile.sample.error,
         "warning": tile.sample.warning,
         "original": list(tile.original or ()),

@@ -1,11 +1,21 @@
-"""What the preview and the steps show: the headers of their pictures, and what stands beside them.
+"""What the preview and the cards show: the headers of their pictures, and what stands beside them.
 
 A part of the contract that ``views.py`` begins.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class BranchEntry(TypedDict):
+    """A body of a region."""
+
+    scope: str
+    region: str
+    body: str
+    text: str
+    """``branch: then``, ``one_of: option_1 (rotate)``."""
 
 
 class TileEntry(TypedDict):
@@ -14,12 +24,16 @@ class TileEntry(TypedDict):
     index: int
     file: str
     label: str
+    class_name: str
+    """What the label stands for, or the label where it has no name."""
     shape: str
     """Of the augmented output: ``3×224×224 f32``."""
     draws: list[str]
     """``angle -7.2``, ``mirror yes``."""
     notes: list[str]
     """What else is to be known: that it is one draw of many, how large its difference is."""
+    branches: list[str]
+    """The scopes of the bodies of regions that ran for it."""
     error: str
     """Why this sample could not be shown; empty where it could."""
     warning: str
@@ -62,6 +76,8 @@ class SheetHeader(TypedDict):
     """The nodes that had to run."""
     tile: int
     """Side of a tile in pixels."""
+    branches: list[BranchEntry]
+    """All bodies of the graph's regions, those of a nested region behind its own."""
     memory: NotRequired[MemoryEntry]
 
 
@@ -77,6 +93,45 @@ class VerifiedEntry(TypedDict):
     """What is done of it, 0 to 1."""
     stale: bool
     """Whether the graph or the data have changed since."""
+
+
+class ComparisonChoice(TypedDict):
+    """A graph that the present one may be compared with."""
+
+    id: str
+    group: str
+    """Empty: of no group."""
+    label: str
+
+
+class DifferenceEntry(TypedDict):
+    """A row of what differs between two graphs."""
+
+    change: Literal["added", "removed", "changed"]
+    node: str
+    """Its id, or a scope; empty: the graph itself."""
+    what: str
+    """An argument, an input, an output, a setting; empty: the node itself."""
+    before: str
+    after: str
+    """Both as text; empty: none, or the default."""
+
+
+class ComparisonEntry(TypedDict):
+    """The other graph beside the present one."""
+
+    name: str
+    error: str
+    """Why there are no pictures of it; empty where there are."""
+    rows: list[DifferenceEntry]
+    """What leads from the other graph to the present one."""
+    more: int
+    """Rows that are not listed."""
+    remarks: list[str]
+    """Where seeds were taken over, and where draws cannot be the same."""
+    distances: list[str]
+    """By tile, the mean absolute difference of the pixels as shown, of 255: ``Δ 3.2``."""
+    pending: bool
 
 
 class SavedDrawEntry(TypedDict):
@@ -116,6 +171,65 @@ class StatisticsEntry(TypedDict):
     """What looks wrong, or empty."""
 
 
+class BodyShareEntry(TypedDict):
+    """How often a body of a region ran."""
+
+    body: str
+    text: str
+    """As of a ``BranchEntry``."""
+    count: int
+    share: float | None
+    """Of the samples that came to the region; None where none did."""
+    low: float
+    high: float
+    """The ends of its 99 % interval."""
+    asked: float | None
+    """The probability with which it is to run; None where no written one decides."""
+    agrees: bool
+    """Whether the interval holds what was asked for."""
+
+
+class RegionSharesEntry(TypedDict):
+    """A region, and how many samples came to it."""
+
+    region: str
+    scope: str
+    """Of the body in which it stands; empty: of none."""
+    samples: int
+    bodies: list[BodyShareEntry]
+    in_turns: bool
+    """Whether a sample counts in each turn of the repetition around it."""
+
+
+class InspectedSharesEntry(TypedDict):
+    """How often each body of the inspected region ran."""
+
+    shown: dict[str, int]
+    """Of each body the samples of the shown batch that came to it."""
+    shown_of: int
+    """Samples of the shown batch that came to the region."""
+    counted: list[BodyShareEntry]
+    """Over many batches; empty while none were counted."""
+    batches: int
+    counting: bool
+
+
+class BranchSharesEntry(TypedDict):
+    """What was counted over many batches, from 0 on."""
+
+    regions: list[RegionSharesEntry]
+    batches: int
+    samples: int
+    """In these batches."""
+    wanted: int
+    """Batches that are to be counted."""
+    reads: bool
+    """Whether data decide, so that each batch has to be read."""
+    counting: bool
+    error: str
+    """Why they could not be counted; else empty."""
+
+
 class CloseupHeader(TypedDict):
     """The JSON header in front of one sample's picture at its own size, a PNG."""
 
@@ -153,6 +267,14 @@ class ValuesHeader(TypedDict):
     """Why there are no values; empty where there are."""
 
 
+class HistogramEntry(TypedDict):
+    """The values of one picture; ``low`` and ``high`` are the axis' ends."""
+
+    low: float
+    high: float
+    channels: list[ChannelStatistics]
+
+
 class StepOutputEntry(TypedDict):
     """What one output of a node holds for the sample."""
 
@@ -170,6 +292,7 @@ class StepOutputEntry(TypedDict):
     note: str
     text: str
     """What it holds, where it is no picture."""
+    histogram: NotRequired[HistogramEntry]
 
 
 class StepEntry(TypedDict):
@@ -187,19 +310,77 @@ class StepEntry(TypedDict):
     """Why it has no time; empty where it has one, or will have one soon."""
 
 
-class StepsHeader(TypedDict):
-    """The JSON header in front of the pictures of one sample's way through the graph."""
+class CardEntry(TypedDict):
+    """What one node gave for the chosen sample."""
+
+    id: str
+    """The node's."""
+    box: list[int]
+    """Its picture's place in the sheet, [x, y, w, h]; empty where it gives none."""
+    text: str
+    """A value, where it gives no picture; may be empty."""
+    draws: list[str]
+    """``angle -7.24``"""
+    branches: list[str]
+    """The bodies of a region that ran for the sample, in any turn."""
+
+
+class CardsHeader(TypedDict):
+    """The JSON header in front of the pictures of all cards: of one sample of the batch."""
+
+    mime: str
+    sheet: list[int]
+    cards: list[CardEntry]
+    index: int
+    samples: int
+    file: str
+    error: str
+    warning: str
+
+
+class EffectEntry(TypedDict):
+    """The sample with other values of the varied arguments."""
+
+    values: list[Any]
+    """One for each argument, as it would be set."""
+    shown: list[Any]
+    """What of it is varied: of a list an element, or the number that all of its elements are."""
+    box: list[int]
+    """[x, y, w, h] in pixels of the sheet; empty where there is no picture."""
+    error: str
+    """Why there is none."""
+
+
+class EffectHeader(TypedDict):
+    """The JSON header in front of the pictures of one sample with values of a node's arguments."""
+
+    mime: str
+    sheet: list[int]
+    node: str
+    args: list[str]
+    """``angle``, of a list also an element: ``size.h``."""
+    columns: int
+    pictures: list[EffectEntry]
+    """Row by row; the values of a second argument lead down."""
+    note: str
+    """Which of the arguments changes nothing here; else empty."""
+    error: str
+    """Why there are no pictures at all; else empty."""
+
+
+class DetailHeader(TypedDict):
+    """The JSON header in front of the pictures of one node's outputs for one sample."""
 
     mime: str
     sheet: list[int]
     steps: list[StepEntry]
-    index: int
-    samples: int
-    batch: int
+    """The one; none where there is an ``error``."""
+    node: str
     file: str
     error: str
-    warning: str
+    samples: int
+    """In the batch that was timed."""
     timing: str
-    """What was measured, and how; empty while the times are not there yet."""
+    """What was measured, and how; empty while the time is not there yet."""
     floor: float | None
     """Milliseconds of a pipeline that does nothing."""

@@ -15,7 +15,8 @@ from typing import Any
 from workbench.engine.call_handle import Caller, CallHandle
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, EngineError, WorkbenchError
-from workbench.preview import Preview, PreviewRequest, preview_batch
+from workbench.preview import PreviewRequest, PreviewResult, preview_batch
+from workbench.ui.slow_alarm import SlowAlarm
 
 PATIENCE = 0.2
 """Seconds before a request counts as slow: the screen says that it is being computed, and a newer
@@ -25,7 +26,7 @@ GRACE = 5.0
 """Seconds that a worker has to give way: then it hangs, or is at work on something far too large,
 and the newer request gets a fresh one."""
 
-Outcome = Preview | WorkbenchError
+Outcome = PreviewResult | WorkbenchError
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Previewer:
         self._closed = False
         self.running: PreviewRequest | None = None
         """What is being rendered now."""
+        self._alarm: SlowAlarm[PreviewRequest] = SlowAlarm(self._is_slow)
         self._handle = engine.handle()
         """That of the calls which the present rendering or job makes."""
         self._thread = threading.Thread(target=self._work, name="workbench-preview", daemon=True)
@@ -102,6 +104,7 @@ class Previewer:
         with self._condition:
             self._closed = True
             self._condition.notify()
+        self._alarm.close()
 
     def _make_way(self) -> None:
         late = self.running is not None and self._slow and not self._gave_way
@@ -152,12 +155,10 @@ class Previewer:
         self._turn = interactive and any(job.interactive for job in self._background_jobs.values())
 
     def _render(self, request: PreviewRequest) -> None:
-        slow = threading.Timer(PATIENCE, self._is_slow, [request])
-        slow.daemon = True
-        slow.start()
+        self._alarm.watch(request, PATIENCE)
         outcome = self._attempt(lambda: preview_batch(self._handle, request))
-        slow.cancel()
-        if isinstance(outcome, Preview):
+        self._alarm.clear()
+        if isinstance(outcome, PreviewResult):
             self._proven = self._engine.pid
         with self._condition:
             self._gave_way = self._interrupted and isinstance(outcome, CancelledError)

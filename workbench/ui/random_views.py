@@ -29,10 +29,10 @@ def random_view(graph: Graph, catalog: Catalog, link: Port, into: str = "") -> R
     if spec is None or not is_generator(spec):
         return None
     if node.op == "random.uniform" and "values" in node.args:
-        op, args = CHOICE, {"values": plain(node.args["values"])}
+        op, args = CHOICE, {"values": json_value(node.args["values"])}
     else:
         op, args = node.op, _generator_args(node, spec)
-    others = [port for port in fed_by(graph, node.id) if port != into] if into else []
+    others = [port for port in consumers_of(graph, node.id) if port != into] if into else []
     return {"op": op, "args": args, "node": node.id, "shared": others}
 
 
@@ -42,10 +42,10 @@ def _generator_args(node: Node, spec: OpSpec) -> dict[str, Json]:
         for name, arg in spec.args.items()
         if not arg.advanced
     }
-    return {name: plain(value) for name, value in values.items() if value is not None}
+    return {name: json_value(value) for name, value in values.items() if value is not None}
 
 
-def fed_by(graph: Graph, node_id: str) -> list[str]:
+def consumers_of(graph: Graph, node_id: str) -> list[str]:
     """What a node feeds: ``node.input``, then ``output name``."""
     outputs = [f"output {name}" for name, port in graph.outputs.items() if port.node == node_id]
     return [f"{edge.target}.{edge.input}" for edge in graph.consumers(node_id)] + outputs
@@ -106,9 +106,9 @@ def limits_of_fed(
     return arg.low, arg.high
 
 
-def plain(value: Value | None) -> Json:
+def json_value(value: Value | None) -> Json:
     """A graph's value as JSON: tuples become lists."""
-    return [plain(item) for item in value] if isinstance(value, tuple) else value
+    return [json_value(item) for item in value] if isinstance(value, tuple) else value
 
 
 def distribution(op: str, args: Mapping[str, Json]) -> str:
@@ -122,6 +122,8 @@ def distribution(op: str, args: Mapping[str, Json]) -> str:
     if op == "random.coin_flip":
         return f"{_number(args.get('probability', 0.5))} yes"
     if op == CHOICE:
+        if "population" in args:
+            return ", ".join(_numbers(args["p"])) if "p" in args else f"any of {args['population']}"
         return "one of " + ", ".join(_numbers(args.get("values")))
     return f"{word} {', '.join(_number(value) for value in args.values())}"
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import io
 import os
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
 from workbench.errors import GraphFormatError
-from workbench.preview import Preview
-from workbench.preview.sheet import decode
-from workbench.ui.autosave import in_words, is_open, sessions_folder
+from workbench.preview import PreviewResult
+from workbench.preview.contact_sheet import decode
+from workbench.roots import Roots
+from workbench.ui.autosave import datetime_text, is_open, sessions_folder
 from workbench.ui.session_file import Session, load_session
 from workbench.ui.views import RecentEntry
 
@@ -39,12 +41,33 @@ def recent_work(but: str = "") -> list[RecentEntry]:
     return entries
 
 
-def small_picture(preview: Preview) -> bytes:
+def recent_folders(roots: Roots | None, but: Collection[str] = ()) -> list[str]:
+    """The data folders of the sessions that were kept, the last used first.
+
+    Only those that are there and may be opened, without those in ``but``.
+    """
+    found: dict[str, None] = {}
+    for _, path in sorted(_files(), reverse=True):
+        if len(found) == SHOWN:
+            break
+        try:
+            session = load_session(path.read_text(encoding="utf-8"))
+        except (OSError, GraphFormatError, UnicodeDecodeError):
+            continue
+        for place in session.data.values():
+            refused = roots is not None and bool(roots.refusal(place))
+            if place and place not in but and not refused and os.path.isdir(place):
+                found[place] = None
+    return list(found)
+
+
+def small_picture(preview: PreviewResult) -> bytes:
     """The first photos of a preview as they were augmented, side by side. WebP."""
     from PIL import Image
 
     sheet = decode(preview.image, preview.mime, preview.size)
-    boxes = [box for tile in preview.tiles for box in (*tile.augmented, *(tile.original or ()))[:1]]
+    shown = [(*tile.augmented, tile.original)[0] for tile in preview.tiles]
+    boxes = [box for box in shown if box is not None]
     picture = Image.new("RGB", (TILES * TILE, TILE), "white")
     for place, (x, y, width, height) in enumerate(boxes[:TILES]):
         tile = sheet.crop((x, y, x + width, y + height)).resize((TILE, TILE))
@@ -72,7 +95,7 @@ def _entry(path: Path, session: Session, when: datetime) -> RecentEntry:
     return {
         "owner": path.stem,
         "name": session.document.graph.name,
-        "when": in_words(when),
+        "when": datetime_text(when),
         "data": ", ".join(os.path.basename(place.rstrip("/")) for place in session.data.values()),
         "picture": f"data:image/webp;base64,{picture}" if picture else "",
         "open": is_open(path),

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from workbench.catalog.spec import Catalog
+from workbench.graph import some_of
 from workbench.graph.check import Fault
+from workbench.graph.layout import Layout
 from workbench.graph.model import Body, Graph, Node, Port, region_of
+from workbench.graph.repeat import OP as REPEAT
+from workbench.graph.repeat import TIMES, most_turns
 from workbench.ui.random_views import distribution, random_view
 from workbench.ui.views import BodyEntry, ScopeBody, ScopeEntry
 
@@ -27,11 +31,29 @@ def drawn_around(graph: Graph, node_id: str) -> str:
     return ""
 
 
+def expanded_bodies(graph: Graph, node: Node, layout: Layout) -> list[Graph]:
+    """The bodies of a region that are drawn where it stands: none of one that is a card."""
+    if node.id in layout.collapsed:
+        return []
+    return [graph.whole.at_scope(node.scope(name)) for name in node.bodies]
+
+
+def is_drawn(graph: Graph, layout: Layout, node_id: str, shown: str) -> bool:
+    """Whether a node stands in the shown body, or in one that is drawn in it."""
+    scope = graph.scope_of(node_id)
+    while scope and scope != shown:
+        if region_of(scope) in layout.collapsed:
+            return False
+        scope = graph.scope_of(region_of(scope))
+    return scope == shown
+
+
 def body_entries(node: Node, faulty: Collection[str]) -> list[BodyEntry]:
     """The bodies of a region, to be opened; ``faulty`` are the scopes in which something is."""
     return [
         {
             "name": name,
+            "title": body.title,
             "scope": node.scope(name),
             "nodes": sum(1 for each in body.nodes if not each.op.startswith("random.")),
             "faulty": any(
@@ -57,8 +79,13 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
         region, _, shown = scope.rpartition(".")
         node = graph.node(region)
         names: list[ScopeBody] = [
-            {"name": name, "scope": node.scope(name), "shown": name == shown}
-            for name in node.bodies
+            {
+                "name": name,
+                "title": body.title,
+                "scope": node.scope(name),
+                "shown": name == shown,
+            }
+            for name, body in node.bodies.items()
         ]
         breadcrumb.insert(0, {"region": region, "op": node.op, "bodies": names})
         scope = graph.scope_of(region)
@@ -67,9 +94,12 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
 
 def condition_of(graph: Graph, catalog: Catalog, node: Node) -> str:
     """What decides in a region: what a generator draws, else the output that feeds it."""
-    source = condition_port(node, catalog)
+    if node.op == some_of.OP:
+        order = ", in any order" if some_of.is_shuffled(node) else ""
+        return f"{some_of.count_of(node)} of {len(node.bodies)}{order}"
+    source = node.inputs.get(TIMES) if node.op == REPEAT else condition_port(node, catalog)
     if source is None:
-        return ""
+        return f"{most_turns(node)} times" if node.op == REPEAT else ""
     view = random_view(graph, catalog, source)
     return distribution(view["op"], view["args"]) if view else source.node
 
@@ -85,7 +115,7 @@ def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
     return {graph.whole.scope_of(f.node) for f in faults if graph.whole.has(f.node)}
 
 
-def living_scope(graph: Graph, before: Graph, scope: str) -> str:
+def nearest_existing_scope(graph: Graph, before: Graph, scope: str) -> str:
     """The scope, or where a graph lacks it, the nearest around it that it has.
 
     ``before`` is a graph that had it.

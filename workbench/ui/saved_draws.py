@@ -8,12 +8,12 @@ from workbench.errors import GraphEditError
 from workbench.graph.edit import set_setting
 from workbench.graph.layout import Document
 from workbench.graph.saved_draws import MOST_SAVED, SavedDraw
-from workbench.ui.closeup import Closeup
+from workbench.ui.closeup import CloseupSample
 from workbench.ui.preview_views import SavedDrawEntry
-from workbench.ui.state import MOST_BATCH, State
+from workbench.ui.view_state import MOST_BATCH, ViewState
 
 
-def save_draw(document: Document, state: State, sample: int | None) -> Document:
+def save_draw(document: Document, state: ViewState, sample: int | None) -> Document:
     """Keep the batch that is shown, or one sample of it."""
     draw = _shown(document, state, sample)
     if any(replace(kept, note="") == draw for kept in document.draws):
@@ -29,7 +29,7 @@ def delete_draw(document: Document, number: int) -> Document:
     return replace(document, draws=tuple(draw for draw in document.draws if draw is not gone))
 
 
-def replay_draw(document: Document, state: State, number: int) -> Document:
+def replay_draw(document: Document, state: ViewState, number: int) -> Document:
     """Show a draw again: its seed, batch size and batch, and where one is meant, its sample."""
     draw = _saved(document, number)
     if draw.repeat is not None and draw.repeat >= draw.batch_size:
@@ -50,7 +50,7 @@ def replay_draw(document: Document, state: State, number: int) -> Document:
     state.closeup = None
     if draw.sample is not None:
         state.show(draw.sample)
-        state.closeup = Closeup(draw.sample, "")
+        state.closeup = CloseupSample(draw.sample, "")
     graph = set_setting(document.graph, seed=draw.seed, batch_size=draw.batch_size)
     return document.with_graph(graph)
 
@@ -71,7 +71,7 @@ def saved_draw_entries(
     ]
 
 
-def _shown(document: Document, state: State, sample: int | None) -> SavedDraw:
+def _shown(document: Document, state: ViewState, sample: int | None) -> SavedDraw:
     repeated = state.repeated(document.graph.settings.batch_size)
     return _draw(document, state.batch, repeated, sample)
 
@@ -81,7 +81,7 @@ def _draw(document: Document, batch: int, repeated: int | None, sample: int | No
     return SavedDraw(settings.seed, batch, settings.batch_size, sample, repeated)
 
 
-def _file(state: State, draw: SavedDraw) -> str:
+def _file(state: ViewState, draw: SavedDraw) -> str:
     """The file of the sample that is kept, or of the photo that stands at every place."""
     tiles = state.preview.tiles if state.preview else ()
     everywhere = None if draw.repeat is None else 0

@@ -3,33 +3,59 @@
 from __future__ import annotations
 
 from workbench.catalog.spec import Catalog
+from workbench.graph.layout import Document
 from workbench.graph.model import Graph, region_of
-from workbench.ui.region_views import drawn_around, living_scope
-from workbench.ui.state import State, first_choice
+from workbench.ui.canvas_actions import all_folded_generators
+from workbench.ui.region_views import drawn_around, is_drawn, nearest_existing_scope
+from workbench.ui.step_labels import changed_nodes
+from workbench.ui.view_state import ViewState, initial_selection
 
 
-def select_node(state: State, graph: Graph, node: str) -> None:
-    """Select a node and show the body in which it stands. Raises GraphEditError."""
-    state.scope = graph.scope_of(node)
+def select_node(state: ViewState, document: Document, node: str) -> None:
+    """Select a node; where it is not drawn, show its body. Raises GraphEditError."""
+    if not is_drawn(document.graph, document.layout, node, state.scope):
+        state.scope = document.graph.scope_of(node)
     state.selected = [node]
 
 
-def open_scope(state: State, graph: Graph, catalog: Catalog, scope: str) -> None:
+def open_scope(state: ViewState, graph: Graph, catalog: Catalog, scope: str) -> None:
     """Show another body; out of a region, that is selected. Raises GraphEditError."""
     graph.body_at(scope)
     body = graph.at_scope(scope)
     left = drawn_around(body, region_of(state.scope)) if state.scope else ""
     state.scope = scope
-    state.selected = [left] if left else first_choice(body, catalog)
+    state.selected = [left] if left else initial_selection(body, catalog)
 
 
-def follow_graph(state: State, graph: Graph, catalog: Catalog) -> None:
+def follow_step(state: ViewState, before: Document, after: Document, catalog: Catalog) -> None:
+    """After undo or redo: select what came back, else leave the selection.
+
+    Where that is gone, what the step touched is selected.
+    """
+    old, new = before.graph, after.graph
+    if old is new:
+        return
+    folded = all_folded_generators(new, catalog, after.layout)
+    touched = [node for node in changed_nodes(old, new) if node not in folded]
+    back = [node for node in touched if not old.has(node)]
+    if back and old.nodes:
+        scope = new.scope_of(back[-1])
+        if not is_drawn(new, after.layout, back[-1], state.scope):
+            state.scope = scope
+        state.selected = [n for n in back if new.scope_of(n) == scope][::-1]
+    elif not any(map(new.has, state.selected)):
+        inside = [n for n in touched if is_drawn(new, after.layout, n, state.scope)]
+        state.selected = inside[:1] or state.selected
+
+
+def follow_graph(state: ViewState, graph: Graph, catalog: Catalog) -> None:
     """After an edit: leave a body that is gone, and unselect what does not stand in it."""
-    state.scope = living_scope(graph, state.checked.graph, state.scope)
+    state.scope = nearest_existing_scope(graph, state.checked.graph, state.scope)
     left = [
         node
         for node in state.selected
-        if node == state.scope or (graph.has(node) and graph.scope_of(node) == state.scope)
+        if node == state.scope
+        or (graph.has(node) and drawn_around(graph.at_scope(state.scope), node))
     ]
     if left != state.selected:
-        state.selected = left or first_choice(graph.at_scope(state.scope), catalog)
+        state.selected = left or initial_selection(graph.at_scope(state.scope), catalog)

@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
 from workbench.errors import GraphEditError, WorkbenchError
-from workbench.preview import Preview
+from workbench.graph.layout import Document
+from workbench.preview import PreviewResult
+from workbench.roots import Roots
 from workbench.ui.actions import bar
 from workbench.ui.cell_source import cell_source
+from workbench.ui.recent_work import recent_folders, recent_work
 from workbench.ui.session_file import Session
 from workbench.ui.session_keeper import SessionKeeper
+from workbench.ui.status_views import KeptState
+from workbench.ui.view_settings import restore_view
 from workbench.ui.views import CellEntry
 
 if TYPE_CHECKING:
@@ -20,9 +25,16 @@ if TYPE_CHECKING:
 class SessionActions:
     """The session of one view-model. Every method is called with the model's lock held."""
 
-    def __init__(self, model: ViewModel, keeper: SessionKeeper | None, cell: str | None) -> None:
-        """Without a ``keeper`` nothing is kept. ``cell``: as the view-model's."""
+    def __init__(
+        self,
+        model: ViewModel,
+        keeper: SessionKeeper | None,
+        cell: str | None,
+        roots: Roots | None = None,
+    ) -> None:
+        """Without a ``keeper`` nothing is kept. ``cell`` and ``roots``: as the view-model's."""
         self._model = model
+        self._roots = roots
         self._keeper = keeper
         self._given = model.history.document
         self._given_data = model.data_panel.datasets
@@ -35,17 +47,17 @@ class SessionActions:
 
     def carry_out(self, action: bar.SessionAction) -> str:
         """Returns what to tell the user."""
-        keeper = self._keeper
+        keeper, model = self._keeper, self._model
         match action:
-            case bar.Attach():
+            case bar.AttachPage():
                 return self.attach(action.tab, action.kept)
             case bar.StartAfresh():
                 return self._start_afresh()
             case bar.DescribeCell():
-                source = cell_source(self._model.data_panel.datasets, self._model.graph)
+                source = cell_source(model.data_panel.datasets, model.history.document)
                 asked = self._cell.get("asked", 0) + 1
                 self._cell = {**self._cell, "source": source, "asked": asked}
-            case bar.Shown():
+            case bar.PageDrawn():
                 self.release(action.opened)
             case bar.DismissRestored():
                 if keeper is not None:
@@ -53,6 +65,11 @@ class SessionActions:
             case bar.ListRecent():
                 if keeper is not None:
                     keeper.list_recent()
+            case bar.ListFolders():
+                if keeper is not None:
+                    opened = self._model.data_panel.datasets.values()
+                    places = [data.location for data in opened]
+                    self._model.state.recent_folders = recent_folders(self._roots, places)
             case bar.OpenRecent():
                 return self._open_recent(action.owner)
             case _:
@@ -68,7 +85,12 @@ class SessionActions:
         if keeper is not None and found is not None:
             before = model.data_panel.datasets
             said = self._resume(found.session) or said
+            restore_view(model.state, found.session.view)
+            if model.speed.run is None:  # one that goes on has opened its own part
+                model.speed.set("part", model.state.speed_part)
             keeper.settle(found, before, model.data_panel.datasets)
+        if keeper is not None:
+            model.verification.own(keeper.owner)
         for entry in kept:
             component, field = str(entry.get("component")), entry.get("field")
             if isinstance(field, str):
@@ -79,13 +101,26 @@ class SessionActions:
 
     def follow(self) -> None:
         """Keep the present state, where anything of it has changed."""
+        self._model.state.speed_part = self._model.speed.part
         if self._keeper is not None:
             self._keeper.follow(self._model.data_panel.datasets)
 
-    def pictured(self, preview: Preview) -> None:
+    def pictured(self, preview: PreviewResult) -> None:
         """Keep a small picture of it."""
         if self._keeper is not None:
             self._keeper.pictured(preview)
+
+    def find_recent(self, owner: str) -> Document | None:
+        """The graph of a session that was kept; None where there is none."""
+        found = self._keeper.find(owner) if self._keeper is not None else None
+        return found.session.document if found is not None else None
+
+    def list_recent(self) -> list[tuple[str, str]]:
+        """The sessions that were kept: whose each is, and its name and time."""
+        if self._keeper is None:
+            return []
+        found = recent_work(but=self._keeper.owner)
+        return [(entry["owner"], f"{entry['name']} · {entry['when']}") for entry in found]
 
     def hold(self) -> None:
         """Keep nothing until a page has drawn what was opened just now."""
@@ -109,6 +144,17 @@ class SessionActions:
             "recent": keeper.recent,
             "cell": self._cell,
         }
+
+    @property
+    def kept(self) -> KeptState:
+        """Whether the edits outlive the session."""
+        if self._keeper is None:
+            return {
+                "state": "not kept",
+                "text": "not kept",
+                "reason": "Edits end with this session.",
+            }
+        return self._keeper.state
 
     def close(self) -> None:
         """Write what waits, and nothing after it."""

@@ -3,6 +3,7 @@
 Any workbench opens it as the graph that it holds. ``session`` has the rest::
 
     "session": {"data": {"data": "/photos"}, "selected": ["rotate"], "scope": "", "edits": 12,
+                "view": {"tab": "preview", "batch": 3, ...},
                 "history": "<base64 of zlib of JSON: the documents of undo and redo>"}
 """
 
@@ -18,7 +19,7 @@ from typing import Any
 from workbench.errors import GraphFormatError
 from workbench.graph.io import dump_json, parse_json
 from workbench.graph.layout import Document, dump_document, load_document
-from workbench.ui.history import Step
+from workbench.ui.history import HistoryStep
 
 STEPS = 100
 """Steps of undo and of redo that are kept: all are read when a page is loaded anew."""
@@ -31,12 +32,14 @@ class Session:
     """What comes back: a document with its undo and redo, the data, and what is selected."""
 
     document: Document
-    before: tuple[Step, ...] = ()
-    undone: tuple[Step, ...] = ()
+    before: tuple[HistoryStep, ...] = ()
+    undone: tuple[HistoryStep, ...] = ()
     data: Mapping[str, str] = field(default_factory=dict)
     """Location of the data of each parameter; empty where they were given in Python."""
     selected: tuple[str, ...] = ()
     scope: str = ""
+    view: Mapping[str, Any] = field(default_factory=dict)
+    """How it was looked at (``view_settings``)."""
 
     @property
     def edited(self) -> bool:
@@ -44,7 +47,7 @@ class Session:
         return bool(self.before or self.undone)
 
 
-class SessionWriter:
+class SessionSerializer:
     """Sessions as text.
 
     What was written before is not dumped again: while a value is moved, undo and redo stay.
@@ -52,7 +55,7 @@ class SessionWriter:
 
     def __init__(self) -> None:
         self._texts: dict[int, tuple[Document, str]] = {}
-        self._steps: tuple[tuple[Step, ...], tuple[Step, ...]] = ((), ())
+        self._steps: tuple[tuple[HistoryStep, ...], tuple[HistoryStep, ...]] = ((), ())
         self._history = self._pack()
 
     def dump(self, session: Session) -> str:
@@ -66,6 +69,7 @@ class SessionWriter:
             "data": dict(session.data),
             "selected": list(session.selected),
             "scope": session.scope,
+            "view": dict(session.view),
             "edits": len(session.before),
             "history": self._history,
         }
@@ -96,6 +100,7 @@ def load_session(text: str) -> Session:
     data = entry.get("data")
     selected = entry.get("selected")
     scope = entry.get("scope")
+    view = entry.get("view")
     return Session(
         document,
         before,
@@ -107,10 +112,11 @@ def load_session(text: str) -> Session:
         if isinstance(selected, list)
         else (),
         scope if isinstance(scope, str) else "",
+        view if isinstance(view, dict) else {},
     )
 
 
-def _history(packed: Any) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+def _history(packed: Any) -> tuple[tuple[HistoryStep, ...], tuple[HistoryStep, ...]]:
     try:
         unpacker = zlib.decompressobj()
         text = unpacker.decompress(base64.b64decode(packed, validate=True), _MOST)
@@ -120,11 +126,11 @@ def _history(packed: Any) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
         return (), ()
 
 
-def _step(entry: Any) -> Step:
+def _step(entry: Any) -> HistoryStep:
     text, views = entry
     if views is None:
-        return Step(load_document(text))
+        return HistoryStep(load_document(text))
     (batch, repeat), (batch_after, repeat_after) = views
-    return Step(
+    return HistoryStep(
         load_document(text), ((int(batch), int(repeat)), (int(batch_after), int(repeat_after)))
     )

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from workbench.preview import Preview
+from workbench.preview import PreviewResult
 from workbench.sources import Datasets
 from workbench.ui.autosave import Autosave, Restored
 from workbench.ui.history import History
 from workbench.ui.owner import is_owner, new_owner
 from workbench.ui.recent_work import recent_work, small_picture
 from workbench.ui.session_file import Session
-from workbench.ui.state import State
+from workbench.ui.status_views import KeptState
+from workbench.ui.view_settings import view_settings
+from workbench.ui.view_state import ViewState
 from workbench.ui.views import RecentEntry, RestoredEntry
 
 Claim = Callable[[str], str]
@@ -34,7 +36,7 @@ class SessionKeeper:
     def __init__(
         self,
         history: History,
-        state: State,
+        state: ViewState,
         tell: Callable[[str], None],
         claim: Claim = own_tab,
     ) -> None:
@@ -56,6 +58,16 @@ class SessionKeeper:
     def owner(self) -> str:
         """Whose this session is."""
         return self.autosave.owner
+
+    @property
+    def state(self) -> KeptState:
+        """Whether the edits outlive the session."""
+        if self.opened:
+            reason = "What was opened is kept once it is on the screen."
+            return {"state": "waiting", "text": "not kept yet", "reason": reason}
+        if reason := self.autosave.failure:
+            return {"state": "not kept", "text": "not kept", "reason": reason}
+        return {"state": "kept", "text": "kept on this machine", "reason": ""}
 
     def attach(self, tab: str) -> Restored | None:
         """Become the session of a tab or a notebook. Returns what it left, to be shown."""
@@ -95,7 +107,7 @@ class SessionKeeper:
         if opened is None or opened == self.opened:
             self.opened = 0
 
-    def pictured(self, preview: Preview) -> None:
+    def pictured(self, preview: PreviewResult) -> None:
         """Keep a small picture of the session, where the session itself is kept."""
         if not self.opened:
             self.autosave.pictured(partial(small_picture, preview))
@@ -121,4 +133,5 @@ class SessionKeeper:
             {name: dataset.location for name, dataset in datasets.items()},
             tuple(state.selected),
             state.scope,
+            view_settings(state),
         )

@@ -25,6 +25,8 @@ class MeasuredOn(TypedDict):
     """Why figures are to be distrusted, each with the name of its row."""
     quick: str
     """That it was a quick look, and how wide its intervals are; empty where it was none."""
+    partial: str
+    """How far a run that goes on has come; empty of a record."""
     earlier: str
     """What has changed since it was measured: graph, settings, data; empty where nothing has."""
 
@@ -131,7 +133,12 @@ class StagesView(TypedDict):
     remainder: float | None
     ceiling: float | None
     bottleneck: str
+    """Empty where the run was too unstable to name one."""
     advice: str
+    functions: list[str]
+    """What each function of the user costs, against the rest."""
+    notes: list[str]
+    """Why what is missing was not measured."""
 
 
 class HeatCell(TypedDict):

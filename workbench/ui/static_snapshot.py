@@ -11,9 +11,11 @@ from html import escape
 from IPython.display import HTML, DisplayHandle
 from PIL import Image, ImageOps
 
-from workbench.preview import Preview
-from workbench.preview.sheet import decode
+from workbench.preview import PreviewResult
+from workbench.preview.contact_sheet import decode
 
+CSS_CLASS = "wb-static-snapshot"
+"""What it carries, the live widget's stylesheet hides."""
 WIDEST = 760
 """Pixels; the notebook file grows by about 100 kB."""
 PAPER, GAP = (255, 255, 255), 6
@@ -21,37 +23,42 @@ SNAPSHOT_DELAY = 0.4
 """Seconds without a change after which the saved picture is replaced: not at each step of a drag,
 and before anyone who sees a picture has saved it."""
 FIRST_PICTURE = 5.0
-"""Seconds that showing a widget waits for the first picture, to save it in the notebook."""
+"""Seconds that showing a widget waits for the first picture; a later one fills the empty place."""
+_EMPTY = f'<div class="{CSS_CLASS}"></div>'
 
 
 class StaticSnapshot:
-    """The saved picture of one workbench, beside each output that shows it or its preview.
+    """The saved picture of one workbench, beside the last output that shows it.
 
-    All have one display id, so that a notebook replaces all at once.
+    What stands beside an earlier one is emptied then: the notebook's file holds the picture once.
     """
 
-    def __init__(self, preview: Callable[[], Preview | None]) -> None:
+    def __init__(self, preview: Callable[[], PreviewResult | None]) -> None:
         self.pictured = threading.Event()
         """Whether there is a picture."""
         self._preview = preview
-        self._handle = DisplayHandle()
-        self._shown = False
+        self._handle: DisplayHandle | None = None
         self._timer = threading.Timer(SNAPSHOT_DELAY, self._update)
 
     def show(self) -> None:
-        """Put it into an output of the cell that runs, once there is a picture.
+        """Put it into an output of the cell that runs, with the picture as soon as there is one.
 
         One output with the widget would not do: JupyterLab prefers the widget where it is dead too.
         """
-        if self.pictured.wait(FIRST_PICTURE):
-            self._shown = True
-            self._handle.display(self._html())
+        in_time = self.pictured.wait(FIRST_PICTURE)
+        earlier, handle = self._handle, DisplayHandle()
+        if earlier is not None:
+            earlier.update(HTML(_EMPTY))
+        handle.display(self._html())
+        self._handle = handle
+        if not in_time and self.pictured.is_set():  # it came meanwhile, and had nowhere to go
+            self._update()
 
     def changed(self) -> None:
         """There is another picture."""
         self.pictured.set()
         self._timer.cancel()
-        if self._shown:
+        if self._handle is not None:
             self._timer = threading.Timer(SNAPSHOT_DELAY, self._update)
             self._timer.daemon = True
             self._timer.start()
@@ -61,15 +68,16 @@ class StaticSnapshot:
         self._timer.cancel()
 
     def _update(self) -> None:
-        self._handle.update(self._html())
+        if self._handle is not None:
+            self._handle.update(self._html())
 
     def _html(self) -> HTML:
         preview = self._preview()
-        return HTML("" if preview is None else snapshot_html(preview))
+        return HTML(_EMPTY if preview is None else snapshot_html(preview))
 
 
-def snapshot_html(preview: Preview) -> str:
-    """An ``<img>`` in a ``div.wb-static-snapshot``, which the live widget's stylesheet hides."""
+def snapshot_html(preview: PreviewResult) -> str:
+    """An ``<img>`` in a ``div`` of ``CSS_CLASS``."""
     image = _on_paper(preview)
     image.thumbnail((WIDEST, 2 * WIDEST))
     buffer = io.BytesIO()
@@ -78,13 +86,13 @@ def snapshot_html(preview: Preview) -> str:
     count = f"{len(preview.tiles)} samples of batch {preview.batch}"
     files = escape(", ".join(dict.fromkeys(tile.sample.file for tile in preview.tiles)))
     return (
-        f'<div class="wb-static-snapshot"><img alt="{count}" title="{files}" '
+        f'<div class="{CSS_CLASS}"><img alt="{count}" title="{files}" '
         f'src="data:image/jpeg;base64,{data}">'
         f"<p>{count}. Run the cell to go on.</p></div>"
     )
 
 
-def _on_paper(preview: Preview) -> Image.Image:
+def _on_paper(preview: PreviewResult) -> Image.Image:
     """The sheet on white, each picture in the middle of its place: not in a corner, on black."""
     sheet = decode(preview.image, preview.mime, preview.size).convert("RGB")
     boxes = [box for tile in preview.tiles for box in (tile.original, *tile.augmented) if box]

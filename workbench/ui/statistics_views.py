@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.preview import OutputStatistics
-from workbench.ui.preview_views import StatisticsEntry
+from workbench.preview.statistics import ChannelStatistics
+from workbench.ui import preview_views as views
 
 
-def statistics_entries(outputs: Sequence[OutputStatistics]) -> list[StatisticsEntry]:
+def statistics_entries(outputs: Sequence[OutputStatistics]) -> list[views.StatisticsEntry]:
     """One entry for each image output."""
     return [
         {
@@ -16,19 +17,24 @@ def statistics_entries(outputs: Sequence[OutputStatistics]) -> list[StatisticsEn
             "dtype": output.dtype,
             "low": output.low,
             "high": output.high,
-            "channels": [
-                {
-                    "counts": list(channel.counts),
-                    "mean": channel.mean,
-                    "deviation": channel.deviation,
-                    "smallest": channel.smallest,
-                    "largest": channel.largest,
-                    "not_finite": channel.not_finite,
-                }
-                for channel in output.channels
-            ],
+            "channels": channel_entries(output.channels),
             "samples": output.samples,
             "hint": output.hint,
         }
         for output in outputs
+    ]
+
+
+def channel_entries(channels: Sequence[ChannelStatistics]) -> list[views.ChannelStatistics]:
+    """One entry for each channel."""
+    return [
+        {
+            "counts": list(channel.counts),
+            "mean": channel.mean,
+            "deviation": channel.deviation,
+            "smallest": channel.smallest,
+            "largest": channel.largest,
+            "not_finite": channel.not_finite,
+        }
+        for channel in channels
     ]

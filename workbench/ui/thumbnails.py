@@ -21,7 +21,7 @@ from workbench.engine import Engine
 from workbench.graph.edit import set_setting
 from workbench.graph.model import Graph
 from workbench.graph.recipes import load_recipes
-from workbench.preview import Preview, PreviewRequest, preview_batch
+from workbench.preview import PreviewRequest, PreviewResult, preview_batch
 from workbench.samples import write_samples
 from workbench.sources import open_datasets
 
@@ -82,7 +82,7 @@ def _in_order(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(nodes))
 
 
-def _tiles(preview: Preview) -> list[Image.Image]:
+def _tiles(preview: PreviewResult) -> list[Image.Image]:
     with Image.open(io.BytesIO(preview.image)) as sheet:
         return [
             sheet.crop((x, y, x + width, y + height))

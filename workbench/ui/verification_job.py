@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 
 from workbench.engine.usable_data import describe_left_out
-from workbench.errors import CancelledError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.preview.verify import Verification, Verifier
+from workbench.roots import Roots
 from workbench.sources import Datasets
+from workbench.ui.measurement_job import JobListener, MeasurementJob, OwnedJobs
 from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
 from workbench.ui.preview_views import VerifiedEntry
 
@@ -23,11 +23,46 @@ What = tuple[Graph, Datasets]
 """A graph, but for its name, and a data folder."""
 
 
-class VerificationJob:
-    """At most one comparison at a time. ``changed`` is called after every change.
+class VerificationJob(MeasurementJob[Verification]):
+    """One comparison. It runs in a worker of its own, so that it takes no turn of the preview's."""
 
-    It runs in a worker of its own, so that it takes no turn of the preview's, and ends where the
-    graph changes.
+    name = "comparison"
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Datasets,
+        listener: JobListener[Verification],
+        queue: MeasurementQueue = SHARED_QUEUE,
+        roots: Roots | None = None,
+    ) -> None:
+        super().__init__(Verifier(graph, data, BATCHES, roots=roots), listener, queue)
+        self.of = _what(graph, data)
+        self.why = "not compared", "Stopped before all was compared."
+        """What is said, and in detail, where it was cancelled."""
+
+    def entry(self) -> VerifiedEntry:
+        """How far it is, or what it found."""
+        if self.outcome is None:
+            return {**NOTHING, "state": "running", "text": self.text, "share": self.share}
+        found, wrong = self.outcome
+        if found is not None:
+            return _found(found)
+        if wrong:
+            return {**NOTHING, "state": "failed", "text": "not compared", "detail": [wrong]}
+        text, detail = self.why
+        return {**NOTHING, "state": "stopped", "text": text, "detail": [detail]}
+
+
+VERIFICATION_JOBS: OwnedJobs[VerificationJob] = OwnedJobs()
+"""Those of this process, with the last that has ended of each session."""
+
+
+class SessionVerification:
+    """The last comparison of a session. ``changed`` is called after every change.
+
+    It ends where the graph changes, and is found by the next page of its session. Every method is
+    called with ``lock`` held.
     """
 
     def __init__(
@@ -35,73 +70,84 @@ class VerificationJob:
         lock: threading.RLock,
         changed: Callable[[], None],
         queue: MeasurementQueue = SHARED_QUEUE,
+        roots: Roots | None = None,
     ) -> None:
-        """It waits for its turn in ``queue``, which measurements share."""
-        self._lock = lock
-        self._changed = changed
-        self._verifier: Verifier | None = None
-        self._of: What | None = None
-        self._why = "", ""
-        self._cancelled = False
+        """It waits for its turn in ``queue``, which measurements share.
+
+        Files outside the ``roots`` are left out.
+        """
+        self._listener: JobListener[Verification] = JobListener(
+            lock, changed, lambda found, wrong: None
+        )
         self._queue = queue
-        self._entry = NOTHING
+        self._roots = roots
+        self._owner = ""
+        self._job: VerificationJob | None = None
+        self._entry: tuple[VerificationJob | None, VerifiedEntry] = None, NOTHING
+        """That of a job that has ended."""
 
     def entry(self, graph: Graph, data: Datasets) -> VerifiedEntry:
         """What is known, and whether it is of this graph and folder."""
-        return {**self._entry, "stale": self._of is not None and self._of != _what(graph, data)}
+        job = self._job
+        if job is None:
+            return NOTHING
+        if job.outcome is None:
+            entry = job.entry()
+        else:
+            if self._entry[0] is not job:
+                self._entry = job, job.entry()
+            entry = self._entry[1]
+        return {**entry, "stale": job.of != _what(graph, data)}
 
     def start(self, graph: Graph, data: Datasets) -> None:
         """Compare a sound graph, unless that is being done."""
-        if self._verifier is not None:
+        if self._running is not None:
             return
-        self._of, self._why, self._cancelled = _what(graph, data), ("", ""), False
-        self._entry = {**NOTHING, "state": "running", "text": "starting"}
-        self._verifier = Verifier(graph, data, BATCHES)
-        threading.Thread(
-            target=self._run, args=(self._verifier,), name="workbench-verify", daemon=True
-        ).start()
+        self._job = VerificationJob(graph, data, self._listener, self._queue, self._roots)
+        if self._owner:
+            VERIFICATION_JOBS.put(self._owner, self._job)
+        self._job.start()
 
-    def cancel(
-        self, text: str = "not compared", detail: str = "Stopped before all was compared."
-    ) -> None:
-        """Stop, if one runs, and say why."""
-        if self._verifier is not None:
-            self._why = self._why if any(self._why) else (text, detail)
-            self._cancelled = True
-            self._verifier.cancel()
+    def cancel(self, why: tuple[str, str] | None = None) -> None:
+        """Stop, if one runs, and say why. One that another page of the session has goes on."""
+        job = self._running
+        if job is not None and not job.cancelling and job.listener is self._listener:
+            job.why = why or job.why
+            job.cancel()
 
     def follow(self, graph: Graph, data: Datasets) -> None:
         """Stop where what is compared is no longer what is shown."""
-        if self._verifier is not None and self._of is not None and self._of != _what(graph, data):
-            edited = self._of[0] != _what(graph, data)[0]
-            what = "graph" if edited else "data folder"
-            text = "stopped by an edit" if edited else "stopped: other data"
-            self.cancel(text, f"The {what} was changed while it was compared.")
+        job, now = self._running, _what(graph, data)
+        if job is None or job.of == now:
+            return
+        edited = job.of[0] != now[0]
+        text = "stopped by an edit" if edited else "stopped: other data"
+        what = "graph" if edited else "data folder"
+        self.cancel((text, f"The {what} was changed while it was compared."))
 
-    def _run(self, verifier: Verifier) -> None:
-        try:
-            with self._queue.turn(self._wait, lambda: self._cancelled):
-                entry = _found(verifier.run(self._note))
-        except CancelledError:
-            text, detail = self._why
-            entry = {**NOTHING, "state": "stopped", "text": text, "detail": [detail]}
-        except WorkbenchError as error:
-            entry = {**NOTHING, "state": "failed", "text": "not compared", "detail": [str(error)]}
-        except Exception as error:
-            logging.getLogger(__name__).exception("The comparison failed")
-            words = f"The comparison failed: {type(error).__name__}: {error}"
-            entry = {**NOTHING, "state": "failed", "text": "not compared", "detail": [words]}
-        with self._lock:
-            self._verifier, self._entry = None, entry
-            self._changed()
+    def own(self, owner: str) -> None:
+        """Be that of this session: what an earlier page of it began is shown, and goes on."""
+        self._owner = owner
+        found = VERIFICATION_JOBS.find(owner)
+        if self._job is not None:
+            VERIFICATION_JOBS.put(owner, self._job)
+        elif found is not None:
+            self._job = found
+            found.listen(self._listener)
 
-    def _wait(self, text: str) -> None:
-        self._note(0.0, text)
+    def leave(self) -> None:
+        """The page is gone: what runs goes on, and the session's next page finds it."""
+        job = self._running
+        if job is None or job.listener is not self._listener:
+            return
+        if self._owner:
+            job.listen(None)
+        else:
+            job.cancel()
 
-    def _note(self, share: float, text: str) -> None:
-        with self._lock:
-            self._entry = {**NOTHING, "state": "running", "text": text, "share": share}
-            self._changed()
+    @property
+    def _running(self) -> VerificationJob | None:
+        return self._job if self._job is not None and self._job.outcome is None else None
 
 
 def _what(graph: Graph, data: Datasets) -> What:

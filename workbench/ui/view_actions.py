@@ -1,4 +1,4 @@
-"""What the preview and the steps may set and ask for, none of which changes what the graph does.
+"""What the preview and the canvas may set and ask for, none of which changes what the graph does.
 
 Values come from the browser: what is wrong raises a GraphError.
 """
@@ -11,22 +11,27 @@ from workbench.emit.targets import load_target
 from workbench.errors import GraphEditError
 from workbench.graph.layout import Document
 from workbench.ui.actions import panels
-from workbench.ui.closeup import Closeup
+from workbench.ui.closeup import CloseupSample
+from workbench.ui.compared_graph import LONGEST_NAME
 from workbench.ui.saved_draws import delete_draw, replay_draw, save_draw
-from workbench.ui.state import MOST_BATCH, MOST_TILE, MOST_TILES, State
+from workbench.ui.view_state import MOST_BATCH, MOST_COUNTED, MOST_TILE, MOST_TILES, ViewState
 
 _SWITCHES = {
+    ("bar", "history_in_view"): "history_in_view",
     ("preview", "show_original"): "show_original",
     ("preview", "lossless"): "lossless",
     ("preview", "pinned"): "pinned",
     ("preview", "show_statistics"): "show_statistics",
-    ("steps", "in_view"): "steps_in_view",
+    ("canvas", "in_view"): "canvas_in_view",
     ("code", "in_view"): "code_in_view",
+    ("inspector", "effect_open"): "effect_open",
 }
 """Fields of two values -> where the state has them."""
+REPORTED = frozenset({("canvas", "in_view"), ("code", "in_view"), ("preview", "show_original")})
+"""What a page says of itself, unasked: it takes nothing back that a person was told just now."""
 
 
-def set_view(state: State, component: str, field: str, value: Any) -> bool:
+def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
     """Take the value of a field; returns whether it is one that only says what is to be seen."""
     if isinstance(value, bool):
         switch = _SWITCHES.get((component, field))
@@ -36,8 +41,10 @@ def set_view(state: State, component: str, field: str, value: Any) -> bool:
     if component == "preview" and field in ("seed", "batch") and state.pinned:
         raise GraphEditError(f"The draws are pinned: unpin them to set the {field}.")
     match component, field, value:
-        case "preview", "mode", "original" | "augmented" | "both" | "difference":
+        case "preview", "mode", "original" | "augmented" | "both" | "difference" | "compare":
             state.mode = value
+        case "preview", "against", str() if len(value) <= LONGEST_NAME:
+            state.against = value
         case "preview", "baseline", str():
             state.baseline = value
         case "preview", "batch", int():
@@ -48,13 +55,21 @@ def set_view(state: State, component: str, field: str, value: Any) -> bool:
             state.tiles = min(MOST_TILES, max(4, value))
         case "preview", "tile_size", int():
             state.tile_size = min(MOST_TILE, max(32, value)) if value else 0
+        case "preview", "shown_classes", list():
+            state.shown_classes = _names(value)
+        case "preview", "shown_branches", list():
+            state.shown_branches = _names(value)
         case "preview", "repeat", int():
             size = state.checked.graph.settings.batch_size
             if value >= size:
                 raise GraphEditError(f"repeat {value}: give a place of 0 to {size - 1}, or -1.")
             state.repeat = max(-1, value)
-        case "steps", "sample", int():
+        case "canvas", "sample", int():
             state.sample = max(0, value)
+        case "canvas", "detail_of", str():
+            state.detail_of = value
+        case "inspector", "effect_args", [*names] if all(isinstance(n, str) for n in names):
+            state.effect_args = names[:2]
         case "code", "target", str():
             load_target(value)
             state.target = value
@@ -63,7 +78,7 @@ def set_view(state: State, component: str, field: str, value: Any) -> bool:
     return True
 
 
-def apply_view_action(state: State, document: Document, action: panels.ViewAction) -> Document:
+def apply_view_action(state: ViewState, document: Document, action: panels.ViewAction) -> Document:
     """Carry out an action on the state; returns the document that results."""
     match action:
         case panels.SaveDraw():
@@ -73,13 +88,28 @@ def apply_view_action(state: State, document: Document, action: panels.ViewActio
         case panels.DeleteDraw():
             return delete_draw(document, action.draw)
         case panels.OpenCloseup():
-            state.closeup = Closeup(action.index, action.of) if action.index >= 0 else None
+            state.closeup = CloseupSample(action.index, action.of) if action.index >= 0 else None
             state.probe = None
+            state.sample = action.index if action.index >= 0 else state.sample
         case panels.ProbePixel():
             state.probe = action.x, action.y
-        case panels.ShowSteps():
+        case panels.ChooseSample():
             state.sample = max(0, action.index)
-            state.tab = "steps"
+        case panels.ShowClass():
+            others = [name for name in state.shown_classes if name != action.name]
+            added = action.name not in state.shown_classes
+            state.shown_classes = [*others, action.name] if added else others
+            state.tab = "preview"
+        case panels.CountBranches():
+            if not 1 <= action.batches <= MOST_COUNTED:
+                raise GraphEditError(
+                    f"{action.batches} batches cannot be counted. Give 1 to {MOST_COUNTED}."
+                )
+            state.branch_batches, state.show_statistics = action.batches, True
         case _:
             assert_never(action)
     return document
+
+
+def _names(value: list[Any]) -> list[str]:
+    return list(dict.fromkeys(name for name in value if isinstance(name, str)))

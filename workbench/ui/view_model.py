@@ -7,7 +7,9 @@ whose value has changed, and calls ``take`` and ``receive`` with what the browse
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +18,16 @@ from workbench.engine.machine import describe_machine
 from workbench.engine.memory_budget import shared_budget
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
+from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
-from workbench.graph.sources import reading
-from workbench.preview import Preview, PreviewRequest
+from workbench.preview import PreviewRequest, PreviewResult
 from workbench.preview.share import share_sheet
 from workbench.roots import Roots
 from workbench.sources import Data
 from workbench.ui.actions import (
     Action,
+    GoToStep,
     OpenScope,
     Redo,
     Retry,
@@ -37,40 +40,44 @@ from workbench.ui.actions import (
     speed,
 )
 from workbench.ui.autosave import state_folder
-from workbench.ui.auxiliary_views import AuxiliaryViews
+from workbench.ui.background_previews import BackgroundPreviews
+from workbench.ui.background_results import BackgroundResults
+from workbench.ui.batch_search import search_batch
+from workbench.ui.code_copy import copy_code
+from workbench.ui.compared_graph import ComparedGraphs
+from workbench.ui.comparison_views import ComparisonViews
 from workbench.ui.components import ACTIONS
 from workbench.ui.data_panel import DataPanel
 from workbench.ui.document_edits import DocumentEdit, apply_document_edit
-from workbench.ui.exports import Exports, save_file
-from workbench.ui.field_edits import set_graph_field, step
+from workbench.ui.exports import Exports, save_file, save_file_list
+from workbench.ui.field_edits import set_graph_field, take_steps
+from workbench.ui.field_publisher import FieldPublisher, Fields, Publish, Together
 from workbench.ui.field_values import constant_fields, graph_fields
-from workbench.ui.graph_argument import GraphLike, to_graph
+from workbench.ui.graph_argument import GraphLike, to_document, to_graph
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
 from workbench.ui.open_actions import open_document
-from workbench.ui.output_paths import Output
+from workbench.ui.output_paths import OutputPath
 from workbench.ui.page_heartbeat import PageHeartbeat
 from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
 from workbench.ui.selection import follow_graph, open_scope, select_node
 from workbench.ui.session_actions import SessionActions
 from workbench.ui.session_keeper import Claim, SessionKeeper, own_tab
-from workbench.ui.share_job import ShareJob
+from workbench.ui.share_image_job import ShareImageJob
 from workbench.ui.speed import RunAction, SpeedPanel
-from workbench.ui.state import (
-    State,
+from workbench.ui.status_views import status_fields
+from workbench.ui.suggestions import find_suggestions
+from workbench.ui.verification_job import SessionVerification
+from workbench.ui.view_actions import REPORTED, apply_view_action, set_view
+from workbench.ui.view_state import (
+    ViewState,
     baselines_of,
-    check,
+    check_before_run,
     failure_of,
-    first_choice,
+    initial_selection,
     request_of,
 )
-from workbench.ui.suggestions import find_suggestions
-from workbench.ui.verification_job import VerificationJob
-from workbench.ui.view_actions import apply_view_action, set_view
-
-Publish = Callable[[str, str, Any], None]
-"""``publish(component, field, value)``: called from any thread, with the model's lock held."""
 
 
 class ViewModel:
@@ -87,6 +94,7 @@ class ViewModel:
         graph: GraphLike = None,
         publish: Publish = lambda component, field, value: None,
         *,
+        together: Together = nullcontext,
         roots: Roots | None = None,
         restore: bool = True,
         connected: bool = True,
@@ -106,46 +114,50 @@ class ViewModel:
         Raises GraphFormatError for a graph that cannot be read, and CatalogError without DALI. A
         folder that cannot be used is shown with the reason.
         """
-        self.history = History(to_graph(graph))
+        self.history = History.of(to_document(graph))
         self.lock = threading.RLock()
         self.catalog = load_catalog()
         self.machine = describe_machine()
         self.engine = Engine(
             environment=roots.environment if roots is not None else None,
             memory=shared_budget(),
-            on_silence=self._on_silence,
+            on_silence=partial(self._on_worker, "silent"),
+            on_wait=partial(self._on_worker, "waits_for"),
         )
-        self._publish = publish
+        self._publisher = FieldPublisher(publish, self.lock, self._fields, together)
+        self._refresh = self._publisher.refresh
         self._roots = roots
-        self._shown: dict[tuple[str, str], Any] = {}
         self._seen: dict[tuple[str, str], int] = {}
         self._memo = IdentityMemo()
         self._asked: PreviewRequest | None = None
         self._done: PreviewRequest | None = None
-        self._closed = False
+        self._closed = self._rests_after_first = False
         self._connected = connected
-        self._publishing = self._stale = False
-        self.state = State(check(self.graph, self.catalog, self.machine, roots))
-        self.state.selected = first_choice(self.graph, self.catalog)
+        self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
+        self.state.selected = initial_selection(self.graph, self.catalog)
         self.data_panel = DataPanel(data, self.lock, self._on_folder, self._roots)
         records = state_folder() / "records" if restore else None
         with self.lock:  # what threads find meanwhile waits until all is here
-            self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records)
+            self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records, roots)
             self.previewer = Previewer(self.engine, self._on_done, self._on_slow)
-            self.auxiliary_views = AuxiliaryViews(
-                self.previewer, self.catalog, self.lock, self._refresh
-            )
-            self.verification = VerificationJob(self.lock, self._refresh)
-            self.share_job = ShareJob(self.engine, self._on_shared)
+            self.background = BackgroundResults(self.previewer, self.lock, self._refresh)
+            self.background_previews = BackgroundPreviews(self.background, self.catalog)
+            self.verification = SessionVerification(self.lock, self._refresh, roots=roots)
+            self.share_image_job = ShareImageJob(self.engine, self._on_shared)
             self.exports = Exports(self.catalog)
             self.heartbeat = PageHeartbeat(lambda part, beat: publish(part, "beat", beat))
-            keeper = SessionKeeper(self.history, self.state, self._say, claim) if restore else None
-            self.sessions = SessionActions(self, keeper, cell)
+            keeper = (
+                SessionKeeper(self.history, self.state, self._on_folder, claim) if restore else None
+            )
+            self.sessions = SessionActions(self, keeper, cell, roots)
+            kept, background = self.sessions, self.background
+            others = ComparedGraphs(self.history, kept.find_recent, kept.list_recent)
+            self.comparison = ComparisonViews(others, background, self.catalog, self.machine, roots)
             if owner:
                 self.sessions.attach(owner)
             for component, fields in constant_fields(self.catalog, self.machine).items():
                 for field, value in fields.items():
-                    self._show(component, field, value)
+                    self._publisher.show(component, field, value)
             self.data_panel.scan()
             self._changed()
 
@@ -155,8 +167,6 @@ class ViewModel:
             if not self._connected:
                 self._connected = True
                 self._changed()
-
-    # What Python code asks for
 
     @property
     def graph(self) -> Graph:
@@ -168,6 +178,10 @@ class ViewModel:
         """Whose the session is (see ``owner.py``); empty where nothing is kept."""
         return self.sessions.owner
 
+    def shown(self, component: str, field: str) -> Any:
+        """The value of a field that the browser holds; None before there is one."""
+        return self._publisher.held(component, field)
+
     def set_graph(self, source: GraphLike) -> None:
         """Show another graph; undo leads back. Raises GraphFormatError."""
         graph = to_graph(source)
@@ -178,7 +192,7 @@ class ViewModel:
                 self.state.pinned = False
             self.history.push(graph)
             self.state.scope = ""
-            self.state.selected = first_choice(graph, self.catalog)
+            self.state.selected = initial_selection(graph, self.catalog)
             self._changed()
 
     def open_data(self, data: Data) -> str:
@@ -197,7 +211,7 @@ class ViewModel:
             self.data_panel.close()
             self.data_panel = opened
             self.data_panel.scan()
-            self.state.batch = 0
+            self.state.batch, self.state.shown_classes = 0, []
             self._changed()
             return opened.error
 
@@ -209,12 +223,21 @@ class ViewModel:
         with self.lock:
             text = dump_document(self.history.document)
             request = request_of(self.state, self.data_panel.datasets)
-        output = Output(str(path), ".png", self._roots, overwrite=True)
+        output = OutputPath(str(path), ".png", self._roots, overwrite=True)
         return output.write(share_sheet(self.engine, request, text))
 
+    def compare(self, source: GraphLike) -> None:
+        """Show another graph beside the present one. Raises GraphFormatError."""
+        with self.lock:
+            self.comparison.open(self.state, to_document(source))
+            self._changed()
+
     def rest(self) -> None:
-        """End the worker and give its memory back; the next change starts a fresh one."""
-        self.engine.end_worker()
+        """End the worker, after the first picture; the next change starts a fresh one."""
+        with self.lock:
+            self._rests_after_first = self.state.preview is None and self._asked is not None
+        if not self._rests_after_first:
+            self.engine.end_worker()
 
     def close(self, *, leave_measurement: bool = False) -> None:
         """End the worker and the threads, for good. What is shown stays.
@@ -222,24 +245,27 @@ class ViewModel:
         With ``leave_measurement`` one that runs goes on, and the session's next page finds it.
         """
         self._closed = True
-        self.heartbeat.close()
-        self.sessions.close()
-        self.data_panel.close()
-        if leave_measurement:
-            with self.lock:
-                self.speed.leave()
-        self.speed.cancel()
-        self.verification.cancel()
-        self.previewer.close()
-        self.share_job.close()
-        self.engine.close()
+        with ExitStack() as last_first:  # each is closed, also where another fails
+            last_first.callback(self.engine.close)
+            last_first.callback(self.share_image_job.close)
+            last_first.callback(self.previewer.close)
+            last_first.callback(self.verification.cancel)
+            last_first.callback(self.speed.cancel)
+            if leave_measurement:
+                last_first.callback(self._leave_measurement)
+            last_first.callback(self.data_panel.close)
+            last_first.callback(self.sessions.close)
+            last_first.callback(self.heartbeat.close)
 
-    # What the browser asks for
+    def _leave_measurement(self) -> None:
+        with self.lock:
+            self.speed.leave()
+            self.verification.leave()
 
     def take(self, component: str, outbox: Any) -> None:
         """Carry out the entries of an outbox that are new, and acknowledge them."""
         with self.lock:
-            last = self._shown.get((component, "ack"), 0)
+            last = self._publisher.held(component, "ack", 0)
             for message in outbox if isinstance(outbox, list) else ():
                 if not isinstance(message, dict) or not isinstance(message.get("n"), int):
                     continue
@@ -249,7 +275,7 @@ class ViewModel:
                     self._seen[view] = message["n"]
                     self._do(component, message)
             self._changed()
-            self._show(component, "ack", last)
+            self._publisher.show(component, "ack", last)
 
     def act(self, component: str, message: Mapping[str, Any]) -> None:
         """Carry out one action of the component's table."""
@@ -260,15 +286,16 @@ class ViewModel:
     def receive(self, component: str, field: str, value: Any) -> str:
         """Take the value of a field that either side may set. Returns why not, or empty."""
         with self.lock:
-            if self._shown.get((component, field)) == value:
+            if self._publisher.held(component, field) == value:
                 return ""
-            self._shown[component, field] = value  # what the browser holds, right or wrong
+            self._publisher.hold(component, field, value)
             try:
                 self._set(component, field, value)
                 refused = ""
             except WorkbenchError as error:
                 refused = str(error)
-            self.state.message = refused
+            if refused or (component, field) not in REPORTED:
+                self.state.message = refused
             self._changed()
             return refused
 
@@ -278,19 +305,16 @@ class ViewModel:
             said = self._carry_out(component, action)
         except WorkbenchError as error:
             said = str(error)
-        if component == "code":
-            self.state.code_message = said
-        else:
-            self.state.message = said
+        self.state.tell(component, said)
 
     def _carry_out(self, component: str, action: Action) -> str:
         """Returns what to tell the user."""
         state, document = self.state, self.history.document
         match action:
-            case Undo() | Redo():
-                return step(state, self.history, back=isinstance(action, Undo))
+            case Undo() | Redo() | GoToStep():
+                return take_steps(state, self.history, self.catalog, action)
             case SelectNode(node=node):
-                select_node(state, self.graph, node)
+                select_node(state, document, node)
             case OpenScope(scope=scope):
                 open_scope(state, self.graph, self.catalog, scope)
             case Retry() if self.data_panel.error:
@@ -300,7 +324,7 @@ class ViewModel:
             case _ if isinstance(action, DocumentEdit):
                 self.sessions.release()
                 edited = apply_document_edit(state, document, self.catalog, action)
-                self.history.push_document(edited.document, edited.group)
+                self.history.push_document(edited.document, edited.group, None, edited.label)
                 state.selected = state.selected if edited.selected is None else edited.selected
                 return edited.said
             case _ if isinstance(action, panels.ViewAction):
@@ -314,7 +338,9 @@ class ViewModel:
                     self.sessions.hold()
                 return self.replace(opened)
             case canvas.FindConnectTargets() | canvas.FindCompatibleOps():
-                find_suggestions(state, self.graph.at_scope(state.scope), self.catalog, action)
+                find_suggestions(state, self.graph, self.catalog, action)
+            case canvas.CopyCode():
+                return copy_code(state, action)
             case bar.Share():
                 self._share()
             case _ if isinstance(action, bar.SessionAction):
@@ -324,27 +350,37 @@ class ViewModel:
             case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
-                self.verification.start(self.graph, self.data_panel.datasets)
+                self.verification.start(state.checked.active, self.data_panel.datasets)
+            case panels.CompareWithFile():
+                self.comparison.open_file(state, action)
             case panels.StopVerification():
                 self.verification.cancel()
+            case panels.FindBatch():
+                return search_batch(state, self.data_panel, self.background, action, self._changed)
             case panels.OpenFolder():
                 others = dict(self.data_panel.datasets)
                 return self.open_data({**others, self.data_panel.parameter: action.path})
+            case panels.BrowseFolders():
+                self.data_panel.browse(action.path)
             case panels.CheckFolder():
                 self.data_panel.check()
+            case panels.MakeReport():
+                self.data_panel.make_report()
+            case panels.SaveFileList():
+                return save_file_list(state, self.data_panel.found, action, self._roots)
             case speed.Adopt():
                 self.history.push(self.speed.adopt(action.record, self.graph))
             case _ if isinstance(action, RunAction):
-                self.speed.do(action, self.graph, self.data_panel.datasets)
+                self.speed.do(action, state.checked.active, self.data_panel.datasets)
             case _:
                 raise GraphEditError(f"{component} cannot do {type(action).__name__} yet.")
         return ""
 
     def replace(self, document: Document) -> str:
         """Show another document; undo leads back. Returns what to tell the user."""
-        self.history.push_document(document)
-        self.state.scope = ""
-        self.state.selected = first_choice(document.graph, self.catalog)
+        self.history.open(document)
+        self.state.scope, self.state.shown_branches = "", []
+        self.state.selected = initial_selection(document.graph, self.catalog)
         self.state.pinned = False
         name = document.graph.name
         return f"Opened {name if len(name) <= 60 else name[:57] + '...'}."
@@ -353,7 +389,7 @@ class ViewModel:
         document, faults = self.history.document, self.state.checked.faults
         reason = self.data_panel.error or (f"It cannot run here: {faults[0]}" if faults else "")
         request = None if reason else request_of(self.state, self.data_panel.datasets)
-        self.share_job.start(document, request, reason)
+        self.share_image_job.start(document, request, reason)
 
     def _set(self, component: str, field: str, value: Any) -> None:
         taken = set_view(self.state, component, field, value) or (
@@ -361,8 +397,6 @@ class ViewModel:
         )
         if not taken:
             set_graph_field(self.state, self.history, self.machine, component, field, value)
-
-    # What follows from it
 
     def _changed(self) -> None:
         """After any change of the graph or of what is to be seen of it."""
@@ -374,31 +408,30 @@ class ViewModel:
         follow_graph(state, self.graph, self.catalog)
         self.sessions.follow()
         if state.checked.graph is not self.graph:
-            state.checked = check(self.graph, self.catalog, self.machine, self._roots)
+            state.checked = check_before_run(self.graph, self.catalog, self.machine, self._roots)
         if state.checked.source is not None:
             state.source, state.sound = state.checked.source, self.graph
         sound = not state.checked.faults and not self.data_panel.error and not unread
         differs = sound and state.mode == "difference"
-        state.baselines = baselines_of(self.graph, self.catalog) if differs else []
-        self.verification.follow(self.graph, self.data_panel.datasets)
-        request = (
-            request_of(state, self.data_panel.datasets)
-            if sound and self._connected and not self._closed
-            else None
-        )
+        state.baselines = baselines_of(state.checked.active, self.catalog) if differs else []
+        self.verification.follow(state.checked.active, self.data_panel.datasets)
+        wanted = sound and self._connected and not self._closed
+        request = request_of(state, self.data_panel.datasets) if wanted else None
         if request is None or request != self._asked:
             self._asked = request
             self.previewer.ask(request)
             if request is None:
-                self.auxiliary_views.drop_unseen(state)
+                self.background_previews.drop_unseen(state)
         elif request == self._done:
-            self.auxiliary_views.follow(state, request)
+            self.background_previews.follow(state, request)
+        there = request if request == self._done else None
+        self.comparison.follow(state, self.data_panel.datasets, there)
         self._refresh()
 
     def _follow_data(self) -> str:
         """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
         try:
-            graph = reading(self.graph, self.data_panel.datasets)
+            graph = with_datasets(self.graph, self.data_panel.datasets)
         except DataError as error:
             self.state.message = str(error)
             return str(error)
@@ -407,8 +440,9 @@ class ViewModel:
         return ""
 
     def _on_folder(self, message: str | None) -> None:
-        self.state.message = self.state.message if message is None else message
-        self._refresh()
+        with self.lock:
+            self.state.message = self.state.message if message is None else message
+            self._refresh()
 
     def _on_shared(self, document: Document, outcome: bytes | WorkbenchError) -> None:
         with self.lock:
@@ -418,75 +452,48 @@ class ViewModel:
                 self.state.shared = outcome
             self._refresh()
 
-    def _say(self, message: str) -> None:
-        with self.lock:
-            self.state.message = message
-            self._refresh()
-
     def _on_slow(self) -> None:
-        with self.lock:
-            self.state.slow = self.previewer.running is not None
-            self._refresh()
+        self._on_worker("slow", self.previewer.running is not None)
 
-    def _on_silence(self, silent: bool) -> None:
+    def _on_worker(self, field: str, value: bool | str) -> None:
         with self.lock:
-            self.state.silent = silent
+            setattr(self.state, field, value)
             self._refresh()
 
     def _on_done(self, request: PreviewRequest, outcome: Outcome) -> None:
         with self.lock:
             state = self.state
             state.slow = state.silent = False
-            if isinstance(outcome, Preview):
+            state.waits_for = ""
+            if isinstance(outcome, PreviewResult):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
+                self._publisher.show("preview", "picture", state.picture)  # the rest takes time
                 state.failure, self._done = None, request
                 self.data_panel.seen(request.data, f"{self.engine.pid} {outcome.folder}")
-                self.auxiliary_views.follow(state, request)
+                self.background_previews.follow(state, request)
+                self.comparison.follow(state, self.data_panel.datasets, request)
                 self.sessions.pictured(outcome)
             elif request is self._asked:
                 self._asked = None  # so that the same may be asked for again
-                self.auxiliary_views.follow(state, None)
+                self.background_previews.follow(state, None)
                 if not isinstance(outcome, CancelledError):
                     state.failure = failure_of(outcome)
             self._refresh()
+        if self._rests_after_first and (state.preview or state.failure):
+            self._rests_after_first = not self.engine.rest()
 
-    def _refresh(self) -> None:
-        """Publish every field that has changed.
-
-        Who is told may change something at once: then what is left to tell is out of date, and all
-        is looked at anew.
-        """
-        with self.lock:
-            self._stale = True
-            if self._publishing:
-                return
-            self._publishing = True
-            try:
-                while self._stale:
-                    self._stale = False
-                    self._publish_changes()
-            finally:
-                self._publishing = False
-
-    def _publish_changes(self) -> None:
+    def _fields(self) -> Fields:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
         shown["bar"] |= self.sessions.fields()
-        shown["speed"] |= self.speed.fields(self.graph, self.data_panel.datasets)
+        shown["speed"] |= self.speed.fields(self.state.checked.active, self.data_panel.datasets)
         shown["code"] |= self.exports.fields(self.state, self.history.layout)
-        auxiliary = self.auxiliary_views.fields(self.state, shown["preview"]["stale"])
-        shown["preview"] |= auxiliary["preview"]
-        shown["steps"] |= auxiliary["steps"]
+        auxiliary = self.background_previews.fields(self.state, shown["preview"]["stale"])
+        shown["preview"] |= auxiliary["preview"] | self.comparison.fields(self.state)
+        shown["canvas"] |= auxiliary["canvas"]
+        shown["inspector"] |= auxiliary["inspector"]
         shown["preview"]["verification"] = self.verification.entry(
-            self.graph, self.data_panel.datasets
+            self.state.checked.active, self.data_panel.datasets
         )
-        for component, fields in shown.items():
-            for field, value in fields.items():
-                self._show(component, field, value)
-                if self._stale:
-                    return
-
-    def _show(self, component: str, field: str, value: Any) -> None:
-        key = component, field
-        if key not in self._shown or self._shown[key] != value:
-            self._shown[key] = value
-            self._publish(component, field, value)
+        speeds = self.speed.last_speeds(self.state.checked.active, self.data_panel.datasets)
+        shown["status"] = status_fields(shown["bar"]["faults"], speeds, self.sessions.kept)
+        return shown

@@ -101,6 +101,19 @@ class FaultEntry(TypedDict):
     remedy: str
     fixes: list[str]
     """What can be done about it at a click; the label is also the name that ``fix`` takes."""
+    warning: bool
+    """Whether it stops nothing, because no output depends on its node."""
+
+
+class HistoryEntry(TypedDict):
+    """One step of undo or redo."""
+
+    step: int
+    """How many steps are done after it; ``go_to`` takes it."""
+    label: str
+    """``angle of rotate to 5``."""
+    done: bool
+    """Whether it is; else redo leads to it."""
 
 
 class PortEntry(TypedDict):
@@ -131,6 +144,8 @@ class BodyEntry(TypedDict):
 
     name: str
     """``then``"""
+    title: str
+    """What a person calls it; may be empty."""
     scope: str
     """``branch.then``"""
     nodes: int
@@ -143,6 +158,8 @@ class ScopeBody(TypedDict):
     """One body of a region on the way into the body that is shown."""
 
     name: str
+    title: str
+    """What a person calls it; may be empty."""
     scope: str
     shown: bool
     """Whether it is on that way."""
@@ -156,20 +173,29 @@ class ScopeEntry(TypedDict):
     bodies: list[ScopeBody]
 
 
+Role = Literal["read", "decode", "geometry", "colour", "arithmetic", "output", "other"]
+"""The kind of work that an operator does."""
+
+
 class NodeEntry(TypedDict):
-    """One box of the canvas. Inside a region the first is what the body takes in."""
+    """One box of the canvas. The first of a body is what that takes in."""
 
     id: str
     """Of what a body takes in its scope, ``branch.then``."""
+    scope: str
+    """The body in which it stands; empty for the graph itself."""
     op: str
     """Empty for what a body takes in."""
     title: str
     """What its card says: the operator, the call that an opaque node stands for, or of a region
     what decides."""
     label: str
+    role: Role
     device: Literal["cpu", "gpu", "mixed"]
     output: str
     """``224×224×3 u8``, ``jpeg, label``; ``?`` where only the data tell."""
+    values: str
+    """``size 256, fill_value 0``: what was changed; may be empty."""
     draws: list[DrawEntry]
     inputs: list[PortEntry]
     """Positional ports, then the arguments that a drawn node feeds."""
@@ -186,20 +212,44 @@ class NodeEntry(TypedDict):
     twin: bool
     """Whether another node has the same operator."""
     note: str
-    """What is to be known of it and is no fault: ``feeds nothing``."""
+    """What is to be known of it and is no fault: ``feeds nothing``, ``muted``."""
+    muted: bool
+    """Whether it is left out of what runs."""
+    loose: bool
+    """Whether no output depends on it, so that it does not run."""
     bodies: list[BodyEntry]
     """Of a region, each to be opened."""
+    expanded: bool
+    """Whether what stands in its bodies is drawn too, in a frame: those nodes follow it."""
+
+
+class FrameEntry(TypedDict):
+    """A named rectangle around nodes."""
+
+    id: str
+    title: str
+    nodes: list[str]
+
+
+class NoteEntry(TypedDict):
+    """A text on the canvas, and the place of its upper left corner."""
+
+    id: str
+    text: str
+    x: float
+    y: float
 
 
 class EdgeEntry(TypedDict):
     """One edge, to a node or to an output of the graph."""
 
     id: str
-    """``target:input``; ``:name`` for the graph's outputs."""
+    """``target:input``; ``:name`` for the outputs of the body that is shown, ``branch.then:name``
+    for those of one that is drawn in it."""
     source: str
     output: str
     target: str
-    """Node id; empty for the graph's outputs."""
+    """Node id; empty for the outputs of a body."""
     input: str
     """Port, argument, or the output's name."""
     kind: str
@@ -225,7 +275,9 @@ class CompatibleOps(TypedDict):
     kind: str
     """What flows there; empty for an empty graph."""
     reasons: dict[str, str]
-    """Operator -> why not; those that fit are left out."""
+    """Operator or template -> why not; those that fit are left out."""
+    tried: list[str]
+    """Those of which it was found out that the graph would have no fault, or which."""
 
 
 class OperatorEntry(TypedDict):
@@ -233,6 +285,8 @@ class OperatorEntry(TypedDict):
 
     name: str
     label: str
+    synonyms: list[str]
+    """What other libraries and people call it."""
     category: str
     summary: str
     devices: list[str]
@@ -244,6 +298,33 @@ class OperatorEntry(TypedDict):
     """Kinds of its positional ports."""
     outputs: list[str]
     """Kinds of its outputs."""
+
+
+class TemplateEntry(TypedDict):
+    """One template in the search."""
+
+    name: str
+    label: str
+    synonyms: list[str]
+    summary: str
+    nodes: list[str]
+    """The operators of its nodes."""
+
+
+class RecipeLine(TypedDict):
+    """One recipe in the search."""
+
+    name: str
+    line: str
+    """One line on what it is for."""
+
+
+class ArgumentSearchEntry(TypedDict):
+    """One argument of the inspected node in the search."""
+
+    name: str
+    label: str
+    summary: str
 
 
 class RandomView(TypedDict):
@@ -338,17 +419,29 @@ class InspectorView(TypedDict):
     """False for an operator that the installed DALI lacks."""
     feeds: list[str]
     """What a generator feeds: ``node.arg``."""
+    caution: str
+    """Why pictures of it are not those of the script; empty where they are."""
     selected: int
     """How many nodes are; this is the last."""
     errors: list[str]
     """What is wrong with it and stands at none of its rows."""
+    muted: bool
+    """Whether it is left out of what runs."""
     ports: dict[str, str]
     """Words for what rows name in ``links``: ``the draw of rotate.angle``."""
     rows: list[ArgRow]
     condition: str
     """Of a region what decides: ``0.5 yes``; else empty."""
+    control: str
+    """The input of a region that decides: ``condition``."""
     condition_node: str
     """The node that feeds it; empty where nothing does."""
+    probability: float | None
+    """Of an ``if`` that a coin flip decides; else null."""
+    numbered: bool
+    """Whether it has options: bodies that can be added, removed and moved."""
+    weights: list[float]
+    """The probability of each body, where a draw chooses one of several; else empty."""
     bodies: list[BodyEntry]
     """Of a region, each to be opened."""
 
@@ -375,54 +468,3 @@ class CodeFault(TypedDict):
     message: str
     node: str
     """The one at fault, or empty."""
-
-
-class FileFinding(TypedDict):
-    """Something that a check found in a file."""
-
-    file: str
-    level: Literal["bad", "damaged", "unusual"]
-    kind: str
-    reason: str
-
-
-class DataParameter(TypedDict):
-    """One parameter of the graph's program that names data."""
-
-    name: str
-    about: str
-    """What its source reads: ``folder of images``."""
-    reads: str
-    """What it is given; empty where that is nothing."""
-    error: str
-    """Why it cannot be read, or empty."""
-
-
-class DataView(TypedDict):
-    """The data: a folder, or a list of files."""
-
-    root: str
-    kind: str
-    """``folder of images``."""
-    parameters: list[DataParameter]
-    """Every one of the graph."""
-    error: str
-    refused: str
-    """Why the folder that was asked for last was not opened in place of this one, or empty."""
-    count: int
-    classes: list[str]
-    class_counts: list[int]
-    """Images of each class."""
-    megabytes: float
-    formats: dict[str, int]
-    sizes: str
-    """``300×225 … 1200×900``; empty until known."""
-    checked: bool
-    """Whether every file has been decoded, to find those that are bad."""
-    checking: bool
-    bad: int
-    """Files that DALI does not read or decode."""
-    damaged: int
-    """Files that it decodes, of which a decoder warned."""
-    findings: list[FileFinding]
-    """Of the worst files; all are in the report of ``workbench check``."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import socket
+import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,18 +22,28 @@ from tornado.ioloop import IOLoop
 
 from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
-from workbench.roots import Roots, data_root, default_roots
-from workbench.ui.access import Access, AccessCookie, AccessPolicy, guard, open_in_browser
+from workbench.roots import Roots, data_folder, default_roots
+from workbench.ui.access import (
+    AccessContext,
+    AccessCookie,
+    AccessPolicy,
+    guard_handlers,
+    open_in_browser,
+)
+from workbench.ui.access.websocket_log import log_malformed_messages_in_one_line
 from workbench.ui.autosave import state_folder
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
-from workbench.ui.graph_argument import GraphLike, to_graph
+from workbench.ui.graph_argument import GraphLike, to_document
 from workbench.ui.owner import OpenTabs
+from workbench.ui.page_updates import in_one_message, scheduler, take_at_once
 from workbench.ui.session_limit import MAX_SESSIONS, SessionLimit
 from workbench.ui.view_model import ViewModel
 
 TITLE = "DALI Workbench"
-INSPECTOR_WIDTH = 300
+HAND_OVER = 0.0005
+"""Seconds for which a thread keeps the interpreter while another waits: Python's 5 ms are felt on
+the way from a key to its picture, which passes through three threads."""
 MOST_POSTED = 2**16
 """Bytes: nothing but the login's form is posted."""
 
@@ -54,11 +65,21 @@ _PAGE = """
   :root { color-scheme: light dark; --page: #ffffff; }
   @media (prefers-color-scheme: dark) { :root { --page: #16191f; } }
   html, body { margin: 0; min-height: 100%; background: var(--page); }
-  main { max-width: 1680px; margin: 0 auto; padding: 14px; }
+  .wb-screen { height: 100vh; height: 100dvh; }
 </style>
 {% endblock %}
 {% block contents %}
-<main>{{ embed(roots.workbench) }}</main>
+<main class="wb-screen">
+  {{ embed(roots.bar) }}
+  <div class="wb-screen-panes">
+    <div class="wb-pane wb-pane-canvas">{{ embed(roots.canvas) }}</div>
+    <div class="wb-pane wb-pane-inspector">{{ embed(roots.inspector) }}</div>
+    <div class="wb-pane wb-pane-panels">
+      {% for name in panels %}{{ embed(roots[name]) }}{% endfor %}
+    </div>
+  </div>
+  {{ embed(roots.status) }}
+</main>
 {% endblock %}
 """
 
@@ -79,7 +100,8 @@ def _part_class(component: Component) -> type[AnyWidgetComponent]:
             # As a bundle it is served as it is: Panel would send the text over the socket and
             # compile it in the page, which takes seconds and breaks some minified code.
             "_bundle": bundle_path(component),
-            "_debounce": 1,  # milliseconds; Panel's own 50 would be felt in a drag
+            "_server_change": take_at_once,
+            "_busy__ignore": list(params),
             **params,
         },
     )
@@ -139,6 +161,7 @@ class Session:
             for name, part in PARTS.items()
         }
         self._document = pn.state.curdoc
+        self._schedule_apply = scheduler(self._document, self._apply)
         self._lock = threading.Lock()
         self._waiting: dict[str, dict[str, Any]] = {}
         self._loaded = False
@@ -160,28 +183,13 @@ class Session:
             if both:
                 part.param.watch(partial(self._on_fields, component.name), both)
 
-    def arranged(self) -> pn.Column:
-        """What stands where."""
-        parts = self.parts
-        parts["tabs"].param.watch(self._show_tab, "tab")
+    def fill(self, page: pn.Template) -> None:
+        """Put the components in their places of the page."""
+        self.parts["tabs"].param.watch(self._show_tab, "tab")
         self._show_tab()
-        parts["inspector"].param.update(width=INSPECTOR_WIDTH, sizing_mode=None)
-        middle = pn.Row(
-            parts["canvas"],
-            parts["inspector"],
-            margin=0,
-            sizing_mode="stretch_width",
-            styles=_NO_GAP,
-        )
-        return pn.Column(
-            parts["bar"],
-            middle,
-            parts["tabs"],
-            *(parts[name] for name in TABS),
-            margin=0,
-            sizing_mode="stretch_width",
-            styles=_NO_GAP,
-        )
+        for name, part in self.parts.items():
+            page.add_panel(name, part)
+        page.add_variable("panels", ["tabs", *TABS])
 
     def _show_tab(self, event: object = None) -> None:
         for name in TABS:
@@ -196,14 +204,8 @@ class Session:
         with self._lock:
             first = self._loaded and not self._waiting
             self._waiting.setdefault(component, {})[field] = value
-        document = self._document
-        if not first or document is None:
-            return
-        try:
-            document.add_next_tick_callback(self._apply)
-        except AttributeError:  # the page was closed: Bokeh has taken its document apart
-            if document.session_context is not None:
-                raise
+        if first:
+            self._schedule_apply()
 
     def _on_load(self) -> None:
         """Changes made while the page fetches its document would be lost: they wait for this."""
@@ -215,27 +217,9 @@ class Session:
     def _apply(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, {}
-        with self._in_one_go():
+        with in_one_message(self._document):
             for component, values in waiting.items():
                 self.parts[component].param.update(**values)
-
-    @contextmanager
-    def _in_one_go(self) -> Iterator[None]:
-        """All changes as Bokeh sends them.
-
-        Panel 1.9 writes to the socket by itself, and while it waits there it forgets what comes
-        last: ``_dispatch_msgs`` lifts ``_WRITE_BLOCK`` from messages that are not written yet, and
-        they wait for the next change.
-        """
-        document = self._document
-        if document is None:
-            yield
-            return
-        document.hold("combine")
-        try:
-            yield
-        finally:
-            document.unhold()
 
     def _on_outbox(self, component: str, event: param.parameterized.Event) -> None:
         self.model.take(component, event.new)
@@ -252,9 +236,6 @@ class Session:
     def _on_fields(self, component: str, *events: param.parameterized.Event) -> None:
         for event in events:
             self.model.receive(component, event.name, event.new)
-
-
-_NO_GAP = {"gap": "0"}
 
 
 def create_app(
@@ -279,13 +260,15 @@ def create_app(
         raise
 
     def end(context: object) -> None:
-        session.model.close(leave_measurement=True)
-        if limit is not None:
-            limit.give_back()
+        try:
+            session.model.close(leave_measurement=True)
+        finally:
+            if limit is not None:
+                limit.give_back()
 
     pn.state.on_session_destroyed(end)
     page = pn.Template(_PAGE)
-    page.add_panel("workbench", session.arranged())
+    session.fill(page)
     page.add_variable("app_title", TITLE)
     return page
 
@@ -324,9 +307,9 @@ def start_server(
     """As ``serve``; ``threaded`` returns a thread at once, whose event loop is to be stopped."""
     policy = access or AccessPolicy()
     allowed = (
-        Roots.of([*roots, data_root(data)]) if roots else default_roots([data], policy.loopback)
+        Roots.of([*roots, data_folder(data)]) if roots else default_roots([data], policy.loopback)
     )
-    source = to_graph(graph)
+    source = to_document(graph)
     _require_free(policy.host, port)
     load_catalog()  # a second that the first visitor need not wait
     print(f"DALI Workbench: {policy.link(port)}", flush=True)
@@ -338,6 +321,7 @@ def start_server(
         return create_app(data, source, limit, allowed)
 
     def run() -> None:
+        sys.setswitchinterval(HAND_OVER)
         server = _guarded_server(app, policy, port, loop)
         server.start()
         with open_in_browser(policy.link(port)) if browser else nullcontext():
@@ -374,7 +358,8 @@ def _guarded_server(
         include_headers=[],  # a page holds those of its request, for every script to read
         include_cookies=[],
     )
-    guard(server._tornado, Access(policy, cookie, _component_files()))
+    log_malformed_messages_in_one_line()
+    guard_handlers(server._tornado, AccessContext(policy, cookie, _component_files()))
     return server
 
 

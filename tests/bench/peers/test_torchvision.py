@@ -40,7 +40,7 @@ def _torchvision(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("name", "recipe"), one_in(2, [(ON_CPU[0], "imagenet-train"), (ON_CPU[1], "simclr")])
+    ("name", "recipe"), one_in(2, [(ON_CPU[0], "imagenet-train"), (ON_CPU[1], "two-view")])
 )
 def test_it_runs_in_turns_with_dali_at_the_same_work(name: str, recipe: str, photos: Path) -> None:
     graph = with_settings(load_recipe(recipe), batch_size=8, num_threads=2)

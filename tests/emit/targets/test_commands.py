@@ -70,7 +70,7 @@ def test_pytorch_under_torchrun_reads_a_shard_for_each_rank(photos: Path, tmp_pa
 
 def train_with_two_ranks(photos: Path, folder: Path, gpus: str = "") -> None:
     few = some_of(photos, 9, folder / "photos")  # a last batch that is empty on one rank
-    graph = set_setting(load_recipe("simclr"), device="mixed" if gpus else "cpu")
+    graph = set_setting(load_recipe("two-view"), device="mixed" if gpus else "cpu")
     write(graph, "pytorch", folder)
     printed = run(folder, *TWO_RANKS, "loader.py", f"--data={few}", "--threads=1", gpus=gpus)
     found = re.findall(r"rank (\d), epoch 0: (\d+) samples, loss ([\d.]+)", printed)
@@ -92,6 +92,7 @@ def test_ray_writes_no_shards_beside_those_of_another_run(tmp_path: Path) -> Non
     assert list(old.parent.iterdir()) == [old]
 
 
+@pytest.mark.thorough
 def test_dali_refuses_more_ranks_than_files(photos: Path, tmp_path: Path) -> None:
     """So no rank counts its loss over nothing."""
     require("pytorch")
@@ -179,7 +180,7 @@ def test_lightning_trains_and_resumes(photos: Path, tmp_path: Path) -> None:
 def test_the_notebook_runs_in_a_kernel(photos: Path, tmp_path: Path) -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     some_of(photos, 8, tmp_path / "photos")
-    graph = load_recipe("simclr")
+    graph = load_recipe("two-view")
     graph = replace(graph, settings=replace(graph.settings, batch_size=4, num_threads=2))
     text = export(graph, "notebook", CATALOG).main.text
     notebook = nbformat.reads(text, as_version=4)
@@ -195,6 +196,7 @@ def test_the_notebook_runs_in_a_kernel(photos: Path, tmp_path: Path) -> None:
     assert "imgs/s" in printed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("target", "file"), [("jax", "loader.py"), ("dynamic", "dynamic.py")])
 def test_programs_print_their_speed(target: str, file: str, photos: Path, tmp_path: Path) -> None:
     require(target)

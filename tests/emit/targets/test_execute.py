@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.emit.test_own_code import REFUSE
+from tests.emit.test_own_code import balanced as own_code_graph
 from tests.helpers import with_settings
 from tests.region_graphs import branching_graph
 from workbench.catalog import load_catalog
@@ -29,11 +31,14 @@ pytestmark = pytest.mark.timeout(600)  # Ray and TensorFlow alone take a minute 
 ROOT = Path(__file__).parents[3]
 CATALOG = load_catalog()
 REGIONS = "regions"
-RECIPES = {**load_recipes(), REGIONS: branching_graph()}
-"""What is executed: the recipes, and one graph with regions inside each other."""
+OWN_CODE = "own-code"
+RECIPES = {**load_recipes(), REGIONS: branching_graph(), OWN_CODE: own_code_graph()}
+"""What is executed: the recipes, one graph with regions inside each other, and one that calls a
+function of the user."""
 HOLD_NO_REGION = ("dynamic", "notebook", "ray")
-SOME = ("cutout", "medical-gray", "simclr", REGIONS)
-"""What ``make test`` executes: a crop that is decoded, grey images, two views, regions."""
+SOME = ("cutout", "medical-gray", "two-view", REGIONS, OWN_CODE)
+"""What ``make test`` executes: a crop that is decoded, grey images, two views, regions, a function
+of the user."""
 SETTINGS = {"batch_size": 4, "num_threads": 2}
 
 NEEDS = {
@@ -154,7 +159,7 @@ SHARDED = ("pytorch", "tensorflow", "ray", "jax")
 
 def together(targets: Iterable[str]) -> list[Any]:
     """Cases of which those of one target run in one worker: its framework starts once."""
-    slow = ("ray", "tensorflow", "lightning")
+    slow = ("ray", "tensorflow", "lightning", "jax")
     return [
         pytest.param(
             name,
@@ -166,7 +171,11 @@ def together(targets: Iterable[str]) -> list[Any]:
 
 def held(target: str, names: Iterable[str]) -> list[str]:
     """Those that a target can hold."""
-    return [name for name in names if name != REGIONS or target not in HOLD_NO_REGION]
+    if target in REFUSE:
+        names = [name for name in names if name != OWN_CODE]
+    if target not in HOLD_NO_REGION:
+        return list(names)
+    return [name for name in names if not any(node.bodies for node in RECIPES[name].nodes)]
 
 
 def first_of(target: str, names: Iterable[str], folder: Path, data: Path) -> tuple[Any, ...]:
@@ -254,7 +263,7 @@ def test_mixed_decoding_gives_the_batches_of_the_script(
     require(target)
     scripts = mixed("script")
     assert len(scripts) >= 4
-    compare(target, mixed(target), scripts)
+    compare(target, mixed(target), {name: scripts[name] for name in held(target, scripts)})
 
 
 def shuffled_eval() -> Graph:
@@ -285,6 +294,7 @@ def test_shards_draw_apart() -> None:
     assert max(node.seed or 0 for node in graph.nodes) < 100_000
 
 
+@pytest.mark.thorough
 def test_a_resumed_loader_gives_the_next_batches(photos: Path, tmp_path: Path) -> None:
     require("pytorch")
     graph = with_settings(load_recipe("imagenet-train"), **SETTINGS)

@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -125,6 +125,15 @@ class Page:
         header = {"msgid": str(self._sent), "msgtype": kind}
         for part in (header, {}, content):
             await self._socket.write_message(json.dumps(part))
+
+    async def write(self, part: str | bytes) -> None:
+        """Send this and no more."""
+        await self._socket.write_message(part, binary=isinstance(part, bytes))
+
+    async def answered_or_closed(self) -> None:
+        """Wait until the server has dealt with what was sent."""
+        with suppress(AssertionError):
+            await self.answer("ERROR")
 
     async def models(self) -> dict[str, dict[str, Any]]:
         """The ids and values of the app's components by name."""

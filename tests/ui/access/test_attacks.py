@@ -64,7 +64,7 @@ def test_forged_messages_write_nothing_outside_and_end_nothing(app: AppServer) -
             await page.ask("bar", [*saves, *FORGED])
             await page.ask("code", [action for action in saves if action["do"] == "save"])
             await page.ask("data", [{"do": "open", "path": place} for place in places])
-            for name in ("canvas", "inspector", "preview", "steps", "speed", "code", "data"):
+            for name in ("canvas", "inspector", "preview", "speed", "code", "data"):
                 await page.ask(name, FORGED)
             summary = json.loads((await page.models())["data"]["summary"])
             assert (summary["root"], summary["error"]) == (str(app.data), "")
@@ -163,7 +163,7 @@ def test_names_that_are_markup_are_text(app: AppServer, page: Page) -> None:
     preview = part(page, "preview")
     expect(preview).to_contain_text("it is a symbolic link to a place outside")
     expect(preview).to_contain_text(f"0{MARKUP}.jpg")
-    for name in ("steps", "code", "data"):
+    for name in ("code", "data"):
         part(page, "tabs").locator(f"[data-tab={name}]").click()
         expect(part(page, name)).to_be_visible()
     expect(part(page, "data")).to_contain_text(MARKUP)

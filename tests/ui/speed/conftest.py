@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.bench.fakes import MACHINE, measured
-from workbench.bench.interleaved import Entry, Progress
+from workbench.bench.interleaved import ConfigJobs, OnRows
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.engine.worker_progress import Progress
 from workbench.errors import CancelledError
 from workbench.graph import Graph, load_recipe
 from workbench.sources import open_datasets
@@ -75,21 +76,23 @@ class Fake:
 
     def __call__(
         self,
-        entries: Sequence[Entry],
+        entries: Sequence[ConfigJobs],
         measurement_config: MeasurementConfig,
         stop: threading.Event,
         on_progress: Progress,
-        *_: Any,
+        before_round: object = None,
+        on_rows: OnRows = lambda rows: None,
     ) -> tuple[Measurement, ...]:
         on_progress(0.5, "cpu: round 3")
         self.calls += 1
         if self.hold or self.calls == self.hold_at:
+            on_rows(tuple(self._row(entry) for entry in entries))
             self.holding.set()
             assert stop.wait(PATIENCE)
             raise CancelledError("Cancelled.")
         return tuple(self._row(entry) for entry in entries)
 
-    def _row(self, entry: Entry) -> Measurement:
+    def _row(self, entry: ConfigJobs) -> Measurement:
         config = entry.config
         if config.batch_size == 128:
             return Measurement(config, reason="not measured: Out of memory", label=entry.label)
@@ -101,8 +104,8 @@ class Fake:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     made = Fake()
-    monkeypatch.setattr("workbench.bench.experiment.measure", made)
-    monkeypatch.setattr("workbench.bench.experiment.describe_machine", lambda: NO_GPU)
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", made)
+    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: NO_GPU)
     monkeypatch.setattr("workbench.ui.speed.record_views.describe_machine", lambda: NO_GPU)
     return made
 

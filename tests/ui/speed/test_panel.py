@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.bench.fakes import measured, report
+from tests.bench.fakes import measured, report, rounds
 from tests.ui.speed.conftest import Bed, Fake
 from workbench.bench.config import config_of
 from workbench.bench.context import graph_hash
@@ -17,6 +18,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph.edit import set_arg, set_setting
 from workbench.sources import open_datasets
+from workbench.ui.speed.chart_views import ratios
 
 TRY = {"threads": "1, 2, 4", "batches": "16 32 64", "prefetch": "2", "loads": "", "memory": ""}
 
@@ -85,6 +87,21 @@ def test_one_run_at_a_time_and_cancel(bed: Bed, fake: Fake) -> None:
     assert bed["scaling"] == {}
 
 
+def test_a_record_that_cannot_be_kept_is_told_at_the_start(
+    bed: Bed, fake: Fake, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    bed.speed.store.folder = tmp_path / "file" / "records"
+    fake.hold = True
+    bed.do("measure", what="compare")
+    assert fake.holding.wait(30)
+    assert ". The record will not be kept: " in bed["message"]
+    assert "Not a directory" in bed["message"]
+    bed.do("cancel")
+    bed.wait(lambda bed: not bed["running"], "the end")
+    assert bed["message"] == "Cancelled."
+
+
 def test_what_cannot_be_measured_says_why(bed: Bed) -> None:
     bed.run(what="workers")
     assert bed["failed"]
@@ -101,7 +118,7 @@ def test_a_fault_of_the_lab_itself_is_told(bed: Bed, monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise ZeroDivisionError("no")
 
-    monkeypatch.setattr("workbench.bench.experiment.measure", broken)
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", broken)
     bed.run(what="compare")
     assert bed["message"] == "The measurement failed: ZeroDivisionError: no"
 
@@ -161,6 +178,38 @@ def test_the_heat_map_fills_while_it_is_measured(
     bed.wait(lambda bed: not bed["running"], "the end")
     assert bed["tune"] == {}
     assert bed["records"] == []
+
+
+@pytest.mark.parametrize(
+    ("what", "part"), [("compare", "compare"), ("threads", "scaling"), ("stages", "stages")]
+)
+def test_figures_are_shown_while_a_run_goes_on_and_give_no_verdict(
+    bed: Bed, fake: Fake, what: str, part: str
+) -> None:
+    fake.hold = True
+    bed.do("measure", what=what)
+    assert fake.holding.wait(30)
+    view = bed[part]
+    assert view["on"][0]["partial"].startswith("Partial: ")
+    assert view["on"][0]["partial"].endswith("of 6 rounds so far. It goes on.")
+    if part == "stages":
+        assert view["total"] > 0
+        assert (view["bottleneck"], view["advice"]) == ("", "")
+    else:
+        rows = view["bars" if part == "compare" else "points"]
+        assert any(row["median"] for row in rows)
+        assert view.get("ratios", []) == []
+    json.dumps(view, allow_nan=False)
+    bed.do("cancel")
+    bed.wait(lambda bed: not bed["running"], "the end")
+    assert bed[part] == {}
+
+
+def test_an_unstable_run_gives_no_verdict() -> None:
+    cpu, mixed = measured(100.0, device="cpu"), measured(900.0, device="mixed")
+    assert len(ratios(report(cpu, mixed))) == 1
+    shaky = replace(mixed, rounds=rounds(300, 900, 1500))
+    assert ratios(report(cpu, shaky)) == []
 
 
 def test_before_the_first_setting_the_grid_is_empty(bed: Bed, fake: Fake) -> None:

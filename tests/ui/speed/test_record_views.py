@@ -20,7 +20,7 @@ from workbench.bench.stage_report import StageCost, StageReport
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.formatting import name_of, part_of
-from workbench.ui.speed.record_views import comparison_view, require_sound, view_of
+from workbench.ui.speed.record_views import comparison_view, require_drawable, view_of
 
 BENCHMARKS = Path(__file__).parents[3] / "assets" / "benchmarks"
 STAGES = StageReport(
@@ -45,6 +45,14 @@ def test_stages_name_the_nodes_that_can_be_selected() -> None:
     assert (view["total"], view["remainder"], view["ceiling"]) == (12.0, 2.0, 1800.0)
     assert view["bottleneck"] == "decode"
     assert view["low"] <= view["rate"] <= view["high"]
+
+
+def test_stages_say_why_one_was_not_measured() -> None:
+    failed = Measurement(Config(), label="up to decode", reason="not measured: it was ended")
+    record = stages()
+    record = replace(record, measurements=(*record.measurements, failed))
+    view = view_of("k", record, nodes=[])
+    assert view["notes"] == ["up to decode: not measured: it was ended"]
 
 
 def test_the_line_says_on_what() -> None:
@@ -84,7 +92,7 @@ def test_a_quick_look_is_marked() -> None:
 
 def test_a_record_of_version_1_is_shown() -> None:
     record = read_report(BENCHMARKS / "imagenet-train-h200.json")
-    require_sound(record)
+    require_drawable(record)
     view = view_of("k", record)
     assert view["ratios"][0]["text"].startswith("Mixed is 5.")
     assert part_of(record) == "compare"
@@ -94,7 +102,7 @@ def test_a_record_of_version_1_is_shown() -> None:
 @pytest.mark.parametrize("kind", ["stages", "tune", "sweep"])
 def test_a_record_that_lacks_what_its_kind_has_is_refused(kind: str) -> None:
     with pytest.raises(RecordFormatError, match="damaged"):
-        require_sound(report(measured(1.0), kind=kind))
+        require_drawable(report(measured(1.0), kind=kind))
 
 
 def test_scaling_over_processes_has_reasons() -> None:

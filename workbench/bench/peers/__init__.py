@@ -18,18 +18,29 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from workbench.bench.config import Config, config_of, configured
-from workbench.bench.experiment import Experiment
-from workbench.bench.interleaved import Entry, Progress, without_traceback
+from workbench.bench.config import Config, config_of, with_config
+from workbench.bench.interleaved import ConfigJobs, without_traceback
 from workbench.bench.measurement import Measurement
-from workbench.bench.peers.program import Peer, Program, UnlikeError, program_of, without_randomness
-from workbench.bench.pixels import IMAGES, LIMIT, Difference, difference, first_batch
+from workbench.bench.peers.program import (
+    NoCounterpartError,
+    Peer,
+    Program,
+    program_of,
+    without_randomness,
+)
+from workbench.bench.pixels import (
+    IMAGES,
+    LIMIT,
+    PixelDifference,
+    compare_cpu_with_mixed,
+    first_batch,
+)
+from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.workload import Workload
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
-from workbench.engine.process import Engine
 from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, EngineError
@@ -88,18 +99,17 @@ class PeerJob:
 
 
 def add_peers(
-    experiment: Experiment,
+    experiment: SpeedExperiment,
     names: Sequence[str],
     devices: Sequence[DecodeDevice],
     catalog: Catalog,
     machine: Machine,
-    on_progress: Progress,
-) -> tuple[list[Entry], list[Measurement], dict[str, Any]]:
+) -> tuple[list[ConfigJobs], list[Measurement], dict[str, Any]]:
     """Entries of the peers that can do an experiment's work, rows of those that cannot.
 
     The third is, for each that can, its version and how far its pixels lie from DALI's.
     """
-    entries: list[Entry] = []
+    entries: list[ConfigJobs] = []
     refused: list[Measurement] = []
     facts: dict[str, Any] = {}
     for name in names:
@@ -112,9 +122,9 @@ def add_peers(
             reason = f"{peer.needs[0]} is not installed"
         try:
             if reason:
-                raise UnlikeError(reason)
+                raise NoCounterpartError(reason)
             program = program_of(experiment.graph, catalog, OPERATORS, name)
-            on_progress(0.0, f"comparing pixels: {name}")
+            experiment.progress(0.0, f"comparing pixels: {name}")
             found = _pixels(experiment, catalog, peer)
         except CancelledError:
             raise
@@ -123,28 +133,28 @@ def add_peers(
             continue
         facts[name] = {"version": _version(peer), "difference": asdict(found)}
         job = PeerJob(peer, program, experiment.data, config.batch_size, config.threads)
-        entries.append(Entry(config, (job,), decodes=False))
+        entries.append(ConfigJobs(config, (job,), decodes=False))
     return entries, refused, facts
 
 
-def _pixels(experiment: Experiment, catalog: Catalog, peer: Peer) -> Difference:
-    """Raises UnlikeError where the peer's images have other shapes: that is other work."""
+def _pixels(experiment: SpeedExperiment, catalog: Catalog, peer: Peer) -> PixelDifference:
+    """Raises NoCounterpartError where the peer's images have other shapes: that is other work."""
     graph = without_randomness(experiment.graph, catalog)
     program = program_of(graph, catalog, OPERATORS, peer.name)
     config: Config = replace(config_of(graph, "cpu"), batch_size=IMAGES)
-    source = emit_script(configured(graph, catalog, config), catalog)
-    with Engine(stop=experiment.stop) as engine:
-        found = engine.call(differ, source, program, peer, experiment.data, limit=LIMIT)
+    source = emit_script(with_config(graph, catalog, config), catalog)
+    with experiment.progress.engine(experiment.stop) as engine:
+        found = engine.call(compare_with_peer, source, program, peer, experiment.data, limit=LIMIT)
     if found is None:
-        raise UnlikeError("its images have other shapes than DALI's")
-    assert isinstance(found, Difference)
+        raise NoCounterpartError("its images have other shapes than DALI's")
+    assert isinstance(found, PixelDifference)
     return found
 
 
 @task
-def differ(
+def compare_with_peer(
     worker: Worker, source: Code, program: Program, peer: Peer, data: Datasets
-) -> Difference | None:
+) -> PixelDifference | None:
     """Task: the first files through DALI and through a peer, without chance, compared.
 
     For an output of normalised floats, in its unit.
@@ -153,7 +163,7 @@ def differ(
     paths = [file.path for file in every_file(data)]
     files = [paths[index % len(paths)] for index in range(len(ours))]
     theirs = _module_of(peer).images(peer, program, files)
-    return difference(ours, theirs)
+    return compare_cpu_with_mixed(ours, theirs)
 
 
 def _version(peer: Peer) -> str:

@@ -174,13 +174,13 @@ class PoolWorkload:
     def __init__(self, program: Program, files: list[str], batch_size: int, workers: int) -> None:
         import cv2
 
-        from workbench.bench.peers.torchvision import Endless
+        from workbench.bench.peers.torchvision import EndlessBatchSampler
 
         cv2.setNumThreads(1)
         self._program, self._files, self._size = program, files, batch_size
         self._chance = random.Random(0)
         self._operators = operators(self._chance)
-        self._indices = iter(Endless(len(files), batch_size))
+        self._indices = iter(EndlessBatchSampler(len(files), batch_size))
         self._pool = ThreadPoolExecutor(workers)
         self._coming: list[list[Future[Any]]] = [self._ask() for _ in range(AHEAD)]
         self.lead = AHEAD + 1

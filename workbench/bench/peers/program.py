@@ -13,9 +13,9 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import EngineError
+from workbench.graph.dataset_parameters import parameters
 from workbench.graph.devices import image_outputs, is_decoder, is_generator
 from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source, ancestors, topological
-from workbench.graph.sources import parameters
 
 Image = Any
 """Whatever a peer's functions hand on."""
@@ -37,12 +37,12 @@ class Peer:
     module: str
 
 
-class UnlikeError(EngineError):
+class NoCounterpartError(EngineError):
     """A peer has no counterpart of an operator or an argument."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class OperatorCall:
     """One operator call.
 
     ``source`` is the id of the node that gives the image, ``draws`` says which generator gives
@@ -63,14 +63,16 @@ class Program:
     decoder: str
     gray: bool
     generators: Mapping[str, tuple[str, Mapping[str, Any]]]
-    steps: tuple[Step, ...]
+    steps: tuple[OperatorCall, ...]
     outputs: tuple[str, ...]
 
     def run(
         self, image: Image, operators: Mapping[str, Operator], chance: random.Random
     ) -> list[Image]:
         """The outputs for one decoded image."""
-        drawn = {name: draw(kind, args, chance) for name, (kind, args) in self.generators.items()}
+        drawn = {
+            name: draw_number(kind, args, chance) for name, (kind, args) in self.generators.items()
+        }
         images = {self.decoder: image}
         for step in self.steps:
             own = {name: drawn[generator] for name, generator in step.draws.items()}
@@ -78,7 +80,7 @@ class Program:
         return [images[node] for node in self.outputs]
 
 
-def draw(kind: str, args: Mapping[str, Any], chance: random.Random) -> float:
+def draw_number(kind: str, args: Mapping[str, Any], chance: random.Random) -> float:
     """One number as DALI's generator draws it."""
     if kind == "random.coin_flip":
         return float(chance.random() < args.get("probability", 0.5))
@@ -97,29 +99,29 @@ def program_of(
 ) -> Program:
     """The graph as a program. ``known`` has the arguments of each operator that the peer has.
 
-    Raises UnlikeError where the peer lacks something.
+    Raises NoCounterpartError where the peer lacks something.
     """
     outputs = list(image_outputs(graph, catalog).values())
     needed = ancestors(graph, outputs)
     ordered = [node for node in topological(graph)[0] if node.id in needed]
     found = [node for node in ordered if is_decoder(catalog[node.op])]
     if len(found) != 1 or found[0].op != "decoders.image":
-        raise UnlikeError(f"{peer} is compared at graphs with one decoders.image")
+        raise NoCounterpartError(f"{peer} is compared at graphs with one decoders.image")
     decoder = found[0]
     _require(decoder, catalog, _DECODER, peer)
     if not parameters(ordered):
-        raise UnlikeError(f"{peer} reads a folder, and the graph names its files itself")
+        raise NoCounterpartError(f"{peer} reads a folder, and the graph names its files itself")
     generators: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    steps: list[Step] = []
+    steps: list[OperatorCall] = []
     for node in ordered:
         if is_generator(catalog[node.op]):
             if node.op not in _GENERATORS:
-                raise UnlikeError(f"{peer} is given no counterpart of {node.op} ({node.id})")
+                raise NoCounterpartError(f"{peer} is given no counterpart of {node.op} ({node.id})")
             _require(node, catalog, _GENERATORS[node.op], peer)
             generators[node.id] = node.op, dict(node.args)
         elif not isinstance(node, Source) and node != decoder:
             if node.op not in known:
-                raise UnlikeError(f"{peer} is given no counterpart of {node.op} ({node.id})")
+                raise NoCounterpartError(f"{peer} is given no counterpart of {node.op} ({node.id})")
             _require(node, catalog, known[node.op], peer)
             steps.append(_step(node, catalog))
     return Program(
@@ -131,11 +133,11 @@ def program_of(
     )
 
 
-def _step(node: Node, catalog: Catalog) -> Step:
+def _step(node: Node, catalog: Catalog) -> OperatorCall:
     spec = catalog[node.op]
     images = [port for name, port in node.inputs.items() if name not in spec.args]
     draws = {name: port.node for name, port in node.inputs.items() if name in spec.args}
-    return Step(node.id, node.op, images[0].node, dict(node.args), draws)
+    return OperatorCall(node.id, node.op, images[0].node, dict(node.args), draws)
 
 
 def _require(node: Node, catalog: Catalog, known: frozenset[str] | set[str], peer: str) -> None:
@@ -143,7 +145,9 @@ def _require(node: Node, catalog: Catalog, known: frozenset[str] | set[str], pee
     unlike = (set(node.args) | drawn) - known
     if unlike:
         names = ", ".join(sorted(unlike))
-        raise UnlikeError(f"{peer} is given no counterpart of {names} of {node.op} ({node.id})")
+        raise NoCounterpartError(
+            f"{peer} is given no counterpart of {names} of {node.op} ({node.id})"
+        )
 
 
 def without_randomness(graph: Graph, catalog: Catalog) -> Graph:

@@ -161,7 +161,7 @@ def tensor_of(image: Image) -> Any:
     return image if isinstance(image, torch.Tensor) else F.pil_to_tensor(image)
 
 
-def stacked(samples: list[list[Any]]) -> list[Any]:
+def stack_outputs(samples: list[list[Any]]) -> list[Any]:
     """Outputs of a batch, stacked where they have one shape."""
     import torch
 
@@ -172,7 +172,7 @@ def stacked(samples: list[list[Any]]) -> list[Any]:
     ]
 
 
-class Samples:
+class ImageDataset:
     """The data set: one image by its place in the list of files."""
 
     def __init__(self, program: Program, files: list[str], decoder: str) -> None:
@@ -191,7 +191,7 @@ class Samples:
         return [tensor_of(one) for one in self._program.run(image, self._operators, self._chance)]
 
 
-class Endless:
+class EndlessBatchSampler:
     """Batches of indices, shuffled anew each epoch; the last batch goes on into the next epoch."""
 
     def __init__(self, count: int, batch_size: int) -> None:
@@ -213,14 +213,14 @@ class LoaderWorkload:
     ) -> None:
         from torch.utils.data import DataLoader
 
-        samples: Any = Samples(program, files, decoder)
-        sampler: Any = Endless(len(files), batch_size)
+        samples: Any = ImageDataset(program, files, decoder)
+        sampler: Any = EndlessBatchSampler(len(files), batch_size)
         loader = DataLoader(
             samples,
             batch_sampler=sampler,
             num_workers=workers,
             prefetch_factor=AHEAD,
-            collate_fn=stacked,
+            collate_fn=stack_outputs,
         )
         self._batches = iter(loader)
         self._size = batch_size
@@ -238,7 +238,7 @@ class CudaWorkload:
         self._program, self._files, self._size = program, files, batch_size
         self._operators = operators()
         self._chance = random.Random(0)
-        self._indices = iter(Endless(len(files), batch_size))
+        self._indices = iter(EndlessBatchSampler(len(files), batch_size))
         self._pool = ThreadPoolExecutor(workers)
         self._coming: list[list[Future[Any]]] = [self._ask() for _ in range(AHEAD)]
         self.lead = AHEAD + 1
@@ -254,7 +254,7 @@ class CudaWorkload:
         self._coming.append(self._ask())
         mode = io.ImageReadMode.GRAY if self._program.gray else io.ImageReadMode.RGB
         images: Any = io.decode_jpeg(encoded, mode, device="cuda")
-        stacked([self._program.run(one, self._operators, self._chance) for one in images])
+        stack_outputs([self._program.run(one, self._operators, self._chance) for one in images])
         torch.cuda.synchronize()
         return self._size
 
@@ -281,7 +281,7 @@ def images(peer: Peer, program: Program, files: list[str]) -> list[NDArray[Any]]
         decoded = decode_cuda(files, program.gray)
         tensors = [program.run(image, table, chance)[0].cpu() for image in decoded]
     else:
-        samples = Samples(program, files, peer.decoder)
+        samples = ImageDataset(program, files, peer.decoder)
         tensors = [samples[index][0] for index in range(len(files))]
     normal = program.steps and program.steps[-1].op == "crop_mirror_normalize"
     return [np.asarray(tensor if normal else tensor.permute(1, 2, 0)) for tensor in tensors]

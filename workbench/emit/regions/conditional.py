@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.emit.code import Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.python import INDENT
+from workbench.emit.region_comments import body_comment
 from workbench.graph.model import Node
 
 OP = "if"
 
 
 def write(emitter: Emitter, node: Node) -> Lines:
-    """``if condition:`` with what then runs, and ``else:`` where anything runs."""
+    """``if condition:`` with what then runs, and ``elif`` or ``else:`` where anything else runs."""
     made = emitter.written_before(node)
     start = len(made.text)
-    made.text.append(f"{emitter.indent}if {emitter.control_text(node, 'condition')}:")
+    comment = body_comment(node, "then")
+    made.text.append(f"{emitter.indent}if {emitter.control_text(node, 'condition')}:{comment}")
     then, otherwise = (emitter.body_lines(node, name) for name in ("then", "else"))
     if not then.text:
         then.text.append(f"{emitter.indent}{INDENT}pass")
     made.add(then)
-    if otherwise.text:
-        made.text.append(f"{emitter.indent}else:")
+    comment = body_comment(node, "else")
+    if not comment and _is_one_statement(otherwise.text, emitter.indent + INDENT):
+        made.add(_as_elif(otherwise, emitter.indent))
+    elif otherwise.text:
+        made.text.append(f"{emitter.indent}else:{comment}")
         made.add(otherwise)
     made.nodes[node.id] = range(start, len(made.text))
     return made
+
+
+def _is_one_statement(lines: Sequence[str], indent: str) -> bool:
+    """Whether the lines are an ``if`` with its branches, and nothing else."""
+    own = [line for line in lines if not line.startswith(indent + " ")]
+    words = [line.removeprefix(indent).partition(" ")[0] for line in own]
+    return words[:1] == ["if"] and set(words[1:]) <= {"elif", "else:"}
+
+
+def _as_elif(lines: Lines, indent: str) -> Lines:
+    """The same one level out, as a person writes it."""
+    first, *rest = (line.removeprefix(INDENT) for line in lines.text)
+    return Lines([f"{indent}el{first.removeprefix(indent)}", *rest], lines.nodes)

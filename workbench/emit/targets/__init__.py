@@ -19,6 +19,7 @@ from pkgutil import iter_modules
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
+from workbench.emit.template_parts import sound_part
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph.model import Graph
 
@@ -112,5 +113,5 @@ def export(graph: Graph, target: str = "script", catalog: Catalog | None = None)
     Raises GraphFaultsError where the graph cannot run, GraphExportError where it cannot go to the
     target or there is no such target. ``catalog`` is that of the installed DALI if not given.
     """
-    emit = load_target(target).emit
-    return Export(target, emit(graph, catalog or load_catalog()))
+    emit, catalog = load_target(target).emit, catalog or load_catalog()
+    return Export(target, emit(sound_part(graph, catalog), catalog))

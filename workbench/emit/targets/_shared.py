@@ -16,7 +16,12 @@ from workbench.emit.outputs import (
     require_unsharded,
 )
 from workbench.emit.python import constant
-from workbench.emit.template_parts import Parts, fill, pipeline_parts, reached_nodes
+from workbench.emit.template_parts import (
+    TemplateParts,
+    fill_template,
+    pipeline_parts,
+    reached_nodes,
+)
 from workbench.graph.model import Graph, Node
 
 BUILD = '''\
@@ -44,7 +49,7 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=$shard_device,
         prefetch_queue_depth=$prefetch,
-    )
+${shard_seed}    )
     pipe.build()
     return pipe
 '''
@@ -111,7 +116,7 @@ class Module:
     graph: Graph
     nodes: Sequence[Node]
     outputs: Outputs
-    parts: Parts
+    parts: TemplateParts
 
     def _sizes_doc(self) -> str:
         """What to know of images that nothing gives one size."""
@@ -144,9 +149,10 @@ class Module:
             "labels_doc": " Labels are int64 of the shape [N]." if self.labels else "",
             "sizes_doc": self._sizes_doc(),
             "resumable": f"False,  # DALI cannot checkpoint {fixed[0]}" if fixed else "True,",
+            "shard_seed": self.parts.pipeline_seed.replace("seed,", "seed + 100_000 * shard_id,"),
             "shard_device": "device_id" + self.parts.device_id.removeprefix("0"),
         }
-        return fill(template, self.parts, **fields | more)
+        return fill_template(template, self.parts, **fields | more)
 
 
 def sharded_module(graph: Graph, catalog: Catalog, target: str) -> Module:

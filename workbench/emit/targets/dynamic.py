@@ -11,12 +11,20 @@ from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.emit.expressions import constant_type, number_of, plain_constant
 from workbench.emit.outputs import first_reader, require_no_regions
+from workbench.emit.own_code import require_no_own_code
 from workbench.emit.python import call, identifier, signature
 from workbench.emit.targets import Target
-from workbench.emit.template_parts import body_of, fill, make_parts, needs, reached_nodes, returned
+from workbench.emit.template_parts import (
+    body_of,
+    fill_template,
+    make_parts,
+    missing_package_error,
+    reached_nodes,
+    return_statement,
+)
 from workbench.errors import GraphExportError
-from workbench.graph.arithmetic import whole_range
 from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.type_promotion import integer_range
 
 _TEMPLATE = '''\
 """$title
@@ -141,7 +149,7 @@ class _Emitter(Emitter):
         """Matrices too: DALI 2.4 takes rows for a tensor, but not as a literal in the call."""
         return arg.form == "matrix" or super().lifts(text, arg)
 
-    def written(self, spec: OpSpec) -> str:
+    def expression_of(self, spec: OpSpec) -> str:
         """Batches are indexed through ``slice``: by itself an index would choose samples."""
         if spec.name == "subscript":
             return "{}.slice[{}]"
@@ -207,16 +215,16 @@ def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     ):
         head.append(f"    batch_size = {read[0]}.batch_size")
     body, lines = body_of(emitter, operators, len(head))
-    tail = returned([emitter.names[port] for port in graph.outputs.values()])
+    tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
     device = {"cpu": '"cpu"', "mixed": '"gpu"'}[graph.settings.device]
     parts = make_parts(emitter, [*head, *body, *tail], "augment", lines, {"DEVICE": device})
-    source = fill(
+    source = fill_template(
         _TEMPLATE,
         parts,
         reader="\n".join(emitter.reader_lines(reader)),
         read=", ".join(read),
         types="    from nvidia.dali import types\n" if parts.imports else "",
-        needs=needs("nvidia-dali-cuda120>=2.4"),
+        needs=missing_package_error("nvidia-dali-cuda120>=2.4"),
     )
     return {"dynamic.py": source}
 
@@ -240,7 +248,7 @@ def _constant(node: Node) -> tuple[str, tuple[Any, ...], str, tuple[int, ...]]:
     dtype = str(node.args.get("dtype", usual))
     shape: Any = node.args.get("shape", (len(values),))
     if which == "idata":
-        low, high = (0, -1) if dtype.startswith("FLOAT") else whole_range(dtype)
+        low, high = (0, -1) if dtype.startswith("FLOAT") else integer_range(dtype)
         fits = all(low <= value <= high for value in values)
     else:
         fits = dtype == "FLOAT"
@@ -259,6 +267,7 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             f"{readers[1].id}: the dynamic target reads from one reader, and {readers[0].id} is "
             "one already. Export the graph as a script."
         )
+    require_no_own_code(nodes, "DALI's dynamic mode has no Python functions")
     require_no_regions(nodes, "DALI's dynamic mode")
     for node in nodes:
         if node.op == "constant":

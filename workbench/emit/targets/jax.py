@@ -9,7 +9,7 @@ from workbench.emit.code import Code
 from workbench.emit.outputs import require_next_shard
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
-from workbench.emit.template_parts import needs
+from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\
@@ -29,10 +29,10 @@ try:
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
     from nvidia.dali import fn$math, pipeline_def$imports
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
+${{policies}}    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline$not_converted
     from nvidia.dali.plugin.jax import DALIGenericIterator
-{needs("jax and nvidia-dali-cuda120")}
+{missing_package_error("jax and nvidia-dali-cuda120")}
 $constants
 $outputs
 

@@ -9,7 +9,7 @@ from workbench.emit.code import Code
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, sharded_module
 from workbench.emit.targets.pytorch import training_fields
-from workbench.emit.template_parts import needs
+from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\
@@ -30,12 +30,12 @@ try:
     import torch.nn.functional as F
     from lightning.pytorch.utilities.types import OptimizerLRScheduler
     from nvidia.dali import fn$math, pipeline_def$imports
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
+${{policies}}    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline$not_converted
     from nvidia.dali.plugin.base_iterator import LastBatchPolicy
     from nvidia.dali.plugin.pytorch import DALIGenericIterator
     from torch import Tensor, distributed, nn
-{needs("lightning, torch and nvidia-dali-cuda120")}
+{missing_package_error("lightning, torch and nvidia-dali-cuda120")}
 $constants
 $outputs
 

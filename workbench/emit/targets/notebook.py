@@ -14,7 +14,13 @@ from workbench.emit.outputs import Outputs, describe_outputs, require_no_regions
 from workbench.emit.python import call, constant
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
-from workbench.emit.template_parts import body_of, fill, make_parts, reached_nodes, title
+from workbench.emit.template_parts import (
+    body_of,
+    docstring_title,
+    fill_template,
+    make_parts,
+    reached_nodes,
+)
 from workbench.graph.devices import is_generator
 from workbench.graph.model import Graph, Node
 
@@ -89,13 +95,13 @@ def emit_notebook(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     outputs = describe_outputs(graph, catalog)
     cells = [
         _text(_introduction(graph)),
-        _code(fill(_SETTINGS, parts).text),
+        _code(fill_template(_SETTINGS, parts).text),
     ]
     if parts.finder:
         cells += [_text(_FINDER), _code(parts.finder)]
     cells += [
         _text("## The pipeline\n\nIt is empty yet. Each step adds operators to it."),
-        _code(fill(_PIPELINE, parts).text),
+        _code(fill_template(_PIPELINE, parts).text),
     ]
     for number, step in enumerate(_steps(nodes, catalog), 1):
         cells += [
@@ -134,7 +140,7 @@ def _steps(nodes: Sequence[Node], catalog: Catalog) -> list[list[Node]]:
 
 
 def _introduction(graph: Graph) -> str:
-    name, _, about = " ".join(title(graph).split()).partition(": ")
+    name, _, about = " ".join(docstring_title(graph).split()).partition(": ")
     return (
         f"# {name}\n\n{about}\n\nAn image pipeline in NVIDIA DALI, step by step. Needed: "
         "`nvidia-dali-cuda120`, `numpy` and `pillow`."

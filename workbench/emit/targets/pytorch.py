@@ -9,7 +9,7 @@ from workbench.emit.code import Code
 from workbench.emit.outputs import require_images, require_signed
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, Module, sharded_module
-from workbench.emit.template_parts import needs
+from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
 from workbench.graph.tensor_type import TensorType
 
@@ -31,13 +31,13 @@ try:
     import torch
     import torch.nn.functional as F
     from nvidia.dali import fn$math, pipeline_def$imports
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
+${{policies}}    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline$not_converted
     from nvidia.dali.plugin.base_iterator import LastBatchPolicy
     from nvidia.dali.plugin.pytorch import DALIGenericIterator
     from torch import Tensor, distributed, nn
     from torch.nn.parallel import DistributedDataParallel
-{needs("torch and nvidia-dali-cuda120")}
+{missing_package_error("torch and nvidia-dali-cuda120")}
 $constants
 $outputs
 

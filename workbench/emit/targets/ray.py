@@ -10,7 +10,7 @@ from workbench.emit.outputs import require_next_shard, require_no_regions
 from workbench.emit.python import constant
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, SHARD_SIZE, quoted_list, sharded_module
-from workbench.emit.template_parts import needs
+from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\
@@ -37,9 +37,9 @@ try:
     import ray
     from numpy.typing import NDArray
     from nvidia.dali import fn$math, pipeline_def$imports
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
-{needs("ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet")}
+${{policies}}    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline$not_converted
+{missing_package_error("ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet")}
 $constants
 $outputs
 $labels

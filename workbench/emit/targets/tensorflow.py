@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.outputs import Outputs, require_next_shard
+from workbench.emit.own_code import require_no_own_code
 from workbench.emit.python import LINE
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
-from workbench.emit.template_parts import needs
+from workbench.emit.template_parts import missing_package_error
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph
 
@@ -30,10 +31,10 @@ $any
 try:
     import tensorflow as tf
     from nvidia.dali import fn$math, pipeline_def$imports
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
+${{policies}}    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline$not_converted
     from nvidia.dali.plugin.tf import DALIDataset
-{needs("tensorflow and nvidia-dali-tf-plugin-cuda120")}
+{missing_package_error("tensorflow and nvidia-dali-tf-plugin-cuda120")}
 $constants
 $outputs
 $dtypes
@@ -137,6 +138,10 @@ _DTYPES = {
 def emit_tensorflow(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``dataset.py``."""
     module = sharded_module(graph, catalog, "tensorflow")
+    require_no_own_code(
+        module.nodes,
+        "TensorFlow's DALIDataset is given a pipeline that DALI serialises, without Python",
+    )
     require_next_shard(module.nodes, "tensorflow")
     squeeze = [
         f'{" " * 12}batch["{name}"] = tf.squeeze(batch["{name}"], -1)\n' for name in module.labels

@@ -14,18 +14,19 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
 from workbench.emit.outputs import Outputs, describe_outputs, first_reader
+from workbench.emit.own_code import require_no_own_code
 from workbench.emit.python import call, constant, signature
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import quoted_list
 from workbench.emit.template_parts import (
     body_of,
-    fill,
+    fill_template,
     function_name,
-    has_regions,
     make_parts,
-    needs,
+    missing_package_error,
+    needs_conditionals,
     reached_nodes,
-    returned,
+    return_statement,
 )
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Node, Port, Source, ancestors
@@ -44,9 +45,9 @@ from pathlib import Path
 
 try:
     from nvidia.dali import fn$math, pipeline_def$imports
-    from nvidia.dali.data_node import DataNode
+${{policies}}    from nvidia.dali.data_node import DataNode
     from nvidia.dali.plugin.triton import autoserialize
-{needs("nvidia-dali-cuda120")}
+{missing_package_error("nvidia-dali-cuda120")}
 $constants
 
 
@@ -54,7 +55,7 @@ $constants
 @pipeline_def(
     batch_size=BATCH_SIZE,
     num_threads=NUM_THREADS,
-    device_id=$decorated_device,$conditionals
+    device_id=$decorated_device,$conditionals$decorated_seed
 )
 $definition
 
@@ -120,7 +121,7 @@ from pathlib import Path
 try:
     import numpy as np
     import tritonclient.http as triton
-{needs("numpy and tritonclient[http]")}
+{missing_package_error("numpy and tritonclient[http]")}
 MODEL = "$name"
 INPUT = "$input"
 $outputs
@@ -157,7 +158,7 @@ _DTYPES = {
     "UINT64": "TYPE_UINT64",
 }  # fmt: skip
 """Triton's names of DALI's types."""
-_PYTHON = {"python_function", "dl_tensor_python_function", "external_source"}
+_PYTHON = {"dl_tensor_python_function", "external_source"}
 
 
 def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
@@ -181,11 +182,12 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     client = Template(_CLIENT).substitute(
         name=name, input=_INPUT, outputs="\n".join(constant("OUTPUTS", quoted_list(outputs)))
     )
-    model = fill(
+    model = fill_template(
         _MODEL,
         parts,
         decorated_device=parts.device_id.replace("device ", "DEVICE "),
-        conditionals="\n    enable_conditionals=True," if has_regions(nodes) else "",
+        conditionals="\n    enable_conditionals=True," if needs_conditionals(nodes) else "",
+        decorated_seed="\n    seed=SEED," if parts.policies else "",
     )
     return {
         f"model_repository/{name}/1/dali.py": model,
@@ -214,6 +216,7 @@ def _served(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
+    require_no_own_code(nodes, "Triton is given a pipeline that DALI serialises, without Python")
     first = first_reader(nodes)
     readers = [node for node in nodes if isinstance(node, Source)]
     for reader in readers[1:]:
@@ -260,7 +263,7 @@ def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Map
     ]
     nodes = [node for node in emitter.ordered if node is not reader]
     body, lines = body_of(emitter, nodes, len(head))
-    tail = returned([emitter.names[port] for port in emitter.graph.outputs.values()])
+    tail = return_statement([emitter.names[port] for port in emitter.graph.outputs.values()])
     return [*head, *body, *tail], function, lines
 
 

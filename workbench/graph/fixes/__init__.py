@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.check import check_graph
 from workbench.graph.faults import Fault, FaultCode
-from workbench.graph.fixes import argument_fixes, device_fixes, edge_fixes, graph_fixes
-from workbench.graph.fixes.offer import Fix, Offer
-from workbench.graph.model import Graph
+from workbench.graph.fixes import (
+    argument_fixes,
+    device_fixes,
+    edge_fixes,
+    graph_fixes,
+    region_fixes,
+)
+from workbench.graph.fixes.fix_candidate import Fix, FixCandidate
+from workbench.graph.model import Graph, region_of
 
 __all__ = ["Fix", "fixes"]
 
-Remedies = Callable[[Graph, Catalog, Fault], Iterator[Offer]]
+Remedies = Callable[[Graph, Catalog, Fault], Iterator[FixCandidate]]
 
 _REMEDIES: Mapping[FaultCode, Remedies] = {
     "duplicate_id": graph_fixes.fix_duplicate_id,
@@ -49,6 +58,10 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "layout": edge_fixes.fix_layout,
     "shapes": graph_fixes.fix_unusable_op,
     "channels": edge_fixes.fix_channels,
+    "muted": graph_fixes.fix_muted,
+    "control": region_fixes.fix_region,
+    "bodies": region_fixes.fix_region,
+    "branches": region_fixes.fix_region,
     "device": device_fixes.fix_device,
     "cpu_after_gpu": device_fixes.fix_cpu_after_gpu,
     "gpu_only": device_fixes.fix_gpu_only,
@@ -67,20 +80,38 @@ def fixes(graph: Graph, catalog: Catalog, fault: Fault) -> tuple[Fix, ...]:
     """
     if fault.code not in _REMEDIES or fault not in check_graph(graph, catalog):
         return ()
-    if fault.code != "duplicate_id" and sum(node.id == fault.node for node in graph.nodes) > 1:
-        # Whose fault it is cannot be told while nodes share the id.
-        apart = _tried(graph, catalog, fault, graph_fixes.fix_duplicate_id)
-        if apart:
-            return apart
-        graph = graph_fixes.with_own_ids(graph, fault.node)
-    return _tried(graph, catalog, fault, _REMEDIES[fault.code])
+    if fault.code != "duplicate_id":
+        # Whose fault it is cannot be told while nodes share the id, or regions around them do.
+        for shared in _shared_ids(graph, fault.node):
+            apart = _tried(graph, catalog, fault, partial(_duplicate_fixes, shared))
+            if apart:
+                return apart
+            graph = graph_fixes.with_own_ids(graph, shared)
+    # What stands inside a region is mended in its body.
+    body = graph.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")
+    return _tried(body, catalog, fault, _REMEDIES[fault.code]) or _tried(
+        graph, catalog, fault, region_fixes.fix_by_removal
+    )
+
+
+def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
+    """Of a node and the regions around it the ids that several nodes have, the node's own first."""
+    counts = Counter(node.id for node in graph.walk())
+    while node_id:
+        if counts[node_id] > 1:
+            yield node_id
+        node_id = region_of(graph.scope_of(node_id)) if graph.has(node_id) else ""
+
+
+def _duplicate_fixes(
+    shared: str, graph: Graph, catalog: Catalog, fault: Fault
+) -> Iterator[FixCandidate]:
+    return graph_fixes.fix_duplicate_id(graph, catalog, replace(fault, node=shared))
 
 
 def _tried(graph: Graph, catalog: Catalog, fault: Fault, remedies: Remedies) -> tuple[Fix, ...]:
     found: dict[str, tuple[int, Fix]] = {}
-    # What stands inside a region is mended in its body.
-    body = graph.at_scope(graph.scope_of(fault.node) if graph.has(fault.node) else "")
-    for words, make in _offers(body, catalog, fault, remedies):
+    for words, make in _offers(graph, catalog, fault, remedies):
         label = words if len(words) <= _LONGEST else words[: _LONGEST - 3] + "..."
         if label in found:
             continue
@@ -95,7 +126,9 @@ def _tried(graph: Graph, catalog: Catalog, fault: Fault, remedies: Remedies) -> 
     return tuple(fix for _, fix in sorted(found.values(), key=lambda entry: entry[0]))
 
 
-def _offers(graph: Graph, catalog: Catalog, fault: Fault, remedies: Remedies) -> Iterator[Offer]:
+def _offers(
+    graph: Graph, catalog: Catalog, fault: Fault, remedies: Remedies
+) -> Iterator[FixCandidate]:
     """The offers up to one that needs a node of another body."""
     try:
         yield from remedies(graph, catalog, fault)

@@ -10,12 +10,12 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.devices import infer_devices, is_decoder, port_device
 from workbench.graph.edit import new_node, set_setting
 from workbench.graph.faults import Fault
-from workbench.graph.fixes.move import moved_up
-from workbench.graph.fixes.offer import Offer, between, node_of, removal
+from workbench.graph.fixes.fix_candidate import FixCandidate, node_of, removal, with_node_between
+from workbench.graph.fixes.move import offer_move_up
 from workbench.graph.model import Graph
 
 
-def fix_device(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_device(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """Where its input is, or a side that it can run on."""
     node = node_of(graph, fault)
     yield "Let it follow its input", partial(graph.replace_node, replace(node, device=None))
@@ -24,14 +24,14 @@ def fix_device(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
         yield f"Run it {words}", partial(graph.replace_node, replace(node, device=side))
 
 
-def fix_cpu_after_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_cpu_after_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A place before the GPU part, a transfer, or no GPU part."""
     node = node_of(graph, fault)
     devices = infer_devices(graph, catalog)
     for name, port in node.inputs.items():
         on_gpu = devices.get(port.node, "cpu") != "cpu"
         if on_gpu and port_device(catalog[node.op], name) != "any":
-            yield from moved_up(
+            yield from offer_move_up(
                 graph, catalog, node, name, lambda p: devices.get(p.node, "cpu") == "cpu"
             )
     yield "Copy to the CPU first", partial(graph.replace_node, replace(node, device="cpu"))
@@ -39,7 +39,7 @@ def fix_cpu_after_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[
     yield removal(graph, catalog, node.id)
 
 
-def fix_gpu_only(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_gpu_only(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A GPU part from the decoder on, a transfer, or no node."""
     node = node_of(graph, fault)
     yield "Decode on the GPU (mixed)", partial(_decoded_on, graph, catalog, "mixed")
@@ -56,7 +56,7 @@ def _decoded_on(graph: Graph, catalog: Catalog, side: str) -> Graph:
     return set_setting(replace(graph, nodes=nodes), device=side)
 
 
-def fix_arg_on_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_arg_on_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A transfer on the edge, or the source on the CPU."""
     node = node_of(graph, fault)
     source = graph.node(node.inputs[fault.arg].node)
@@ -67,5 +67,5 @@ def fix_arg_on_gpu(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Off
     if "copy" in catalog:
         copy = replace(new_node(graph, catalog, "copy", f"{source.id}_cpu"), device="cpu")
         ends = catalog["copy"].inputs[0].name, catalog["copy"].outputs[0].name
-        make = partial(between, graph, node, fault.arg, copy, *ends)
+        make = partial(with_node_between, graph, node, fault.arg, copy, *ends)
         yield f"Copy {source.id} to the CPU first", make

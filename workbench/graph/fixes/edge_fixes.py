@@ -11,8 +11,16 @@ from workbench.catalog.spec import Catalog, kind_fits
 from workbench.graph.devices import is_decoder, is_generator, port_kind
 from workbench.graph.edit import new_node, reset_arg, set_arg
 from workbench.graph.faults import Fault
-from workbench.graph.fixes.move import moved_up
-from workbench.graph.fixes.offer import Offer, between, node_of, removal, with_arg, without
+from workbench.graph.fixes.fix_candidate import (
+    FixCandidate,
+    node_of,
+    removal,
+    with_arg,
+    with_node_between,
+    without_inputs,
+)
+from workbench.graph.fixes.move import offer_move_up
+from workbench.graph.fixes.region_fixes import fix_region
 from workbench.graph.model import Graph, Node, Port, ancestors
 from workbench.graph.ports import outputs_of
 from workbench.graph.shapes import infer_types
@@ -24,10 +32,13 @@ _OFFERED = 2
 """How many of the nearest outputs are offered."""
 
 
-def fix_missing_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_missing_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """An output that there is, or none."""
     node = node_of(graph, fault)
-    gone = node.inputs[fault.arg]
+    gone = node.inputs.get(fault.arg)
+    if gone is None:  # a body gives it, not the node
+        yield from fix_region(graph, catalog, fault)
+        return
     spec = catalog[node.op]
     if graph.has(gone.node):
         maker = graph.node(gone.node)
@@ -39,19 +50,19 @@ def fix_missing_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator
     if fault.arg in spec.args:
         yield "Cut the link", partial(reset_arg, graph, catalog, node.id, fault.arg)
     else:
-        yield "Cut the edge", partial(without, graph, node, fault.arg)
+        yield "Cut the edge", partial(without_inputs, graph, node, fault.arg)
 
 
-def _nearest(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def _nearest(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     for port in islice(fitting_ports(graph, catalog, fault.node, fault.arg), _OFFERED):
         yield f"Connect {port}", partial(feed_input, graph, catalog, port, fault.node, fault.arg)
 
 
-def fix_unknown_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_unknown_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A port that is free, or none."""
     node = node_of(graph, fault)
     port = node.inputs[fault.arg]
-    cut = without(graph, node, fault.arg)
+    cut = without_inputs(graph, node, fault.arg)
     for free in catalog[node.op].inputs:
         if free.name not in node.inputs and kind_fits(free.kind, port_kind(graph, catalog, port)):
             yield (
@@ -61,13 +72,13 @@ def fix_unknown_input(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[
     yield "Cut the edge", lambda: cut
 
 
-def fix_port_kind(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_port_kind(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """Something of the right kind, or none."""
     yield from fix_unfed(graph, catalog, fault)
-    yield "Cut the edge", partial(without, graph, node_of(graph, fault), fault.arg)
+    yield "Cut the edge", partial(without_inputs, graph, node_of(graph, fault), fault.arg)
 
 
-def fix_unfed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_unfed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A decoder, a node of the kind that the catalogue names, the nearest outputs, or no node."""
     yield from _decoder(graph, catalog, fault)
     feed = feed_of(catalog[graph.node(fault.node).op], fault.arg)
@@ -78,7 +89,7 @@ def fix_unfed(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield removal(graph, catalog, fault.node)
 
 
-def _decoder(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def _decoder(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """In a graph that decodes nothing: a decoder for every image that is missing."""
     inputs = catalog[graph.node(fault.node).op].inputs
     wants = any(port.name == fault.arg and port.kind == "image" for port in inputs)
@@ -108,7 +119,7 @@ def _with_decoder(graph: Graph, catalog: Catalog, source: Port) -> Graph:
     return replace(graph, nodes=tuple(nodes))
 
 
-def fix_arg_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_arg_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """Draws of the right type, or a cast."""
     node, wanted = node_of(graph, fault), fault.about
     port = node.inputs[fault.arg]
@@ -122,7 +133,7 @@ def fix_arg_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offe
     yield "Cut the link", partial(reset_arg, graph, catalog, node.id, fault.arg)
 
 
-def fix_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A cast, another place, or no node."""
     node = node_of(graph, fault)
     flows = infer_types(graph, catalog)
@@ -131,24 +142,24 @@ def fix_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     def fits(port: Port) -> bool:
         return port in flows and flows[port].dtype in allowed
 
-    yield from moved_up(graph, catalog, node, fault.arg, fits)
+    yield from offer_move_up(graph, catalog, node, fault.arg, fits)
     yield from _cast(graph, catalog, fault)
     yield removal(graph, catalog, node.id)
 
 
-def fix_same_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_same_dtype(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A cast to what the other input is fed, or no edge."""
     yield from _cast(graph, catalog, fault)
-    yield "Cut the edge", partial(without, graph, node_of(graph, fault), fault.arg)
+    yield "Cut the edge", partial(without_inputs, graph, node_of(graph, fault), fault.arg)
 
 
-def _cast(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def _cast(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     node, wanted = node_of(graph, fault), fault.about
     if "cast" in catalog:
         source = node.inputs[fault.arg].node
         cast = new_node(graph, catalog, "cast", f"{source}_{wanted.lower()}")
         cast = replace(cast, args={"dtype": wanted})
-        make = partial(between, graph, node, fault.arg, cast, *_ends(catalog, "cast"))
+        make = partial(with_node_between, graph, node, fault.arg, cast, *_ends(catalog, "cast"))
         yield f"Insert a cast to {wanted}", make
 
 
@@ -156,7 +167,7 @@ def _ends(catalog: Catalog, op: str) -> tuple[str, str]:
     return catalog[op].inputs[0].name, catalog[op].outputs[0].name
 
 
-def fix_layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """Another place, the axes in another order, or what the catalogue names."""
     node, wanted = node_of(graph, fault), fault.about
     flows = infer_types(graph, catalog)
@@ -165,7 +176,7 @@ def fix_layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     def fits(port: Port) -> bool:
         return port in flows and flows[port].layout in allowed
 
-    yield from moved_up(graph, catalog, node, fault.arg, fits)
+    yield from offer_move_up(graph, catalog, node, fault.arg, fits)
     found = flows[node.inputs[fault.arg]].axes or ""
     if sorted(found) == sorted(wanted) and "transpose" in catalog:
         turned = new_node(graph, catalog, "transpose")
@@ -173,7 +184,9 @@ def fix_layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
         turned = replace(turned, args={"perm": perm})
         yield (
             f"Insert a transpose to {wanted}",
-            partial(between, graph, node, fault.arg, turned, *_ends(catalog, "transpose")),
+            partial(
+                with_node_between, graph, node, fault.arg, turned, *_ends(catalog, "transpose")
+            ),
         )
     feed = feed_of(catalog[node.op], fault.arg)
     if feed is not None:
@@ -182,7 +195,7 @@ def fix_layout(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
     yield removal(graph, catalog, node.id)
 
 
-def fix_channels(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_channels(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """Other colours from the decoder, or no node."""
     node = node_of(graph, fault)
     need = catalog[node.op].needs_channels

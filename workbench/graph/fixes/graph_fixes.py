@@ -9,52 +9,84 @@ from difflib import get_close_matches
 from functools import partial
 
 from workbench.catalog.spec import Catalog
+from workbench.graph.active import set_muted
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.compose import with_outputs
 from workbench.graph.connect import set_output
 from workbench.graph.devices import port_kind
-from workbench.graph.edit import free_id, new_node, set_setting
+from workbench.graph.edit import free_id, new_node, set_setting, start_graph
 from workbench.graph.faults import Fault
-from workbench.graph.fixes.offer import Offer, removal
-from workbench.graph.model import Edge, Graph, Node, Port, Settings, is_name, topological
+from workbench.graph.fixes.fix_candidate import FixCandidate, removal
+from workbench.graph.model import Body, Edge, Graph, Node, Port, Settings, is_name, topological
 from workbench.graph.ports import outputs_of
 
 
-def fix_duplicate_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
-    """All but the first get ids of their own; edges stay with the first."""
-    count = sum(node.id == fault.node for node in graph.nodes) - 1
+def fix_duplicate_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """All but the first get ids of their own; edges stay with the first of their body."""
+    count = sum(node.id == fault.node for node in graph.whole.walk()) - 1
     words = f"Rename the other{'s' if count > 1 else ''}"
     yield words, partial(with_own_ids, graph, fault.node)
 
 
 def with_own_ids(graph: Graph, shared: str) -> Graph:
-    """With free ids for all nodes of that id but the first."""
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        taken = node.id == shared and any(other.id == shared for other in nodes)
-        known = replace(graph, nodes=(*graph.nodes, *nodes))
-        nodes.append(replace(node, id=free_id(known, node.id)) if taken else node)
-    return replace(graph, nodes=tuple(nodes))
+    """With free ids for all nodes of that id but the first, wherever they stand."""
+    whole = graph.whole
+    given: list[str] = []
+
+    def free() -> str:
+        given.append(free_id(whole, shared, given) if given else shared)
+        return given[-1]
+
+    def apart(body: Body) -> Body:
+        own = [free() if node.id == shared else node.id for node in body.nodes]
+        meant = next(
+            (new for new, node in zip(own, body.nodes, strict=True) if node.id == shared), shared
+        )
+        body = _renamed_ports(body, shared, meant)
+        nodes = [_with_id(node, new) for node, new in zip(body.nodes, own, strict=True)]
+        return replace(
+            body,
+            nodes=tuple(
+                replace(node, bodies={name: apart(inner) for name, inner in node.bodies.items()})
+                for node in nodes
+            ),
+        )
+
+    return whole.replace_body("", apart(whole.body))
 
 
-def fix_bad_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def _with_id(node: Node, new: str) -> Node:
+    """The node of another id, whose bodies take in by it."""
+    bodies = {
+        name: _renamed_ports(body, node.scope(name), f"{new}.{name}")
+        for name, body in node.bodies.items()
+    }
+    return replace(node, id=new, bodies=bodies)
+
+
+def _renamed_ports(body: Body, old: str, new: str) -> Body:
+    """The body with what its nodes and outputs take of ``old`` taken of ``new``."""
+
+    def moved(port: Port) -> Port:
+        return Port(new, port.output) if port.node == old else port
+
+    nodes = tuple(
+        replace(node, inputs={name: moved(port) for name, port in node.inputs.items()})
+        for node in body.nodes
+    )
+    return replace(
+        body, nodes=nodes, outputs={name: moved(port) for name, port in body.outputs.items()}
+    )
+
+
+def fix_bad_id(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A name made of the letters that can stay."""
     new = free_id(graph, _as_name(fault.node, "node"))
 
     def renamed() -> Graph:
-        def moved(port: Port) -> Port:
-            return Port(new, port.output) if port.node == fault.node else port
-
-        nodes = tuple(
-            replace(
-                node,
-                id=new if node.id == fault.node else node.id,
-                inputs={name: moved(port) for name, port in node.inputs.items()},
-            )
-            for node in graph.nodes
-        )
-        outputs = {name: moved(port) for name, port in graph.outputs.items()}
-        return replace(graph, nodes=nodes, outputs=outputs)
+        body = _renamed_ports(graph.body, fault.node, new)
+        nodes = tuple(_with_id(node, new) if node.id == fault.node else node for node in body.nodes)
+        return replace(graph, nodes=nodes, outputs=body.outputs)
 
     yield f"Rename it to {new}", renamed
 
@@ -66,9 +98,13 @@ def _as_name(text: str, usual: str) -> str:
     return name if name and is_name(name) else f"{name}_" if is_name(f"{name}_") and name else usual
 
 
-def fix_no_outputs(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
-    """The last image, else whatever comes out last."""
+def fix_no_outputs(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """The last image, else whatever comes out last; where nothing does, the least graph instead."""
     ports = _last_ports(graph, catalog)
+    if not ports and not fault.node:
+        least = start_graph(catalog, graph.name)
+        label = f"Begin anew with {' and '.join(node.op for node in least.nodes)}"
+        yield label, lambda: replace(graph, nodes=least.nodes, outputs=least.outputs)
     if ports:
         kind = port_kind(graph, catalog, ports[0])
         name = free_id(graph, {"image": "images", "label": "labels"}.get(kind, "values"))
@@ -86,7 +122,7 @@ def _last_ports(graph: Graph, catalog: Catalog) -> list[Port]:
     return sorted(found, key=lambda port: kinds[port] != "image")
 
 
-def fix_output_name(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_output_name(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A name made of the letters that can stay, in the same place."""
     new = free_id(graph, _as_name(fault.about, "output"))
     outputs = {new if name == fault.about else name: p for name, p in graph.outputs.items()}
@@ -94,7 +130,7 @@ def fix_output_name(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Of
     yield _drop(graph, fault)
 
 
-def fix_output_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_output_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """Another output of the same node, the last image, or none."""
     gone = graph.outputs[fault.about]
     ports = _last_ports(graph, catalog)
@@ -104,12 +140,12 @@ def fix_output_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[
     yield _drop(graph, fault)
 
 
-def _drop(graph: Graph, fault: Fault) -> Offer:
+def _drop(graph: Graph, fault: Fault) -> FixCandidate:
     short = fault.about if len(fault.about) <= 30 else fault.about[:27] + "..."
     return f"Drop the output {short}", lambda: set_output(graph, fault.about, None)
 
 
-def fix_no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """A reader of files; decoders that nothing feeds get what it reads."""
     if "readers.file" not in catalog:
         return
@@ -129,7 +165,7 @@ def fix_no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offe
     yield "Add readers.file", added
 
 
-def fix_cycle(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_cycle(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """The edges that lead back, as the nodes stand in the graph."""
     cut: list[Edge] = []
     opened = graph
@@ -162,7 +198,7 @@ def _edge_back(graph: Graph) -> Edge | None:
     return max(edges, key=lambda e: order[e.source.node] - order[e.target], default=None)
 
 
-def fix_setting(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_setting(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """The nearest value that is allowed, and the usual one."""
     least, most = SETTINGS[fault.about]
     nearest = min(max(getattr(graph.settings, fault.about), least), most)
@@ -170,7 +206,7 @@ def fix_setting(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]
         yield f"Set it to {value}", partial(set_setting, graph, **{fault.about: value})
 
 
-def fix_unknown_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_unknown_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """The operator of the nearest name, or none."""
     node = graph.node(fault.node)
     usable = [name for name, spec in catalog.items() if not spec.unusable]
@@ -179,6 +215,11 @@ def fix_unknown_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Off
     yield removal(graph, catalog, fault.node)
 
 
-def fix_unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[Offer]:
+def fix_unusable_op(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """There is nothing for it but to do without."""
     yield removal(graph, catalog, fault.node)
+
+
+def fix_muted(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """Let the muted node run again."""
+    yield f"Unmute {fault.about}", lambda: set_muted(graph.whole, [fault.about], False)

@@ -8,13 +8,13 @@ from functools import partial
 
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
 from workbench.graph.devices import port_kind
-from workbench.graph.fixes.offer import Offer
+from workbench.graph.fixes.fix_candidate import FixCandidate
 from workbench.graph.model import Graph, Node, Port
 
 
-def moved_up(
+def offer_move_up(
     graph: Graph, catalog: Catalog, node: Node, into: str, fits: Callable[[Port], bool]
-) -> Iterator[Offer]:
+) -> Iterator[FixCandidate]:
     """``Move NODE before NODE``: to the last place of its chain where ``fits`` says yes.
 
     The chain is that of first inputs.

@@ -1,4 +1,8 @@
-"""The graphs that the workbench brings: one JSON file each. Adding one is adding a file."""
+"""The graphs that the workbench brings: one JSON file each. Adding one is adding a file.
+
+Those of papers name them in ``about``; a note on the canvas says where each value comes from, and
+what is otherwise than there.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +11,34 @@ from functools import cache
 from importlib.resources import files
 
 from workbench.errors import GraphFormatError
-from workbench.graph.io import load_graph
+from workbench.graph.layout import Document, load_document
 from workbench.graph.model import Graph
+
+
+@cache
+def _documents() -> dict[str, Document]:
+    found = (
+        load_document(entry.read_text(encoding="utf-8"))
+        for entry in files(__name__).iterdir()
+        if entry.name.endswith(".json")
+    )
+    return {each.graph.name: each for each in sorted(found, key=lambda each: each.graph.name)}
 
 
 @cache
 def load_recipes() -> dict[str, Graph]:
     """Every recipe by name, in alphabetical order."""
-    found = (
-        load_graph(entry.read_text(encoding="utf-8"))
-        for entry in files(__name__).iterdir()
-        if entry.name.endswith(".json")
-    )
-    return {graph.name: graph for graph in sorted(found, key=lambda graph: graph.name)}
+    return {name: document.graph for name, document in _documents().items()}
 
 
 def load_recipe(name: str) -> Graph:
     """The recipe of that name. Raises GraphFormatError with the nearest known names."""
-    recipes = load_recipes()
+    return load_recipe_document(name).graph
+
+
+def load_recipe_document(name: str) -> Document:
+    """The recipe with its frames and notes; otherwise as ``load_recipe``."""
+    recipes = _documents()
     if name not in recipes:
         near = get_close_matches(name, recipes, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""

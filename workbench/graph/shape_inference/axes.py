@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.catalog.spec import ShapeWord
-from workbench.graph.tensor_type import Call, Extents, ShapeRule, TensorType
+from workbench.graph.tensor_type import Extents, ShapeRule, TensorType, TypedCall
 
 
-def _transpose(call: Call, flow: TensorType) -> TensorType:
+def _transpose(call: TypedCall, flow: TensorType) -> TensorType:
     if flow.shape is None:
         return flow.unknown()
     count = len(flow.shape)
@@ -27,7 +27,7 @@ def _transpose(call: Call, flow: TensorType) -> TensorType:
     return flow.reshaped(tuple(flow.shape[p] for p in order), layout)
 
 
-def _reduce(call: Call, flow: TensorType) -> TensorType:
+def _reduce(call: TypedCall, flow: TensorType) -> TensorType:
     axes = call.chosen(flow)
     if axes is None or flow.shape is None:
         return flow if call.value("keep_dims") else flow.unknown()
@@ -46,12 +46,12 @@ def _without(flow: TensorType, axes: tuple[int, ...]) -> TensorType:
     return flow.reshaped(tuple(flow.shape[i] for i in kept), layout)
 
 
-def _shape(call: Call, flow: TensorType) -> TensorType:
+def _shape(call: TypedCall, flow: TensorType) -> TensorType:
     layout = call.text("layout") if call.given("layout") else ""
     return flow.reshaped(_extents_of(call, "shape"), layout)
 
 
-def _extents_of(call: Call, name: str) -> Extents | None:
+def _extents_of(call: TypedCall, name: str) -> Extents | None:
     """The extents that an argument names: none of them where it is not given.
 
     Of a constant then as many as there are numbers.
@@ -68,21 +68,22 @@ def _extents_of(call: Call, name: str) -> Extents | None:
     return None if values is None else tuple(e if e is None or e >= 0 else None for e in values)
 
 
-def _drawn(call: Call, flow: TensorType) -> TensorType:
+def _drawn(call: TypedCall, flow: TensorType) -> TensorType:
     like = call.fed.get("shape_like")
     head = like.shape if like is not None else _extents_of(call, "shape")
     tail: Extents | None = ()
-    if call.spec.name == "random.choice":
+    chosen = call.spec.name == "random.choice" and "a" in call.fed  # else a number
+    if chosen:
         tail = None if call.first.shape is None else call.first.shape[1:]
     if head is None or tail is None:
         return flow.unknown()
     layout: str | None = ""
-    if call.spec.name == "random.choice" and call.first.layout != "":
+    if chosen and call.first.layout != "":
         layout = call.first.layout[1:] if call.first.layout and not head else None
     return flow.reshaped((*head, *tail), layout)
 
 
-def _one_hot(call: Call, flow: TensorType) -> TensorType:
+def _one_hot(call: TypedCall, flow: TensorType) -> TensorType:
     count = (call.whole("num_classes") or (None,))[0]
     axis = (call.whole("axis") or (None,))[0]
     if flow.shape is None or axis is None or flow.shape == (None,):
@@ -94,7 +95,7 @@ def _one_hot(call: Call, flow: TensorType) -> TensorType:
     return flow.reshaped((*flow.shape[:at], count, *flow.shape[at:]), layout)
 
 
-def _join(call: Call, flow: TensorType) -> TensorType:
+def _join(call: TypedCall, flow: TensorType) -> TensorType:
     parts = call.positional
     shapes = [part.shape for part in parts]
     layout = _common([part.layout for part in parts])
@@ -115,7 +116,7 @@ def _common(layouts: list[str | None]) -> str | None:
     return layouts[0] if len(set(layouts)) == 1 else None
 
 
-def _axis(call: Call, flow: TensorType, count: int) -> int | None:
+def _axis(call: TypedCall, flow: TensorType, count: int) -> int | None:
     if call.given("axis_name"):
         name, axes = call.text("axis_name"), flow.axes
         return axes.index(name) if name and axes and name in axes else None
@@ -125,7 +126,7 @@ def _axis(call: Call, flow: TensorType, count: int) -> int | None:
     return axis % count
 
 
-def _stack(call: Call, flow: TensorType) -> TensorType:
+def _stack(call: TypedCall, flow: TensorType) -> TensorType:
     parts = call.positional
     shape = next((p.shape for p in parts if p.shape is not None), None)
     if shape is None:
@@ -149,7 +150,7 @@ def _with_letter(layout: str | None, name: str | None, at: int, count: int) -> s
     return None if layout is None else layout[:at] + name + layout[at:]
 
 
-def _expand(call: Call, flow: TensorType) -> TensorType:
+def _expand(call: TypedCall, flow: TensorType) -> TensorType:
     axes = call.whole("axes")
     if flow.shape is None or axes is None or None in axes:
         return flow.unknown()
@@ -164,14 +165,14 @@ def _expand(call: Call, flow: TensorType) -> TensorType:
     return flow.reshaped(tuple(shape), layout)
 
 
-def _squeeze(call: Call, flow: TensorType) -> TensorType:
+def _squeeze(call: TypedCall, flow: TensorType) -> TensorType:
     if not (call.given("axes") or call.given("axis_names")):
         return flow.unknown()
     axes = call.chosen(flow)
     return flow.unknown() if axes is None else _without(flow, axes)
 
 
-def _reshape(call: Call, flow: TensorType) -> TensorType:
+def _reshape(call: TypedCall, flow: TensorType) -> TensorType:
     shape = _reshaped(call, flow)
     if call.given("layout"):
         return flow.reshaped(shape, call.text("layout"))
@@ -180,7 +181,7 @@ def _reshape(call: Call, flow: TensorType) -> TensorType:
     return flow.reshaped(shape, flow.layout if len(shape) == len(flow.shape) else "")
 
 
-def _reshaped(call: Call, flow: TensorType) -> Extents | None:
+def _reshaped(call: TypedCall, flow: TensorType) -> Extents | None:
     if call.given("shape_input"):
         wanted = call.fed["shape_input"].shape
         return (None,) * wanted[0] if wanted and wanted[0] is not None else None
@@ -212,16 +213,16 @@ def _filled(wanted: Extents, shape: Extents | None, recast: bool) -> Extents:
     return tuple(total // others if extent is None else extent for extent in wanted)
 
 
-def _extract(call: Call, flow: TensorType) -> TensorType:
+def _extract(call: TypedCall, flow: TensorType) -> TensorType:
     return _without(flow, (0,))
 
 
-def _reorder(call: Call, flow: TensorType) -> TensorType:
+def _reorder(call: TypedCall, flow: TensorType) -> TensorType:
     order = call.whole("new_order")
     return flow.with_extents({0: None if order is None else len(order)})
 
 
-def _per_frame(call: Call, flow: TensorType) -> TensorType:
+def _per_frame(call: TypedCall, flow: TensorType) -> TensorType:
     if flow.shape is None or flow.layout is None:
         return replace(flow, layout=None)
     if not flow.layout:
@@ -229,7 +230,7 @@ def _per_frame(call: Call, flow: TensorType) -> TensorType:
     return flow if flow.layout[0] == "F" else replace(flow, layout=None)
 
 
-def _affine(call: Call, flow: TensorType) -> TensorType:
+def _affine(call: TypedCall, flow: TensorType) -> TensorType:
     """A matrix of ``n`` rows and ``n + 1`` columns for points of ``n`` coordinates."""
     before = call.positional
     if before:
@@ -253,7 +254,7 @@ _DIMENSIONS: Mapping[str, Mapping[int, int]] = {
 """Arguments of ``transforms.*``: their number of values -> the number of coordinates."""
 
 
-def _points(call: Call, flow: TensorType) -> TensorType:
+def _points(call: TypedCall, flow: TensorType) -> TensorType:
     if not (call.given("M") or call.given("MT")) or not flow.shape:
         return flow
     columns = flow.shape[-1]
@@ -266,7 +267,7 @@ def _points(call: Call, flow: TensorType) -> TensorType:
     return flow.with_extents({len(flow.shape) - 1: rows})
 
 
-def _corner(call: Call, flow: TensorType) -> TensorType:
+def _corner(call: TypedCall, flow: TensorType) -> TensorType:
     """As many numbers as there are axes."""
     if "crop_shape" in call.spec.args:
         values = call.whole("crop_shape")

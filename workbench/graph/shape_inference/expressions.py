@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.catalog.spec import ShapeWord
-from workbench.graph.arithmetic import broadcast, operand_types
 from workbench.graph.subscript_index import parse_index
-from workbench.graph.tensor_type import Call, ShapeRule, TensorType
+from workbench.graph.tensor_type import ShapeRule, TensorType, TypedCall
+from workbench.graph.type_promotion import broadcast, operand_types
 
 
-def _broadcast(call: Call, flow: TensorType) -> TensorType:
+def _broadcast(call: TypedCall, flow: TensorType) -> TensorType:
     flows = operand_types(call)
     try:
         shape = broadcast([one.shape for one in flows])
@@ -28,7 +28,7 @@ def _layout(flows: list[TensorType], count: int | None) -> str | None:
     return None if count is None or any(one.layout is None for one in wide) else ""
 
 
-def _subscript(call: Call, flow: TensorType) -> TensorType:
+def _subscript(call: TypedCall, flow: TensorType) -> TensorType:
     text = call.text("index")
     try:
         index = parse_index(text or "")

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.catalog.spec import ShapeWord
-from workbench.graph.tensor_type import Call, Extents, ShapeRule, TensorType
+from workbench.graph.tensor_type import Extents, ShapeRule, TensorType, TypedCall
 
 
-def _input(call: Call, flow: TensorType) -> TensorType:
+def _input(call: TypedCall, flow: TensorType) -> TensorType:
     return flow
 
 
-def _decoded(call: Call, flow: TensorType) -> TensorType:
+def _decoded(call: TypedCall, flow: TensorType) -> TensorType:
     return flow.reshaped((None, None, _colours(call.text("output_type"))), "HWC")
 
 
@@ -21,7 +21,7 @@ def _colours(space: str | None) -> int | None:
     return {"RGB": 3, "BGR": 3, "YCbCr": 3, "GRAY": 1}.get(space or "")
 
 
-def _recolour(call: Call, flow: TensorType) -> TensorType:
+def _recolour(call: TypedCall, flow: TensorType) -> TensorType:
     return _set(flow, {"C": _colours(call.text("output_type"))})
 
 
@@ -36,7 +36,7 @@ def _spatial(flow: TensorType) -> list[str]:
     return [letter for letter in flow.axes or "" if letter in "DHW"]
 
 
-def _resize(call: Call, flow: TensorType) -> TensorType:
+def _resize(call: TypedCall, flow: TensorType) -> TensorType:
     axes = _spatial(flow)
     extents: dict[str, int | None] = dict.fromkeys(axes)
     mode = call.text("mode") if "mode" in call.spec.args else "default"
@@ -57,7 +57,7 @@ def _each(values: Extents | None, count: int) -> Extents:
     return values if values is not None and len(values) == count else (None,) * count
 
 
-def _resize_axes(call: Call, flow: TensorType) -> TensorType:
+def _resize_axes(call: TypedCall, flow: TensorType) -> TensorType:
     axes = call.chosen(flow)
     if axes is None or flow.shape is None:
         return _forget_extents(flow)
@@ -71,7 +71,7 @@ def _forget_extents(flow: TensorType) -> TensorType:
     return replace(flow, shape=None if flow.shape is None else (None,) * len(flow.shape))
 
 
-def _crop(call: Call, flow: TensorType) -> TensorType:
+def _crop(call: TypedCall, flow: TensorType) -> TensorType:
     if call.given("crop"):
         values = call.whole("crop")
         axes = "HW" if values is None or len(values) == 2 else "DHW"
@@ -84,21 +84,21 @@ def _crop(call: Call, flow: TensorType) -> TensorType:
     return _set(flow, {axis: e if e and e > 0 else None for axis, e in wanted.items()})
 
 
-def _pad_channels(call: Call, flow: TensorType) -> TensorType:
+def _pad_channels(call: TypedCall, flow: TensorType) -> TensorType:
     channels = flow.channels
     if not call.value("pad_output") or channels is None or channels < 1:
         return flow
     return _set(flow, {"C": 1 << (channels - 1).bit_length()})
 
 
-def _relayout(call: Call, flow: TensorType) -> TensorType:
+def _relayout(call: TypedCall, flow: TensorType) -> TensorType:
     layout, axes = call.text("output_layout"), flow.axes
     if not layout or axes is None or flow.shape is None or sorted(layout) != sorted(axes):
         return flow.unknown()
     return flow.reshaped(tuple(flow.shape[axes.index(letter)] for letter in layout), layout)
 
 
-def _canvas(call: Call, flow: TensorType) -> TensorType:
+def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
     axes = _spatial(flow)
     if call.given("size"):
         return _set(flow, dict(zip(axes, _each(call.whole("size"), len(axes)), strict=True)))
@@ -107,7 +107,7 @@ def _canvas(call: Call, flow: TensorType) -> TensorType:
     return flow
 
 
-def _pad(call: Call, flow: TensorType) -> TensorType:
+def _pad(call: TypedCall, flow: TensorType) -> TensorType:
     axes = call.chosen(flow)
     if axes is None or flow.shape is None:
         return _forget_extents(flow)
@@ -122,7 +122,7 @@ def _pad(call: Call, flow: TensorType) -> TensorType:
     return flow.with_extents(extents)
 
 
-def _slice(call: Call, flow: TensorType) -> TensorType:
+def _slice(call: TypedCall, flow: TensorType) -> TensorType:
     named = ("anchor", "shape_input", "start", "end", "shape", "rel_start", "rel_end", "rel_shape")
     if not any(map(call.given, named)):
         return flow
@@ -135,15 +135,15 @@ def _slice(call: Call, flow: TensorType) -> TensorType:
     return flow.with_extents(dict(zip(axes, sizes, strict=True)))
 
 
-def _paste(call: Call, flow: TensorType) -> TensorType:
+def _paste(call: TypedCall, flow: TensorType) -> TensorType:
     return _set(flow, {"H": None, "W": None, "C": (call.whole("n_channels") or (None,))[0]})
 
 
-def _paste_many(call: Call, flow: TensorType) -> TensorType:
+def _paste_many(call: TypedCall, flow: TensorType) -> TensorType:
     return _set(flow, dict(zip("HW", _each(call.whole("output_size"), 2), strict=True)))
 
 
-def _filter(call: Call, flow: TensorType) -> TensorType:
+def _filter(call: TypedCall, flow: TensorType) -> TensorType:
     return _set(flow, dict.fromkeys("DHW")) if call.text("mode") != "same" else flow
 
 

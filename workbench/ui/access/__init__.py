@@ -2,7 +2,7 @@
 
 from workbench.ui.access.browser import open_in_browser
 from workbench.ui.access.cookie import AccessCookie
-from workbench.ui.access.handlers import Access, guard
+from workbench.ui.access.handlers import AccessContext, guard_handlers
 from workbench.ui.access.policy import AccessPolicy
 
-__all__ = ["Access", "AccessCookie", "AccessPolicy", "guard", "open_in_browser"]
+__all__ = ["AccessContext", "AccessCookie", "AccessPolicy", "guard_handlers", "open_in_browser"]

@@ -71,7 +71,7 @@ _CONTINUE = """<p><a href="{{login}}">Log in</a></p>
 
 
 @dataclass(frozen=True)
-class Access:
+class AccessContext:
     """What the handlers need to know."""
 
     policy: AccessPolicy
@@ -87,7 +87,7 @@ class Access:
         return found is not None and self.cookie.is_good(found.value)
 
 
-def guard(application: Application, access: Access) -> None:
+def guard_handlers(application: Application, access: AccessContext) -> None:
     """Let no request reach the application's handlers that was not looked at before."""
     prefix = re.escape(access.policy.prefix)
     known = re.compile(rf"/favicon\.ico|{prefix}(/?|/ws|/static/(?!.*(\.\.|%00)).+)")
@@ -117,7 +117,7 @@ class _Matches(Matcher):
         return None if found is None else {"target_kwargs": found}
 
 
-def _refusal(access: Access, request: HTTPServerRequest) -> dict[str, Any] | None:
+def _refusal(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
     policy = access.policy
     reason = policy.host_refusal(request) or policy.origin_refusal(request)
     websocket = "upgrade" in request.headers.get("Connection", "").lower()
@@ -130,13 +130,13 @@ def _refusal(access: Access, request: HTTPServerRequest) -> dict[str, Any] | Non
     return {"status": 403, "reason": reason} if reason else None
 
 
-def _needs_token(access: Access, request: HTTPServerRequest) -> bool:
+def _needs_token(access: AccessContext, request: HTTPServerRequest) -> bool:
     prefix = access.policy.prefix
     open_to_all = {"/favicon.ico", f"{prefix}/login", prefix}
     return request.path not in open_to_all and not access.is_in(request)
 
 
-def _detour(access: Access, request: HTTPServerRequest) -> dict[str, Any] | None:
+def _detour(access: AccessContext, request: HTTPServerRequest) -> dict[str, Any] | None:
     """The page itself, asked for by who has yet to show the token, or whose cookie is not here."""
     page = f"{access.policy.prefix}/"
     if not access.policy.token or request.path not in (page, page[:-1]):
@@ -168,7 +168,7 @@ class _Refused(RequestHandler):
 
 
 class _AccessHandler(RequestHandler):
-    def initialize(self, access: Access) -> None:
+    def initialize(self, access: AccessContext) -> None:
         self.access = access
 
     def set_access_cookie(self) -> None:
@@ -190,7 +190,7 @@ class _AccessHandler(RequestHandler):
 class _Detour(_AccessHandler):
     """Leads to the login, from where who is in comes back to the page."""
 
-    def initialize(self, access: Access, let_in: bool) -> None:  # type: ignore[override]
+    def initialize(self, access: AccessContext, let_in: bool) -> None:  # type: ignore[override]
         super().initialize(access)
         self.let_in = let_in
 

@@ -4,6 +4,15 @@
 an outbox into one of them, so whoever carries it out need not look at its types again.
 """
 
-from workbench.ui.actions.base import Action, OpenScope, Redo, Retry, SelectNode, Undo, parse_action
+from workbench.ui.actions.base import (
+    Action,
+    GoToStep,
+    OpenScope,
+    Redo,
+    Retry,
+    SelectNode,
+    Undo,
+    parse_action,
+)
 
-__all__ = ["Action", "OpenScope", "Redo", "Retry", "SelectNode", "Undo", "parse_action"]
+__all__ = ["Action", "GoToStep", "OpenScope", "Redo", "Retry", "SelectNode", "Undo", "parse_action"]

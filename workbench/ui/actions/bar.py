@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from workbench.ui.actions.base import Action, Redo, SelectNode, Undo
+from workbench.ui.actions.base import Action, GoToStep, Redo, SelectNode, Undo
 
 
 class NewGraph(Action, tag="new", frozen=True):
@@ -39,7 +39,7 @@ class OpenPicture(Action, tag="open_picture", frozen=True):
     """base64 of the PNG, at least up to its pixels."""
 
 
-class Attach(Action, tag="attach", frozen=True):
+class AttachPage(Action, tag="attach", frozen=True):
     """Say which tab this page is, and what it still had to send when its server was lost."""
 
     tab: str
@@ -56,7 +56,7 @@ class DismissRestored(Action, tag="dismiss_restored", frozen=True):
     """Say no longer what was restored."""
 
 
-class Shown(Action, tag="shown", frozen=True):
+class PageDrawn(Action, tag="shown", frozen=True):
     """Say that the page has drawn what was opened."""
 
     opened: int
@@ -65,6 +65,10 @@ class Shown(Action, tag="shown", frozen=True):
 
 class ListRecent(Action, tag="list_recent", frozen=True):
     """List the sessions that were kept."""
+
+
+class ListFolders(Action, tag="list_folders", frozen=True):
+    """List the data folders of the sessions that were kept."""
 
 
 class OpenRecent(Action, tag="open_recent", frozen=True):
@@ -113,11 +117,18 @@ class DownloadScript(Action, tag="download_script", frozen=True):
 
 
 SessionAction = (
-    Attach | StartAfresh | DismissRestored | Shown | ListRecent | OpenRecent | DescribeCell
+    AttachPage
+    | StartAfresh
+    | DismissRestored
+    | PageDrawn
+    | ListRecent
+    | ListFolders
+    | OpenRecent
+    | DescribeCell
 )
 OpenAction = NewGraph | OpenRecipe | OpenText | OpenPicture
 BarAction = (
     OpenAction | SessionAction | SetTitle | Share | SaveGraph | ApplyFix | ExportScript
     | DownloadScript
-    | SelectNode | Undo | Redo
+    | SelectNode | Undo | Redo | GoToStep
 )  # fmt: skip

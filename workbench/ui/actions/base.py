@@ -23,6 +23,13 @@ class Redo(Action, tag="redo", frozen=True):
     """Make the edit again that was taken back."""
 
 
+class GoToStep(Action, tag="go_to", frozen=True):
+    """Undo or redo up to a step of the history."""
+
+    step: int
+    """How many steps are to be done then."""
+
+
 class Retry(Action, tag="retry", frozen=True):
     """Try again what failed."""
 
@@ -65,3 +72,6 @@ def parse_action(
         name = path.rstrip("`").partition(".")[0].partition("[")[0]
         found = f"{name} is {reprlib.repr(message.get(name))}. " if name else ""
         raise GraphEditError(f"{component} cannot {do}: {found}{expected}.") from None
+    except UnicodeEncodeError as error:  # half of a surrogate pair where a number is wanted
+        found = reprlib.repr(error.object)
+        raise GraphEditError(f"{component} cannot {do}: {found} is no text.") from None

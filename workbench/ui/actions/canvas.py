@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from workbench.ui.actions.bar import ListFolders, NewGraph, OpenRecipe
 from workbench.ui.actions.base import Action, OpenScope, Redo, Undo
+from workbench.ui.actions.panels import OpenFolder, Verify
+from workbench.ui.actions.speed import Measure
 
 
 class Add(Action, tag="add", frozen=True):
@@ -13,6 +16,8 @@ class Add(Action, tag="add", frozen=True):
     op: str
     after: str
     """Id of the node; empty: at the end."""
+    sound: bool = False
+    """Whether to feed what it needs, and to refuse it where the graph would have a new fault."""
 
 
 class AddOnEdge(Action, tag="add_on", frozen=True):
@@ -20,6 +25,8 @@ class AddOnEdge(Action, tag="add_on", frozen=True):
 
     op: str
     edge: str
+    sound: bool = False
+    """As of ``add``."""
 
 
 class Branch(Action, tag="branch", frozen=True):
@@ -29,6 +36,35 @@ class Branch(Action, tag="branch", frozen=True):
     node: str
     """Empty: fed by nothing yet."""
     output: str
+    sound: bool = False
+    """As of ``add``."""
+    at: list[float] = msgspec.field(default_factory=list)
+    """[x, y] of what is fed by nothing, where things were put by hand; empty: where there is
+    room."""
+
+
+class AddFeeding(Action, tag="add_into", frozen=True):
+    """Add an operator that feeds an input; one that is fed already is led through it."""
+
+    op: str
+    node: str
+    input: str
+    sound: bool = False
+    """As of ``add``."""
+
+
+class AddTemplate(Action, tag="add_template", frozen=True):
+    """Add the nodes of a template: on an edge, beside what an output feeds, or behind a node."""
+
+    template: str
+    edge: str = ""
+    node: str = ""
+    """With ``output``, what it branches off from."""
+    output: str = ""
+    after: str = ""
+    """Id of the node; empty, with all the others: at the end."""
+    sound: bool = False
+    """As of ``add``."""
 
 
 class Connect(Action, tag="connect", frozen=True):
@@ -51,10 +87,12 @@ class Disconnect(Action, tag="disconnect", frozen=True):
 
 
 class Splice(Action, tag="splice", frozen=True):
-    """Put a node that stands apart into an edge."""
+    """Take a node out of where it stands and put it into an edge."""
 
     node: str
     edge: str
+    positions: dict[str, list[float]] = msgspec.field(default_factory=dict)
+    """As ``SetPositions`` takes them; empty where all is laid out automatically."""
 
 
 class Move(Action, tag="move", frozen=True):
@@ -70,6 +108,13 @@ class Remove(Action, tag="remove", frozen=True):
 
     nodes: list[str] = msgspec.field(default_factory=list)
     edges: list[str] = msgspec.field(default_factory=list)
+
+
+class Mute(Action, tag="mute", frozen=True):
+    """Leave nodes out of what runs, or let them run again."""
+
+    nodes: list[str]
+    muted: bool
 
 
 class Duplicate(Action, tag="duplicate", frozen=True):
@@ -94,10 +139,13 @@ class Rename(Action, tag="rename", frozen=True):
     to: str
 
 
-class Place(Action, tag="place", frozen=True):
-    """Take the places of all that is on the canvas."""
+class SetPositions(Action, tag="place", frozen=True):
+    """Take the places of all that stands in one body, or in several."""
 
     positions: dict[str, list[float]]
+    """Of nodes, of outputs by ``:name``; in a body drawn inside by ``region.body:name``."""
+    aligned: str = ""
+    """How some of them were aligned, one of ``ALIGNMENTS``; empty where they were moved."""
 
 
 class Wrap(Action, tag="wrap", frozen=True):
@@ -106,6 +154,8 @@ class Wrap(Action, tag="wrap", frozen=True):
     nodes: list[str]
     op: str
     """The kind of region: ``if``."""
+    together: bool = False
+    """Whether they are one option of it; else each is one."""
 
 
 class Unwrap(Action, tag="unwrap", frozen=True):
@@ -119,6 +169,39 @@ class Arrange(Action, tag="arrange", frozen=True):
     """Lay all out automatically again."""
 
 
+class SetFrame(Action, tag="frame", frozen=True):
+    """Draw a frame around nodes, or give one another title or other nodes."""
+
+    title: str
+    nodes: list[str]
+    """Of a frame that is there, empty leaves them."""
+    frame: str = ""
+    """Empty: a new one."""
+
+
+class RemoveFrame(Action, tag="remove_frame", frozen=True):
+    """Take a frame away; what stands in it stays."""
+
+    frame: str
+
+
+class SetNote(Action, tag="note", frozen=True):
+    """Put a note on the canvas, or change one: an empty text takes it away."""
+
+    text: str
+    x: float
+    y: float
+    note: str = ""
+    """Empty: a new one."""
+
+
+class Collapse(Action, tag="collapse", frozen=True):
+    """Draw a region as a card, or again as a frame with what stands in it."""
+
+    node: str
+    collapsed: bool
+
+
 class Unfold(Action, tag="unfold", frozen=True):
     """Draw the generator of an argument as a node of its own."""
 
@@ -130,6 +213,13 @@ class Fold(Action, tag="fold", frozen=True):
     """Draw a generator in the node that it feeds."""
 
     node: str
+
+
+class CopyCode(Action, tag="copy_code", frozen=True):
+    """Ask for the lines that the exported script has for nodes."""
+
+    nodes: list[str]
+    """Empty: all of the graph."""
 
 
 class FindConnectTargets(Action, tag="connect_targets", frozen=True):
@@ -148,10 +238,32 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
     output: str
     edge: str
     """In place of the two others; else empty."""
+    how: str = "add"
+    """The action that is to add one: ``add``, ``add_on`` or ``branch``."""
+    tried: list[str] = msgspec.field(default_factory=list)
+    """Operators and templates of which it is found out whether the graph would have a fault. Of
+    the others only what they take and give, and their device, is compared."""
 
 
+ALIGNMENTS = {
+    "left": "align left",
+    "centre": "align centres",
+    "right": "align right",
+    "top": "align top",
+    "middle": "align middles",
+    "bottom": "align bottom",
+    "across": "distribute across",
+    "down": "distribute down",
+}
+"""How nodes are aligned -> what the history calls it."""
+
+Insertion = Add | AddOnEdge | Branch | AddFeeding | AddTemplate
 CanvasEdit = (
-    Add | AddOnEdge | Branch | Connect | Disconnect | Splice | Move | Remove
-    | Duplicate | Paste | Rename | Place | Wrap | Unwrap | Arrange | Unfold | Fold
+    Insertion | Connect | Disconnect | Splice | Move | Remove
+    | Mute | Duplicate | Paste | Rename | SetPositions | Wrap | Unwrap | Arrange
+    | SetFrame | RemoveFrame | SetNote | Unfold | Fold | Collapse
 )  # fmt: skip
-CanvasAction = CanvasEdit | OpenScope | FindConnectTargets | FindCompatibleOps | Undo | Redo
+CanvasAction = (
+    CanvasEdit | OpenScope | CopyCode | FindConnectTargets | FindCompatibleOps | ListFolders
+    | NewGraph | OpenRecipe | OpenFolder | Verify | Measure | Undo | Redo
+)  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.ui.actions.base import Action, OpenScope, Redo, SelectNode, Undo
-from workbench.ui.actions.canvas import Unwrap
+from workbench.ui.actions.canvas import Mute, Unwrap
+from workbench.ui.actions.panels import CountBranches
 
 
 class SetArgument(Action, tag="set", frozen=True):
@@ -67,7 +68,7 @@ class FixArgument(Action, tag="fix", frozen=True):
     arg: str
 
 
-class SetGenerator(Action, tag="set_random", frozen=True):
+class SetGeneratorArgument(Action, tag="set_random", frozen=True):
     """Change an argument of the generator that feeds an argument."""
 
     node: str
@@ -79,8 +80,61 @@ class SetGenerator(Action, tag="set_random", frozen=True):
     """As of ``set``."""
 
 
+class SetProbability(Action, tag="set_probability", frozen=True):
+    """Say with which probability the first body of an ``if`` runs."""
+
+    region: str
+    probability: float | str
+    """Words are refused."""
+    group: str = ""
+    """As of ``set``."""
+
+
+class SetWeights(Action, tag="set_weights", frozen=True):
+    """Say in which proportion the bodies of a region run."""
+
+    region: str
+    weights: list[float | str]
+    """Words are refused."""
+
+
+class AddOption(Action, tag="add_option", frozen=True):
+    """Give a region another body, which passes on what it takes in."""
+
+    region: str
+
+
+class RemoveOption(Action, tag="remove_option", frozen=True):
+    """Take a body away from a region, with what stands in it."""
+
+    region: str
+    body: str
+
+
+class MoveOption(Action, tag="move_option", frozen=True):
+    """Let a body of a region change places with its neighbour; its weight goes along."""
+
+    region: str
+    body: str
+    by: int
+    """-1 or 1."""
+
+
+class NameBody(Action, tag="name_body", frozen=True):
+    """Call a body of a region by a name of the person's own."""
+
+    region: str
+    body: str
+    title: str
+    """Empty: no more than ``option_1``."""
+
+
 InspectorEdit = (
     SetArgument | ResetArgument | LinkArgument | SetDevice | RandomiseArgument
-    | OwnGenerator | FixArgument | SetGenerator
+    | OwnGenerator | FixArgument | SetGeneratorArgument
+    | SetProbability | SetWeights | AddOption | RemoveOption | MoveOption
+    | NameBody
 )  # fmt: skip
-InspectorAction = InspectorEdit | Unwrap | OpenScope | SelectNode | Undo | Redo
+InspectorAction = (
+    InspectorEdit | CountBranches | Mute | Unwrap | OpenScope | SelectNode | Undo | Redo
+)

@@ -1,7 +1,8 @@
-"""What preview, steps, code and data may ask for."""
+"""What preview, code and data may ask for."""
 
 from __future__ import annotations
 
+from workbench.ui.actions.bar import ListFolders
 from workbench.ui.actions.base import Action, Redo, Retry, SelectNode, Undo
 
 
@@ -50,10 +51,33 @@ class ProbePixel(Action, tag="probe_pixel", frozen=True):
     y: int
 
 
-class ShowSteps(Action, tag="show_steps", frozen=True):
-    """Open the steps of a sample."""
+class ChooseSample(Action, tag="choose_sample", frozen=True):
+    """Show a sample on the cards of the canvas."""
 
     index: int
+
+
+class ShowClass(Action, tag="show_class", frozen=True):
+    """Show the samples of a class alone, or with those of the others that are shown so.
+
+    One that is shown so is taken out again.
+    """
+
+    name: str
+
+
+class FindBatch(Action, tag="find_batch", frozen=True):
+    """Show the nearest batch with a sample of the classes and branches that are shown."""
+
+    back: bool
+    """Whether among those before the present one."""
+
+
+class CountBranches(Action, tag="count_branches", frozen=True):
+    """Count over so many batches how often each body runs, with the statistics shown."""
+
+    batches: int
+    """0: stop counting, and keep what was counted."""
 
 
 class SaveCode(Action, tag="save", frozen=True):
@@ -65,18 +89,60 @@ class SaveCode(Action, tag="save", frozen=True):
     """Whether the user was asked about a file that is there."""
 
 
+class SaveFileList(Action, tag="save_file_list", frozen=True):
+    """Write the list of the files that can be used, for the exported program."""
+
+    path: str
+    """In the working folder, or absolute."""
+    overwrite: bool = False
+    """As of ``save``."""
+
+
 class OpenFolder(Action, tag="open", frozen=True):
     """Open another data folder."""
 
     path: str
 
 
+class BrowseFolders(Action, tag="browse", frozen=True):
+    """List the folders in a folder."""
+
+    path: str
+    """Empty: around the data."""
+
+
 class CheckFolder(Action, tag="check", frozen=True):
     """Look for files that cannot be read."""
 
 
-ViewAction = SaveDraw | ReplayDraw | DeleteDraw | OpenCloseup | ProbePixel | ShowSteps
-PreviewAction = ViewAction | Verify | StopVerification | Retry | Undo | Redo
-StepsAction = SelectNode | Retry | Undo | Redo
-CodeAction = SaveCode | SelectNode
-DataAction = OpenFolder | CheckFolder
+class MakeReport(Action, tag="report", frozen=True):
+    """Make the report of the last check, for the browser to keep."""
+
+
+class CompareWithFile(Action, tag="compare_with_file", frozen=True):
+    """Compare with the graph of a file or of a shared picture, which is not opened."""
+
+    name: str
+    """What the file is called."""
+    text: str = ""
+    """Its content."""
+    data: str = ""
+    """Of a picture, in place of the text: base64 of the PNG, at least up to its pixels."""
+
+
+ViewAction = (
+    SaveDraw
+    | ReplayDraw
+    | DeleteDraw
+    | OpenCloseup
+    | ProbePixel
+    | ChooseSample
+    | ShowClass
+    | CountBranches
+)
+PreviewAction = (
+    ViewAction | CompareWithFile | FindBatch | Verify | StopVerification | Retry | Undo | Redo
+)
+CodeAction = SaveCode | SaveFileList | SelectNode
+DataAction = ShowClass | ListFolders | BrowseFolders | OpenFolder | CheckFolder | MakeReport
+StatusAction = SelectNode | Undo | Redo

@@ -4,9 +4,8 @@ import { build } from "esbuild";
 
 /** The modules that are a component: they say so by `export default component(...)`. */
 const COMPONENTS = readdirSync("src")
-  .filter((file) => file.endsWith(".ts"))
-  .filter((file) => readFileSync(`src/${file}`, "utf8").includes("export default component("))
-  .map((file) => file.slice(0, -".ts".length));
+  .filter((file) => /\.tsx?$/.test(file))
+  .filter((file) => readFileSync(`src/${file}`, "utf8").includes("export default component("));
 const TARGET = ["chrome114", "firefox125", "safari17"];
 
 /** Style sheets become text, minified and with their imports inlined. */
@@ -27,7 +26,7 @@ const cssAsText = {
 };
 
 const { metafile } = await build({
-  entryPoints: COMPONENTS.map((name) => `src/${name}.ts`),
+  entryPoints: COMPONENTS.map((file) => `src/${file}`),
   outdir: "../static",
   bundle: true,
   minify: true,
@@ -36,6 +35,13 @@ const { metafile } = await build({
   charset: "utf8",
   legalComments: "none",
   jsx: "automatic",
+  jsxImportSource: "preact",
+  // React Flow asks for React and runs on Preact's likeness of it; tsconfig.json says the same.
+  alias: {
+    react: "preact/compat",
+    "react-dom": "preact/compat",
+    "react/jsx-runtime": "preact/jsx-runtime",
+  },
   define: { "process.env.NODE_ENV": '"production"' },
   logLevel: "info",
   metafile: true,

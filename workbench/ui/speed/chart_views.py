@@ -13,13 +13,13 @@ from workbench.ui.speed.formatting import (
     GROUPS,
     NOT_MEASURED,
     ending_words,
-    figure,
+    figure_text,
     kind_words,
     machine_words,
     name_of,
+    ratio_text,
     size_words,
-    times,
-    when,
+    time_text,
     with_peers,
 )
 from workbench.ui.speed_views import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
@@ -48,6 +48,7 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
             report.measurement_config,
             [row.interval for row in rows if row.interval and not row.probe],
         ),
+        "partial": "",
         "earlier": earlier,
     }
 
@@ -89,7 +90,7 @@ def _facts(report: Report) -> dict[str, str]:
     gpu = f"{machine.gpu_name}, {machine.gpu_memory_gib:g} GiB{each}{driver}" if machine.gpu else ""
     load = context.get("load_average")
     return {
-        "Run": f"{kind_words(report)}, {when(report) or 'date not recorded'}",
+        "Run": f"{kind_words(report)}, {time_text(report) or 'date not recorded'}",
         "Graph": f"{report.graph} {str(context.get('graph_sha256', ''))[:12]}".strip(),
         "CPU": f"{machine.cpu}, {machine.cores} usable cores, {machine.memory_gib:g} GiB",
         "GPU": gpu or f"none: {machine.no_gpu}",
@@ -103,7 +104,7 @@ def _facts(report: Report) -> dict[str, str]:
         "Method": f"rounds of {config.round_seconds:g} s and {config.round_batches} batches at "
         f"least, {config.rounds} rounds at least, until the 95 % interval is within "
         f"{config.precision:.0%} or {config.budget:g} s have passed; each in a fresh process",
-        "Load before": figure(load) if isinstance(load, int | float) else NOT_MEASURED,
+        "Load before": figure_text(load) if isinstance(load, int | float) else NOT_MEASURED,
     }
 
 
@@ -146,17 +147,17 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
     spread = f"{found.low:,.0f} to {found.high:,.0f}{level}" if found else NOT_MEASURED
     share = [latency.p50, latency.p95, latency.p99] if latency else []
     facts = {
-        "imgs/s": figure(row.median, 0),
+        "imgs/s": figure_text(row.median, 0),
         "interval": spread,
         "CV": f"{row.variation:.1%}",
         "rounds": str(len(row.rounds)),
         "batch ms p50 p95 p99": " ".join(f"{v:.3g}" for v in share) or NOT_MEASURED,
-        "first batch": figure(row.first_batch, 2, " s"),
-        "cores busy": figure(row.cpu_cores, 1),
+        "first batch": figure_text(row.first_batch, 2, " s"),
+        "cores busy": figure_text(row.cpu_cores, 1),
         "host memory": size_words(row.host_bytes),
         "GPU memory": size_words(row.gpu_bytes),
-        "GPU busy": figure(row.gpu_busy, 0, " %"),
-        "JPEG engines": figure(row.jpeg_busy, 0, " %"),
+        "GPU busy": figure_text(row.gpu_busy, 0, " %"),
+        "JPEG engines": figure_text(row.jpeg_busy, 0, " %"),
         "ended": {"precise": "precise enough", "budget": "time was up"}.get(
             str(row.stop_reason), "not recorded"
         ),
@@ -169,6 +170,8 @@ def ratios(report: Report, source: str = "") -> list[RatioEntry]:
     rows = {row.name: row for row in report.measurements}
     found: list[RatioEntry] = []
     for one in report.ratios:
+        if rows[one.ours].unstable or rows[one.theirs].unstable:
+            continue  # the bars say so: it gives no verdict
         ours, theirs = rows[one.ours].config, rows[one.theirs].config
         peer = theirs.program != "DALI"
         names = ("DALI", theirs.program) if peer else ("Mixed", "CPU")
@@ -176,7 +179,7 @@ def ratios(report: Report, source: str = "") -> list[RatioEntry]:
         found.append(
             {
                 "group": GROUPS[ours.regime],
-                "text": f"{names[0]} is {times(one.interval.median)} × {names[1]}{where}",
+                "text": f"{names[0]} is {ratio_text(one.interval.median)} × {names[1]}{where}",
                 "median": one.interval.median,
                 "low": one.interval.low,
                 "high": one.interval.high,
@@ -186,7 +189,9 @@ def ratios(report: Report, source: str = "") -> list[RatioEntry]:
     return found
 
 
-def across(report: Report, other: Report, names: tuple[str, str]) -> list[RatioEntry]:
+def mixed_over_cpu_ratios(
+    report: Report, other: Report, names: tuple[str, str]
+) -> list[RatioEntry]:
     """Mixed decoding in one record over the CPU in the other, where only one has mixed figures.
 
     The two were measured apart, so the interval is that of ``stats.ratio``.
@@ -209,7 +214,7 @@ def across(report: Report, other: Report, names: tuple[str, str]) -> list[RatioE
             found.append(
                 {
                     "group": GROUPS[regime],
-                    "text": f"Mixed ({names[1]}) is {times(gain.median)} × CPU ({names[0]})",
+                    "text": f"Mixed ({names[1]}) is {ratio_text(gain.median)} × CPU ({names[0]})",
                     "median": gain.median,
                     "low": gain.low,
                     "high": gain.high,

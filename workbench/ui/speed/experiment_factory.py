@@ -10,11 +10,11 @@ from typing import Any
 from workbench.bench import Benchmark
 from workbench.bench.config import REGIMES, config_of
 from workbench.bench.context import gpu_command
-from workbench.bench.experiment import Experiment
 from workbench.bench.grid import KNOBS, Grid, default_grid
 from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
 from workbench.bench.peers import PEERS
 from workbench.bench.scaling import GpuScalingExperiment, ThreadScalingExperiment
+from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stages import StageCostExperiment
 from workbench.bench.tune import SweepExperiment, TuningExperiment
 from workbench.engine.gpu import cuda_uuids
@@ -42,7 +42,7 @@ WHATS = ("compare", "stages", "peers", "threads", "workers")
 
 def experiment_for(
     what: str, graph: Graph, data: Datasets, effort: str, machine: Machine
-) -> Experiment:
+) -> SpeedExperiment:
     """A run of the graph on its own settings. Raises GraphEditError for what cannot be."""
     measurement_config = MEASUREMENT_CONFIGS[effort]
     match what:
@@ -66,7 +66,9 @@ def experiment_for(
     raise GraphEditError(f"{what[:40]!r} cannot be measured. There are: {', '.join(WHATS)}.")
 
 
-def tuner_for(action: speed.Tune, graph: Graph, data: Datasets, machine: Machine) -> Experiment:
+def tuner_for(
+    action: speed.Tune, graph: Graph, data: Datasets, machine: Machine
+) -> SpeedExperiment:
     """The tuner, or a sweep of every setting, over the values in the action.
 
     Raises GraphEditError, which names the field.

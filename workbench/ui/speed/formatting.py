@@ -45,10 +45,10 @@ def kind_words(report: Report) -> str:
 
 def name_of(report: Report) -> str:
     """The record's name, or what it is of and when it was made."""
-    return report.name or ", ".join(filter(None, [report.graph, when(report)]))
+    return report.name or ", ".join(filter(None, [report.graph, time_text(report)]))
 
 
-def when(report: Report) -> str:
+def time_text(report: Report) -> str:
     """Local time: ``21 Nov 2026, 16:20``; empty where it is not recorded."""
     with suppress(ValueError, OverflowError):
         moment = datetime.fromisoformat(report.created).astimezone()
@@ -73,12 +73,12 @@ def size_words(size: float | None) -> str:
     return ""
 
 
-def figure(value: float | None, digits: int = 2, unit: str = "") -> str:
+def figure_text(value: float | None, digits: int = 2, unit: str = "") -> str:
     """A number for a table, or that it was not measured."""
     return NOT_MEASURED if value is None else f"{value:,.{digits}f}{unit}"
 
 
-def times(value: float) -> str:
+def ratio_text(value: float) -> str:
     """A ratio for reading: 3.27, 13.2, 132."""
     return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
 

@@ -6,7 +6,7 @@ from workbench.bench import Measurement, Report
 from workbench.bench.config import Config
 from workbench.bench.grid import KNOBS, Grid
 from workbench.bench.stats import paired_ratio
-from workbench.bench.tune import best_of, describe_ineffective
+from workbench.bench.tune import best_measurement, describe_ineffective
 from workbench.errors import EngineError
 from workbench.ui.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
 
@@ -18,7 +18,7 @@ def tune_view(on: MeasuredOn, report: Report, own: Config | None) -> TuneView:
     """The heat maps, the best setting and what it gains over ``own``, the graph's present one."""
     best: Measurement | None
     try:
-        best = best_of(report)
+        best = best_measurement(report)
     except EngineError:
         best = None
     return _view(on, report, own, best)
@@ -31,7 +31,8 @@ def running_view(on: MeasuredOn, report: Report, own: Config, now: Config | None
     view = _view(on, report, own, best, now)
     count = len(Grid.from_json(report.extra["grid"]))
     tried = f"{len(report.measurements)} of {count} settings tried so far"
-    return {**view, "tried": tried, "running": True}
+    partial = f"Partial: {tried}. It goes on."
+    return {**view, "on": [{**on, "partial": partial}], "tried": tried, "running": True}
 
 
 def _view(

@@ -12,15 +12,17 @@ from workbench.bench import Report
 from workbench.bench.compare import compare_reports
 from workbench.bench.config import Config, config_of
 from workbench.bench.context import graph_hash
-from workbench.bench.experiment import Experiment
 from workbench.bench.record import load_report
-from workbench.bench.tune import adopt, best_of
+from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.bench.tune import adopt_config, best_measurement
 from workbench.engine.machine import Machine
-from workbench.errors import GraphEditError, WorkbenchError
+from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph
+from workbench.roots import Roots
 from workbench.sources import Datasets, describe_datasets
 from workbench.ui.actions import speed
 from workbench.ui.binary_payload import pack_payload
+from workbench.ui.measurement_job import JobListener
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.experiment_factory import (
     MEASUREMENT_CONFIGS,
@@ -28,19 +30,22 @@ from workbench.ui.speed.experiment_factory import (
     limits_of,
     tuner_for,
 )
+from workbench.ui.speed.experiment_job import EXPERIMENT_JOBS, ExperimentJob
 from workbench.ui.speed.formatting import machine_words, name_of, part_of
 from workbench.ui.speed.heatmap_view import running_view, tune_view
-from workbench.ui.speed.measurement_job import OWNED_JOBS, JobListener, MeasurementJob
-from workbench.ui.speed.record_export import file_of
+from workbench.ui.speed.last_speeds import last_speeds
+from workbench.ui.speed.record_export import export_file
 from workbench.ui.speed.record_store import RecordStore
 from workbench.ui.speed.record_views import (
     compare_view,
     comparison_view,
+    partial_view,
     record_entry,
-    require_sound,
+    require_drawable,
     view_of,
 )
 from workbench.ui.speed_views import FileHeader, RecordEntry
+from workbench.ui.status_views import LastSpeed
 
 PARTS = ("compare", "stages", "tune", "scaling", "peers", "records")
 FIGURES = ("compare", "stages", "tune", "scaling", "peers")
@@ -64,17 +69,22 @@ class SpeedPanel:
         changed: Callable[[], None],
         machine: Machine,
         folder: Path | None,
+        roots: Roots | None = None,
     ) -> None:
-        """``folder`` keeps the records; None: they end with the session."""
+        """``folder`` keeps the records; None: they end with the session.
+
+        Files outside the ``roots`` are left out.
+        """
+        self._roots = roots
         self.part = "compare"
         self.effort = "usual"
         self.overlay = ""
         self.selected_records: list[str] = []
         self.store = RecordStore(folder)
         self.machine = machine
-        self.run: MeasurementJob | None = None
+        self.run: ExperimentJob | None = None
         self._owner = ""
-        self._listener = JobListener(lock, changed, self._on_end)
+        self._listener: JobListener[Report] = JobListener(lock, changed, self._on_end)
         self._lock = lock
         self._changed = changed
         self._graph: Graph | None = None
@@ -83,6 +93,8 @@ class SpeedPanel:
         """Part -> the id of the record that it shows."""
         self._what = ""
         self._message = ""
+        self._unkept = ""
+        """Why the record of the run cannot be kept, for the end of its messages."""
         self._failed = False
         self._file = b""
         self._files = 0
@@ -90,6 +102,7 @@ class SpeedPanel:
         self._partial: tuple[tuple[Any, Any, Any], Any] = ((None, None, None), {})
         self._version = 0
         self._hash: tuple[Graph | None, str] = (None, "")
+        self._speeds: tuple[Any, list[LastSpeed]] = (None, [])
         self._look()
 
     # What the browser asks for
@@ -125,31 +138,31 @@ class SpeedPanel:
 
     def adopt(self, key: str, graph: Graph) -> Graph:
         """The graph with the best setting of a record. Raises GraphEditError and EngineError."""
-        config = best_of(self.store.require(key)).config
+        config = best_measurement(self.store.require(key)).config
         kept = ""
         if config.device == "mixed" and self.machine.no_gpu:
             kept = f" Images are still decoded on the CPU: {self.machine.no_gpu}."
             config = replace(config, device=graph.settings.device)
         self._message = f"The graph now has {config.settings}; undo leads back.{kept}"
         self._failed = False
-        return adopt(graph, config)
+        return adopt_config(graph, config)
 
     def fail(self, words: str) -> None:
         """Say what went wrong."""
         self._message, self._failed = words, True
 
     def cancel(self) -> None:
-        """Stop the run, if there is one; earlier figures stay."""
-        if self.run is not None:
+        """Stop the run, if there is one; earlier figures stay. Another page's goes on."""
+        if self.run is not None and self.run.listener is self._listener:
             self.run.cancel()
 
     def own(self, owner: str) -> None:
         """Be the panel of this session: what an earlier page of it began is shown, and goes on."""
         self._owner = owner
-        found = OWNED_JOBS.find(owner)
+        found = EXPERIMENT_JOBS.find(owner)
         if found is None:
             if self.run is not None:
-                OWNED_JOBS.put(owner, self.run)
+                EXPERIMENT_JOBS.put(owner, self.run)
             return
         if self.run is None:
             self.run, self._what, self.part = found, found.part, found.part
@@ -196,26 +209,32 @@ class SpeedPanel:
                 return None
         assert_never(action)
 
-    def _experiment(self, what: str, graph: Graph, data: Datasets) -> Experiment:
+    def _experiment(self, what: str, graph: Graph, data: Datasets) -> SpeedExperiment:
         return experiment_for(what, graph, data, self.effort, self.machine)
 
-    def _start(self, part: str, make: Callable[[], Experiment]) -> str | None:
+    def _start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
         if self.run is not None:
             return None
         experiment = make()
+        experiment.usable.roots = self._roots
         self._what = self.part = part
-        self.run = MeasurementJob(
+        self.run = ExperimentJob(
             experiment, part, self._listener, RecordStore(self.store.folder).add
         )
         if self._owner:
-            OWNED_JOBS.put(self._owner, self.run)
+            EXPERIMENT_JOBS.put(self._owner, self.run)
+        self._unkept = ""
+        try:
+            self.store.require_writable()
+        except SaveError as error:  # what is measured is shown all the same
+            self._unkept = f". The record will not be kept: {error}"
         self.run.start()
         return ""
 
     def _on_end(self, report: Report | None, wrong: str) -> None:
         run, self.run = self.run, None
         assert run is not None
-        OWNED_JOBS.drop(run)
+        EXPERIMENT_JOBS.drop(run)
         self._version += 1
         self._failed, self._message = bool(wrong), wrong
         if report is None:
@@ -236,7 +255,7 @@ class SpeedPanel:
         if len(text) > LARGEST:
             raise GraphEditError(f"A record has at most {LARGEST:,} characters.")
         report = load_report(text)
-        require_sound(report)
+        require_drawable(report)
         if not report.name and name:
             report = replace(report, name=name.removesuffix(".json")[:80])
         key = self.store.add(report)
@@ -261,7 +280,7 @@ class SpeedPanel:
 
         def make() -> None:
             try:
-                name, mime, content = file_of(kind, found)
+                name, mime, content = export_file(kind, found)
             except WorkbenchError as error:
                 with self._lock:
                     self.fail(str(error))
@@ -300,15 +319,15 @@ class SpeedPanel:
         if run is not None and run.experiment.partial_report is not None:
             figures = {
                 **figures,
-                "tune": self._partial_figures(
-                    run.experiment.partial_report, run.experiment.current_config, graph
+                run.part: self._partial_figures(
+                    run.part, run.experiment.partial_report, run.experiment.current_config, graph
                 ),
             }
         return {
             "running": run is not None,
             "what": run.part if run else self._what,
             "progress": run.share if run else 0.0,
-            "message": run.text if run else self._message,
+            "message": run.text + self._unkept if run else self._message,
             "failed": False if run else self._failed,
             "part": self.part,
             "effort": self.effort,
@@ -317,6 +336,17 @@ class SpeedPanel:
             "file": self._file,
             **figures,
         }
+
+    def last_speeds(self, graph: Graph, data: Datasets) -> list[LastSpeed]:
+        """What was last measured of this very graph, on these data and this machine."""
+        of = (self._version, graph, data)
+        if self._speeds[0] is None or any(
+            one is not other for one, other in zip(self._speeds[0], of, strict=True)
+        ):
+            records, where = self.store.records.values(), describe_datasets(data)
+            found = last_speeds(records, graph, where, self.machine, lambda: self._sha(graph))
+            self._speeds = of, found
+        return self._speeds[1]
 
     def _figures(self, graph: Graph, data: Datasets) -> dict[str, Any]:
         """What follows from records, graph and folder; made anew only where one has changed."""
@@ -368,12 +398,16 @@ class SpeedPanel:
             return compare_view(measured_on(key, report, earlier), report, (there, other))
         return view_of(key, report, earlier, [node.id for node in graph.nodes])
 
-    def _partial_figures(self, report: Report, now: Config | None, graph: Graph) -> Any:
-        """The heat map of a run that goes on, made anew only where something has changed."""
+    def _partial_figures(self, part: str, report: Report, now: Config | None, graph: Graph) -> Any:
+        """What a run that goes on has found, made anew only where something has changed."""
         of = report, now, graph
         if any(one is not other for one, other in zip(self._partial[0], of, strict=True)):
-            on = measured_on("", report)
-            self._partial = of, running_view(on, report, config_of(graph), now)
+            if part == "tune":
+                on = measured_on("", report)
+                self._partial = of, running_view(on, report, config_of(graph), now)
+            else:
+                nodes = [node.id for node in graph.nodes]
+                self._partial = of, partial_view(report, nodes)
         return self._partial[1]
 
     def _earlier(self, report: Report, graph: Graph, data: Datasets) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from workbench.bench import Report
-from workbench.bench.plots import plot, render
+from workbench.bench.plots import plot_record, render_figure
 from workbench.bench.record import dump_report, to_csv
 from workbench.errors import GraphEditError
 from workbench.ui.speed.formatting import name_of
@@ -19,7 +19,7 @@ KINDS = {
 }
 
 
-def file_of(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
+def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
     """Name, media type and content. Raises GraphEditError and, of a picture, EngineError.
 
     CSV holds all of the records; the other kinds are of one.
@@ -34,7 +34,7 @@ def file_of(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
         return name, KINDS[kind], to_csv(records).encode()
     if kind == "json":
         return name, KINDS[kind], dump_report(first).encode()
-    return name, KINDS[kind], render(plot(first), "png" if kind == "png" else "svg")
+    return name, KINDS[kind], render_figure(plot_record(first), "png" if kind == "png" else "svg")
 
 
 def file_name(report: Report) -> str:

@@ -17,8 +17,8 @@ from workbench.bench import Report
 from workbench.bench.compare import read_report
 from workbench.bench.record import dump_report
 from workbench.errors import DataError, GraphEditError, RecordFormatError
-from workbench.files import write_text
-from workbench.ui.speed.record_views import require_sound
+from workbench.files import require_place, write_text
+from workbench.ui.speed.record_views import require_drawable
 
 KEPT = 200
 """Records on the disk; of more, the oldest without a name go."""
@@ -65,6 +65,13 @@ class RecordStore:
         self._write(key)
         return key
 
+    def require_writable(self) -> None:
+        """Raise SaveError where a record could not be written now."""
+        if self.folder is not None:
+            with suppress(OSError):
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            require_place(self._path("new"))
+
     def rename(self, key: str, name: str) -> None:
         """Give a record a name. Raises GraphEditError and SaveError."""
         if len(name) > LONGEST_NAME:
@@ -92,7 +99,7 @@ class RecordStore:
                     if self._seen.get(path) != changed:
                         self._seen[path] = changed
                         report = read_report(path)
-                        require_sound(report)
+                        require_drawable(report)
                         found[path.stem] = report
         return found
 

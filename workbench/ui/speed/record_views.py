@@ -10,17 +10,17 @@ from workbench.bench import Report
 from workbench.bench.compare import Comparison, compare_reports
 from workbench.bench.pixels import pixel_words
 from workbench.bench.record import WHOLE
-from workbench.bench.scaling import Over, curve
+from workbench.bench.scaling import Over, speedup_curve
 from workbench.bench.stage_report import stages_of
 from workbench.engine.machine import describe_machine
 from workbench.errors import RecordFormatError
-from workbench.ui.speed.chart_views import across, bars, measured_on, ratios
+from workbench.ui.speed.chart_views import bars, measured_on, mixed_over_cpu_ratios, ratios
 from workbench.ui.speed.formatting import (
     kind_words,
     machine_words,
     name_of,
     part_of,
-    when,
+    time_text,
 )
 from workbench.ui.speed.heatmap_view import tune_view
 from workbench.ui.speed_views import (
@@ -49,6 +49,30 @@ def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = 
     return compare_view(on, report)
 
 
+def partial_view(report: Report, nodes: Sequence[str] = ()) -> Any:
+    """The view of a run that goes on: the figures so far, marked, and no verdict."""
+    view = view_of("", report, "", nodes)
+    return {
+        **view,
+        "on": [as_partial(view["on"][0], report)],
+        **({"ratios": []} if "ratios" in view else {}),
+    }
+
+
+def as_partial(on: MeasuredOn, report: Report) -> MeasuredOn:
+    """Marked as of a run that goes on, with what of it is known."""
+    rows = report.measurements
+    rounds = max((len(row.rounds) for row in rows), default=0)
+    known = sum(bool(row.rounds) for row in rows)
+    some = (
+        f"{known} of {len(rows)} rows have figures"
+        if known < len(rows)
+        else "every row has figures"
+    )
+    words = f"Partial: {some}, of {rounds} round{'s' * (rounds != 1)} so far. It goes on."
+    return {**on, "partial": words, "quality_flags": [], "quick": ""}
+
+
 def compare_view(
     on: MeasuredOn, report: Report, beside: tuple[MeasuredOn, Report] | None = None
 ) -> CompareView:
@@ -75,7 +99,7 @@ def compare_view(
         "ratios": [
             *ratios(report, names[0]),
             *ratios(other, names[1]),
-            *across(report, other, names),
+            *mixed_over_cpu_ratios(report, other, names),
         ],
         "notes": [
             *(f"{words} ({names[0]})" for words in pixel_words(report.extra)),
@@ -119,13 +143,15 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
         "ceiling": found.ceiling,
         "bottleneck": found.bottleneck,
         "advice": found.advice,
+        "functions": list(found.function_words),
+        "notes": [f"{row.name}: {row.reason}" for row in report.measurements if row.reason],
     }
 
 
 def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
     """imgs/s by threads or processes."""
     over: Over = "threads" if report.kind == "threads" else "workers"
-    known = {point.count: point for point in curve(report.measurements, over)}
+    known = {point.count: point for point in speedup_curve(report.measurements, over)}
     rows = sorted(report.measurements, key=lambda row: int(getattr(row.config, over)))
     return {
         "on": [on],
@@ -186,7 +212,7 @@ def record_entry(key: str, report: Report, here: str) -> RecordEntry:
         "kind": kind_words(report),
         "part": part_of(report),
         "graph": report.graph,
-        "when": when(report),
+        "when": time_text(report),
         "machine": machine,
         "best": report.best,
         "shown": False,
@@ -194,7 +220,7 @@ def record_entry(key: str, report: Report, here: str) -> RecordEntry:
     }
 
 
-def require_sound(report: Report) -> None:
+def require_drawable(report: Report) -> None:
     """Raise RecordFormatError for a record of which a figure cannot be drawn."""
     try:
         json.dumps(view_of("", report), allow_nan=False)

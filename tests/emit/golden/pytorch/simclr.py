@@ -1,5 +1,5 @@
-"""simclr: Two views of each photo for contrastive learning: crop, colour, some in grey,
-blur.
+"""simclr: SimCLR's two views (arXiv 2002.05709): crop, flip, jitter 0.8, grey 0.2, blur
+0.5.
 
 A PyTorch loader, and a training loop to start from.
 
@@ -18,7 +18,7 @@ try:
     import torch.nn.functional as F
     from nvidia.dali import fn, pipeline_def, types
     from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.pipeline import Pipeline, do_not_convert
     from nvidia.dali.plugin.base_iterator import LastBatchPolicy
     from nvidia.dali.plugin.pytorch import DALIGenericIterator
     from torch import Tensor, distributed, nn
@@ -40,6 +40,7 @@ IMAGES = (
 )  # fmt: skip
 
 
+@do_not_convert
 def find_files(data: str) -> dict[str, Any]:
     """Arguments of the file reader for class folders, a flat folder of images, or a list.
 
@@ -55,7 +56,7 @@ def find_files(data: str) -> dict[str, Any]:
     return {"file_root": data, "files": files, "labels": [0] * len(files)}
 
 
-@pipeline_def
+@pipeline_def(enable_conditionals=True)
 def simclr_pipeline(
     data: str, device: str, base_seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
@@ -71,41 +72,77 @@ def simclr_pipeline(
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     view_1 = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.2, 1.0], seed=base_seed + 1
+        images,
+        size=SIZE,
+        random_area=[0.08, 1.0],
+        interp_type=types.INTERP_CUBIC,
+        num_attempts=100,
+        seed=base_seed + 21,
     )
-    brightness_1 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 2)
-    contrast_1 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 3)
-    saturation_1 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 4)
-    hue_1 = fn.random.uniform(range=[-36, 36], seed=base_seed + 5)
-    view_1 = fn.color_twist(
-        view_1,
-        brightness=brightness_1,
-        contrast=contrast_1,
-        hue=hue_1,
-        saturation=saturation_1,
+    mirror_1 = fn.random.coin_flip(probability=0.5, seed=base_seed + 22)
+    view_1 = fn.flip(view_1, horizontal=mirror_1)
+    with_jitter_1 = fn.random.coin_flip(
+        probability=0.8, dtype=types.BOOL, seed=base_seed + 23
     )
-    in_color_1 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=base_seed + 6)
-    view_1 = fn.saturation(view_1, saturation=in_color_1)
-    sigma_1 = fn.random.uniform(range=[0.1, 2.0], seed=base_seed + 7)
-    view_1 = fn.gaussian_blur(view_1, sigma=sigma_1)
+    brightness_1 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 24)
+    contrast_1 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 25)
+    saturation_1 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 26)
+    hue_1 = fn.random.uniform(range=[-72, 72], seed=base_seed + 27)
+    if with_jitter_1:
+        view_1 = fn.color_twist(
+            view_1,
+            brightness=brightness_1,
+            contrast=contrast_1,
+            hue=hue_1,
+            saturation=saturation_1,
+        )
+    with_gray_1 = fn.random.coin_flip(
+        probability=0.2, dtype=types.BOOL, seed=base_seed + 28
+    )
+    if with_gray_1:
+        view_1 = fn.saturation(view_1, saturation=0)
+    with_blur_1 = fn.random.coin_flip(
+        probability=0.5, dtype=types.BOOL, seed=base_seed + 29
+    )
+    sigma_1 = fn.random.uniform(range=[0.1, 2.0], seed=base_seed + 30)
+    if with_blur_1:
+        view_1 = fn.gaussian_blur(view_1, window_size=23, sigma=sigma_1)
     view_2 = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.2, 1.0], seed=base_seed + 8
+        images,
+        size=SIZE,
+        random_area=[0.08, 1.0],
+        interp_type=types.INTERP_CUBIC,
+        num_attempts=100,
+        seed=base_seed + 31,
     )
-    brightness_2 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 9)
-    contrast_2 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 10)
-    saturation_2 = fn.random.uniform(range=[0.6, 1.4], seed=base_seed + 11)
-    hue_2 = fn.random.uniform(range=[-36, 36], seed=base_seed + 12)
-    view_2 = fn.color_twist(
-        view_2,
-        brightness=brightness_2,
-        contrast=contrast_2,
-        hue=hue_2,
-        saturation=saturation_2,
+    mirror_2 = fn.random.coin_flip(probability=0.5, seed=base_seed + 32)
+    view_2 = fn.flip(view_2, horizontal=mirror_2)
+    with_jitter_2 = fn.random.coin_flip(
+        probability=0.8, dtype=types.BOOL, seed=base_seed + 33
     )
-    in_color_2 = fn.random.uniform(values=[0, 1, 1, 1, 1], seed=base_seed + 13)
-    view_2 = fn.saturation(view_2, saturation=in_color_2)
-    sigma_2 = fn.random.uniform(range=[0.1, 2.0], seed=base_seed + 14)
-    view_2 = fn.gaussian_blur(view_2, sigma=sigma_2)
+    brightness_2 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 34)
+    contrast_2 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 35)
+    saturation_2 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 36)
+    hue_2 = fn.random.uniform(range=[-72, 72], seed=base_seed + 37)
+    if with_jitter_2:
+        view_2 = fn.color_twist(
+            view_2,
+            brightness=brightness_2,
+            contrast=contrast_2,
+            hue=hue_2,
+            saturation=saturation_2,
+        )
+    with_gray_2 = fn.random.coin_flip(
+        probability=0.2, dtype=types.BOOL, seed=base_seed + 38
+    )
+    if with_gray_2:
+        view_2 = fn.saturation(view_2, saturation=0)
+    with_blur_2 = fn.random.coin_flip(
+        probability=0.5, dtype=types.BOOL, seed=base_seed + 39
+    )
+    sigma_2 = fn.random.uniform(range=[0.1, 2.0], seed=base_seed + 40)
+    if with_blur_2:
+        view_2 = fn.gaussian_blur(view_2, window_size=23, sigma=sigma_2)
     return view_1, view_2, labels
 
 

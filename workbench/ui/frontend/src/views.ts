@@ -67,6 +67,14 @@ export interface FaultEntry {
   message: string;
   remedy: string;
   fixes: string[];
+  warning: boolean;
+}
+
+/** One step of undo or redo. */
+export interface HistoryEntry {
+  step: number;
+  label: string;
+  done: boolean;
 }
 
 /** One input or output of a node. */
@@ -88,6 +96,7 @@ export interface DrawEntry {
 /** One body of a region. */
 export interface BodyEntry {
   name: string;
+  title: string;
   scope: string;
   nodes: number;
   faulty: boolean;
@@ -96,6 +105,7 @@ export interface BodyEntry {
 /** One body of a region on the way into the body that is shown. */
 export interface ScopeBody {
   name: string;
+  title: string;
   scope: string;
   shown: boolean;
 }
@@ -107,14 +117,17 @@ export interface ScopeEntry {
   bodies: ScopeBody[];
 }
 
-/** One box of the canvas. Inside a region the first is what the body takes in. */
+/** One box of the canvas. The first of a body is what that takes in. */
 export interface NodeEntry {
   id: string;
+  scope: string;
   op: string;
   title: string;
   label: string;
+  role: "read" | "decode" | "geometry" | "colour" | "arithmetic" | "output" | "other";
   device: "cpu" | "gpu" | "mixed";
   output: string;
+  values: string;
   draws: DrawEntry[];
   inputs: PortEntry[];
   outputs: PortEntry[];
@@ -124,7 +137,25 @@ export interface NodeEntry {
   known: boolean;
   twin: boolean;
   note: string;
+  muted: boolean;
+  loose: boolean;
   bodies: BodyEntry[];
+  expanded: boolean;
+}
+
+/** A named rectangle around nodes. */
+export interface FrameEntry {
+  id: string;
+  title: string;
+  nodes: string[];
+}
+
+/** A text on the canvas, and the place of its upper left corner. */
+export interface NoteEntry {
+  id: string;
+  text: string;
+  x: number;
+  y: number;
 }
 
 /** One edge, to a node or to an output of the graph. */
@@ -150,12 +181,14 @@ export interface CompatibleOps {
   place: string;
   kind: string;
   reasons: Record<string, string>;
+  tried: string[];
 }
 
 /** One operator in the search. */
 export interface OperatorEntry {
   name: string;
   label: string;
+  synonyms: string[];
   category: string;
   summary: string;
   devices: string[];
@@ -163,6 +196,28 @@ export interface OperatorEntry {
   words: string;
   inputs: string[];
   outputs: string[];
+}
+
+/** One template in the search. */
+export interface TemplateEntry {
+  name: string;
+  label: string;
+  synonyms: string[];
+  summary: string;
+  nodes: string[];
+}
+
+/** One recipe in the search. */
+export interface RecipeLine {
+  name: string;
+  line: string;
+}
+
+/** One argument of the inspected node in the search. */
+export interface ArgumentSearchEntry {
+  name: string;
+  label: string;
+  summary: string;
 }
 
 /** A random argument. */
@@ -218,12 +273,18 @@ export interface InspectorView {
   follows: string;
   known: boolean;
   feeds: string[];
+  caution: string;
   selected: number;
   errors: string[];
+  muted: boolean;
   ports: Record<string, string>;
   rows: ArgRow[];
   condition: string;
+  control: string;
   condition_node: string;
+  probability: number | null;
+  numbered: boolean;
+  weights: number[];
   bodies: BodyEntry[];
 }
 
@@ -261,6 +322,25 @@ export interface DataParameter {
   error: string;
 }
 
+/** A folder that may be opened, or looked into. Hidden entries do not count. */
+export interface FolderEntry {
+  name: string;
+  path: string;
+  images: number;
+  folders: number;
+  more: boolean;
+}
+
+/** What lies in a folder; all empty before the first was asked for. */
+export interface FolderListing {
+  path: string;
+  parent: string;
+  places: string[];
+  entries: FolderEntry[];
+  more: boolean;
+  error: string;
+}
+
 /** The data: a folder, or a list of files. */
 export interface DataView {
   root: string;
@@ -273,6 +353,7 @@ export interface DataView {
   class_counts: number[];
   megabytes: number;
   formats: Record<string, number>;
+  size_counts: Record<string, number>;
   sizes: string;
   checked: boolean;
   checking: boolean;
@@ -281,14 +362,24 @@ export interface DataView {
   findings: FileFinding[];
 }
 
+/** A body of a region. */
+export interface BranchEntry {
+  scope: string;
+  region: string;
+  body: string;
+  text: string;
+}
+
 /** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
 export interface TileEntry {
   index: number;
   file: string;
   label: string;
+  class_name: string;
   shape: string;
   draws: string[];
   notes: string[];
+  branches: string[];
   error: string;
   warning: string;
   original: number[];
@@ -318,6 +409,7 @@ export interface SheetHeader {
   baseline: string[];
   reran: string[];
   tile: number;
+  branches: BranchEntry[];
   memory?: MemoryEntry;
 }
 
@@ -328,6 +420,33 @@ export interface VerifiedEntry {
   detail: string[];
   share: number;
   stale: boolean;
+}
+
+/** A graph that the present one may be compared with. */
+export interface ComparisonChoice {
+  id: string;
+  group: string;
+  label: string;
+}
+
+/** A row of what differs between two graphs. */
+export interface DifferenceEntry {
+  change: "added" | "removed" | "changed";
+  node: string;
+  what: string;
+  before: string;
+  after: string;
+}
+
+/** The other graph beside the present one. */
+export interface ComparisonEntry {
+  name: string;
+  error: string;
+  rows: DifferenceEntry[];
+  more: number;
+  remarks: string[];
+  distances: string[];
+  pending: boolean;
 }
 
 /** A draw that was kept. */
@@ -359,6 +478,47 @@ export interface StatisticsEntry {
   hint: string;
 }
 
+/** How often a body of a region ran. */
+export interface BodyShareEntry {
+  body: string;
+  text: string;
+  count: number;
+  share: number | null;
+  low: number;
+  high: number;
+  asked: number | null;
+  agrees: boolean;
+}
+
+/** A region, and how many samples came to it. */
+export interface RegionSharesEntry {
+  region: string;
+  scope: string;
+  samples: number;
+  bodies: BodyShareEntry[];
+  in_turns: boolean;
+}
+
+/** How often each body of the inspected region ran. */
+export interface InspectedSharesEntry {
+  shown: Record<string, number>;
+  shown_of: number;
+  counted: BodyShareEntry[];
+  batches: number;
+  counting: boolean;
+}
+
+/** What was counted over many batches, from 0 on. */
+export interface BranchSharesEntry {
+  regions: RegionSharesEntry[];
+  batches: number;
+  samples: number;
+  wanted: number;
+  reads: boolean;
+  counting: boolean;
+  error: string;
+}
+
 /** The JSON header in front of one sample's picture at its own size, a PNG. */
 export interface CloseupHeader {
   index: number;
@@ -383,6 +543,13 @@ export interface ValuesHeader {
   error: string;
 }
 
+/** The values of one picture; ``low`` and ``high`` are the axis' ends. */
+export interface HistogramEntry {
+  low: number;
+  high: number;
+  channels: ChannelStatistics[];
+}
+
 /** What one output of a node holds for the sample. */
 export interface StepOutputEntry {
   name: string;
@@ -395,6 +562,7 @@ export interface StepOutputEntry {
   box: number[];
   note: string;
   text: string;
+  histogram?: HistogramEntry;
 }
 
 /** One node. */
@@ -409,17 +577,56 @@ export interface StepEntry {
   untimed: string;
 }
 
-/** The JSON header in front of the pictures of one sample's way through the graph. */
-export interface StepsHeader {
+/** What one node gave for the chosen sample. */
+export interface CardEntry {
+  id: string;
+  box: number[];
+  text: string;
+  draws: string[];
+  branches: string[];
+}
+
+/** The JSON header in front of the pictures of all cards: of one sample of the batch. */
+export interface CardsHeader {
   mime: string;
   sheet: number[];
-  steps: StepEntry[];
+  cards: CardEntry[];
   index: number;
   samples: number;
-  batch: number;
   file: string;
   error: string;
   warning: string;
+}
+
+/** The sample with other values of the varied arguments. */
+export interface EffectEntry {
+  values: Json[];
+  shown: Json[];
+  box: number[];
+  error: string;
+}
+
+/** The JSON header in front of the pictures of one sample with values of a node's arguments. */
+export interface EffectHeader {
+  mime: string;
+  sheet: number[];
+  node: string;
+  args: string[];
+  columns: number;
+  pictures: EffectEntry[];
+  note: string;
+  error: string;
+}
+
+/** The JSON header in front of the pictures of one node's outputs for one sample. */
+export interface DetailHeader {
+  mime: string;
+  sheet: number[];
+  steps: StepEntry[];
+  node: string;
+  file: string;
+  error: string;
+  samples: number;
   timing: string;
   floor: number | null;
 }
@@ -438,6 +645,7 @@ export interface MeasuredOn {
   facts: SpeedFact[];
   quality_flags: string[];
   quick: string;
+  partial: string;
   earlier: string;
 }
 
@@ -522,6 +730,8 @@ export interface StagesView {
   ceiling: number | null;
   bottleneck: string;
   advice: string;
+  functions: string[];
+  notes: string[];
 }
 
 /** One setting. ``rate`` is null where it failed (``reason``) or was not tried. */
@@ -612,6 +822,40 @@ export interface FileHeader {
   n: number;
 }
 
+/** One reason why the graph cannot run. */
+export interface FaultEntry {
+  node: string;
+  arg: string;
+  message: string;
+  remedy: string;
+  fixes: string[];
+  warning: boolean;
+}
+
+/** How many faults and warnings the graph has. */
+export interface FaultCount {
+  faults: number;
+  warnings: number;
+  first: string;
+  message: string;
+}
+
+/** The last measured speed of the present graph on this machine. */
+export interface LastSpeed {
+  device: "cpu" | "mixed";
+  rate: number;
+  when: string;
+  settings: string;
+  unstable: boolean;
+}
+
+/** Whether the edits outlive the session. */
+export interface KeptState {
+  state: "kept" | "waiting" | "not kept";
+  text: string;
+  reason: string;
+}
+
 /** Title, data, device switch, undo and redo, state of the worker, files. */
 export interface BarFields {
   title: string;
@@ -620,6 +864,10 @@ export interface BarFields {
   devices: DeviceChoice[];
   can_undo: boolean;
   can_redo: boolean;
+  undo_label: string;
+  redo_label: string;
+  history: HistoryEntry[];
+  history_in_view: boolean;
   status: Partial<Status>;
   recipes: RecipeEntry[];
   faults: FaultEntry[];
@@ -646,6 +894,7 @@ export interface BarActions {
   dismiss_restored: {};
   shown: { opened: number };
   list_recent: {};
+  list_folders: {};
   open_recent: { owner: string };
   describe_cell: {};
   title: { name: string };
@@ -657,6 +906,7 @@ export interface BarActions {
   select: { node: string };
   undo: {};
   redo: {};
+  go_to: { step: number };
 }
 
 /** The nodes and what joins them. */
@@ -665,34 +915,63 @@ export interface CanvasFields {
   edges: EdgeEntry[];
   breadcrumb: ScopeEntry[];
   positions: Record<string, number[]>;
+  frames: FrameEntry[];
+  notes: NoteEntry[];
   operators: OperatorEntry[];
+  regions: OperatorEntry[];
+  categories: string[];
+  templates: TemplateEntry[];
+  recipes: RecipeLine[];
+  arguments: ArgumentSearchEntry[];
+  recent_folders: string[];
   selected: string[];
   fragment: string;
+  copied_code: Partial<TextFile>;
   connect_targets: Partial<ConnectTargets>;
   compatible_ops: Partial<CompatibleOps>;
+  pictures: Bytes;
+  sample: number;
+  in_view: boolean;
+  stale: string;
+  detail_of: string;
+  detail: Bytes;
 }
 
 export interface CanvasActions {
-  add: { op: string; after: string };
-  add_on: { op: string; edge: string };
-  branch: { op: string; node: string; output: string };
+  add: { op: string; after: string; sound?: boolean };
+  add_on: { op: string; edge: string; sound?: boolean };
+  branch: { op: string; node: string; output: string; sound?: boolean; at?: number[] };
+  add_into: { op: string; node: string; input: string; sound?: boolean };
+  add_template: { template: string; edge?: string; node?: string; output?: string; after?: string; sound?: boolean };
   connect: { source: string; output: string; target: string; input: string; edge: string };
   disconnect: { edges: string[] };
-  splice: { node: string; edge: string };
+  splice: { node: string; edge: string; positions?: Record<string, number[]> };
   move: { node: string; by: number };
   remove: { nodes?: string[]; edges?: string[] };
+  mute: { nodes: string[]; muted: boolean };
   duplicate: { nodes: string[] };
   paste: { text: string; x: number; y: number };
   rename: { node: string; to: string };
-  place: { positions: Record<string, number[]> };
-  wrap: { nodes: string[]; op: string };
+  place: { positions: Record<string, number[]>; aligned?: string };
+  wrap: { nodes: string[]; op: string; together?: boolean };
   unwrap: { node: string; body: string };
   arrange: {};
+  frame: { title: string; nodes: string[]; frame?: string };
+  remove_frame: { frame: string };
+  note: { text: string; x: number; y: number; note?: string };
   unfold: { node: string; arg: string };
   fold: { node: string };
+  collapse: { node: string; collapsed: boolean };
   open_scope: { scope: string };
+  copy_code: { nodes: string[] };
   connect_targets: { node: string; output: string; edge: string };
-  compatible_ops: { node: string; output: string; edge: string };
+  compatible_ops: { node: string; output: string; edge: string; how?: string; tried?: string[] };
+  list_folders: {};
+  new: {};
+  recipe: { name: string };
+  open: { path: string };
+  verify: {};
+  measure: { what: string };
   undo: {};
   redo: {};
 }
@@ -700,6 +979,13 @@ export interface CanvasActions {
 /** The arguments of the selected node. */
 export interface InspectorFields {
   node: Partial<InspectorView>;
+  shares: Partial<InspectedSharesEntry>;
+  effect_open: boolean;
+  effect_choices: string[];
+  effect_remark: string;
+  effect_args: string[];
+  effect: Bytes;
+  effect_stale: boolean;
 }
 
 export interface InspectorActions {
@@ -711,6 +997,14 @@ export interface InspectorActions {
   own: { node: string; arg: string };
   fix: { node: string; arg: string };
   set_random: { node: string; arg: string; key: string; value: Json; group?: string };
+  set_probability: { region: string; probability: number | string; group?: string };
+  set_weights: { region: string; weights: (number | string)[] };
+  add_option: { region: string };
+  remove_option: { region: string; body: string };
+  move_option: { region: string; body: string; by: number };
+  name_body: { region: string; body: string; title: string };
+  count_branches: { batches: number };
+  mute: { nodes: string[]; muted: boolean };
   unwrap: { node: string; body: string };
   open_scope: { scope: string };
   select: { node: string };
@@ -720,7 +1014,7 @@ export interface InspectorActions {
 
 /** Which of the lower panels is open. */
 export interface TabsFields {
-  tab: "preview" | "steps" | "speed" | "code" | "data";
+  tab: "preview" | "speed" | "code" | "data";
 }
 
 export interface TabsActions {}
@@ -728,10 +1022,14 @@ export interface TabsActions {}
 /** A batch, original and augmented. */
 export interface PreviewFields {
   picture: Bytes;
-  mode: "original" | "augmented" | "both" | "difference";
+  mode: "original" | "augmented" | "both" | "difference" | "compare";
   show_original: boolean;
   baseline: string;
   baselines: string[];
+  against: string;
+  comparison_choices: ComparisonChoice[];
+  comparison: Partial<ComparisonEntry>;
+  compared: Bytes;
   batch: number;
   seed: number;
   pinned: boolean;
@@ -740,6 +1038,9 @@ export interface PreviewFields {
   tile_size: number;
   lossless: boolean;
   limits: Record<string, number>;
+  classes: string[];
+  shown_classes: string[];
+  shown_branches: string[];
   stale: string;
   retryable: boolean;
   shuffles: boolean;
@@ -749,7 +1050,10 @@ export interface PreviewFields {
   statistics: StatisticsEntry[];
   statistics_pending: boolean;
   statistics_error: string;
+  branch_shares: Partial<BranchSharesEntry>;
+  sample: number;
   closeup: Bytes;
+  compared_closeup: Bytes;
   values: Bytes;
 }
 
@@ -759,27 +1063,13 @@ export interface PreviewActions {
   delete_draw: { draw: number };
   open_closeup: { index: number; of: string };
   probe_pixel: { x: number; y: number };
-  show_steps: { index: number };
+  choose_sample: { index: number };
+  show_class: { name: string };
+  count_branches: { batches: number };
+  compare_with_file: { name: string; text?: string; data?: string };
+  find_batch: { back: boolean };
   verify: {};
   stop_verification: {};
-  retry: {};
-  undo: {};
-  redo: {};
-}
-
-/** One sample through every node. */
-export interface StepsFields {
-  sheet: Bytes;
-  sample: number;
-  in_view: boolean;
-  selected: string[];
-  folded: string[];
-  stale: string;
-  retryable: boolean;
-}
-
-export interface StepsActions {
-  select: { node: string };
   retry: {};
   undo: {};
   redo: {};
@@ -834,6 +1124,7 @@ export interface CodeFields {
   fault: Partial<CodeFault>;
   archive: Bytes;
   note: string;
+  lists_files: boolean;
   message: string;
   save_folder: string;
   overwrite: Partial<OverwriteQuestion>;
@@ -841,31 +1132,53 @@ export interface CodeFields {
 
 export interface CodeActions {
   save: { path: string; overwrite?: boolean };
+  save_file_list: { path: string; overwrite?: boolean };
   select: { node: string };
 }
 
 /** What is read: counts, sizes, formats, what a check of the files found. */
 export interface DataFields {
   summary: Partial<DataView>;
+  shown_classes: string[];
+  folders: Partial<FolderListing>;
+  recent_folders: string[];
+  report: Partial<TextFile>;
 }
 
 export interface DataActions {
+  show_class: { name: string };
+  list_folders: {};
+  browse: { path: string };
   open: { path: string };
   check: {};
+  report: {};
+}
+
+/** The line below: faults, the last measured speed of the graph, whether edits are kept. */
+export interface StatusFields {
+  faults: Partial<FaultCount>;
+  speeds: LastSpeed[];
+  kept: Partial<KeptState>;
+}
+
+export interface StatusActions {
+  select: { node: string };
+  undo: {};
+  redo: {};
 }
 
 /** Every component: `both` may be set from here. */
 export interface Components {
-  bar: { fields: BarFields; both: "device"; actions: BarActions };
-  canvas: { fields: CanvasFields; both: "selected"; actions: CanvasActions };
-  inspector: { fields: InspectorFields; both: never; actions: InspectorActions };
+  bar: { fields: BarFields; both: "device" | "history_in_view"; actions: BarActions };
+  canvas: { fields: CanvasFields; both: "selected" | "sample" | "in_view" | "detail_of"; actions: CanvasActions };
+  inspector: { fields: InspectorFields; both: "effect_open" | "effect_args"; actions: InspectorActions };
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
-  preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "show_statistics"; actions: PreviewActions };
-  steps: { fields: StepsFields; both: "sample" | "in_view"; actions: StepsActions };
+  preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "show_statistics"; actions: PreviewActions };
   speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "overlay" | "selected_records"; actions: SpeedActions };
   code: { fields: CodeFields; both: "target" | "in_view"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };
+  status: { fields: StatusFields; both: never; actions: StatusActions };
 }
 
 /** The lower panels, in order. */
-export const TABS = ["preview", "steps", "speed", "code", "data"] as const;
+export const TABS = ["preview", "speed", "code", "data"] as const;

@@ -1,6 +1,6 @@
 // What only the web app does: a graph in the page's address, and the session of the page before.
 
-import { takeKept } from "../lib/connection";
+import { takePending } from "../lib/connection";
 import { unpack } from "../lib/urlCompression";
 import type { Link } from "../lib/link";
 import { FRAGMENT } from "./share";
@@ -23,7 +23,7 @@ export function followAddress(open: (text: string) => void, refuse: () => void):
 
 /** Says which tab this is, with what the page before could not send; remembers what it is called. */
 export function attachTab(link: Link<"bar">): void {
-  link.ask("attach", { tab: remembered(), kept: takeKept() });
+  link.ask("attach", { tab: remembered(), kept: takePending() });
   link.watch(["tab"], () => {
     const tab = link.get("tab", "");
     if (tab) remember(tab);

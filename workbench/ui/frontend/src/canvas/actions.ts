@@ -1,7 +1,8 @@
 // What a key, a button or a drop asks of Python.
 
 import { NONE, scopeOf, type CanvasStore, type Place } from "./canvasStore";
-import { isOutput } from "./geometry";
+import { isOutput, outputOf, type Point } from "./geometry";
+import type { NodeEntry } from "../views";
 import type { Feed } from "./edgeDrag";
 
 /** `own` is the edge whose end was moved there; empty for a new one. */
@@ -18,17 +19,23 @@ export function connectTo(store: CanvasStore, feed: Feed, own: string): void {
   store.say(`${feed.source}.${feed.output} now feeds ${to}`);
 }
 
-/** Opens the search for behind the inspected node, or for the end. */
-export function search(store: CanvasStore): void {
-  const after = store.node(store.inspected)?.generator ? "" : store.inspected;
-  store.set({ popup: { kind: "search", place: { do: "add", after } satisfies Place } });
+/** Opens the search for behind the inspected node, or for the end; or for everything there is. */
+export function search(store: CanvasStore, everything = false, opener?: HTMLElement): void {
+  const place: Place = { do: "add", after: inspectedOperator(store) };
+  store.set({ popup: { kind: "search", place, everything, ...(opener ? { opener } : {}) } });
+}
+
+/** The inspected node, behind which one is added; empty where an operator cannot stand there. */
+export function inspectedOperator(store: CanvasStore): string {
+  const node = store.node(store.inspected);
+  return node && !node.generator ? node.id : "";
 }
 
 export function remove(store: CanvasStore): void {
   const { selected, picked } = store.get();
   if (!selected.length && !picked.size) return;
   store.link.ask("remove", { nodes: [...selected], edges: [...picked] });
-  const what = [...selected, ...picked].map((id) => (isOutput(id) ? `output ${id.slice(1)}` : id));
+  const what = [...selected, ...picked].map((id) => (isOutput(id) ? `output ${outputOf(id).name}` : id));
   store.say(`${what.join(", ")} removed`);
   store.set({ picked: NONE }); // what is selected then, Python says
 }
@@ -45,6 +52,12 @@ export function openScope(store: CanvasStore, scope: string): void {
   store.say(scope ? `inside ${scope}` : "the graph");
 }
 
+/** Draws a region as a card, or as a frame with what stands in it. */
+export function collapse(store: CanvasStore, node: NodeEntry, collapsed: boolean): void {
+  store.link.ask("collapse", { node: node.id, collapsed });
+  store.say(`${node.id} ${collapsed ? "collapsed" : "expanded"}`);
+}
+
 /** Opens the first body of the inspected region. Returns whether it is one. */
 export function enter(store: CanvasStore): boolean {
   const first = store.node(store.inspected)?.bodies[0];
@@ -59,12 +72,61 @@ export function leave(store: CanvasStore): boolean {
   return breadcrumb.length > 0;
 }
 
-/** Puts the selected nodes into an `if`. */
-export function wrap(store: CanvasStore): void {
+/** Leaves the selected nodes out of what runs; where all are, lets them run again. */
+export function mute(store: CanvasStore): void {
+  const chosen = store.get().nodes.filter(({ id, op }) => op && store.get().selected.includes(id));
+  if (!chosen.length) return store.say("Select what is to be muted");
+  const muted = !chosen.every((node) => node.muted);
+  const nodes = chosen.map(({ id }) => id);
+  store.link.ask("mute", { nodes, muted });
+  store.say(`${nodes.join(", ")} ${muted ? "muted" : "runs again"}`);
+}
+
+/** What is to be written in as soon as Python has made it. */
+export const NEW = { frame: "+frame", note: "+note" } as const;
+
+/** Draws a frame around the selected nodes, whose title is then written. */
+export function frame(store: CanvasStore): void {
+  const nodes = store.get().selected.filter((id) => store.node(id)?.op);
+  if (!nodes.length) return store.say("Select what is to be framed");
+  if (store.link.ask("frame", { title: "Frame", nodes, frame: "" })) {
+    store.set({ renaming: NEW.frame });
+  }
+  store.say(`${nodes.join(", ")} framed`);
+}
+
+/** Puts a note there, whose text is then written. */
+export function note(store: CanvasStore, { x, y }: Point): void {
+  const at = { x: Math.round(x), y: Math.round(y) };
+  if (store.link.ask("note", { text: "Note", ...at, note: "" })) store.set({ renaming: NEW.note });
+}
+
+/** Puts the selected nodes into a region: an `if` on a coin flip, or as the options of one. */
+export function wrap(store: CanvasStore, op = "if", together = false): void {
   const { selected } = store.get();
   if (!selected.length) return store.say("Select what is to run for some samples only");
-  store.link.ask("wrap", { nodes: [...selected], op: "if" });
-  store.say(`${selected.join(", ")} put into an if`);
+  store.link.ask("wrap", { nodes: [...selected], op, together });
+  store.say(`${selected.join(", ")} put into ${op}`);
+}
+
+/** Lets one of the selected nodes run for each sample; a single one beside nothing at all. */
+export function chooseOneOf(store: CanvasStore): void {
+  wrap(store, "one_of");
+}
+
+/** Lets all of the selected nodes run as one option, beside one that changes nothing. */
+export function chooseChain(store: CanvasStore): void {
+  wrap(store, "one_of", true);
+}
+
+/** Lets some of the selected nodes run for each sample, one after another. */
+export function chooseSomeOf(store: CanvasStore): void {
+  wrap(store, "some_of");
+}
+
+/** Lets the selected nodes run again and again. */
+export function repeat(store: CanvasStore): void {
+  wrap(store, "repeat");
 }
 
 /** Replaces the inspected region by what stands in its first body. */

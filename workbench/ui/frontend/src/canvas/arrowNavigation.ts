@@ -27,19 +27,7 @@ export function neighbour(spots: readonly Spot[], from: string, key: string): st
     const far = ahead + 2 * aside;
     if (far < least) [best, least] = [spot.id, far];
   }
-  return best || wrapped(spots, at, key);
-}
-
-/** At the end of a row, the next one's start; at its start, the end of the one before. */
-function wrapped(spots: readonly Spot[], at: Spot, key: string): string {
-  if (key !== "ArrowLeft" && key !== "ArrowRight") return "";
-  const next = key === "ArrowRight";
-  const rows = spots.filter(({ y }) => (next ? y > at.y + 40 : y < at.y - 40));
-  if (!rows.length) return "";
-  const level = next ? Math.min(...rows.map(({ y }) => y)) : Math.max(...rows.map(({ y }) => y));
-  const row = rows.filter(({ y }) => Math.abs(y - level) < 40);
-  row.sort((a, b) => (next ? a.x - b.x : b.x - a.x));
-  return row[0]?.id ?? "";
+  return best;
 }
 
 /** As one reads: row by row, from the left. */

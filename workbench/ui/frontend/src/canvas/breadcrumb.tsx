@@ -1,9 +1,9 @@
 // Breadcrumb: from the graph into the body of a region that is shown, and back.
 
-import { Fragment } from "react";
+import { Fragment } from "preact/compat";
 import { openScope } from "./actions";
 import { useCanvasStore, useCanvasState } from "./context";
-import { Icon } from "./icons";
+import { Icon } from "../lib/icons";
 
 export function Breadcrumb() {
   const store = useCanvasStore();
@@ -32,7 +32,9 @@ export function Breadcrumb() {
             {op} <b>{region}</b>
           </span>
           <span className="wb-breadcrumb-bodies" role="group" aria-label={`Bodies of ${region}`}>
-            {bodies.map(({ scope, name, shown }) => button(scope, name, `${name} of ${region}`, shown))}
+            {bodies.map(({ scope, name, title, shown }) =>
+              button(scope, title || name, `${title || name} of ${region}`, shown),
+            )}
           </span>
         </Fragment>
       ))}

@@ -1,19 +1,30 @@
 // What the canvas holds: what Python shows, and what only this view knows.
 
-import { focused } from "../lib/dom";
+import { createStore } from "zustand/vanilla";
+import { focused } from "../lib/focus";
 import type { Link } from "../lib/link";
 import { jsonEqual, reuseUnchanged } from "../lib/jsonEquality";
-import { Store } from "../lib/store";
+import { Decoder, type Sheet } from "../lib/contactSheet";
 import type {
+  ArgumentSearchEntry,
+  CardEntry,
+  CardsHeader,
+  DetailHeader,
   EdgeEntry,
+  FrameEntry,
   CompatibleOps,
   NodeEntry,
+  NoteEntry,
   ConnectTargets,
   OperatorEntry,
+  RecipeLine,
   ScopeEntry,
+  TemplateEntry,
 } from "../views";
 import { isOutput, type Point } from "./geometry";
 import type { Linking } from "./edgeDrag";
+import type { LayoutCache } from "./layoutCache";
+import { paletteWasOpen } from "./paletteVisibility";
 
 /** Where the operator search adds what is chosen. */
 export type Place =
@@ -23,12 +34,17 @@ export type Place =
 
 /** A list that is open over the canvas, and the pointer's place where it was opened by one. */
 export type Popup = (
-  | { kind: "search"; place: Place }
+  | { kind: "search"; place: Place; everything?: boolean }
   | { kind: "connect"; node: string; output: string }
   | { kind: "drop"; node: string; linking: Linking }
   | { kind: "edges"; node: string }
   | { kind: "draws"; node: string }
-) & { at?: Point };
+  | { kind: "align" }
+) & {
+  at?: Point;
+  /** What had the focus, where that was outside of the canvas. */
+  opener?: HTMLElement;
+};
 
 export interface State {
   nodes: readonly NodeEntry[];
@@ -36,7 +52,17 @@ export interface State {
   /** The regions around the body that is shown, from outside in; empty for the graph itself. */
   breadcrumb: readonly ScopeEntry[];
   positions: Record<string, number[]>;
+  frames: readonly FrameEntry[];
+  notes: readonly NoteEntry[];
   operators: readonly OperatorEntry[];
+  /** Of operators, in the order of a palette. */
+  categories: readonly string[];
+  regions: readonly OperatorEntry[];
+  templates: readonly TemplateEntry[];
+  recipes: readonly RecipeLine[];
+  /** Of the inspected node. */
+  args: readonly ArgumentSearchEntry[];
+  folders: readonly string[];
   connectTargets: Partial<ConnectTargets>;
   compatibleOps: Partial<CompatibleOps>;
   /** Ids of nodes; the last is the inspected one. */
@@ -53,13 +79,67 @@ export interface State {
   hovered: string;
   /** What a screen reader is to say. */
   said: string;
+  /** The pictures of all cards, of one sample. */
+  sheet: Sheet<CardsHeader> | null;
+  /** What they say of each node; an entry that did not change stays the same object. */
+  cards: ReadonlyMap<string, CardEntry>;
+  /** Which sample they are to show. */
+  sample: number;
+  /** Why they are not of the present graph; empty where they are. */
+  stale: string;
+  /** The node that is looked at; empty: none. */
+  detailOf: string;
+  detail: Sheet<DetailHeader> | null;
+  /** Whether the palette is open. */
+  palette: boolean;
 }
 
 export const NONE: ReadonlySet<string> = new Set();
 /** Milliseconds in which an edit that was asked for and told is on the canvas. */
 const OWN = 1000;
 
-export class CanvasStore extends Store<State> {
+const EMPTY: State = {
+  nodes: [],
+  edges: [],
+  breadcrumb: [],
+  positions: {},
+  frames: [],
+  notes: [],
+  operators: [],
+  categories: [],
+  regions: [],
+  templates: [],
+  recipes: [],
+  args: [],
+  folders: [],
+  connectTargets: {},
+  compatibleOps: {},
+  selected: [],
+  picked: NONE,
+  moved: null,
+  dragging: false,
+  linking: null,
+  popup: null,
+  renaming: "",
+  hovered: "",
+  said: "",
+  sheet: null,
+  cards: new Map(),
+  sample: 0,
+  stale: "",
+  detailOf: "",
+  detail: null,
+  palette: false,
+};
+
+export class CanvasStore {
+  private readonly state = createStore<State>(() => EMPTY);
+  readonly get = this.state.getState;
+  readonly watch = this.state.subscribe;
+  /** Where everything stands, as it was last drawn. */
+  places: LayoutCache | null = null;
+  /** Whether the code that Python sends next was asked for here. */
+  wantsCode = false;
   private saidAt = -Infinity;
   /** Which nodes and edges there are since the edit that is told of; empty until it is answered. */
   private told = "";
@@ -68,36 +148,72 @@ export class CanvasStore extends Store<State> {
     readonly link: Link<"canvas">,
     readonly root: HTMLElement,
   ) {
-    super({
-      nodes: [],
-      edges: [],
-      breadcrumb: [],
-      positions: {},
-      operators: [],
-      connectTargets: {},
-      compatibleOps: {},
-      selected: [],
-      picked: NONE,
-      moved: null,
-      dragging: false,
-      linking: null,
-      popup: null,
-      renaming: "",
-      hovered: "",
-      said: "",
-    });
     const shown = [
       "nodes",
       "edges",
       "breadcrumb",
       "positions",
+      "frames",
+      "notes",
       "operators",
+      "categories",
+      "regions",
+      "templates",
+      "recipes",
+      "arguments",
+      "recent_folders",
       "connect_targets",
       "compatible_ops",
       "selected",
     ] as const;
     link.watch([...shown], () => this.adopt());
-    link.on("ack", () => queueMicrotask(() => this.settle()));
+    this.set({ palette: paletteWasOpen() });
+    link.on("ack", () => queueMicrotask(() => this.answered()));
+    const cards = new Decoder<CardsHeader>((sheet) => this.show(sheet), tellOfFailure);
+    const detail = new Decoder<DetailHeader>((sheet) => this.set({ detail: sheet }), tellOfFailure);
+    link.watch(["pictures"], () => cards.push(link.get("pictures", NOTHING)));
+    link.watch(["detail"], () => detail.push(link.get("detail", NOTHING)));
+    link.watch(["sample", "stale", "detail_of"], () => {
+      const sample = link.get("sample", 0);
+      this.set({ sample, stale: link.get("stale", ""), detailOf: link.get("detail_of", "") });
+    });
+  }
+
+  private show(sheet: Sheet<CardsHeader>): void {
+    const old = [...this.get().cards.values()];
+    const cards = reuseUnchanged(old, sheet.header.cards);
+    this.set({ sheet, cards: new Map(cards.map((card) => [card.id, card])) });
+    this.root.dataset["sample"] = String(sheet.header.index);
+    this.root.dataset["sheet"] = String(Number(this.root.dataset["sheet"] ?? 0) + 1);
+  }
+
+  /** Shows another sample on the cards. */
+  choose(sample: number): void {
+    const last = Math.max(0, (this.get().sheet?.header.samples ?? 1) - 1);
+    const chosen = Math.min(last, Math.max(0, sample));
+    if (chosen === this.get().sample) return;
+    this.set({ sample: chosen });
+    this.link.set("sample", chosen);
+  }
+
+  /** Looks at what a node gives; at nothing where it is looked at already. */
+  look(node: string): void {
+    const detailOf = node === this.get().detailOf ? "" : node;
+    this.set({ detailOf, detail: null });
+    this.link.set("detail_of", detailOf);
+  }
+
+  /** Sets some of its parts; tells nobody where all of them are what they were. */
+  set(change: Partial<State>): void {
+    const now = this.get();
+    const names = Object.keys(change) as (keyof State)[];
+    if (names.some((name) => !Object.is(now[name], change[name]))) this.state.setState(change);
+  }
+
+  /** What was moved stands where Python says, also where it refused to have it moved. */
+  private answered(): void {
+    this.settle();
+    if (!this.link.waiting && !this.get().dragging) this.set({ moved: null });
   }
 
   /** Nodes and edges arrive one after the other, and the answer to an edit after both. */
@@ -125,13 +241,26 @@ export class CanvasStore extends Store<State> {
       breadcrumb: jsonEqual(old.breadcrumb, link.get("breadcrumb", [])) ? old.breadcrumb : link.get("breadcrumb", []),
       said: outdated ? "" : old.said,
       positions: placed ? old.positions : positions,
+      frames: reuseUnchanged(old.frames, link.get("frames", [])),
+      notes: reuseUnchanged(old.notes, link.get("notes", [])),
       moved: placed ? old.moved : null,
       operators: link.get("operators", []),
+      categories: link.get("categories", []),
+      regions: link.get("regions", []),
+      templates: link.get("templates", []),
+      recipes: link.get("recipes", []),
+      args: link.get("arguments", []),
+      folders: link.get("recent_folders", []),
       connectTargets: link.get("connect_targets", {}),
       compatibleOps: link.get("compatible_ops", {}),
       selected: jsonEqual(old.selected, selected) ? old.selected : selected,
     });
     this.root.dataset["nodes"] = String(this.get().nodes.length);
+  }
+
+  /** What shows the graph: the component without the palette. */
+  get box(): HTMLElement {
+    return this.root.querySelector<HTMLElement>(".wb-canvas-box") ?? this.root;
   }
 
   /** The node whose arguments the inspector shows. */
@@ -185,6 +314,12 @@ export class CanvasStore extends Store<State> {
     const el = this.element(id) ?? this.root.querySelector<HTMLElement>(".wb-canvas-box");
     el?.focus({ preventScroll: true });
   }
+}
+
+const NOTHING = new ArrayBuffer(0);
+
+function tellOfFailure(reason: string): void {
+  console.warn(`The pictures of the cards could not be read: ${reason}`);
 }
 
 export function scopeOf(breadcrumb: readonly ScopeEntry[]): string {

@@ -1,10 +1,12 @@
 // Copy, cut and paste as text, by the browser's own events: so it works from one notebook to
 // another, and asks for no permission.
 
+import { copyText } from "../lib/files";
+import { jsonEqual } from "../lib/jsonEquality";
 import { isTyping } from "../lib/keyboard";
-import { focused } from "../lib/dom";
+import { focused } from "../lib/focus";
 import type { CanvasStore } from "./canvasStore";
-import type { Point } from "./geometry";
+import { isOutput, type Point } from "./geometry";
 
 /** `spot` is where new nodes have room. Returns what ends the listening. */
 export function clipboard(store: CanvasStore, spot: () => Point): () => void {
@@ -14,21 +16,42 @@ export function clipboard(store: CanvasStore, spot: () => Point): () => void {
     const el = focused(store.root);
     return !!el && store.root.contains(el) && !isTyping(el) && !store.get().popup;
   };
-  const copy = (event: ClipboardEvent): void => {
-    const { selected } = store.get();
+  const selected = (): string[] => store.get().selected.filter((id) => !isOutput(id));
+  /** What Python writes, a moment after the selection: half of it must not be taken. */
+  const written = (nodes: string[]): string => {
     const text = store.link.get("fragment", "");
-    if (!mine() || !selected.length || !text) return;
+    return nodes.every((id) => text.includes(JSON.stringify(id))) ? text : "";
+  };
+  const taken = (nodes: string[], cut: boolean): void => {
+    const what = nodes.length === 1 ? nodes[0] : `${nodes.length} nodes`;
+    if (cut) store.link.ask("remove", { nodes, edges: [] });
+    store.say(`${what} ${cut ? "cut" : "copied"}`);
+  };
+  let late = (): void => {};
+  const takeLate = (nodes: string[], cut: boolean): void => {
+    store.say("Not copied yet: the selection is on its way.");
+    late = store.link.on("fragment", () => {
+      const same = jsonEqual(selected(), nodes);
+      const text = written(nodes);
+      if (same && !text) return;
+      late();
+      if (!same) return;
+      void copyText(text).then((done) => {
+        if (done) taken(nodes, cut);
+        else store.say("Not copied: this page may not use the clipboard. Press the keys again.");
+      });
+    });
+  };
+  const copy = (event: ClipboardEvent): void => {
+    const nodes = selected();
+    late();
+    if (!mine() || !nodes.length) return;
     event.preventDefault();
     event.stopPropagation();
-    // Python writes the text, a moment after the selection: half of it must not be cut.
-    if (!selected.every((id) => text.includes(JSON.stringify(id)))) {
-      store.say("Not copied yet: the selection is on its way. Press the keys again.");
-      return;
-    }
+    const [text, cut] = [written(nodes), event.type === "cut"];
+    if (!text) return takeLate(nodes, cut);
     event.clipboardData?.setData("text/plain", text);
-    const many = selected.length === 1 ? selected[0] : `${selected.length} nodes`;
-    if (event.type === "cut") store.link.ask("remove", { nodes: [...selected], edges: [] });
-    store.say(`${many} ${event.type === "cut" ? "cut" : "copied"}`);
+    taken(nodes, cut);
   };
   const paste = (event: ClipboardEvent): void => {
     const text = event.clipboardData?.getData("text/plain");
@@ -42,6 +65,7 @@ export function clipboard(store: CanvasStore, spot: () => Point): () => void {
   document.addEventListener("cut", copy, true);
   document.addEventListener("paste", paste, true);
   return () => {
+    late();
     document.removeEventListener("copy", copy, true);
     document.removeEventListener("cut", copy, true);
     document.removeEventListener("paste", paste, true);

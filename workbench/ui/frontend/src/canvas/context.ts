@@ -1,6 +1,6 @@
 // How the parts of the canvas reach what it holds.
 
-import { createContext, useContext, useSyncExternalStore } from "react";
+import { createContext, useContext, useSyncExternalStore } from "preact/compat";
 import type { CanvasStore, State } from "./canvasStore";
 
 export const CanvasStoreContext = createContext<CanvasStore | null>(null);

@@ -1,17 +1,22 @@
 // Zoom, fit, layout and map, in the canvas's corner.
 
-import { MiniMap, useReactFlow, useStore, type ReactFlowState } from "@xyflow/react";
-import { useState } from "react";
+import type { ComponentChildren } from "preact";
+import { MiniMap, useStore, type ReactFlowState } from "@xyflow/react";
+import { useState } from "preact/compat";
 import type { BoxFlow } from "./flowElements";
-import { Icon } from "./icons";
+import { Icon } from "../lib/icons";
 
 interface Props {
   fit: () => void;
   arrange: () => void;
+  zoom: (by: number) => void;
+  /** Told when the map is about to move the view. */
+  stay: () => void;
   width: number;
 }
 
 const MAP = { width: 132, height: 84, least: 640 };
+const BUTTON_ZOOM = 1.2;
 
 /** Whether some of the boxes are out of sight. */
 function hides({ transform: [x, y, zoom], width, height, nodes }: ReactFlowState): boolean {
@@ -25,11 +30,10 @@ function hides({ transform: [x, y, zoom], width, height, nodes }: ReactFlowState
 function colour({ type, data }: BoxFlow): string {
   return type === "out"
     ? "var(--ink3)"
-    : `var(--${(data as { entry: { device: string } }).entry.device})`;
+    : `var(--role-${(data as { entry: { role: string } }).entry.role})`;
 }
 
-export function Controls({ fit, arrange, width }: Props) {
-  const flow = useReactFlow();
+export function Controls({ fit, arrange, zoom, stay, width }: Props) {
   const hiding = useStore(hides);
   // Unasked it shows itself where something is out of sight and there is room for it.
   const [asked, setAsked] = useState<boolean | null>(null);
@@ -37,7 +41,7 @@ export function Controls({ fit, arrange, width }: Props) {
   const button = (
     label: string,
     hook: string,
-    shape: React.ReactNode,
+    shape: ComponentChildren,
     run: () => void,
     on?: boolean,
   ) => (
@@ -58,6 +62,7 @@ export function Controls({ fit, arrange, width }: Props) {
         <MiniMap<BoxFlow>
           className="wb-map"
           data-wb="minimap"
+          onPointerDownCapture={stay}
           style={{ width: MAP.width, height: MAP.height }}
           ariaLabel="Map of the whole graph"
           nodeColor={colour}
@@ -71,15 +76,15 @@ export function Controls({ fit, arrange, width }: Props) {
           "Zoom out",
           "zoom-out",
           <Icon name="minus" />,
-          () => void flow.zoomOut({ duration: 120 }),
+          () => zoom(1 / BUTTON_ZOOM),
         )}
         {button(
           "Zoom in",
           "zoom-in",
           <Icon name="plus" />,
-          () => void flow.zoomIn({ duration: 120 }),
+          () => zoom(BUTTON_ZOOM),
         )}
-        {button("Show everything (f)", "fit", <Icon name="fit" />, fit)}
+        {button("Show everything (0)", "fit", <Icon name="fit" />, fit)}
         {button("Lay out anew (l)", "arrange", <Icon name="arrange" />, arrange)}
         {button("Map", "map", <Icon name="map" />, () => setAsked(!map), map)}
       </div>

@@ -3,7 +3,7 @@
 import { useConnection } from "@xyflow/react";
 import { useCanvasStore, useCanvasState } from "./context";
 import { portOf } from "./edgeDrag";
-import { aimed, foretell } from "./edgeDrop";
+import { aimed, previewDrop } from "./edgeDrop";
 
 const SHIFT = 14;
 
@@ -22,9 +22,9 @@ export function DropHint() {
       : null,
   );
   if (!linking || !aim) return null;
-  const box = store.root.getBoundingClientRect();
+  const box = store.box.getBoundingClientRect();
   const where = aimed(store, aim.node, aim.port, { x: aim.x + box.left, y: aim.y + box.top });
-  const { text, refused } = foretell(store, linking, connectTargets, where);
+  const { text, refused } = previewDrop(store, linking, connectTargets, where);
   if (!text) return null;
   const right = aim.x > box.width - 260;
   return (

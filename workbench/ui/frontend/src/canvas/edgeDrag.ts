@@ -1,7 +1,7 @@
 // An edge that is being drawn: where it may end, and why not elsewhere.
 
 import type { EdgeEntry, NodeEntry, ConnectTargets } from "../views";
-import { isOutput } from "./geometry";
+import { isOutput, outputOf } from "./geometry";
 
 export interface Linking {
   /** The end that stays where it is. */
@@ -28,7 +28,7 @@ export function feedTo(linking: Linking, node: string, port: string): Feed {
   const [source, output] = linking.fixed === "source" ? [linking.node, linking.port] : [node, port];
   const [target, input] = linking.fixed === "source" ? [node, port] : [linking.node, linking.port];
   return isOutput(target)
-    ? { source, output, target: "", input: target.slice(1) }
+    ? { source, output, target: "", input: outputOf(target).name }
     : { source, output, target, input };
 }
 

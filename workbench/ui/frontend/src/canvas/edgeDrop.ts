@@ -32,7 +32,7 @@ interface Outcome {
 }
 
 /** What the words by the pointer say. */
-export function foretell(store: CanvasStore, linking: Linking, connectTargets: Partial<ConnectTargets>, aim: Aim): Outcome {
+export function previewDrop(store: CanvasStore, linking: Linking, connectTargets: Partial<ConnectTargets>, aim: Aim): Outcome {
   if (aim.node) {
     if (aim.node === linking.node && aim.port === linking.port) return { text: "", refused: false };
     const feed = feedTo(linking, aim.node, aim.port);

@@ -1,15 +1,16 @@
-// What stands on the edges: their `+`, and the sign where the data changes sides.
+// The `+` on each edge.
 
 import { EdgeLabelRenderer } from "@xyflow/react";
-import { memo } from "react";
+import { memo } from "preact/compat";
 import type { EdgeEntry } from "../views";
 import { useCanvasStore, useCanvasState } from "./context";
-import { Icon } from "./icons";
+import { Icon } from "../lib/icons";
 import type { Route } from "./edgeRouting";
 
 /** Between two neighbours there is room for the edge to be clicked, or for the button. */
 const SHORT = 70;
-const ABOVE = -13;
+/** So that both have room. */
+const ASIDE = 15;
 
 interface Props {
   edges: readonly EdgeEntry[];
@@ -38,29 +39,16 @@ const Label = memo(function Label({ entry, route }: { entry: EdgeEntry; route: R
   const picked = useCanvasState((state) => state.picked.has(id));
   const { from, to, middle } = route;
   const [wide, tall] = [Math.abs(to.x - from.x), Math.abs(to.y - from.y)];
-  const short = !entry.argument && wide < SHORT && tall < SHORT;
-  const place = (dy: number): React.CSSProperties => ({
-    transform: `translate(-50%, -50%) translate(${middle.x}px, ${middle.y + dy}px)`,
-  });
+  const short = wide < SHORT && tall < SHORT;
+  const at = `translate(${middle.x + (short ? ASIDE : 0)}px, ${middle.y}px)`;
   const goal = entry.target ? `${entry.target}.${entry.input}` : `output ${entry.input}`;
+  if (picked || entry.argument) return null;
   return (
-    <>
-      {entry.crosses && (
-        <span
-          className="wb-crosses"
-          style={place(ABOVE)}
-          data-wb="crosses"
-          data-tip={`${entry.crosses}\n\nHere the data is copied between the CPU and the GPU.`}
-        >
-          {entry.crosses.replace(/^to the /, "▸")}
-        </span>
-      )}
-      {!picked && (!entry.argument || tall > 40) && (
         <button
           type="button"
           className="wb-plus nodrag nopan"
           tabIndex={-1}
-          style={place(short ? ABOVE : 0)}
+          style={{ transform: `translate(-50%, -50%) ${at}` }}
           data-wb="plus"
           data-edge={id}
           data-on={highlighted || undefined}
@@ -74,7 +62,5 @@ const Label = memo(function Label({ entry, route }: { entry: EdgeEntry; route: R
         >
           <Icon name="plus" size={11} />
         </button>
-      )}
-    </>
   );
 });

@@ -24,70 +24,69 @@ export interface Route {
   along: Point[];
 }
 
-/** A horizontal run that another edge already takes. */
+/** A vertical run that another edge already takes. */
 export interface Run {
   port: string;
-  y: number;
-  left: number;
-  right: number;
+  x: number;
+  top: number;
+  bottom: number;
 }
 
 /** M p0, C p1 p2 p3, L p4, C p5 p6 p7. */
 type Shape = [Point, Point, Point, Point, Point, Point, Point, Point];
 
 const BULGE = 38;
-/** Within this an edge turns up or down: the least gap between two columns. */
-const TURN = 28;
-/** From an argument's port to the gap at either side of its card. */
-const ASIDE = { left: 40, right: 138 };
+/** Within this an edge turns aside: the least gap between two rows. */
+const TURN = 27;
 const COST = { hit: 1e4, overlap: 400, detour: 40 };
 const LANES = 48;
 
-/** `port` names the source: edges from one port may share a lane. Adds its own run to `runs`. */
+/**
+ * `port` names the source: edges from one port may share a lane. `lane` is the one that the layout
+ * has kept free for it. Adds its own run to `runs`.
+ */
 export function route(
   from: End,
   to: End,
   rects: readonly Rect[],
   port: string,
   runs: Run[],
+  lane?: number,
 ): Route {
   const direct = straight(from, to);
   let best = direct;
-  if (from.side === "bottom" && to.side === "top") {
-    const ways = [direct, beside(from, to, -1), beside(from, to, 1)];
-    const price = (shape: Shape, at: number): number =>
-      cost(shape, rects, port, runs) + at + (at === 0 && to.y < from.y + 8 ? COST.hit / 2 : 0);
-    best = ways.reduce((a, b, at) => (price(b, at) < price(a, ways.indexOf(a)) ? b : a));
+  let least = to.y - from.y > 12 ? cost(direct, rects, port, runs) : Infinity;
+  if (lane !== undefined) {
+    const shape = through(from, to, lane);
+    const price = cost(shape, rects, port, runs);
+    if (price <= least) [best, least] = [shape, price];
   }
-  if (from.side === "right" && to.side === "left") {
-    let least = to.x - from.x > 12 ? cost(direct, rects, port, runs) : Infinity;
-    for (const y of lanes(from, to, rects)) {
-      const detour =
-        COST.detour + Math.abs(y - from.y) + Math.abs(y - to.y) - Math.abs(from.y - to.y);
-      if (detour >= least) break;
-      const shape = through(from, to, y);
-      const price = detour + cost(shape, rects, port, runs);
-      if (price < least) [best, least] = [shape, price];
-    }
-    if (least === Infinity) best = through(from, to, (from.y + to.y) / 2);
-    const run = runOf(best, port);
-    if (run) runs.push(run);
+  for (const x of least ? lanes(from, to, rects) : []) {
+    const detour =
+      COST.detour + Math.abs(x - from.x) + Math.abs(x - to.x) - Math.abs(from.x - to.x);
+    if (detour >= least) break;
+    const shape = through(from, to, x);
+    const price = detour + cost(shape, rects, port, runs);
+    if (price < least) [best, least] = [shape, price];
   }
+  if (least === Infinity) best = through(from, to, (from.x + to.x) / 2);
+  const run = runOf(best, port);
+  if (run) runs.push(run);
   return { from, to, path: pathOf(best), middle: middleOf(best), along: along(best) };
 }
 
-/** Levels at which an edge may run across, the nearest first. */
+/** Where an edge may run down, the nearest first. */
 function lanes(from: End, to: End, rects: readonly Rect[]): number[] {
-  const left = Math.min(from.x, to.x) - BULGE;
-  const right = Math.max(from.x, to.x) + BULGE;
+  const top = Math.min(from.y, to.y) - BULGE;
+  const bottom = Math.max(from.y, to.y) + BULGE;
   const found = new Set<number>();
-  if (to.x > from.x) found.add(Math.round(from.y)).add(Math.round(to.y));
+  if (to.y > from.y) found.add(Math.round(from.x)).add(Math.round(to.x));
   for (const rect of rects) {
-    if (rect.right < left || rect.x > right) continue;
-    for (const by of [16, 23, 30])
-      found.add(Math.round(rect.y - by)).add(Math.round(rect.bottom + by));
+    if (rect.bottom < top || rect.y > bottom) continue;
+    for (const by of [14, 22, 30])
+      found.add(Math.round(rect.x - by)).add(Math.round(rect.right + by));
   }
-  const away = (y: number): number => Math.abs(y - from.y) + Math.abs(y - to.y);
+  const away = (x: number): number => Math.abs(x - from.x) + Math.abs(x - to.x);
   return [...found].sort((a, b) => away(a) - away(b)).slice(0, LANES);
 }
 
@@ -99,10 +98,10 @@ function cost(shape: Shape, rects: readonly Rect[], port: string, runs: readonly
     const inside = ({ x, y }: Point): boolean =>
       x > rect.x - 3 && x < rect.right + 3 && y > rect.y - 3 && y < rect.bottom + 3;
     const run =
-      Math.min(a.x, b.x) < rect.right + 3 &&
-      Math.max(a.x, b.x) > rect.x - 3 &&
-      a.y > rect.y - 3 &&
-      a.y < rect.bottom + 3;
+      Math.min(a.y, b.y) < rect.bottom + 3 &&
+      Math.max(a.y, b.y) > rect.y - 3 &&
+      a.x > rect.x - 3 &&
+      a.x < rect.right + 3;
     if (run || points.some(inside)) sum += COST.hit;
   }
   const own = runOf(shape, port);
@@ -110,9 +109,9 @@ function cost(shape: Shape, rects: readonly Rect[], port: string, runs: readonly
   const shared = runs.filter(
     (run) =>
       run.port !== port &&
-      Math.abs(run.y - own.y) < 5 &&
-      run.left < own.right - 8 &&
-      own.left < run.right - 8,
+      Math.abs(run.x - own.x) < 5 &&
+      run.top < own.bottom - 8 &&
+      own.top < run.bottom - 8,
   );
   return sum + shared.length * COST.overlap;
 }
@@ -129,21 +128,14 @@ function near(shape: Shape, rects: readonly Rect[]): Rect[] {
 
 function runOf(shape: Shape, port: string): Run | null {
   const [a, b] = [shape[3], shape[4]];
-  if (Math.abs(a.x - b.x) < 24 || Math.abs(a.y - b.y) > 1) return null;
-  return { port, y: a.y, left: Math.min(a.x, b.x), right: Math.max(a.x, b.x) };
+  if (Math.abs(a.y - b.y) < 24 || Math.abs(a.x - b.x) > 1) return null;
+  return { port, x: a.x, top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y) };
 }
-
-const away = (point: End, by: number): Point => ({
-  x: point.x + { left: -by, right: by, top: 0, bottom: 0 }[point.side],
-  y: point.y + { left: 0, right: 0, top: -by, bottom: by }[point.side],
-});
 
 /** One curve, cut in two at its middle. */
 export function straight(from: End, to: End): Shape {
-  const [dx, dy] = [Math.abs(to.x - from.x), Math.abs(to.y - from.y)];
-  const flat = from.side === "right" && to.side === "left";
-  const reach = flat ? Math.max(16, dx / 2) : Math.min(60, Math.max(10, dy / 2, dx / 4));
-  const [c1, c2] = [away(from, reach), away(to, reach)];
+  const reach = Math.max(14, Math.abs(to.y - from.y) / 2);
+  const [c1, c2] = [outwards(from, reach), outwards(to, reach)];
   const ab = mid(from, c1);
   const bc = mid(c1, c2);
   const cd = mid(c2, to);
@@ -152,56 +144,43 @@ export function straight(from: End, to: End): Shape {
   return [from, ab, abc, centre, centre, bcd, cd, to];
 }
 
-/** Across at the level `y`; back in wide bows where the target lies to the left. */
-function through(from: End, to: End, y: number): Shape {
-  const room = to.x - from.x;
+const outwards = ({ x, y, side }: End, by: number): Point => ({
+  x,
+  y: side === "top" ? y - by : y + by,
+});
+
+/** Down the lane at `x`; back up in wide bows where the target lies above. */
+function through(from: End, to: End, x: number): Shape {
+  const room = to.y - from.y;
   if (room > 24) {
     const turn = Math.min(TURN, room / 2);
-    const [out, back] = [from.x + turn / 2, to.x - turn / 2];
-    const a = { x: y === from.y ? from.x : from.x + turn, y };
-    const b = { x: y === to.y ? to.x : to.x - turn, y };
+    const [out, back] = [from.y + turn / 2, to.y - turn / 2];
+    const a = { x, y: x === from.x ? from.y : from.y + turn };
+    const b = { x, y: x === to.x ? to.y : to.y - turn };
     return [
       from,
-      { x: out, y: from.y },
-      { x: out, y },
+      { x: from.x, y: out },
+      { x, y: out },
       a,
       b,
-      { x: back, y },
-      { x: back, y: to.y },
+      { x, y: back },
+      { x: to.x, y: back },
       to,
     ];
   }
-  const [right, left] = [from.x + BULGE, to.x - BULGE];
-  // The taller the bow, the farther out it has to begin, so as to clear the cards that it passes.
-  const clear = (tall: number): number => Math.min(40, Math.max(0, (tall - 80) / 5));
-  const a = { x: from.x - 24 + clear(Math.abs(y - from.y)), y };
-  const b = { x: Math.min(to.x + 24 - clear(Math.abs(to.y - y)), a.x), y };
+  const [below, above] = [from.y + BULGE, to.y - BULGE];
+  // The wider the bow, the farther out it has to begin, so as to clear the cards that it passes.
+  const clear = (wide: number): number => Math.min(40, Math.max(0, (wide - 80) / 5));
+  const a = { x, y: from.y - 24 + clear(Math.abs(x - from.x)) };
+  const b = { x, y: Math.min(to.y + 24 - clear(Math.abs(to.x - x)), a.y) };
   return [
     from,
-    { x: right, y: from.y },
-    { x: right, y },
+    { x: from.x, y: below },
+    { x, y: below },
     a,
     b,
-    { x: left, y },
-    { x: left, y: to.y },
-    to,
-  ];
-}
-
-/** Down or up in the gap beside the cards, to an argument that does not lie right below. */
-function beside(from: End, to: End, side: -1 | 1): Shape {
-  const edge =
-    side < 0 ? Math.min(from.x, to.x) - ASIDE.left : Math.max(from.x, to.x) + ASIDE.right;
-  const a = { x: edge, y: from.y + 18 };
-  const b = { x: edge, y: to.y - 22 };
-  return [
-    from,
-    { x: from.x, y: from.y + 12 },
-    { x: edge, y: from.y + 4 },
-    a,
-    b,
-    { x: edge, y: to.y - 10 },
-    { x: to.x, y: to.y - 14 },
+    { x, y: above },
+    { x: to.x, y: above },
     to,
   ];
 }
@@ -243,7 +222,6 @@ const round = (value: number): number => Math.round(value * 10) / 10;
 
 /** The path of an edge while one of its ends is on the move. */
 export function loose(from: End, to: End): string {
-  const back = from.side === "right" && to.side === "left" && to.x - from.x <= 12;
-  const shape = back ? through(from, to, (from.y + to.y) / 2) : straight(from, to);
-  return pathOf(shape);
+  const back = to.y - from.y <= 12;
+  return pathOf(back ? through(from, to, (from.x + to.x) / 2) : straight(from, to));
 }

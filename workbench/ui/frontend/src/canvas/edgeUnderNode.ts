@@ -14,7 +14,7 @@ export function edgeUnder(
   for (const [id, { along, middle: own }] of routes) {
     if (skip(id)) continue;
     for (const { x, y } of [...along, own]) {
-      const far = Math.hypot(x - middle.x, (y - middle.y) * 1.6);
+      const far = Math.hypot((x - middle.x) / 2, y - middle.y);
       if (far < least) [best, least] = [id, far];
     }
   }

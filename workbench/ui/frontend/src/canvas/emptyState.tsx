@@ -2,7 +2,7 @@
 
 import { useCanvasStore, useCanvasState } from "./context";
 import { search } from "./actions";
-import { Icon } from "./icons";
+import { Icon } from "../lib/icons";
 
 const FIRST = "readers.file";
 

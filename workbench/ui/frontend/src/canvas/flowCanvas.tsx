@@ -1,40 +1,50 @@
 // The canvas as React Flow draws it, and what stands around.
 
-import { Background, ReactFlow, SelectionMode, useReactFlow } from "@xyflow/react";
+import { Background, ReactFlow, SelectionMode, useReactFlow, useStore } from "@xyflow/react";
 import {
   useCallback,
   useEffect,
   useId,
-  useLayoutEffect,
   useMemo,
   useRef,
   useSyncExternalStore,
-} from "react";
+} from "preact/compat";
 import { Card, Generator, Output } from "./nodeViews";
 import { clipboard } from "./clipboard";
+import { CodeCopy } from "./codeCopy";
+import { isPage } from "../lib/fullPage";
 import { useCanvasStore } from "./context";
+import { ContextMenu } from "./contextMenu";
+import { DeviceLine } from "./deviceLine";
 import { Controls } from "./controls";
-import { search } from "./actions";
+import { note, search } from "./actions";
 import { EmptyState } from "./emptyState";
+import { FAR, footerOf } from "./firstView";
 import { Flow, type BoxFlow, type LineFlow } from "./flowElements";
 import { FocusKeeper } from "./focusKeeper";
 import { ShortcutHelp } from "./shortcutHelp";
 import { CARD, type Point } from "./geometry";
-import { lowered } from "./manualLayout";
+import { freeSpot } from "./manualLayout";
 import { PointerHandlers } from "./pointerHandlers";
 import { DropHint } from "./dropHint";
 import { listen } from "./keyboardShortcuts";
-import { MARGIN } from "./layout";
+import { NodeDetail } from "./nodeDetail";
 import { EdgeLabels } from "./edgeLabels";
 import { EdgeLine } from "./edgePaths";
-import { heightFor, useLayoutCache } from "./layoutCache";
+import { useLayoutCache } from "./layoutCache";
+import { Palette } from "./palette";
+import { dropAt, type Drop } from "./paletteDrop";
+import { showPalette } from "./paletteVisibility";
 import { Popups } from "./popups";
-import { rowOf, shareHeight } from "./equalHeight";
+import { SampleChooser } from "./sampleChooser";
+import { Frames, Notes } from "./remarks";
+import { SelectionToolbar } from "./selectionToolbar";
+import { BodyBar, RegionFrame } from "./regionFrame";
 import { Toolbar } from "./toolbar";
 import { Breadcrumb } from "./breadcrumb";
-import { gliding, LEAST_HEIGHT, useSize, useView } from "./viewport";
+import { useSize, useView } from "./viewport";
 
-const NODES = { op: Card, draw: Generator, out: Output };
+const NODES = { op: Card, draw: Generator, out: Output, region: RegionFrame, body: BodyBar };
 const EDGES = { line: EdgeLine };
 const PRO = { hideAttribution: true };
 const MULTI = ["Control", "Meta", "Shift"];
@@ -46,48 +56,42 @@ export function FlowCanvas() {
   const store = useCanvasStore();
   const state = useSyncExternalStore(store.watch, store.get);
   const size = useSize(store);
-  const places = useLayoutCache(state, size.width);
-  const view = useView(places, size, state.nodes.length <= GLIDERS);
+  const footer = footerOf(size);
+  const places = useLayoutCache(state);
+  const view = useView(store, places, size, state.nodes.length <= GLIDERS);
   const flow = useReactFlow<BoxFlow, LineFlow>();
+  const far = useStore(({ transform }) => transform[2] < FAR);
   const builder = useMemo(() => new Flow(), []);
-  const nodes = builder.nodes(state, places.spots);
-  const edges = builder.edges(state, places.routes);
+  const nodes = builder.nodes(state, places.nodes, places);
+  const edges = builder.edges(state, places.routes, places.scopes);
   const keys = useRef<HTMLDivElement>(null);
   const keysId = useId();
   const latest = useRef(places);
   latest.current = places;
-
-  const height = heightFor(places, size.width, MARGIN, LEAST_HEIGHT);
-  // Sought when the height changes, not once: a host may put the canvas elsewhere.
-  useLayoutEffect(() => shareHeight(rowOf(store.root), height), [store, height]);
+  store.places = places;
 
   const holder = useMemo(() => new FocusKeeper(store), [store]);
   useEffect(() => {
     if (holder.follow()) view.reveal(store.current);
   });
-  const { fit, reveal, follows } = view;
+  const { fit, reveal, follows, stay, zoom } = view;
   const arrange = useCallback(() => {
     store.link.ask("arrange", {});
     fit();
   }, [store, fit]);
-  const pointerHandlers = useMemo(() => {
-    const stay = (): void => {
-      follows.current = false;
-    };
-    return new PointerHandlers(store, latest, stay);
-  }, [store, follows]);
+  const pointerHandlers = useMemo(() => new PointerHandlers(store, latest, stay), [store, stay]);
   /** Room for a card: under the inspected node, else in the middle of what is seen. */
   const spot = useCallback((): Point => {
     const { boxes, settled } = latest.current;
     const under = settled.get(store.inspected);
     const { x, y, zoom } = flow.getViewport();
-    const { clientWidth, clientHeight } = store.root;
+    const { clientWidth, clientHeight } = store.box;
     const middle = {
       x: (clientWidth / 2 - x) / zoom - CARD.width / 2,
       y: (clientHeight / 2 - y) / zoom - CARD.height / 2,
     };
-    const card = { width: CARD.width, height: CARD.height, over: 0 };
-    return lowered(under ?? middle, card, boxes, settled);
+    const card = { width: CARD.width, height: CARD.height };
+    return freeSpot(under ?? middle, card, boxes, settled);
   }, [store, flow]);
   useEffect(() => {
     const ends = [
@@ -103,95 +107,127 @@ export function FlowCanvas() {
         fit: () => fit(),
         arrange,
         nudge: pointerHandlers.nudge,
-        zoom: (by) => void flow.zoomTo(flow.getZoom() * by, { duration: gliding(120) }),
+        note: () => note(store, spot()),
+        zoom,
         help: () => keys.current?.togglePopover(),
       }),
     ];
     return () => ends.forEach((end) => end());
-  }, [store, holder, flow, fit, reveal, arrange, pointerHandlers, spot]);
+  }, [store, holder, fit, reveal, zoom, arrange, pointerHandlers, spot]);
+
+  const dropUnder = (at: Point): Drop | null => {
+    const box = store.box.getBoundingClientRect();
+    const inside = at.x > box.left && at.x < box.right && at.y > box.top && at.y < box.bottom;
+    return inside ? dropAt(latest.current, flow.screenToFlowPosition(at)) : null;
+  };
 
   return (
-    <div
-      className="wb-canvas-box"
-      tabIndex={-1}
-      role="region"
-      aria-label="Graph"
-      data-glides={state.nodes.length <= GLIDERS || undefined}
-      data-dragging={state.dragging || undefined}
-      data-linking={state.linking ? state.linking.fixed : undefined}
-    >
-      <ReactFlow<BoxFlow, LineFlow>
-        nodes={nodes}
-        edges={edges}
-        nodeTypes={NODES}
-        edgeTypes={EDGES}
-        onNodesChange={pointerHandlers.change}
-        onNodeClick={pointerHandlers.click}
-        onNodeDragStart={pointerHandlers.start}
-        onNodeDrag={pointerHandlers.drag}
-        onNodeDragStop={pointerHandlers.dropNode}
-        onEdgeClick={pointerHandlers.pick}
-        onEdgeMouseEnter={pointerHandlers.enter}
-        onEdgeMouseLeave={pointerHandlers.leave}
-        onPaneClick={pointerHandlers.pane}
-        onConnectStart={pointerHandlers.link}
-        onReconnectStart={pointerHandlers.relink}
-        onReconnect={noop}
-        onConnectEnd={pointerHandlers.unlink}
-        isValidConnection={pointerHandlers.valid}
-        onMoveStart={(event) => {
-          if (event) follows.current = false;
-        }}
-        minZoom={0.2}
-        maxZoom={2}
-        nodesFocusable={false}
-        edgesFocusable={false}
-        disableKeyboardA11y
-        deleteKeyCode={null}
-        selectionKeyCode="Shift"
-        multiSelectionKeyCode={MULTI}
-        panActivationKeyCode={null}
-        zoomActivationKeyCode={null}
-        selectionMode={SelectionMode.Partial}
-        zoomOnDoubleClick={false}
-        preventScrolling={false}
-        connectOnClick={false}
-        autoPanOnConnect={!follows.current}
-        connectionRadius={22}
-        reconnectRadius={7}
-        nodeDragThreshold={4}
-        elevateEdgesOnSelect={false}
-        proOptions={PRO}
-        aria-label="Operators and edges"
+    <>
+      <Palette dropUnder={dropUnder} />
+      <div
+        className="wb-canvas-box"
+        data-footer-rows={footer.rows}
+        data-footer-brief={footer.brief || undefined}
+        tabIndex={-1}
+        role="region"
+        aria-label="Graph"
+        data-glides={state.nodes.length <= GLIDERS || undefined}
+        data-far={far || undefined}
+        data-dragging={state.dragging || undefined}
+        data-linking={state.linking ? state.linking.fixed : undefined}
       >
-        <Background gap={18} size={1.6} color="var(--dot)" />
-        <EdgeLabels edges={state.edges} routes={places.routes} />
-        <Toolbar places={places} />
-      </ReactFlow>
-      <Breadcrumb />
-      {!state.nodes.length && <EmptyState />}
-      {state.linking?.fixed === "source" && (
-        <div className="wb-new-output" data-wb="new-output">
-          + output
+        <ReactFlow<BoxFlow, LineFlow>
+          nodes={nodes}
+          edges={edges}
+          nodeTypes={NODES}
+          edgeTypes={EDGES}
+          onNodesChange={pointerHandlers.change}
+          onNodeClick={pointerHandlers.click}
+          onNodeDragStart={pointerHandlers.start}
+          onNodeDrag={pointerHandlers.drag}
+          onNodeDragStop={pointerHandlers.dropNode}
+          onEdgeClick={pointerHandlers.pick}
+          onEdgeMouseEnter={pointerHandlers.enter}
+          onEdgeMouseLeave={pointerHandlers.leave}
+          onPaneClick={pointerHandlers.pane}
+          onDblClick={pointerHandlers.doubleClick}
+          onEdgeDoubleClick={pointerHandlers.edgeDoubleClick}
+          onConnectStart={pointerHandlers.link}
+          onReconnectStart={pointerHandlers.relink}
+          onReconnect={noop}
+          onConnectEnd={pointerHandlers.unlink}
+          isValidConnection={pointerHandlers.valid}
+          onMoveStart={(event) => {
+            if (event) stay();
+          }}
+          minZoom={0.1}
+          maxZoom={2}
+          nodesFocusable={false}
+          edgesFocusable={false}
+          disableKeyboardA11y
+          deleteKeyCode={null}
+          selectionKeyCode="Shift"
+          multiSelectionKeyCode={MULTI}
+          panActivationKeyCode={null}
+          zoomActivationKeyCode={null}
+          selectionMode={SelectionMode.Partial}
+          zoomOnDoubleClick={false}
+          preventScrolling={isPage(store.root)}
+          connectOnClick={false}
+          autoPanOnConnect={!follows.current}
+          connectionRadius={22}
+          reconnectRadius={7}
+          nodeDragThreshold={4}
+          elevateEdgesOnSelect={false}
+          elevateNodesOnSelect={false}
+          proOptions={PRO}
+          aria-label="Operators and edges"
+        >
+          <Background gap={18} size={1.6} color="var(--dot)" />
+          {places.line !== null && <DeviceLine line={places.line} left={places.bounds.x} />}
+          <Frames places={places} />
+          <Notes />
+          <EdgeLabels edges={state.edges} routes={places.routes} />
+          <Toolbar places={places} />
+          <SelectionToolbar arrange={arrange} />
+        </ReactFlow>
+        <Breadcrumb />
+        {!state.nodes.length && <EmptyState />}
+        {state.linking?.fixed === "source" && (
+          <div className="wb-new-output" data-wb="new-output">
+            + output
+          </div>
+        )}
+        <DropHint />
+        <div className="wb-canvas-hint">
+          <button type="button" data-wb="add" aria-label="Add an operator" onClick={() => search(store)}>
+            <kbd>/</kbd> <span className="wb-word">add</span>
+          </button>
+          <button
+            type="button"
+            data-wb="palette-button"
+            aria-pressed={state.palette}
+            onClick={() => showPalette(store)}
+          >
+            <kbd>p</kbd> <span className="wb-word">palette</span>
+          </button>
+          <button type="button" data-wb="keys" popoverTarget={keysId} aria-haspopup="dialog">
+            <kbd>?</kbd> <span className="wb-word">keys</span>
+          </button>
+          <SampleChooser />
         </div>
-      )}
-      <DropHint />
-      <div className="wb-canvas-hint">
-        <button type="button" data-wb="add" onClick={() => search(store)}>
-          <kbd>/</kbd> add an operator
-        </button>
-        <button type="button" data-wb="keys" popoverTarget={keysId} aria-haspopup="dialog">
-          <kbd>?</kbd> keys
-        </button>
+        <NodeDetail />
+        {state.nodes.length > 0 && (
+          <Controls fit={() => fit()} arrange={arrange} zoom={zoom} stay={stay} width={size.width} />
+        )}
+        <ShortcutHelp ref={keys} id={keysId} />
+        <Popups />
+        <CodeCopy />
+        <ContextMenu view={{ fit: () => fit(), arrange, place: flow.screenToFlowPosition }} />
+        <div className="wb-hidden" role="status" aria-live="polite" data-wb="said">
+          {state.said}
+        </div>
       </div>
-      {state.nodes.length > 0 && (
-        <Controls fit={() => fit()} arrange={arrange} width={size.width} />
-      )}
-      <ShortcutHelp ref={keys} id={keysId} />
-      <Popups />
-      <div className="wb-hidden" role="status" aria-live="polite" data-wb="said">
-        {state.said}
-      </div>
-    </div>
+    </>
   );
 }

@@ -1,31 +1,44 @@
 // What React Flow draws, made from what Python shows. An item that did not change stays the same
 // object, so that React draws only what did.
 
-import { Position, type Edge, type Node, type NodeHandle } from "@xyflow/react";
-import type { EdgeEntry, NodeEntry } from "../views";
+import { Position, type Edge, type Node, type NodeHandle, type NodeProps } from "@xyflow/react";
+import type { EdgeEntry } from "../views";
 import type { State } from "./canvasStore";
 import {
   drawnInputs,
   inputSocket,
-  outputId,
   outputSize,
   outputSocket,
+  pillSocket,
   PORT,
-  rim,
   sizeOf,
 } from "./geometry";
-import type { Point, Size, Socket } from "./geometry";
+import type { DrawnNode, Point, Size, Socket } from "./geometry";
+import { KeyedMemo } from "./keyedMemo";
+import { isBelowGpuLine } from "./deviceLine";
 import { edgeName } from "./edgeDrag";
-import { route, type Rect, type Route, type Run } from "./edgeRouting";
+import type { LayoutCache } from "./layoutCache";
+import { leastSpot, spotWith } from "./movedSpots";
+import type { Route } from "./edgeRouting";
 
-export type OpFlow = Node<{ entry: NodeEntry; current: boolean; reached: boolean }, "op" | "draw">;
+export interface OpData extends Record<string, unknown> {
+  entry: DrawnNode;
+  current: boolean;
+  reached: boolean;
+  /** Whether it stands on the other side of the line between the devices. */
+  strays: boolean;
+}
+export type OpFlow = Node<OpData, "op" | "draw" | "region" | "body">;
 export type OutFlow = Node<{ edge: EdgeEntry; reached: boolean }, "out">;
 export type BoxFlow = OpFlow | OutFlow;
-export type LineFlow = Edge<{ entry: EdgeEntry; route: Route }, "line">;
+
+/** Whether a box looks the same: React Flow moves it, and tells it so with every move. */
+export function looksTheSame<T extends BoxFlow>(a: NodeProps<T>, b: NodeProps<T>): boolean {
+  return a.data === b.data && a.selected === b.selected;
+}
+export type LineFlow = Edge<{ entry: EdgeEntry; route: Route; scope: string }, "line">;
 
 const SIDES = {
-  left: Position.Left,
-  right: Position.Right,
   top: Position.Top,
   bottom: Position.Bottom,
 };
@@ -36,19 +49,19 @@ const inHandle = (name: string): string => `in:${name}`;
 const outHandle = (name: string): string => `out:${name}`;
 
 function handle(type: "source" | "target", id: string, at: Socket): NodeHandle {
-  const half = PORT / 2;
+  const half = PORT.size / 2;
   return {
     type,
     id,
     position: SIDES[at.side],
     x: at.x - half,
     y: at.y - half,
-    width: PORT,
-    height: PORT,
+    width: PORT.size,
+    height: PORT.size,
   };
 }
 
-function handles(node: NodeEntry): NodeHandle[] {
+function handles(node: DrawnNode): NodeHandle[] {
   return [
     ...drawnInputs(node).map(({ name }) =>
       handle("target", inHandle(name), inputSocket(node, name)),
@@ -57,69 +70,85 @@ function handles(node: NodeEntry): NodeHandle[] {
   ];
 }
 
-/** The same result for the same inputs, for each id. */
-class Memory<T> {
-  private known = new Map<string, { inputs: readonly unknown[]; made: T }>();
-  private next = new Map<string, { inputs: readonly unknown[]; made: T }>();
+const NOTHING: ReadonlyMap<string, Point> = new Map();
 
-  take(id: string, inputs: readonly unknown[], make: () => T): T {
-    const old = this.known.get(id);
-    const same = old && old.inputs.every((input, at) => Object.is(input, inputs[at]));
-    const entry = same ? old : { inputs, made: make() };
-    this.next.set(id, entry);
-    return entry.made;
-  }
-
-  /** Forgets what was not asked for since the last time. */
-  turn(): void {
-    this.known = this.next;
-    this.next = new Map();
-  }
-}
-
+type Places = Pick<LayoutCache, "spots" | "line" | "inner" | "scopes" | "corners">;
 type Shown = Pick<State, "nodes" | "edges" | "selected" | "picked" | "moved">;
 
 export class Flow {
-  private boxes = new Memory<BoxFlow>();
-  private lines = new Memory<LineFlow>();
-  private sockets = new Memory<NodeHandle[]>();
+  private boxes = new KeyedMemo<BoxFlow>();
+  private lines = new KeyedMemo<LineFlow>();
+  private sockets = new KeyedMemo<NodeHandle[]>();
+  private data = new KeyedMemo<OpData>();
 
-  nodes(state: Shown, spots: ReadonlyMap<string, Point>): BoxFlow[] {
+  /** `nodes` have their ports in the order in which they are drawn. */
+  nodes(
+    state: Shown,
+    nodes: readonly DrawnNode[],
+    { spots, line, inner, scopes, corners }: Places,
+  ): BoxFlow[] {
     const chosen = new Set(state.selected);
     const current = state.selected.at(-1) ?? "";
-    const reached = state.nodes.some((node) => node.id === current) ? current : state.nodes[0]?.id;
-    const where = (id: string): Point => state.moved?.get(id) ?? spots.get(id) ?? { x: 0, y: 0 };
-    const found: BoxFlow[] = state.nodes.map((entry) => {
+    const reached = nodes.some((node) => node.id === current) ? current : nodes[0]?.id;
+    const where = (id: string): Point =>
+      spotWith(id, spots, state.moved ?? NOTHING, scopes) ?? { x: 0, y: 0 };
+    /** In a frame it is moved within its body, down and to the right as far as one likes. */
+    const bound = (id: string, at: Point): Pick<BoxFlow, "draggable" | "extent"> | undefined => {
+      const corner = corners.get(scopes.get(id) ?? "");
+      if (!corner) return undefined;
+      if (corners.has(id)) return { draggable: false }; // a body's bar
+      const least = leastSpot(corner);
+      const from: [number, number] = [Math.min(least.x, at.x), Math.min(least.y, at.y)];
+      return { extent: [from, [Infinity, Infinity]] };
+    };
+    const found: BoxFlow[] = nodes.map((entry) => {
       const { id } = entry;
       const at = where(id);
-      const flags = [chosen.has(id), id === current, id === reached, state.moved?.has(id) ?? false];
-      return this.boxes.take(id, [entry, at.x, at.y, ...flags], () => ({
-        ...box(id, at, sizeOf(entry), flags[0]!, flags[3]!),
-        type: entry.generator ? "draw" : "op",
-        handles: this.sockets.take(id, [entry], () => handles(entry)),
-        data: { entry, current: flags[1]!, reached: flags[2]! },
+      const corner = corners.get(entry.scope);
+      const [selected, moving] = [chosen.has(id), state.moved?.has(id) ?? false];
+      const flags = {
+        current: id === current,
+        reached: id === reached,
+        strays: isBelowGpuLine(entry, at, line) && !inner.has(id),
+      };
+      // What only moved keeps these, so that its card is not drawn anew.
+      const data = this.data.take(id, [entry, ...Object.values(flags)], () => ({ entry, ...flags }));
+      const sockets = this.sockets.take(id, [entry], () => handles(entry));
+      return this.boxes.take(id, [data, at.x, at.y, corner?.x, corner?.y, selected, moving], () => ({
+        ...box(id, at, sizeOf(entry), selected, moving),
+        ...bound(id, spots.get(id) ?? at),
+        ...(entry.place?.rects && { zIndex: inner.has(id) ? -1 : -2 }),
+        type: typeOf(entry),
+        handles: sockets,
+        data,
       }));
     });
     for (const edge of state.edges) {
       if (edge.target) continue;
-      const id = outputId(edge.input);
+      const { id } = edge;
       const at = where(id);
-      const size = outputSize(edge.input);
-      const flags = [state.picked.has(id), state.moved?.has(id) ?? false, !state.nodes.length];
+      const size = outputSize(edge);
+      const corner = corners.get(scopes.get(id) ?? "");
+      const flags = [state.picked.has(id), state.moved?.has(id) ?? false, !nodes.length];
       found.push(
-        this.boxes.take(id, [edge, at.x, at.y, ...flags], () => ({
+        this.boxes.take(id, [edge, at.x, at.y, corner?.x, corner?.y, ...flags], () => ({
           ...box(id, at, size, flags[0]!, flags[1]!),
+          ...bound(id, spots.get(id) ?? at),
           type: "out",
-          handles: [handle("target", "in:", { x: 0, y: size.height / 2, side: "left" })],
+          handles: [handle("target", "in:", pillSocket(edge))],
           data: { edge, reached: flags[2]! },
         })),
       );
     }
-    this.boxes.turn();
+    for (const memory of [this.boxes, this.sockets, this.data]) memory.turn();
     return found;
   }
 
-  edges(state: Shown, routes: ReadonlyMap<string, Route>): LineFlow[] {
+  edges(
+    state: Shown,
+    routes: ReadonlyMap<string, Route>,
+    scopes: ReadonlyMap<string, string>,
+  ): LineFlow[] {
     const found = state.edges.flatMap((entry) => {
       const path = routes.get(entry.id);
       if (!path) return [];
@@ -130,7 +159,7 @@ export class Flow {
           type: "line" as const,
           source: entry.source,
           sourceHandle: outHandle(entry.output),
-          target: entry.target || outputId(entry.input),
+          target: entry.target || entry.id,
           targetHandle: inHandle(entry.target && entry.input),
           selected: picked,
           selectable: false,
@@ -141,13 +170,19 @@ export class Flow {
             "data-edge": entry.id,
             "data-kind": entry.kind,
           } as object,
-          data: { entry, route: path },
+          data: { entry, route: path, scope: scopes.get(entry.id) ?? "" },
         })),
       ];
     });
     this.lines.turn();
     return found;
   }
+}
+
+function typeOf(entry: DrawnNode): "op" | "draw" | "region" | "body" {
+  if (entry.generator) return "draw";
+  if (entry.place) return entry.op ? "region" : "body";
+  return "op";
 }
 
 function box(id: string, position: Point, size: Size, selected: boolean, moving: boolean) {
@@ -162,52 +197,4 @@ function box(id: string, position: Point, size: Size, selected: boolean, moving:
     className: moving ? "wb-moving" : "",
     domAttributes: BARE,
   };
-}
-
-/** How all edges run, for the places where the boxes stand. */
-export class Routes {
-  private memory = new Memory<Route>();
-
-  find(state: Shown, spots: ReadonlyMap<string, Point>): Map<string, Route> {
-    const nodes = new Map(state.nodes.map((node) => [node.id, node]));
-    const rects: Rect[] = [];
-    for (const node of state.nodes) {
-      const at = spots.get(node.id);
-      if (at) rects.push(rectOf(at, sizeOf(node)));
-    }
-    for (const edge of state.edges) {
-      const at = edge.target ? undefined : spots.get(outputId(edge.input));
-      if (at) rects.push(rectOf(at, outputSize(edge.input)));
-    }
-    const runs: Run[] = [];
-    const found = new Map<string, Route>();
-    for (const edge of state.edges) {
-      const source = nodes.get(edge.source);
-      const at = spots.get(edge.source);
-      const to = spots.get(edge.target || outputId(edge.input));
-      const target = nodes.get(edge.target);
-      if (!source || !at || !to || (edge.target && !target)) continue;
-      const out = outputSocket(source, edge.output);
-      const into: Socket = target
-        ? inputSocket(target, edge.input)
-        : { x: 0, y: outputSize(edge.input).height / 2, side: "left" };
-      const made = route(
-        { ...rim(at, out), side: out.side },
-        { ...rim(to, into), side: into.side },
-        rects,
-        `${edge.source}.${edge.output}`,
-        runs,
-      );
-      found.set(
-        edge.id,
-        this.memory.take(edge.id, [made.path], () => made),
-      );
-    }
-    this.memory.turn();
-    return found;
-  }
-}
-
-function rectOf(at: Point, size: Size): Rect {
-  return { x: at.x, y: at.y - size.over, right: at.x + size.width, bottom: at.y + size.height };
 }

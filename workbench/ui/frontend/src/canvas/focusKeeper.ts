@@ -1,6 +1,6 @@
 // Keeps the keyboard's focus where the work is, also when what had it has gone.
 
-import { focused } from "../lib/dom";
+import { focused } from "../lib/focus";
 import type { CanvasStore } from "./canvasStore";
 
 export class FocusKeeper {

@@ -1,20 +1,31 @@
 // What each key does while the focus is on the canvas.
 
+import { isPage } from "../lib/fullPage";
 import { chord, isTyping, undoKey } from "../lib/keyboard";
+import { isNear } from "../lib/siblings";
 import { NONE, type CanvasStore } from "./canvasStore";
 import {
+  chooseChain,
+  chooseOneOf,
+  chooseSomeOf,
   connect,
   duplicate,
   enter,
+  frame,
   leave,
   move,
+  mute,
   remove,
+  repeat,
   search,
   unfold,
   unwrap,
   wrap,
 } from "./actions";
+import { chooseAlignment } from "./alignment";
+import { copyCode } from "./codeCopy";
 import { isOutput } from "./geometry";
+import { showPalette } from "./paletteVisibility";
 import { neighbour, reading, type Spot } from "./arrowNavigation";
 
 /** How far a key puts a box: from dot to dot. */
@@ -30,6 +41,8 @@ export interface View {
   /** Puts the selected boxes somewhat elsewhere. */
   nudge(dx: number, dy: number): void;
   zoom(by: number): void;
+  /** Puts a note where there is room. */
+  note(): void;
   help(): void;
 }
 
@@ -57,7 +70,8 @@ export function listen(store: CanvasStore, view: View): () => void {
     store.select(last ? [...ids.filter((id) => id !== last), last] : ids);
   };
   const escape = (): void => {
-    if (store.get().picked.size || store.get().selected.length > 1) {
+    if (store.get().detailOf) store.look("");
+    else if (store.get().picked.size || store.get().selected.length > 1) {
       store.select(store.inspected ? [store.inspected] : [], NONE);
     } else if (!leave(store)) store.select([]);
   };
@@ -70,6 +84,7 @@ export function listen(store: CanvasStore, view: View): () => void {
   const keys: Record<string, () => void> = {
     "/": () => search(store),
     "?": () => view.help(),
+    P: () => showPalette(store),
     ArrowLeft: () => arrow("ArrowLeft", false),
     ArrowRight: () => arrow("ArrowRight", false),
     ArrowUp: () => arrow("ArrowUp", false),
@@ -91,14 +106,26 @@ export function listen(store: CanvasStore, view: View): () => void {
     C: () => connect(store),
     E: edges,
     U: () => unfold(store),
+    M: () => mute(store),
+    G: () => frame(store),
+    N: () => view.note(),
     I: () => wrap(store),
     "Shift+I": () => unwrap(store),
+    B: () => chooseOneOf(store),
+    "Shift+B": () => chooseSomeOf(store),
+    R: () => repeat(store),
+    "Shift+G": () => chooseChain(store),
+    A: () => chooseAlignment(store),
+    "Shift+C": () => copyCode(store),
     L: () => view.arrange(),
     "Ctrl+ArrowLeft": () => view.nudge(-STEP, 0),
     "Ctrl+ArrowRight": () => view.nudge(STEP, 0),
     "Ctrl+ArrowUp": () => view.nudge(0, -STEP),
     "Ctrl+ArrowDown": () => view.nudge(0, STEP),
-    F: () => view.fit(),
+    "0": () => view.fit(),
+    D: () => store.inspected && store.look(store.inspected),
+    PageUp: () => store.choose(store.get().sample - 1),
+    PageDown: () => store.choose(store.get().sample + 1),
     F2: rename,
     "+": () => view.zoom(1.25),
     "=": () => view.zoom(1.25),
@@ -121,12 +148,27 @@ export function listen(store: CanvasStore, view: View): () => void {
     // A button that has the focus keeps its own keys.
     if ((name === "Enter" || name === " ") && !target.dataset["focus"]) return;
     // Escape closes what is open over the canvas before anything else.
-    if (name === "Escape" && store.root.querySelector(".wb-pop:popover-open")) return;
+    if (name === "Escape" && store.root.querySelector(".wb-pop:popover-open:not(.wb-detail)")) return;
     const run = keys[name];
     if (!run) return;
     event.preventDefault();
     run();
   };
+  /** Wherever in the workbench the focus is; in the web app also where nothing has it. */
+  const onPageKey = (event: KeyboardEvent): void => {
+    if (chord(event) !== "Ctrl+K") return;
+    const target = event.composedPath()[0];
+    const part = target instanceof Element && target.closest(".wb") ? target : null;
+    if (part ? !isNear(store.root, part) : !isPage(store.root)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const outside = part instanceof HTMLElement && !store.root.contains(part);
+    search(store, true, outside ? part : undefined);
+  };
   store.root.addEventListener("keydown", onKey);
-  return () => store.root.removeEventListener("keydown", onKey);
+  document.addEventListener("keydown", onPageKey, true);
+  return () => {
+    store.root.removeEventListener("keydown", onKey);
+    document.removeEventListener("keydown", onPageKey, true);
+  };
 }

@@ -1,15 +1,15 @@
 // Where things stand once somebody has put them somewhere.
 
-import type { EdgeEntry, NodeEntry } from "../views";
-import { CARD, isOutput, outputId, type Point, type Size } from "./geometry";
+import type { EdgeEntry } from "../views";
+import { CARD, lineOf, type DrawnNode, type Point, type Size } from "./geometry";
 import { boxesOf, GAP, type Box } from "./layout";
 
 /**
- * What was put somewhere by hand stays there; what is new stands behind what feeds it, and lower
- * until it covers nothing.
+ * What was put somewhere by hand stays there; what is new stands below what feeds it, and farther
+ * to the right until it covers nothing.
  */
 export function manualLayout(
-  nodes: readonly NodeEntry[],
+  nodes: readonly DrawnNode[],
   edges: readonly EdgeEntry[],
   positions: Record<string, number[]>,
 ): Map<string, Point> {
@@ -24,14 +24,14 @@ export function manualLayout(
   }
   for (const box of boxes) {
     if (spots.has(box.id)) continue;
-    spots.set(box.id, lowered(nearby(box, edges, spots), box, placed, spots));
+    spots.set(box.id, freeSpot(nearby(box, boxes, edges, spots), box, placed, spots));
     placed.push(box);
   }
   return spots;
 }
 
-/** The first place from there downwards in which a box covers nothing. */
-export function lowered(
+/** The first place from there to the right in which a box covers nothing. */
+export function freeSpot(
   from: Point,
   box: Size,
   placed: readonly Box[],
@@ -44,32 +44,36 @@ export function lowered(
       !!at &&
       spot.x < at.x + other.width + 16 &&
       at.x < spot.x + box.width + 16 &&
-      spot.y - box.over < at.y + other.height + 12 &&
-      at.y - other.over < spot.y + box.height + 12
+      spot.y < at.y + other.height + 12 &&
+      at.y < spot.y + box.height + 12
     );
   };
-  while (placed.some(covers)) spot.y += 24;
+  while (placed.some(covers)) spot.x += 24;
   return spot;
 }
 
-function nearby(box: Box, edges: readonly EdgeEntry[], spots: Map<string, Point>): Point {
+function nearby(
+  box: Box,
+  boxes: readonly Box[],
+  edges: readonly EdgeEntry[],
+  spots: Map<string, Point>,
+): Point {
+  const known = new Map(boxes.map((other) => [other.id, other]));
   const feeding = edges.find(
-    (edge) => (edge.target || outputId(edge.input)) === box.id && spots.has(edge.source),
+    (edge) => (edge.target || edge.id) === box.id && spots.has(edge.source),
   );
   const from = feeding && spots.get(feeding.source);
   if (from) {
-    const level = isOutput(box.id) ? 15 : 0;
-    return { x: from.x + CARD.width + GAP.most, y: from.y + level };
+    const { node, width, height } = known.get(feeding.source)!;
+    const x = from.x + lineOf(node, width) - lineOf(box.node, box.width);
+    return { x, y: from.y + height + GAP.rows };
   }
   const fed = edges.find((edge) => edge.source === box.id && spots.has(edge.target));
   const to = fed && spots.get(fed.target);
-  if (to)
-    return box.node?.generator
-      ? { x: to.x, y: to.y - 72 }
-      : { x: to.x - CARD.width - GAP.most, y: to.y };
+  if (to) return { x: to.x, y: to.y - box.height - GAP.rows };
   const all = [...spots.values()];
   return {
     x: Math.min(0, ...all.map((at) => at.x)),
-    y: Math.max(0, ...all.map((at) => at.y + 96)),
+    y: Math.max(0, ...all.map((at) => at.y + CARD.height + GAP.rows)),
   };
 }

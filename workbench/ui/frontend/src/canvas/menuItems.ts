@@ -1,9 +1,12 @@
 // Ports, edges and draws as items of a list.
 
 import type { EdgeEntry, NodeEntry, ConnectTargets } from "../views";
+import { ALIGNMENTS } from "./alignment";
 import { outputId } from "./geometry";
-import type { Item } from "./searchableList";
+import type { Item } from "./searchItems";
 
+/** What is chosen to have everything laid out anew. */
+const AUTOMATIC = "automatic";
 /** What is chosen to give a port out under a free name. */
 export const NEW_OUTPUT = ":";
 
@@ -15,7 +18,6 @@ function item(id: string, name: string, group: string, rest: Partial<Item> = {})
     chips: [],
     note: "",
     reason: "",
-    places: [{ text: name, weight: 10 }],
     ...rest,
   };
 }
@@ -81,6 +83,16 @@ export function edgeItems(id: string, edges: readonly EdgeEntry[]): Item[] {
   return [
     ...into.map((edge) => made(edge, "Into it")),
     ...out.map((edge) => made(edge, "Out of it")),
+  ];
+}
+
+/** How so many boxes may be aligned, and the way back. */
+export function alignmentItems(count: number): Item[] {
+  return [
+    ...ALIGNMENTS.map(({ how, label, least }) =>
+      item(how, label, "Selected", { reason: count < least ? `select ${least} or more` : "" }),
+    ),
+    item(AUTOMATIC, "Back to automatic layout", "Everything"),
   ];
 }
 

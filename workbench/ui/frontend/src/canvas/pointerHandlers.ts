@@ -7,14 +7,15 @@ import type {
   NodeChange,
   OnConnectStartParams,
 } from "@xyflow/react";
-import type { MouseEvent as ReactMouse } from "react";
-import type { CanvasStore } from "./canvasStore";
+import type { EdgeEntry } from "../views";
+import type { CanvasStore, Place } from "./canvasStore";
 import { aimed, drop } from "./edgeDrop";
 import type { BoxFlow, LineFlow } from "./flowElements";
 import { isOutput, type Point } from "./geometry";
 import { feedTo, portOf, refusal } from "./edgeDrag";
 import type { LayoutCache } from "./layoutCache";
 import { edgeUnder } from "./edgeUnderNode";
+import { leastSpot, placements } from "./movedSpots";
 
 /** Its functions stay the same objects, so that nothing is drawn anew for them. */
 export class PointerHandlers {
@@ -54,7 +55,7 @@ export class PointerHandlers {
   };
 
   /** A click on one of many selected ones leaves that one. */
-  readonly click = (event: ReactMouse, node: BoxFlow): void => {
+  readonly click = (event: MouseEvent, node: BoxFlow): void => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (isOutput(node.id)) this.store.select([], new Set([node.id]));
     else this.store.select([node.id]);
@@ -62,68 +63,102 @@ export class PointerHandlers {
 
   readonly pane = (): void => this.store.select([]);
 
-  readonly pick = (event: ReactMouse, edge: LineFlow): void => {
+  /** On the canvas itself, not on what stands there. */
+  readonly doubleClick = (event: MouseEvent): void => {
+    if (!(event.target as Element).classList.contains("react-flow__pane")) return;
+    this.find({ do: "add", after: "" }, event);
+  };
+
+  readonly edgeDoubleClick = (event: MouseEvent, edge: LineFlow): void =>
+    this.find({ do: "add_on", edge: edge.id }, event);
+
+  private find(place: Place, { clientX: x, clientY: y }: MouseEvent): void {
+    this.store.set({ popup: { kind: "search", place, at: { x, y } } });
+  }
+
+  readonly pick = (event: MouseEvent, edge: LineFlow): void => {
     const more = event.ctrlKey || event.metaKey || event.shiftKey;
     const { selected, picked } = this.store.get();
     this.store.select(more ? selected : [], new Set(more ? [...picked, edge.id] : [edge.id]));
   };
 
-  readonly enter = (_: ReactMouse, edge: LineFlow): void => {
+  readonly enter = (_: MouseEvent, edge: LineFlow): void => {
     if (!this.store.get().dragging) this.store.set({ hovered: edge.id });
   };
 
-  readonly leave = (_: ReactMouse, edge: LineFlow): void => {
+  readonly leave = (_: MouseEvent, edge: LineFlow): void => {
     if (this.store.get().hovered === edge.id) this.store.set({ hovered: "" });
   };
 
   readonly drag = (event: MouseEvent | TouchEvent, node: BoxFlow): void => {
-    this.store.set({ hovered: event.altKey ? this.under(node) : "" });
+    this.store.set({ hovered: this.splices(event, node) ? this.under(node) : "" });
   };
 
   readonly dropNode = (event: MouseEvent | TouchEvent, node: BoxFlow): void => {
     const { store } = this;
-    const edge = event.altKey ? this.under(node) : "";
+    const edge = this.splices(event, node) ? this.under(node) : "";
     store.set({ hovered: "", dragging: false });
-    const { moved, positions } = store.get();
-    const free = edge && !Object.keys(positions).length;
-    if (free)
-      store.set({ moved: null }); // the layout has a place for it
-    else if (moved) this.place(moved);
-    if (edge) store.link.ask("splice", { node: node.id, edge });
+    const { moved } = store.get();
+    if (!edge) {
+      if (moved) this.place(moved);
+      return;
+    }
+    const positions = moved && this.isByHand(node.id) ? placements(this.places.current, moved) : {};
+    const asked = store.link.ask("splice", { node: node.id, edge, positions });
+    // Where all is laid out automatically there is a place for it.
+    if (!asked || !Object.keys(positions).length) store.set({ moved: null });
   };
+
+  /** Whether what stands in the same body as a node stands where it was put. */
+  private isByHand(id: string): boolean {
+    const { boxes, scopes } = this.places.current;
+    const { positions } = this.store.get();
+    return boxes.some((box) => scopes.get(box.id) === scopes.get(id) && positions[box.id]);
+  }
 
   readonly start = (): void => this.stay();
 
   readonly nudge = (dx: number, dy: number): void => {
     const { selected, picked, moved } = this.store.get();
-    const { settled } = this.places.current;
+    const { settled, scopes, corners } = this.places.current;
     const chosen = [...selected, ...[...picked].filter(isOutput)];
     const next = new Map(moved);
     for (const id of chosen) {
       const at = settled.get(id);
-      if (at) next.set(id, { x: at.x + dx, y: at.y + dy });
+      if (!at || corners.has(id)) continue; // a body's bar stays
+      const corner = corners.get(scopes.get(id) ?? "");
+      const least = corner ? leastSpot(corner) : { x: -Infinity, y: -Infinity };
+      next.set(id, { x: Math.max(least.x, at.x + dx), y: Math.max(least.y, at.y + dy) });
     }
-    if (!chosen.length) return;
+    if (!next.size) return;
     this.stay();
     this.store.set({ moved: next });
     this.place(next);
   };
 
   private place(moved: ReadonlyMap<string, Point>): void {
-    const all = [...this.places.current.spots, ...moved];
-    const rounded = all.map(([id, { x, y }]) => [id, [Math.round(x), Math.round(y)]]);
-    const asked = this.store.link.ask("place", { positions: Object.fromEntries(rounded) });
+    const positions = placements(this.places.current, moved);
+    const asked = this.store.link.ask("place", { positions });
     if (!asked) this.store.set({ moved: null });
+  }
+
+  /** What is joined to others leaves its place only with Alt. */
+  private splices({ altKey }: MouseEvent | TouchEvent, { id }: BoxFlow): boolean {
+    const joined = ({ source, target, argument }: EdgeEntry): boolean =>
+      source === id || (target === id && !argument);
+    return altKey || !this.store.get().edges.some(joined);
   }
 
   private under({ id, position, width = 0, height = 0 }: BoxFlow): string {
     if (isOutput(id)) return "";
     const middle = { x: position.x + width / 2, y: position.y + height / 2 };
-    const own = (edge: string): boolean => {
+    const { routes, scopes } = this.places.current;
+    const isNoPlace = (edge: string): boolean => {
       const entry = this.store.edge(edge);
-      return !entry || entry.source === id || entry.target === id;
+      const own = !entry || entry.source === id || entry.target === id;
+      return own || scopes.get(edge) !== scopes.get(id);
     };
-    return edgeUnder(this.places.current.routes, middle, own);
+    return edgeUnder(routes, middle, isNoPlace);
   }
 
   readonly relink = (_: unknown, edge: LineFlow): void => {
@@ -159,6 +194,8 @@ export class PointerHandlers {
         ? [connection.target, connection.targetHandle]
         : [connection.source, connection.sourceHandle];
     const feed = feedTo(linking, node, portOf(handle));
+    const { scopes } = this.places.current;
+    if (scopes.get(node ?? "") !== scopes.get(linking.node)) return false; // of another body
     this.askFor(feed.source, feed.output);
     return !refusal(connectTargets, feed);
   };

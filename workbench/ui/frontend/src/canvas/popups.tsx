@@ -1,17 +1,23 @@
 // The list that is open: operators to add, ports to connect, edges, draws.
 
-import { useEffect, useMemo, useState } from "react";
+import type { CSSProperties } from "preact";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/compat";
 import { useCanvasStore, useCanvasState } from "./context";
-import { drawItems, edgeItems, NEW_OUTPUT, offerItems, outputItems } from "./menuItems";
+import { alignmentItems, drawItems, edgeItems, NEW_OUTPUT, offerItems, outputItems } from "./menuItems";
 import type { Place, Popup } from "./canvasStore";
-import { SearchableList, type Item } from "./searchableList";
-import { connectTo, wrap } from "./actions";
-import { addTo, askCompatibleOps, operatorItems, regionItems, WRAP, wherePlaced } from "./operatorSearch";
+import { align, ALIGNMENTS, selectedBoxes } from "./alignment";
+import { SearchableList } from "./searchableList";
+import type { Item } from "./searchItems";
+import { connectTo, inspectedOperator } from "./actions";
+import { askCompatibleOps, wherePlaced } from "./operatorSearch";
+import { chooseFound, insertedName, searchItems } from "./search";
 
 type Of<K extends Popup["kind"]> = Extract<Popup, { kind: K }>;
 
 const WIDTH = 460;
 const HEIGHT = 350;
+/** How many of those found first are tried out before one is chosen. */
+const TRIED = 8;
 
 export function Popups() {
   const popup = useCanvasState((state) => state.popup);
@@ -25,6 +31,8 @@ export function Popups() {
       return <Drop popup={popup} />;
     case "edges":
       return <Edges popup={popup} />;
+    case "align":
+      return <Align popup={popup} />;
     case "draws":
       return <Draws popup={popup} />;
   }
@@ -33,18 +41,21 @@ export function Popups() {
 /** What every list needs: how it closes, and where it stands. */
 function usePopup(popup: Popup) {
   const store = useCanvasStore();
-  const close = (): void => {
+  const close = (chosen = false): void => {
     if (store.get().popup !== popup) return;
     const held = store.root.querySelector(".wb-search:focus-within") !== null;
     store.set({ popup: null });
-    if (held) store.focus(store.current);
+    if (!held) return;
+    // What is chosen may change the part in which the opener stands: then the canvas has the focus.
+    if (!chosen && popup.opener?.isConnected) popup.opener.focus({ preventScroll: true });
+    else store.focus(store.current);
   };
-  const [style] = useState(() => placed(popup, store.root.getBoundingClientRect()));
+  const [style] = useState(() => placed(popup, store.box.getBoundingClientRect()));
   return { store, close, style };
 }
 
 /** Near the pointer where it was opened by one, else at the canvas's top; always on the screen. */
-function placed({ at }: Popup, box: DOMRect): React.CSSProperties {
+function placed({ at }: Popup, box: DOMRect): CSSProperties {
   const width = Math.min(WIDTH, innerWidth - 24);
   const left = at ? at.x - 40 : box.left + (box.width - width) / 2;
   const top = at ? at.y + 12 : box.top + 14;
@@ -57,34 +68,56 @@ function placed({ at }: Popup, box: DOMRect): React.CSSProperties {
 
 function Search({ popup }: { popup: Of<"search"> }) {
   const { store, close, style } = usePopup(popup);
-  const place: Place = popup.place;
+  const { everything = false } = popup;
+  const place = usePresentPlace(popup.place);
   const [asked, setAsked] = useState<string | null>(null);
-  useEffect(() => setAsked(askCompatibleOps(store, place)), [store, place]);
-  const operators = useCanvasState((state) => state.operators);
-  const compatibleOps = useCanvasState((state) => state.compatibleOps);
-  const selected = useCanvasState((state) => state.selected);
-  const items = useMemo(() => {
-    const chosen = place.do === "add" ? selected : [];
-    return [...operatorItems(operators, compatibleOps, asked ?? "?"), ...regionItems(chosen)];
-  }, [operators, compatibleOps, asked, place, selected]);
+  useEffect(() => {
+    setAsked(askCompatibleOps(store, place, []));
+    if (everything) store.link.ask("list_folders", {});
+  }, [store, place, everything]);
+  const state = useCanvasState((state) => state);
+  const { compatibleOps } = state;
+  const items = useMemo(
+    () => searchItems(store, place, everything, asked ?? "?"),
+    [store, place, everything, asked, state],
+  );
+  const tried = useRef(new Set<string>());
+  const tryOut = useCallback(
+    (found: readonly Item[]): void => {
+      if (asked === null || compatibleOps.place !== asked) return;
+      const names = found.slice(0, TRIED).flatMap((item) => insertedName(item) ?? []);
+      const fresh = names.filter((name) => !tried.current.has(name));
+      for (const name of fresh) tried.current.add(name);
+      if (fresh.length) askCompatibleOps(store, place, fresh);
+    },
+    [store, place, asked, compatibleOps.place],
+  );
   return (
     <SearchableList
-      title="Add an operator"
-      placeholder="Find an operator"
+      title={everything ? "Search" : "Add an operator"}
+      placeholder={everything ? "Find anything" : "Find an operator"}
       where={wherePlaced(store, place)}
       items={items}
       empty="There are no operators."
       hook="operator"
       style={style}
+      onFound={tryOut}
       choose={(item) => {
-        close();
-        if (item.id === WRAP) return wrap(store);
-        addTo(store, place, item.id);
-        store.say(`${item.id} added`);
+        close(true);
+        chooseFound(store, place, item);
       }}
       close={close}
     />
   );
+}
+
+/** The place, or that of the inspected node where an undo has just taken the node away. */
+function usePresentPlace(place: Place): Place {
+  const store = useCanvasStore();
+  const after = useCanvasState(() =>
+    place.do !== "add" || store.node(place.after) ? null : inspectedOperator(store),
+  );
+  return useMemo(() => (after === null ? place : { do: "add", after }), [place, after]);
 }
 
 function Connect({ popup }: { popup: Of<"connect"> }) {
@@ -118,6 +151,7 @@ function Connect({ popup }: { popup: Of<"connect"> }) {
       items={items}
       empty={output ? "Looking …" : `${id} has no output.`}
       hook="choice"
+      grouped
       style={style}
       choose={choose}
       close={close}
@@ -154,6 +188,7 @@ function Drop({ popup }: { popup: Of<"drop"> }) {
       items={items}
       empty={`${id} takes nothing of it.`}
       hook="choice"
+      grouped
       style={style}
       choose={choose}
       close={close}
@@ -173,6 +208,7 @@ function Edges({ popup }: { popup: Of<"edges"> }) {
       items={items}
       empty={`${popup.node} has no edges.`}
       hook="choice"
+      grouped
       style={style}
       choose={(item) =>
         store.set({ popup: { kind: "search", place: { do: "add_on", edge: item.id } } })
@@ -181,6 +217,30 @@ function Edges({ popup }: { popup: Of<"edges"> }) {
         close();
         store.link.ask("disconnect", { edges: [item.id] });
         store.say(`${item.name} cut`);
+      }}
+      close={close}
+    />
+  );
+}
+
+function Align({ popup }: { popup: Of<"align"> }) {
+  const { store, close, style } = usePopup(popup);
+  const count = selectedBoxes(store).length;
+  return (
+    <SearchableList
+      title="Align"
+      placeholder="How"
+      where={`${count} selected`}
+      items={alignmentItems(count)}
+      empty="There is nothing to align."
+      hook="choice"
+      grouped
+      style={style}
+      choose={(item) => {
+        close(true);
+        const row = ALIGNMENTS.find(({ how }) => how === item.id);
+        if (row) align(store, row.how);
+        else store.link.ask("arrange", {});
       }}
       close={close}
     />
@@ -202,6 +262,7 @@ function Draws({ popup }: { popup: Of<"draws"> }) {
       items={items}
       empty={`${popup.node} draws nothing.`}
       hook="choice"
+      grouped
       style={style}
       choose={(item) => {
         close();

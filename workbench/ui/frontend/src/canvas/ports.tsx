@@ -1,7 +1,8 @@
 // A port: its kind by colour and by shape, and while an edge is drawn, whether it may end there.
 
+import type { TargetedPointerEvent } from "preact";
 import { Handle, Position } from "@xyflow/react";
-import { memo } from "react";
+import { memo } from "preact/compat";
 import type { PortEntry } from "../views";
 import { useCanvasStore, useCanvasState } from "./context";
 import type { State } from "./canvasStore";
@@ -9,8 +10,6 @@ import type { Side, Socket } from "./geometry";
 import { feedTo, refusal } from "./edgeDrag";
 
 const POSITIONS: Record<Side, Position> = {
-  left: Position.Left,
-  right: Position.Right,
   top: Position.Top,
   bottom: Position.Bottom,
 };
@@ -41,14 +40,14 @@ export const Port = memo(function Port({ node, port, into, at, edge }: Props) {
   const what = `${port.name} · ${port.kind}${port.argument ? " · argument" : ""}`;
 
   /** Only when it is wanted: to look for the edge at every change would be felt. */
-  const tell = (event: React.PointerEvent<HTMLElement>): void => {
+  const tell = (event: TargetedPointerEvent<HTMLElement>): void => {
     const own = fed ? store.edge(id) : undefined;
     const source = own ? `fed by ${own.source}.${own.output}` : "";
     const rest = port.flows || source || (port.optional ? "optional" : into ? "not fed yet" : "");
     event.currentTarget.dataset["tip"] = `${what}\n\n${rest}`;
   };
   /** A fed port gives away the end of its edge. */
-  const grab = (event: React.MouseEvent): void => {
+  const grab = (event: MouseEvent): void => {
     if (!fed || event.button !== 0) return;
     const anchor = store.root.querySelector(
       `[data-edge="${CSS.escape(id)}"] .react-flow__edgeupdater-target`,

@@ -1,7 +1,7 @@
 // A name that is being written in its box.
 
 import { useCanvasStore, useCanvasState } from "./context";
-import { isOutput, outputId } from "./geometry";
+import { isOutput, outputOf } from "./geometry";
 
 export function RenameField({ id, name }: { id: string; name: string }) {
   const store = useCanvasStore();
@@ -12,7 +12,7 @@ export function RenameField({ id, name }: { id: string; name: string }) {
     store.set({ renaming: "" });
     if (!to || to === name) return;
     store.link.ask("rename", { node: id, to });
-    if (isOutput(id)) store.select([], new Set([outputId(to)]));
+    if (isOutput(id)) store.select([], new Set([`${outputOf(id).scope}:${to}`]));
   };
   return (
     <input
@@ -20,13 +20,13 @@ export function RenameField({ id, name }: { id: string; name: string }) {
       data-wb="rename"
       aria-label={`New name of ${name}`}
       defaultValue={name}
-      spellCheck={false}
+      spellcheck={false}
       maxLength={60}
       ref={(el) => {
         el?.focus();
         el?.select();
       }}
-      onBlur={(event) => end(event.target.value.trim())}
+      onBlur={(event) => end(event.currentTarget.value.trim())}
       onKeyDown={(event) => {
         event.stopPropagation();
         if (event.key !== "Enter" && event.key !== "Escape") return;

@@ -1,21 +1,10 @@
 // A field and the list of what it finds: for operators, for ports, for edges.
 
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { score, type Place } from "../lib/fuzzy";
-import { Icon } from "./icons";
-
-export interface Item {
-  id: string;
-  name: string;
-  /** Small signs at the right: kinds, devices. */
-  chips: readonly string[];
-  note: string;
-  group: string;
-  /** Why it cannot be chosen; empty where it can. */
-  reason: string;
-  /** Where a query finds it, the best place first. */
-  places: readonly Place[];
-}
+import type { CSSProperties } from "preact";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/compat";
+import { rank } from "../lib/ranking";
+import { Icon } from "../lib/icons";
+import type { Item } from "./searchItems";
 
 interface Props {
   title: string;
@@ -27,24 +16,28 @@ interface Props {
   empty: string;
   /** What stands for one item in the tests: `operator`, `choice`. */
   hook: string;
-  style: React.CSSProperties;
+  style: CSSProperties;
   choose: (item: Item) => void;
+  /** Whether a query's finds stay in their groups; else the best of all groups stands first. */
+  grouped?: boolean;
+  /** Hears what is found, best first. */
+  onFound?: (found: readonly Item[]) => void;
   /** What Delete does to an item, where it does anything. */
   cut?: (item: Item) => void;
   close: () => void;
 }
 
-const SHOWN = 200;
+/** How many are drawn; more as the list is scrolled. */
+const SHOWN = 80;
 
-function find(items: readonly Item[], query: string): Item[] {
-  const order = [...new Set(items.map((item) => item.group))];
-  const ranked = items
-    .map((item) => ({ item, rank: query ? score(query, item.places) : 1 }))
-    .filter(({ rank }) => rank > 0);
-  if (query) ranked.sort((a, b) => b.rank - a.rank);
-  const group = ({ item }: { item: Item }): number => order.indexOf(item.group);
-  ranked.sort((a, b) => group(a) - group(b));
-  return ranked.slice(0, SHOWN).map(({ item }) => item);
+function find(items: readonly Item[], query: string, grouped: boolean): Item[] {
+  const found = rank(items, query);
+  if (grouped || !query) {
+    const order = [...new Set(items.map(({ group }) => group))];
+    const place = ({ reason, group }: Item): number => order.length * Number(!!reason) + order.indexOf(group);
+    found.sort((a, b) => place(a) - place(b));
+  }
+  return found;
 }
 
 export function SearchableList({
@@ -55,19 +48,24 @@ export function SearchableList({
   empty,
   hook,
   style,
+  grouped = false,
+  onFound,
   choose,
   cut,
   close,
 }: Props) {
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState("");
+  const [shown, setShown] = useState(SHOWN);
   const pop = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const prefix = useId();
-  const found = useMemo(() => find(items, query.trim()), [items, query]);
+  const found = useMemo(() => find(items, query.trim(), grouped), [items, query, grouped]);
+  useEffect(() => onFound?.(found), [found, onFound]);
+  const more = (): void => setShown((count) => Math.min(count, found.length) + SHOWN);
   const active = Math.max(
     0,
-    found.findIndex((item) => (chosen ? item.id === chosen : !item.reason)),
+    found.findIndex((item) => item.id === chosen),
   );
 
   useLayoutEffect(() => {
@@ -83,11 +81,14 @@ export function SearchableList({
   const take = (item: Item | undefined): void => {
     if (item && !item.reason) choose(item);
   };
-  const key = (event: React.KeyboardEvent): void => {
+  const key = (event: KeyboardEvent): void => {
     event.stopPropagation();
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 6, PageUp: -6 }[event.key];
-    if (by) setChosen(found[Math.min(Math.max(active + by, 0), found.length - 1)]?.id ?? "");
-    else if (event.key === "Enter") take(found[active]);
+    if (by) {
+      const at = Math.min(Math.max(active + by, 0), found.length - 1);
+      if (at >= shown - 1) more();
+      setChosen(found[at]?.id ?? "");
+    } else if (event.key === "Enter") take(found[active]);
     else if (event.key === "Delete" && cut && found[active] && !query) cut(found[active]);
     else if (event.key === "Escape") close();
     else return;
@@ -110,8 +111,8 @@ export function SearchableList({
         <input
           type="text"
           role="combobox"
-          spellCheck={false}
-          autoComplete="off"
+          spellcheck={false}
+          autocomplete="off"
           placeholder={placeholder}
           aria-label={placeholder}
           aria-expanded="true"
@@ -121,8 +122,9 @@ export function SearchableList({
           data-wb="search"
           value={query}
           onChange={(event) => {
-            setQuery(event.target.value);
+            setQuery(event.currentTarget.value);
             setChosen("");
+            setShown(SHOWN);
           }}
         />
         <small>{where}</small>
@@ -134,10 +136,14 @@ export function SearchableList({
         id={`${prefix}list`}
         aria-label={title}
         tabIndex={-1}
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+          if (shown < found.length && scrollTop + 2 * clientHeight > scrollHeight) more();
+        }}
       >
-        {found.map((item, index) => {
-          const head = item.group !== group && item.group;
-          group = item.group;
+        {found.slice(0, shown).map((item, index) => {
+          const own = grouped || !query.trim() || item.reason || group ? item.group : "";
+          const head = own !== group && own;
+          group = own;
           return (
             <div key={item.id} role="presentation">
               {head && (
@@ -150,6 +156,8 @@ export function SearchableList({
                 className="wb-option"
                 role="option"
                 aria-selected={index === active}
+                aria-setsize={found.length}
+                aria-posinset={index + 1}
                 aria-disabled={item.reason ? true : undefined}
                 data-wb={hook}
                 data-op={item.id}

@@ -1,31 +1,46 @@
 // The card of keys that `?` shows.
 
-import type { Ref } from "react";
+import type { Ref } from "preact/compat";
 
 const KEYS: [string, string][] = [
   ["/", "add an operator after the selected one"],
+  ["Ctrl K", "find anything: operators, arguments, commands, recipes, nodes, folders"],
+  ["p", "the palette of operators: Enter adds at the selected place, or drag from it"],
   ["← → ↑ ↓", "go to the next one; with Shift select more"],
-  ["Alt ← →", "move it along the chain"],
+  ["Home End", "the first one, the last one"],
+  ["Alt ↑ ↓", "move it along the chain"],
+  ["d", "what it gives: picture, values, histogram, time"],
+  ["Page ↑ ↓", "the sample before, the next one"],
   ["Ctrl ← → ↑ ↓", "put it elsewhere on the canvas"],
   ["c", "connect its output"],
   ["e", "its edges: add on one, cut one"],
   ["u", "show or fold a random draw"],
-  ["i", "put the selected ones into an if; with Shift take them out"],
-  ["Enter", "open a region; Esc leads out"],
+  ["m", "mute the selected ones: the code leaves them out; again lets them run"],
+  ["g", "a frame around the selected ones"],
+  ["n", "a note"],
+  ["i", "apply the selected ones with probability; with Shift take them out of the region"],
+  ["b", "one of the selected ones for each sample"],
+  ["Shift B", "some of the selected ones for each sample"],
+  ["Shift G", "all selected ones as one option, beside none"],
+  ["r", "repeat the selected ones"],
+  ["Enter", "open a region; Esc leads out, and ends a selection of several"],
   ["F2", "rename it"],
-  ["Delete", "remove it"],
+  ["Delete", "remove it; also Backspace"],
   ["Ctrl D", "duplicate"],
   ["Ctrl C X V", "copy, cut, paste: also in another notebook"],
+  ["Shift C", "copy the selected ones, or all, as Python code"],
   ["Ctrl A", "select all"],
   ["Ctrl Z", "undo; with Shift redo"],
+  ["a", "align or distribute the selected ones"],
   ["l", "lay everything out anew"],
-  ["f", "show everything"],
-  ["+ −", "zoom; also Ctrl and the wheel"],
+  ["0", "show everything"],
+  ["f", "the whole screen for the canvas, or for the open panel, and back"],
+  ["+ −", "zoom; also the wheel, in a notebook with Ctrl"],
   ["Ctrl S", "save the graph"],
 ];
 
 const MOUSE =
-  "Shift-drag selects a box of nodes. Drag from a port to connect. Alt-drag drops a node into an edge.";
+  "Shift-drag selects a box of nodes. Drag from a port to connect, or into the empty to find what fits. Drop a node that stands apart on an edge, with Alt any node. A double click finds an operator. The other button shows what can be done.";
 
 export function ShortcutHelp({ ref, id }: { ref: Ref<HTMLDivElement>; id: string }) {
   return (

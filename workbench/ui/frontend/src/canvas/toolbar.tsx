@@ -1,9 +1,10 @@
 // What can be done with the inspected node, by the mouse.
 
+import type { ComponentChildren } from "preact";
 import { NodeToolbar, Panel, useStore } from "@xyflow/react";
 import { useCanvasStore, useCanvasState } from "./context";
-import { connect, duplicate, move, remove, unfold, unwrap, wrap } from "./actions";
-import { Icon } from "./icons";
+import { connect, duplicate, move, mute, remove, unfold, unwrap, wrap } from "./actions";
+import { RandomIcon, Icon } from "../lib/icons";
 import { freeSide } from "./toolbarPlacement";
 import type { LayoutCache } from "./layoutCache";
 
@@ -23,15 +24,16 @@ export function Toolbar({ places }: { places: LayoutCache }) {
   const inner = node.bodies.length > 0;
   const wraps = movable || inner;
   const buttons =
-    3 +
+    4 +
     (movable ? 2 : 0) +
     (wraps ? 1 : 0) +
     (inner ? 1 : 0) +
     (node.generator ? 1 : 0) +
+    (node.draws.length ? 1 : 0) +
     (node.outputs.length ? 1 : 0);
-  const size = { width: buttons * BUTTON + 2, height: BUTTON };
+  const size = { width: BUTTON + 2, height: buttons * BUTTON + 2 };
   const side = freeSide(places, id, size, view, { width, height });
-  const action = (label: string, hook: string, shape: React.ReactNode, run: () => void) => (
+  const action = (label: string, hook: string, shape: ComponentChildren, run: () => void) => (
     <button
       type="button"
       aria-label={`${label} ${id}`}
@@ -50,16 +52,21 @@ export function Toolbar({ places }: { places: LayoutCache }) {
   const actions = (
     <>
       {movable &&
-        action("Move left", "move-left", <Icon name="left" size={13} />, () => move(store, -1))}
+        action("Move up", "move-up", <Icon name="up" size={13} />, () => move(store, -1))}
       {movable &&
-        action("Move right", "move-right", <Icon name="right" size={13} />, () => move(store, 1))}
+        action("Move down", "move-down", <Icon name="down" size={13} />, () => move(store, 1))}
       {node.generator && action("Fold", "fold", <Icon name="down" size={13} />, () => unfold(store))}
+      {node.draws.length > 0 &&
+        action("Show the draw as a node", "unfold", <RandomIcon size={13} />, () => unfold(store))}
       {node.outputs.length > 0 &&
         action("Connect", "connect", <Icon name="connect" size={13} />, () => connect(store))}
       {wraps &&
-        action("Put into an if", "wrap", <Icon name="split" size={13} />, () => wrap(store))}
+        action("Apply with probability", "wrap", <Icon name="split" size={13} />, () => wrap(store))}
       {inner &&
-        action("Take out of the if", "unwrap", <Icon name="join" size={13} />, () => unwrap(store))}
+        action("Take out of the region", "unwrap", <Icon name="join" size={13} />, () => unwrap(store))}
+      {action(node.muted ? "Unmute" : "Mute", "mute", <Icon name="mute" size={13} />, () =>
+        mute(store),
+      )}
       {action("Rename", "rename-button", <Icon name="pencil" size={13} />, () =>
         store.set({ renaming: id }),
       )}
@@ -82,6 +89,7 @@ export function Toolbar({ places }: { places: LayoutCache }) {
       align={side.align}
       offset={side.offset}
       className="wb-toolbar nopan"
+      data-beside
     >
       {actions}
     </NodeToolbar>

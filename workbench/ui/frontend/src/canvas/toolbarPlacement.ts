@@ -5,7 +5,7 @@ import type { LayoutCache } from "./layoutCache";
 
 interface Side {
   position: Position;
-  align: "start" | "center" | "end";
+  align: "start" | "end";
   /** Screen pixels between the node and the buttons. */
   offset: number;
 }
@@ -17,9 +17,7 @@ interface Area {
   height: number;
 }
 
-const GAP = 5;
-/** Beside a node stand its ports. */
-const PORTS = 14;
+const GAP = 8;
 /** How much worse it is to lie outside of the canvas than on another node. */
 const OUTSIDE = 4;
 /** The share of the buttons that may lie on other nodes before they leave their node. */
@@ -30,7 +28,7 @@ const COVERED = 0.1;
  * `canvas` what is seen of the canvas.
  */
 export function freeSide(
-  { boxes, settled }: LayoutCache,
+  { boxes, settled, inner }: LayoutCache,
   id: string,
   size: { width: number; height: number },
   [left, top, zoom]: readonly [number, number, number],
@@ -38,33 +36,24 @@ export function freeSide(
 ): Side | null {
   const seen: Area[] = [];
   let own: Area | null = null;
-  let over = 0;
   for (const box of boxes) {
     const at = settled.get(box.id);
     if (!at) continue;
     const [x, width] = [at.x * zoom + left, box.width * zoom];
     if (box.id === id) {
-      over = box.over * zoom;
       own = { x, y: at.y * zoom + top, width, height: box.height * zoom };
-    } else {
-      const height = (box.height + box.over) * zoom;
-      seen.push({ x, y: (at.y - box.over) * zoom + top, width, height });
+    } else if (!inner.has(box.id)) {
+      seen.push({ x, y: at.y * zoom + top, width, height: box.height * zoom });
     }
   }
-  const generator = boxes.find((box) => box.id === id)?.node?.generator ?? false;
-  const below: Side[] = [
-    { position: Position.Bottom, align: "end", offset: GAP },
-    { position: Position.Bottom, align: "start", offset: GAP },
-  ];
-  const beside: Side = { position: Position.Right, align: "center", offset: GAP };
-  const above: Side = { position: Position.Top, align: "end", offset: GAP + over };
-  const sides = generator
-    ? [beside, ...below, above]
-    : [...below, above, { ...beside, offset: PORTS }];
+  const sides: Side[] = [Position.Right, Position.Left].flatMap((position) =>
+    (["start", "end"] as const).map((align) => ({ position, align, offset: GAP })),
+  );
   const first = sides[0]!;
   if (!own) return first;
   let [best, least] = [first, Infinity];
-  for (const side of sides) {
+  for (const near of sides) {
+    const side = { ...near, offset: besideAll(own, near, size, seen) };
     const area = placed(own, side, size);
     const inside = overlap(area, { x: 0, y: 0, ...canvas });
     const outside = area.width * area.height - inside;
@@ -74,15 +63,25 @@ export function freeSide(
   return least <= COVERED * size.width * size.height ? best : null;
 }
 
+/** How far from the node the buttons lie beside the wider cards above and below it as well. */
+function besideAll(own: Area, side: Side, size: { width: number; height: number }, seen: Area[]): number {
+  const area = placed(own, side, size);
+  const beyond = seen
+    .filter((other) => overlap(area, other) > 0)
+    .map((other) =>
+      side.position === Position.Right
+        ? other.x + other.width - own.x - own.width
+        : own.x - other.x,
+    );
+  const most = Math.max(0, ...beyond);
+  return most < 3 * GAP ? Math.max(side.offset, most + 1) : side.offset;
+}
+
 function placed(own: Area, side: Side, size: { width: number; height: number }): Area {
   const { position, align, offset } = side;
-  if (position === Position.Right) {
-    const y = own.y + (own.height - size.height) / 2;
-    return { x: own.x + own.width + offset, y, ...size };
-  }
-  const x = align === "end" ? own.x + own.width - size.width : own.x;
-  const y =
-    position === Position.Bottom ? own.y + own.height + offset : own.y - offset - size.height;
+  const right = position === Position.Right;
+  const x = right ? own.x + own.width + offset : own.x - offset - size.width;
+  const y = align === "start" ? own.y : own.y + own.height - size.height;
   return { x, y, ...size };
 }
 

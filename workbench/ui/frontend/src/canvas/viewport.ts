@@ -1,16 +1,16 @@
 // How much of the canvas is seen.
 
 import { useReactFlow } from "@xyflow/react";
-import { useCallback, useLayoutEffect, useRef, useState } from "react";
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/compat";
 import type { CanvasStore } from "./canvasStore";
-import { MARGIN } from "./layout";
-import { framed, type LayoutCache } from "./layoutCache";
+import { firstView, roomBelow, type Seen, type View } from "./firstView";
+import type { LayoutCache } from "./layoutCache";
 
 const GLIDE = 180;
-export const LEAST_HEIGHT = 336;
+const LEAST_HEIGHT = 336;
 
 /** Milliseconds of a movement, for those who like to see them. */
-export const gliding = (duration: number): number =>
+export const animationDuration = (duration: number): number =>
   matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : duration;
 
 /** The size of the canvas on the page. */
@@ -22,49 +22,87 @@ export function useSize(store: CanvasStore): { width: number; height: number } {
   }));
   useLayoutEffect(() => {
     const measure = (): void => {
-      const { clientWidth: width, clientHeight: height } = store.root;
+      const { clientWidth: width, clientHeight: height } = store.box;
       if (width)
         setSize((old) => (old.width === width && old.height === height ? old : { width, height }));
     };
     measure();
     const observer = new ResizeObserver(measure);
-    observer.observe(store.root);
+    observer.observe(store.box);
     return () => observer.disconnect();
   }, [store]);
   return size;
 }
 
+function seenOf({ boxes, settled, bounds, scope }: LayoutCache, current: string): Seen {
+  const frames = new Set(boxes.filter(({ node }) => node?.place?.rects).map(({ id }) => id));
+  const rectangles = boxes.flatMap(({ id, width, height }) => {
+    const at = settled.get(id);
+    return at && !frames.has(id) ? [{ id, width, height, ...at }] : [];
+  });
+  const head = rectangles[0]?.id ?? "";
+  const buttons = boxes.some(({ node }) => node?.bodies.length);
+  return { bounds, boxes: rectangles, head, current, buttons, breadcrumb: scope !== "" };
+}
+
 /** The view: shows all until someone pans or zooms, and then only what would be out of sight. */
-export function useView(places: LayoutCache, size: { width: number; height: number }, glides: boolean) {
+export function useView(
+  store: CanvasStore,
+  places: LayoutCache,
+  size: { width: number; height: number },
+  glides: boolean,
+) {
   const flow = useReactFlow();
   const follows = useRef(true);
+  /** Whether everything was asked for, however small: what comes later is then to be seen too. */
+  const whole = useRef(false);
   const latest = useRef({ places, size });
   latest.current = { places, size };
-  const fit = useCallback(
-    (duration = GLIDE) => {
-      const { places: now, size: box } = latest.current;
-      follows.current = true;
-      void flow.setViewport(framed(now.bounds, box, MARGIN, !!now.scope), { duration: gliding(duration) });
+  /** Where a movement that was begun here ends. */
+  const aim = useRef<View | null>(null);
+  const go = useCallback(
+    (view: View, duration: number) => {
+      aim.current = view;
+      void flow.setViewport(view, { duration: animationDuration(duration) });
     },
     [flow],
+  );
+  const fit = useCallback(
+    (all = true, duration = GLIDE) => {
+      const { places: now, size: box } = latest.current;
+      follows.current = true;
+      whole.current = all;
+      go(firstView(seenOf(now, store.current), box, all), duration);
+    },
+    [go, store],
   );
   const reveal = useCallback(
     (id: string) => {
       const { places: now, size: box } = latest.current;
       const at = now.settled.get(id);
       const own = now.boxes.find((other) => other.id === id);
-      if (!at || !own || follows.current) return;
-      const { x, y, zoom } = flow.getViewport();
+      if (!at || !own) return;
+      const { x, y, zoom } = (follows.current && aim.current) || flow.getViewport();
       const pushed = (low: number, high: number, most: number): number =>
         low < 16 ? 16 - low : high > most ? Math.max(16 - low, most - high) : 0;
       const left = at.x * zoom + x;
-      const top = (at.y - own.over) * zoom + y;
+      const top = at.y * zoom + y;
       const dx = pushed(left, left + own.width * zoom, box.width - 16);
-      const dy = pushed(top, (at.y + own.height) * zoom + y, box.height - 40);
-      if (dx || dy)
-        void flow.setViewport({ x: x + dx, y: y + dy, zoom }, { duration: gliding(GLIDE) });
+      const dy = pushed(top, (at.y + own.height) * zoom + y, box.height - roomBelow(box));
+      if (dx || dy) go({ x: x + dx, y: y + dy, zoom }, GLIDE);
     },
-    [flow],
+    [flow, go],
+  );
+  /** Keeps the view where it is: it is somebody's own from now on. */
+  const stay = useCallback(() => {
+    follows.current = false;
+  }, []);
+  const zoom = useCallback(
+    (by: number) => {
+      stay();
+      void flow.zoomTo(flow.getZoom() * by, { duration: animationDuration(120) });
+    },
+    [flow, stay],
   );
   const known = useRef<ReadonlySet<string>>(new Set());
   useLayoutEffect(() => {
@@ -72,7 +110,8 @@ export function useView(places: LayoutCache, size: { width: number; height: numb
     const first = known.current.size === 0;
     const another = ![...ids].some((id) => known.current.has(id));
     known.current = ids;
-    if (another || follows.current) fit(first || another || !glides ? 0 : GLIDE);
+    if (another || follows.current)
+      fit(!another && whole.current, first || another || !glides ? 0 : GLIDE);
   }, [places.bounds, places.boxes, size, fit, glides]);
-  return { fit, reveal, follows };
+  return { fit, reveal, follows, stay, zoom };
 }

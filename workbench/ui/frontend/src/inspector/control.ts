@@ -1,20 +1,18 @@
-// What every control of a row is and does.
+// What every control of a row is given.
 
 import type { ArgRow, Json } from "../views";
-import { attr } from "../lib/dom";
 import { tidy } from "../lib/number";
 import type { Limits } from "../lib/numberInputs";
-
-export interface Control {
-  el: HTMLElement;
-  /** Whether it needs the row's whole width. */
-  wide?: boolean;
-  draw(row: ArgRow): void;
-}
 
 export interface Ask {
   set(value: Json, from: Element): void;
   reset(): void;
+}
+
+/** A control has no state of its own: drawn again, it shows what Python holds. */
+export interface ControlProps {
+  row: ArgRow;
+  ask: Ask;
 }
 
 export function limitsOf(row: ArgRow): Limits {
@@ -34,15 +32,12 @@ export function asText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Sets a field's text only where it differs, so that the caret stays. */
-export function write(el: HTMLInputElement | HTMLTextAreaElement, value: string): void {
-  if (el.value !== value) el.value = value;
-}
-
 /** Ties a field to its fault and its documentation. */
-export function mark(el: HTMLElement, row: ArgRow): void {
-  attr(el, "aria-invalid", row.error ? "true" : null);
+export function described(row: ArgRow, wrong = row.error !== "") {
   const doc = row.doc.length > 200 ? `${row.doc.slice(0, 200)}…` : row.doc;
   const words = [row.error, row.locked, row.off, row.unit && `In ${row.unit}.`, doc, row.fixed_only];
-  attr(el, "aria-description", words.filter(Boolean).join(" ") || null);
+  return {
+    "aria-invalid": wrong || undefined,
+    "aria-description": words.filter(Boolean).join(" ") || undefined,
+  };
 }

@@ -23,6 +23,19 @@ export class PreviousValues {
     }
   }
 
+  /** What Python was told just now: the dice may be pressed before its answer is there. */
+  noteSent(owner: string, row: ArgRow, value: Json): void {
+    this.past(owner, row.name).value = value;
+  }
+
+  /** The same of an argument of the distribution. */
+  noteSentDraw(owner: string, row: ArgRow, key: string, value: Json): void {
+    if (!row.random) return;
+    const { draws } = this.past(owner, row.name);
+    const { op, args } = row.random;
+    draws.set(op, { ...args, ...draws.get(op), [key]: value });
+  }
+
   /** The last fixed value, or null where there was none. */
   value(owner: string, arg: string): Json {
     return this.past(owner, arg).value;

@@ -2,7 +2,7 @@
 //
 // Each component is a bundle of its own, so the watch is found by a symbol of the window.
 
-import { followHost } from "./hostSignals";
+import { followHost, silenceOf } from "./hostSignals";
 import type { Json } from "../views";
 import type { Host } from "./link";
 
@@ -17,9 +17,11 @@ export interface Loss {
 
 const BEATS = Symbol.for("dali-workbench.connections");
 const KEPT = "dali-workbench-kept";
-/** Milliseconds without a beat, of which there are two a second, after which Python is silent. */
-const SILENCE = 1600;
-const TICK = 200;
+/** Milliseconds without a beat, of which there is one each 400, after which Python is silent. */
+const SILENCE = 1300;
+const TICK = 100;
+/** The most milliseconds that one tick adds: a page that was too busy to tick has not looked. */
+const LONGEST_TICK = 600;
 /** Milliseconds between two askings for the beat. Python stops 30 s after the last. */
 const RENEWAL = 10_000;
 
@@ -28,7 +30,8 @@ export class Connection {
   private members: { component: string; host: Host }[] = [];
   private watchers = new Set<() => void>();
   private kept = new Map<string, Kept>();
-  private heard = performance.now();
+  /** Milliseconds since the last beat, as far as this page looked. */
+  private unheard = 0;
   private ticked = performance.now();
   private asked = -Infinity;
   private timer = 0;
@@ -87,7 +90,8 @@ export class Connection {
   }
 
   private start(host: Host): void {
-    this.heard = this.ticked = performance.now();
+    this.ticked = performance.now();
+    this.unheard = 0;
     this.timer = window.setInterval(() => this.tick(), TICK);
     this.endHost = followHost(this, host);
     this.tick();
@@ -100,28 +104,22 @@ export class Connection {
   }
 
   private hear(): void {
-    this.heard = performance.now();
+    this.unheard = 0;
     if (this.loss && this.loss.kind !== "gone") this.change(null);
   }
 
   private tick(): void {
     const now = performance.now();
-    // A page that was hidden, or too busy to tick, was not told or has not looked.
-    if (document.hidden || now - this.ticked > 3 * TICK) this.heard = Math.max(this.heard, now - TICK);
+    this.unheard = document.hidden ? 0 : this.unheard + Math.min(now - this.ticked, LONGEST_TICK);
     this.ticked = now;
-    if (document.hidden) return;
+    if (document.hidden) return; // nothing is told to one that is hidden
     const host = this.members[0]?.host;
     if (host && now - this.asked > RENEWAL && this.loss?.kind !== "gone") {
       this.asked = now;
       host.set("watched", Date.now());
       host.save_changes();
     }
-    if (!this.loss && now - this.heard > SILENCE) {
-      this.change({
-        kind: "silent",
-        text: "Python does not answer. The graph cannot be changed until it does; what you set is kept and sent then.",
-      });
-    }
+    if (!this.loss && host && this.unheard > SILENCE) this.change({ kind: "silent", text: silenceOf(host) });
   }
 
   private change(loss: Loss | null): void {
@@ -142,7 +140,7 @@ export function connectionOf(workbench: string): Connection {
 }
 
 /** What the page before this one, in the same tab, could not send. Once. */
-export function takeKept(): Kept[] {
+export function takePending(): Kept[] {
   try {
     const text = sessionStorage.getItem(KEPT);
     sessionStorage.removeItem(KEPT);

@@ -1,10 +1,9 @@
 // Text out of the page: as a download, and to the clipboard.
 
-import { h } from "./dom";
-
 export function download(name: string, content: BlobPart, mime = "text/plain"): void {
   const url = URL.createObjectURL(new Blob([content], { type: mime }));
-  const link = h("a", { href: url, download: name.split("/").pop() ?? name, hidden: true });
+  const link = document.createElement("a");
+  Object.assign(link, { href: url, download: name.split("/").pop() ?? name, hidden: true });
   document.body.append(link);
   link.click();
   link.remove();
@@ -22,7 +21,8 @@ export async function copyText(content: string): Promise<boolean> {
 }
 
 function copyBySelection(content: string): boolean {
-  const area = h("textarea", { "aria-hidden": "true" });
+  const area = document.createElement("textarea");
+  area.ariaHidden = "true";
   area.value = content;
   area.style.position = "fixed";
   area.style.opacity = "0";

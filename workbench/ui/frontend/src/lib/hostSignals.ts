@@ -24,14 +24,27 @@ const LAB_LOST =
   "JupyterLab has lost its server. The graph cannot be changed until it is back; what you set is kept and sent then.";
 const RESTARTED = "The kernel was restarted: run the cell again.";
 const ENDED = "The kernel has ended: restart it and run the cell again.";
+const SILENT =
+  "Python does not answer. The graph cannot be changed until it does; what you set is kept and sent then.";
+// Jupyter looks at its kernels each 3 s: until then nobody knows that one has ended.
+const KERNEL_SILENT = `${SILENT} If its kernel was restarted, run the cell again.`;
 /** Milliseconds between two looks whether the server is back. */
 const PROBE = 1000;
 /** What a proxy says in place of a server that is not there. */
 const NOT_THERE = 502;
 
+/** What is said while nothing comes from Python and nobody knows why. */
+export function silenceOf(host: Host): string {
+  return kernelOf(host) ? KERNEL_SILENT : SILENT;
+}
+
+function kernelOf(host: Host): Kernel | null | undefined {
+  return (host.widget_manager as { kernel?: Kernel | null } | undefined)?.kernel;
+}
+
 /** Tells `connection` what the host knows. Returns what ends that. */
 export function followHost(connection: Connection, host: Host): () => void {
-  const kernel = (host.widget_manager as { kernel?: Kernel | null } | undefined)?.kernel;
+  const kernel = kernelOf(host);
   if (kernel) return followKernel(connection, kernel);
   const bokeh = (window as unknown as { Bokeh?: { documents?: BokehDocument[] } }).Bokeh;
   return bokeh?.documents ? followSocket(connection, bokeh.documents) : () => undefined;

@@ -37,6 +37,7 @@ export class Link<N extends Name> {
   private pending: Edit[] = [];
   private held: number | undefined;
   private texts = new Map<string, { text: string; value: unknown }>();
+  private bytes = new Map<string, ArrayBufferView>();
   private listening: [string, () => void][] = [];
   /** Numbers of the edits that give way to a newer value: on return their last one is sent. */
   private values = new Set<number>();
@@ -62,9 +63,24 @@ export class Link<N extends Name> {
   }
 
   get<K extends keyof Fields<N> & string>(name: K, fallback: Fields<N>[K]): Fields<N>[K] {
-    const value = this.host.get(name);
+    const value = this.same(name, this.host.get(name));
     const text = typeof value === "string" && typeof fallback === "object";
     return ((text ? this.read(name, value) : value) as Fields<N>[K] | null | undefined) ?? fallback;
+  }
+
+  /** Bytes as the same object as before: Panel wraps them anew each time, and then all that is made
+   * of them would be made anew with every drawing. */
+  private same(name: string, value: unknown): unknown {
+    if (!ArrayBuffer.isView(value)) return value;
+    const last = this.bytes.get(name);
+    if (
+      last?.buffer === value.buffer &&
+      last.byteOffset === value.byteOffset &&
+      last.byteLength === value.byteLength
+    )
+      return last;
+    this.bytes.set(name, value);
+    return value;
   }
 
   /** A list or dict that the host sends as JSON text. */
@@ -89,6 +105,8 @@ export class Link<N extends Name> {
     }
     this.host.set(name, value);
     this.host.save_changes();
+    // JupyterLab tells of what was set from here, Panel does not.
+    for (const [event, callback] of [...this.listening]) if (event === `change:${name}`) callback();
   }
 
   /**
@@ -167,9 +185,15 @@ export class Link<N extends Name> {
     draw();
   }
 
-  on(name: string, callback: () => void): void {
-    this.host.on(`change:${name}`, callback);
-    this.listening.push([`change:${name}`, callback]);
+  /** Returns what ends the listening. */
+  on(name: string, callback: () => void): () => void {
+    const listener: [string, () => void] = [`change:${name}`, callback];
+    this.host.on(...listener);
+    this.listening.push(listener);
+    return () => {
+      this.host.off?.(...listener);
+      this.listening = this.listening.filter((other) => other !== listener);
+    };
   }
 
   dispose(): void {

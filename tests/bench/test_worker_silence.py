@@ -1,0 +1,70 @@
+"""A worker that is stopped outside the timed rounds is told of too."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.engine.tasks import until
+from tests.helpers import with_settings
+from workbench.bench.peers import PEERS, _pixels
+from workbench.bench.pixels import compare_decoders
+from workbench.bench.stages import StageCostExperiment
+from workbench.catalog import load_catalog
+from workbench.engine import heartbeat
+from workbench.engine.worker_progress import NO_ANSWER
+from workbench.errors import EngineError
+from workbench.graph import load_recipe
+
+Run = StageCostExperiment
+
+
+def alone(run: Run) -> None:
+    assert run._alone(run.graph, ["decode"]) == {}
+
+
+def decoders(run: Run) -> None:
+    found = compare_decoders(run.graph, run.data, run.stop, run.progress)
+    assert "SIGSTOP" in found["reason"]
+
+
+def peer(run: Run) -> None:
+    with pytest.raises(EngineError, match="SIGSTOP"):
+        _pixels(run, load_catalog(), PEERS["OpenCV"])
+
+
+def stop_a_new_worker(known: set[int]) -> Callable[[], bool]:
+    def look() -> bool:
+        for child in psutil.Process().children(recursive=True):
+            if child.pid not in known and "workbench.engine" in child.cmdline():
+                os.kill(child.pid, signal.SIGSTOP)
+                return True
+        return False
+
+    return look
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("work", [alone, decoders, peer])
+def test_a_stopped_worker_is_told_of(
+    work: Callable[[Run], Any], photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeat, "SILENCE_SHOWN", 0.3)
+    monkeypatch.setattr(heartbeat, "STOPPED_LIMIT", 1.3)
+    heard: list[tuple[float, str]] = []
+    run = Run(with_settings(load_recipe("imagenet-train"), batch_size=4), str(photos))
+    run.progress.listener = lambda share, text: heard.append((share, text))
+    run.progress(0.95, "at work")
+    known = {child.pid for child in psutil.Process().children(recursive=True)}
+    stopping = threading.Thread(target=until, args=(stop_a_new_worker(known), 60))
+    stopping.start()
+    work(run)
+    stopping.join()
+    assert heard == [(0.95, "at work"), (0.95, NO_ANSWER), (0.95, "at work")]

@@ -1,0 +1,77 @@
+"""``workbench tune`` as a user calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.bench.fakes import rounds
+from tests.damaged import REFUSED
+from tests.emit.targets.test_execute import some_of
+from workbench.bench import interleaved
+from workbench.bench.interleaved import ConfigJobs
+from workbench.bench.measurement import Measurement
+from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.record import load_report
+from workbench.cli import main
+from workbench.graph import load_graph
+
+SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
+GRID = ("--threads", "1", "--batch-sizes", "4", "--prefetch", "1,2")
+COUNT = 198
+"""Good files beside two bad ones."""
+
+
+def tune(data: Path, *options: object) -> Result:
+    words = ["tune", "rotate-jitter", "--data", data, *GRID, *options]
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+@pytest.mark.thorough
+def test_a_folder_with_one_percent_bad_files(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(entries: Sequence[ConfigJobs], _: MeasurementConfig, *rest: Any) -> Any:
+        return interleaved.measure(entries, SHORT, *rest)
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    folder = some_of(photos, COUNT, tmp_path / "photos")
+    make, _ = REFUSED["bomb.png"]
+    (folder / "bomb.png").write_bytes(make(b""))
+    (folder / "empty.jpg").write_bytes(b"")
+    record, tuned = tmp_path / "record.json", tmp_path / "tuned.json"
+    done = tune(folder, "--json", record, "-o", tuned)
+    assert done.exit_code == 0, done.output
+    assert f"{COUNT} files without 2 bad" in done.stdout
+    assert "2 of 2 settings tried" in done.stdout
+    for bad in ("bomb.png", "empty.jpg"):
+        (line,) = (line for line in done.output.splitlines() if bad in line)
+        assert line.startswith("left out: ")
+    kept = load_report(record.read_text())
+    assert len(kept.left_out) == 2
+    assert all(row.rounds for row in kept.measurements)
+    assert load_graph(tuned.read_text()).settings.batch_size == 4
+
+
+def test_a_setting_that_could_not_be_measured_is_told(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are measured all the same."""
+    told = "not measured: The worker was ended by SIGKILL."
+    fails = iter([True])
+
+    def measure(entries: Sequence[ConfigJobs], *_: Any) -> tuple[Measurement, ...]:
+        if next(fails, False):
+            return tuple(Measurement(entry.config, reason=told) for entry in entries)
+        found = rounds(100.0, 101.0)
+        return tuple(Measurement(entry.config, found, label=entry.label) for entry in entries)
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    done = tune(photos)
+    assert done.exit_code == 0, done.output
+    assert f"a setting was {told}" in done.stdout
+    assert "best: " in done.stdout

@@ -1,0 +1,204 @@
+"""rand-augment: ImageNet training with RandAugment, N = 2 and M = 9 (arXiv 1909.13719).
+
+Batches as a tf.data.Dataset.
+
+Usage: python dataset.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+
+try:
+    import tensorflow as tf
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.auto_aug import rand_augment
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline, do_not_convert
+    from nvidia.dali.plugin.tf import DALIDataset
+except ImportError as error:
+    raise ImportError(
+        f"{error}. Needed: tensorflow and nvidia-dali-tf-plugin-cuda120."
+    ) from None
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+OUTPUTS = ["images", "labels"]
+DTYPES = (tf.uint8, tf.int32)
+SHAPES = ((224, 224, 3), (1,))
+
+
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+@do_not_convert
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, a flat folder of images, or a list.
+
+    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
+    what DALI does not decode: one such file ends the program.
+    """
+    if os.path.isfile(data):
+        return {"file_list": data}
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+@pipeline_def(enable_conditionals=True)
+def rand_augment_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        **find_files(data),
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.random_resized_crop(
+        images,
+        size=SIZE,
+        random_area=[0.08, 1.0],
+        interp_type=types.INTERP_CUBIC,
+        num_attempts=10,
+        seed=base_seed + 1,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    images = fn.flip(images, horizontal=mirror)
+    images = rand_augment.rand_augment(
+        images, n=2, m=9, num_magnitude_bins=11, monotonic_mag=False
+    )
+    return images, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    """
+    pipe = rand_augment_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+        seed=seed + 100_000 * shard_id,
+    )
+    pipe.build()
+    return pipe
+
+
+def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
+    """Samples of one shard, as DALI's readers divide them."""
+    begin = shard_id * samples // num_shards
+    return (shard_id + 1) * samples // num_shards - begin
+
+
+class Loader:
+    """Batches of one shard as dictionaries of tensors: ``images``, ``labels``.
+
+    One pass is one epoch: every sample once, the last batch as short as it
+    comes.
+    Labels have the shape [N].
+
+    ``dataset`` is for Keras, and has no end: ``model.fit(..., steps_per_epoch=len(loader))``;
+    its batches are tuples, and full: at the end of an epoch the last sample is repeated.
+    """
+
+    def __init__(
+        self,
+        data: str,
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        device_id: int = 0,
+    ) -> None:
+        pipe = build_pipeline(
+            data, batch_size, num_threads, device, seed, shard_id, num_shards, device_id
+        )
+        # DALIDataset makes a pipeline of its own out of this one, which is only asked things.
+        self._samples = pipe.reader_meta("reader")["epoch_size"]
+        self._shard, self._num_shards = shard_id, num_shards
+        self._batch_size, self._seen = batch_size, 0  # samples in this epoch
+        place = "/cpu:0" if pipe.device_id is None else f"/gpu:{device_id}"
+        with tf.device(place):
+            self.dataset = DALIDataset(
+                pipe,
+                batch_size=batch_size,
+                num_threads=num_threads,
+                device_id=pipe.device_id,
+                output_shapes=tuple((batch_size, *shape) for shape in SHAPES),
+                output_dtypes=DTYPES,
+            )
+        self._stream: Iterator[tuple[tf.Tensor, ...]] | None = None
+
+    def __len__(self) -> int:
+        largest = ceil(self._samples / self._num_shards)
+        return ceil(largest / self._batch_size)
+
+    def __iter__(self) -> Iterator[dict[str, tf.Tensor]]:
+        if self._stream is None:  # another one would begin with the first epoch again
+            self._stream = iter(self.dataset)
+        last = shard_size(self._samples, self._shard, self._num_shards)
+        while self._seen < len(self) * self._batch_size:
+            tensors = next(self._stream)
+            size = max(0, min(last - self._seen, self._batch_size))
+            batch = {name: t[:size] for name, t in zip(OUTPUTS, tensors, strict=True)}
+            batch["labels"] = tf.squeeze(batch["labels"], -1)
+            self._seen += self._batch_size
+            yield batch
+        self._shard = (self._shard + 1) % self._num_shards  # the reader does, too
+        self._seen = 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--epochs", type=int, default=1)
+    args = parser.parse_args()
+
+    loader = Loader(args.data, args.batch_size, args.threads, args.device)
+    for epoch in range(args.epochs):
+        start = time.perf_counter()
+        samples = sum(len(batch[OUTPUTS[0]]) for batch in loader)
+        seconds = time.perf_counter() - start
+        print(f"epoch {epoch}: {samples} samples, {samples / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
+Taylor 2017).
+
+Batches as PaddlePaddle tensors. DALI's Paddle iterator asks for a GPU, also where images
+are decoded on the CPU.
+
+Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+       python -m paddle.distributed.launch loader.py --data DIR    (one shard to a GPU)
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+try:
+    import paddle
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline, do_not_convert
+    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+    from nvidia.dali.plugin.paddle import DALIGenericIterator
+    from paddle import Tensor
+except ImportError as error:
+    raise ImportError(
+        f"{error}. Needed: paddlepaddle-gpu and nvidia-dali-cuda120."
+    ) from None
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+OUTPUTS = ["images", "labels"]
+
+
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+@do_not_convert
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, a flat folder of images, or a list.
+
+    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
+    what DALI does not decode: one such file ends the program.
+    """
+    if os.path.isfile(data):
+        return {"file_list": data}
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+def grey_world(image):
+    """Scale each channel to the mean of all (Buchsbaum 1980)."""
+    import numpy as np
+
+    means = image.mean(axis=(0, 1), keepdims=True)
+    balanced = image * (means.mean() / np.maximum(means, 1))
+    return np.clip(balanced, 0, 255).astype(np.uint8)
+
+
+@pipeline_def(enable_conditionals=True)
+def cutout_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        **find_files(data),
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    chance = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=base_seed + 4)
+    if chance:
+        images = fn.python_function(
+            images, function=grey_world, num_outputs=1, output_layouts="HWC"
+        )
+    images = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+    )
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    images = fn.erase(
+        images,
+        shape=[0.25, 0.25],
+        normalized=True,
+        axis_names="HW",
+        fill_value=[124, 116, 104],
+        anchor=anchor,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    images = fn.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return images, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+    resumable: bool = False,
+    checkpoint: bytes | None = None,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    """
+    pipe = cutout_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id,
+        prefetch_queue_depth=2,
+        enable_checkpointing=resumable,
+        checkpoint=checkpoint,
+    )
+    pipe.build()
+    return pipe
+
+
+class Loader:
+    """Batches as dictionaries of tensors: ``images``, ``labels``.
+
+    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
+    as it comes. Labels are int64 of the shape [N].
+
+    Nothing in the pipeline gives ``images`` one size: photos of several
+    sizes do not make a batch. Resize or crop them.
+    """
+
+    def __init__(
+        self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
+    ) -> None:
+        self._batches = DALIGenericIterator(
+            [pipe],
+            OUTPUTS,
+            reader_name="reader",  # it knows how long an epoch is
+            last_batch_policy=last_batch,
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for (batch,) in self._batches:  # a list with one entry for each pipeline
+            batch = {n: paddle.to_tensor(t) for n, t in batch.items()}
+            batch["labels"] = batch["labels"].squeeze(-1).astype("int64")
+            yield batch
+
+    def checkpoint(self) -> bytes:
+        """Where the loader of a resumable pipeline stands now."""
+        return self._batches.checkpoints()[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    args = parser.parse_args()
+
+    rank = int(os.environ.get("PADDLE_TRAINER_ID", "0"))  # the launcher sets it
+    pipe = build_pipeline(
+        args.data,
+        args.batch_size,
+        args.threads,
+        args.device,
+        shard_id=rank,
+        num_shards=int(os.environ.get("PADDLE_TRAINERS_NUM", "1")),
+        device_id=int(os.environ.get("PADDLE_LOCAL_RANK", "0")),
+    )
+    loader = Loader(pipe)
+    for epoch in range(args.epochs):
+        start = time.perf_counter()
+        samples = sum(batch[OUTPUTS[0]].shape[0] for batch in loader)
+        seconds = time.perf_counter() - start
+        speed = f"{samples / seconds:.0f} imgs/s"
+        print(f"rank {rank}, epoch {epoch}: {samples} samples, {speed}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
+Taylor 2017).
+
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+"""
+
+import argparse
+import os
+import time
+from typing import Any
+
+try:
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline, do_not_convert
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+
+
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+@do_not_convert
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, a flat folder of images, or a list.
+
+    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
+    what DALI does not decode: one such file ends the program.
+    """
+    if os.path.isfile(data):
+        return {"file_list": data}
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+def grey_world(image):
+    """Scale each channel to the mean of all (Buchsbaum 1980)."""
+    import numpy as np
+
+    means = image.mean(axis=(0, 1), keepdims=True)
+    balanced = image * (means.mean() / np.maximum(means, 1))
+    return np.clip(balanced, 0, 255).astype(np.uint8)
+
+
+@pipeline_def(enable_conditionals=True)
+def cutout_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+    jpegs, labels = fn.readers.file(
+        **find_files(data), random_shuffle=True, seed=base_seed, name="reader"
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    chance = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=base_seed + 4)
+    if chance:
+        images = fn.python_function(
+            images, function=grey_world, num_outputs=1, output_layouts="HWC"
+        )
+    images = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+    )
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    images = fn.erase(
+        images,
+        shape=[0.25, 0.25],
+        normalized=True,
+        axis_names="HW",
+        fill_value=[124, 116, 104],
+        anchor=anchor,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    images = fn.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return images, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> Pipeline:
+    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    pipe = cutout_pipeline(
+        data,
+        device,
+        seed,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=0 if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+
+    pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
+    for _ in range(5):  # the first batches fill queues and allocate memory
+        pipe.run()
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        pipe.run()
+    seconds = time.perf_counter() - start
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""The report says what came across and what did not, in few lines."""
+
+from __future__ import annotations
+
+from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
+
+
+def test_lines() -> None:
+    report = ImportReport(
+        exact=("reader",),
+        entries=(
+            ImportIssue("refused", "", "", "batch_size: too large"),
+            *(
+                ImportIssue("opaque", f"split_{n}", "t.py:3", "fn.split: no conditions")
+                for n in range(5)
+            ),
+            ImportIssue("opaque", "other", "t.py:4", "fn.split: no conditions"),
+            ImportIssue("changed", "angle", "", "it had no seed"),
+        ),
+        faults=(ImportIssue("fault", "rotate", "t.py:9", "angle: needs it"),),
+        notes=("name the folder",),
+    )
+    assert str(report).splitlines() == [
+        "8 nodes: 1 exact, 1 changed, 6 opaque",
+        "refused  batch_size: too large",
+        "opaque   split_0, split_1, split_2 and 2 more (t.py:3): fn.split: no conditions",
+        "opaque   other (t.py:4): fn.split: no conditions",
+        "changed  angle: it had no seed",
+        "fault    rotate (t.py:9): angle: needs it",
+        "note     name the folder",
+    ]
+    assert not report.is_exact
+    assert [entry.node for entry in report.changed] == ["angle"]
+    assert len(report.opaque) == 6
+    assert len(report.refused) == 1
+
+
+def test_all_of_it() -> None:
+    report = ImportReport(exact=("reader",))
+    assert report.is_exact
+    assert str(report) == "1 node: 1 exact, 0 changed, 0 opaque"

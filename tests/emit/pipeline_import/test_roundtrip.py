@@ -1,0 +1,99 @@
+"""graph -> script -> import -> the same graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from tests.emit.pipeline_import.graphs import CPU_ONLY, GROWN, MOST, canonical
+from tests.helpers import import_script, recipe_cases
+from tests.placed import CATALOG, USABLE, placed
+from tests.region_graphs import OTHERS, REGION_GRAPHS
+from tests.thorough import examples
+from workbench.catalog import OpSpec
+from workbench.emit import emit_script
+from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
+from workbench.emit.template_parts import function_name
+from workbench.engine.auto_augment_import import noted_calls, with_noted
+from workbench.engine.tracing import trace_pipeline
+from workbench.graph import Graph, Port, check_graph
+from workbench.graph.dataset_parameters import parameters
+from workbench.sources import PARAMETER, Dataset, open_dataset
+
+
+def there_and_back(graph: Graph, folder: Path, others: Dataset | None = None) -> ImportedGraph:
+    """Exported, imported as Python imports it, and traced in this process: nothing is built."""
+    text = emit_script(graph, CATALOG).text
+    chosen = graph.settings
+    data = {PARAMETER: open_dataset(folder), OTHERS: others or open_dataset(folder)}
+    automatic = any(CATALOG[node.op].module for node in graph.walk())
+    with noted_calls() as noted:
+        script = import_script(text, folder)
+        pipe = getattr(script, function_name(graph))(
+            *(data[name].argument for name in parameters(graph.nodes)),
+            chosen.device,
+            chosen.seed,
+            batch_size=chosen.batch_size,
+            num_threads=chosen.num_threads,
+            device_id=0,
+            prefetch_queue_depth=chosen.prefetch_queue_depth,
+            **({"seed": chosen.seed} if automatic else {}),  # as build_pipeline has it
+        )
+        return import_traced(with_noted(trace_pipeline(pipe, graph.name), noted), CATALOG)
+
+
+def assert_the_same(graph: Graph, imported: ImportedGraph) -> None:
+    before, after = canonical(graph), canonical(imported.graph)
+    assert after.nodes == before.nodes
+    assert after.outputs == before.outputs
+    assert after.settings == before.settings
+    assert after.regions == before.regions
+    assert imported.report.is_exact, str(imported.report)
+    assert set(imported.report.exact) == {node.id for node in imported.graph.walk()}
+    assert check_graph(imported.graph, CATALOG) == ()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where scripts lie; the readers look for class folders in it."""
+    made = tmp_path_factory.mktemp("scripts")
+    (made / "a_class").mkdir()
+    return made
+
+
+@pytest.mark.parametrize("graph", recipe_cases())
+def test_every_recipe(graph: Graph, folder: Path) -> None:
+    for device in ("cpu", "mixed"):
+        moved = replace(graph, settings=replace(graph.settings, device=device, seed=7))
+        imported = there_and_back(moved, folder)
+        assert_the_same(moved, imported)
+        assert list(imported.graph.outputs) == list(graph.outputs)
+
+
+@pytest.mark.parametrize("op", USABLE, ids=lambda op: op.name)
+def test_every_usable_operator(op: OpSpec, folder: Path) -> None:
+    for device in ("cpu",) if op.name == CPU_ONLY else ("cpu", "mixed"):
+        graph, _ = placed(op, device=device)
+        graph = replace(graph, outputs={"images": Port("decode", "output"), **graph.outputs})
+        if not check_graph(graph, CATALOG):
+            assert_the_same(graph, there_and_back(graph, folder))
+
+
+@examples(15, thorough=1200)
+@given(graph=GROWN)
+def test_any_graph(graph: Graph, folder: Path) -> None:
+    assert len(graph.nodes) <= MOST
+    imported = there_and_back(graph, folder)
+    assert_the_same(graph, imported)
+    again = there_and_back(imported.graph, folder)
+    assert canonical(again.graph) == canonical(imported.graph)
+
+
+@examples(3, thorough=100)  # AutoGraph takes a second for each
+@given(graph=REGION_GRAPHS)
+def test_any_regions(graph: Graph, folder: Path) -> None:
+    listed = Dataset("file_list", items=((str(folder / "a.jpg"), 3),))
+    assert_the_same(graph, there_and_back(graph, folder, listed))

@@ -1,0 +1,75 @@
+"""Functions of the user in exported code: golden files, and all ten targets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.emit.test_script import ruff
+from workbench.catalog import Catalog
+from workbench.emit.targets import export, target_names
+from workbench.errors import GraphExportError
+from workbench.graph import Graph, load_recipe
+from workbench.graph.regions import wrap_in_region
+
+GOLDEN = Path(__file__).parent / "own_code" / "golden"
+CARRY = ("script", "jax", "lightning", "notebook", "paddle", "pytorch", "ray")
+REFUSE = {
+    "dynamic": "DALI's dynamic mode has no Python functions",
+    "tensorflow": "TensorFlow's DALIDataset is given a pipeline that DALI serialises",
+    "triton": "Triton is given a pipeline that DALI serialises, without Python",
+}
+HOLD_NO_REGION = ("notebook", "ray")
+
+
+@wb.node(layouts="HWC")
+def grey_world(image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Scale each channel to the mean of all (Buchsbaum 1980)."""
+    means = image.mean(axis=(0, 1), keepdims=True)
+    balanced = image * (means.mean() / np.maximum(means, 1))
+    return np.clip(balanced, 0, 255).astype(np.uint8)
+
+
+def balanced() -> Graph:
+    return grey_world.after(load_recipe("cutout"), "decode")
+
+
+def sometimes(catalog: Catalog) -> Graph:
+    return wrap_in_region(balanced(), catalog, ["grey_world"], "if")[0]
+
+
+def test_every_target_is_decided() -> None:
+    assert sorted([*CARRY, *REFUSE]) == sorted(target_names())
+
+
+@pytest.mark.parametrize("target", CARRY)
+def test_golden(target: str, catalog: Catalog, request: pytest.FixtureRequest) -> None:
+    graph = balanced() if target in HOLD_NO_REGION else sometimes(catalog)
+    ((name, file),) = export(graph, target, catalog).files.items()
+    path = GOLDEN / f"{target}{Path(name).suffix}"
+    if request.config.getoption("--update-golden"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(file.text, encoding="utf-8")
+    assert path.exists(), "no golden file: look at the export, then pytest --update-golden"
+    assert file.text == path.read_text(encoding="utf-8"), "if meant: pytest --update-golden"
+
+
+def test_it_is_as_ruff_would_have_it() -> None:
+    pytest.importorskip("ruff")
+    done = ruff(GOLDEN)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("target", REFUSE)
+@pytest.mark.parametrize("inside", [False, True], ids=["beside", "in a region"])
+def test_what_cannot_carry_it_says_why(target: str, inside: bool, catalog: Catalog) -> None:
+    graph = sometimes(catalog) if inside else balanced()
+    with pytest.raises(GraphExportError) as told:
+        export(graph, target, catalog)
+    assert str(told.value).startswith("grey_world: it calls the Python function grey_world, and ")
+    assert REFUSE[target] in str(told.value)
+    assert str(told.value).endswith("Export the graph as a script, or leave the node out.")

@@ -1,0 +1,137 @@
+"""Automatic augmentation in the preview: it draws what it draws in the script."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import chain_graph, same, script_batches
+from tests.thorough import one_in
+from workbench.catalog import Value, load_catalog
+from workbench.catalog.auto_augment import SUITE
+from workbench.engine.augmenter import Augmenter, applied_steps
+from workbench.engine.auto_augment import automatic_draws
+from workbench.engine.runner import Runner
+from workbench.graph import Graph, Port, check_graph
+from workbench.graph.compose import place_node
+from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.one_of import choose_one_of
+from workbench.graph.regions import wrap_in_region
+from workbench.graph.repeat import repeat
+
+CATALOG = load_catalog()
+BATCHES = (0, 1, 7)
+SIZE = {"size": (64.0, 64.0)}
+
+Args = dict[str, Value]
+ALONE: list[tuple[str, Args]] = [
+    ("trivial_augment_wide", {}),
+    ("rand_augment", {"n": 2, "m": 9}),
+    ("auto_augment", {"policy_name": "image_net"}),
+    ("rand_augment", {"n": 1, "m": 20, "monotonic_mag": False, "excluded": ("rotate", "color")}),
+    ("rand_augment", {"n": 3, "m": 4, "num_magnitude_bins": 11, "shape": (64, 64)}),
+    ("trivial_augment_wide", {"num_magnitude_bins": 5, "max_translate_abs": (8, 16)}),
+    ("auto_augment", {"policy_name": "svhn", "fill_value": 0, "interp_type": "INTERP_NN"}),
+    ("auto_augment", {"policy_name": "reduced_cifar10"}),
+    ("auto_augment", {"policy_name": "reduced_image_net"}),
+]
+
+
+def small(*ops: str, **values: Args) -> Graph:
+    graph = chain_graph("resize", *ops, resize=SIZE, **values)
+    return replace(graph, settings=replace(graph.settings, batch_size=10))
+
+
+def require_exact(graph: Graph, photos: Path, folder: Path) -> None:
+    assert check_graph(graph, CATALOG) == ()
+    expected = script_batches(graph, photos, max(BATCHES) + 1, folder)
+    runner, taps = Runner(CATALOG), list(graph.outputs.values())
+    for batch in reversed(BATCHES):
+        result = runner.run(graph, photos, batch, 10, taps)
+        for place, port in enumerate(taps):
+            assert same(result.batches[port].arrays(), expected[batch][place]), (batch, port)
+
+
+@pytest.mark.parametrize(("op", "args"), one_in(3, ALONE))
+def test_the_preview_is_the_script(op: str, args: Args, photos: Path, tmp_path: Path) -> None:
+    require_exact(small(op, **{op: args}), photos, tmp_path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("op", "args"), ALONE)
+def test_so_it_is_with_mixed_decoding(op: str, args: Args, photos: Path, tmp_path: Path) -> None:
+    graph = set_setting(small(op, **{op: args}), device="mixed")
+    require_exact(graph, photos, tmp_path)
+
+
+@pytest.mark.thorough
+def test_several_beside_and_behind_each_other(photos: Path, tmp_path: Path) -> None:
+    """Seeds go to the calls in the order in which DALI holds them, which starts at the outputs."""
+    graph = small("rand_augment", "trivial_augment_wide", "auto_augment")
+    graph, other = place_node(graph, CATALOG, "trivial_augment_wide", Port("resize", "output"))
+    outputs = {"views": Port(other, "output"), **graph.outputs}
+    for names in (list(outputs), list(reversed(outputs))):
+        ordered = replace(graph, outputs={name: outputs[name] for name in names})
+        require_exact(ordered, photos, tmp_path)
+
+
+@pytest.mark.thorough
+def test_inside_regions(photos: Path, tmp_path: Path) -> None:
+    graph = small("rand_augment", "trivial_augment_wide", "rotate")
+    graph, _ = choose_one_of(graph, CATALOG, ["rand_augment", "trivial_augment_wide"])
+    require_exact(graph, photos, tmp_path)
+    repeated, _ = repeat(small("trivial_augment_wide"), CATALOG, ["trivial_augment_wide"])
+    require_exact(repeated, photos, tmp_path)
+    applied, _ = wrap_in_region(repeated, CATALOG, [repeated.nodes[-1].id])
+    require_exact(applied, photos, tmp_path)
+
+
+def test_seeds_are_those_that_dali_hands_out() -> None:
+    graph = small("rand_augment", "trivial_augment_wide", rand_augment={"n": 2, "m": 9})
+    draws = automatic_draws(graph, CATALOG)
+    assert {node: [len(call) for call in calls] for node, calls in draws.items()} == {
+        "rand_augment": [2],
+        "trivial_augment_wide": [3],
+    }
+    seeds = [draw.seed for calls in draws.values() for call in calls for draw in call]
+    assert len(set(seeds)) == 5
+    assert automatic_draws(set_arg(graph, CATALOG, "rand_augment", "m", 12), CATALOG) == draws
+    assert automatic_draws(small("rotate"), CATALOG) == {}
+
+
+def test_what_each_sample_gets_is_told(photos: Path) -> None:
+    graph = small("rand_augment", rand_augment={"n": 2, "m": 9, "num_magnitude_bins": 11})
+    result = Runner(CATALOG).run(graph, photos, 1, 10, [Port("rand_augment", "output")])
+    texts = result.augmented["rand_augment"]
+    assert len(texts) == 10
+    assert all(len(text.split(", ")) == 2 for text in texts)
+    words = {text.split(" ")[0] for texts in texts for text in texts.split(", ")}
+    assert words <= set(SUITE)
+    turned = [text for texts in texts for text in texts.split(", ") if text.startswith("rotate")]
+    assert set(turned) <= {"rotate 27", "rotate -27"}
+
+
+def test_shares_and_strengths_are_even() -> None:
+    """Over 10,000 samples, within 99.9 %: chi-square with 13 and 30 degrees of freedom."""
+    graph = small("trivial_augment_wide")
+    graph = replace(graph, settings=replace(graph.settings, batch_size=10_000))
+    node = graph.node("trivial_augment_wide")
+    (draws,) = automatic_draws(graph, CATALOG)[node.id]
+    (step,) = applied_steps(node, Augmenter().drawn(draws, 0, 10_000))
+    operations = Counter(each.augmentation.name for each in step)
+    magnitudes = Counter(each.magnitude for each in step)
+    signs = Counter((each.augmentation.name, each.sign) for each in step)
+    assert set(operations) == set(SUITE)
+    assert chi_square(operations.values()) < 34.5
+    assert chi_square(magnitudes.values()) < 59.7
+    assert chi_square(signs.values()) < 55.5, "sign and operation are independent (27 degrees)"
+
+
+def chi_square(counts: Iterable[int]) -> float:
+    found = list(counts)
+    expected = sum(found) / len(found)
+    return sum((count - expected) ** 2 / expected for count in found)

@@ -1,0 +1,93 @@
+"""Automatic augmentation in scripts that are imported: one node for each call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.helpers import chain_graph
+from workbench.catalog import load_catalog
+from workbench.emit import emit_script
+from workbench.engine.importing import from_file
+from workbench.graph import Node, Port
+from workbench.graph.regions import wrap_in_region
+
+CATALOG = load_catalog()
+
+SCRIPT = """\
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.auto_aug import auto_augment, rand_augment
+from nvidia.dali.auto_aug.trivial_augment import trivial_augment_wide
+
+N = 2
+
+
+@pipeline_def(enable_conditionals=True, batch_size=8, num_threads=2, device_id=None, seed=12)
+def train(root="/data/train", magnitude=9):
+    jpegs, labels = fn.readers.file(file_root=root, seed=12, random_shuffle=True)
+    shapes = fn.peek_image_shape(jpegs)
+    images = fn.decoders.image_random_crop(jpegs, seed=13)
+    images = rand_augment.rand_augment(images, n=N, m=magnitude + 1, shape=shapes, fill_value=None)
+    if fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=15):
+        images = trivial_augment_wide(images, max_translate_abs=10)
+    images = auto_augment.auto_augment(images, "svhn"SEED)
+    return images, labels
+"""
+
+
+def imported(folder: Path, text: str) -> tuple[dict[str, Node], list[tuple[str, str]]]:
+    path = folder / "train.py"
+    path.write_text(text, encoding="utf-8")
+    made = from_file(path)
+    nodes = {node.id: node for node in made.graph.walk()}
+    issues = [(issue.kind, issue.node) for issue in made.report.entries]
+    return nodes, issues
+
+
+def test_a_call_is_a_node_with_its_arguments(tmp_path: Path) -> None:
+    nodes, issues = imported(tmp_path, SCRIPT.replace("SEED", ""))
+    assert nodes["rand_augment"].args == {"n": 2, "m": 10}
+    assert nodes["rand_augment"].inputs == {
+        "data": Port("images", "output") if "images" in nodes else Port("decode", "output"),
+        "shape": Port("shapes", "output"),
+    }
+    assert nodes["trivial_augment_wide"].args == {"max_translate_abs": (10, 10)}
+    assert nodes["auto_augment"].args == {"policy_name": "svhn"}
+    assert [node.op for node in nodes.values() if node.op.startswith("random")] == [
+        "random.coin_flip"
+    ]
+    assert issues == [("changed", "rand_augment")]  # fill_value=None
+
+
+def test_a_seed_that_ties_its_draws_together_is_left_out_and_said(tmp_path: Path) -> None:
+    _, issues = imported(tmp_path, SCRIPT.replace("SEED", ", seed=7").replace("=None", "=0"))
+    assert issues == [("changed", "auto_augment")]
+
+
+def test_draws_that_would_be_others_are_said(tmp_path: Path) -> None:
+    plain = SCRIPT.replace("SEED", "").replace("=None", "=0")
+    assert imported(tmp_path, plain)[1] == []
+    both = ["rand_augment", "trivial_augment_wide", "auto_augment"]
+    earlier = imported(tmp_path, plain.replace("jpegs, seed=13", "jpegs"))[1]
+    assert sorted(earlier) == sorted(("changed", node) for node in both)
+    unseeded = imported(tmp_path, plain.replace(", seed=12)\ndef", ")\ndef"))[1]
+    assert sorted(unseeded) == sorted(("changed", node) for node in both)
+
+
+def test_an_exported_script_comes_back_as_it_was(tmp_path: Path) -> None:
+    graph = chain_graph("resize", "rand_augment", "auto_augment", "trivial_augment_wide")
+    graph, _ = wrap_in_region(graph, CATALOG, ["auto_augment"])
+    script = tmp_path / "pipe.py"
+    script.write_text(emit_script(graph, CATALOG).text, encoding="utf-8")
+    made = from_file(script)
+    back = made.graph
+    assert {n.id: (n.op, dict(n.args)) for n in back.walk() if n.op.endswith("_wide")} == {
+        "trivial_augment_wide": ("trivial_augment_wide", {})
+    }
+    assert [node.op for node in back.walk()] == [node.op for node in graph.walk()]
+    assert (
+        emit_script(replace(back, name=graph.name, about=graph.about), CATALOG).text.count(
+            "auto_augment.auto_augment("
+        )
+        == 1
+    )

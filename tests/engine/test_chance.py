@@ -1,0 +1,139 @@
+"""Which body of a region runs: as in the script, as often as it is to, apart from the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.engine.test_regions import BATCHES, script_outputs
+from tests.engine.test_some_of import DRAWING, chain
+from tests.helpers import chain_graph, same
+from tests.region_graphs import CATALOG, several
+from workbench.engine.runner import Runner
+from workbench.graph import Graph, Node, Port, check_graph
+from workbench.graph.chance import set_probability
+from workbench.graph.edit import set_setting
+from workbench.graph.one_of import add_option, choose_one_of, set_weights
+from workbench.graph.regions import wrap_in_region
+from workbench.graph.some_of import choose_some_of, orders, set_count
+from workbench.sources import open_datasets
+
+SAMPLES = 10_000
+BATCH = 250
+DEVIATIONS = 2.576
+"""Of a normal distribution, between which 99 % lie."""
+FIVE_DEGREES = 15.086
+"""Below which 99 % lie of a chi-square with five degrees of freedom."""
+CHI_SQUARE = 9.210
+"""Below which 99 % lie, with two degrees of freedom."""
+
+
+def augmented() -> Graph:
+    """One of a turn, other light, noise by chance and nothing; then a crop by chance."""
+    graph = chain_graph("resize", resize={"size": (32.0, 32.0)})
+    before = Port("resize", "output")
+    for op, args in (
+        ("rotate", {"angle": 20.0, "keep_size": True}),
+        ("brightness_contrast", {"brightness": 1.4}),
+        ("noise.gaussian", {"stddev": 20.0}),
+        ("random_resized_crop", {"size": (32, 32)}),
+    ):
+        name = op.replace(".", "_")
+        seed = 40 + len(graph.nodes) if CATALOG[op].seeded else None
+        node = Node(name, op, args, {"data": before}, seed=seed)
+        graph = replace(graph, nodes=(*graph.nodes, node))
+        before = Port(name, "output")
+    graph = replace(graph, outputs={**graph.outputs, "images": before})
+    graph, region = choose_one_of(
+        graph, CATALOG, ["rotate", "brightness_contrast", "noise_gaussian"]
+    )
+    graph = set_weights(add_option(graph, CATALOG, region), CATALOG, region, [2, 3, 4, 1])
+    graph, inner = wrap_in_region(graph, CATALOG, ["noise_gaussian"])
+    graph = set_probability(graph, CATALOG, inner, 0.7)
+    graph, _ = wrap_in_region(graph, CATALOG, ["random_resized_crop"])
+    return set_setting(graph, batch_size=6)
+
+
+def test_nested_regions_are_the_script_at_any_batch(photos: Path, tmp_path: Path) -> None:
+    graph = augmented()
+    assert check_graph(graph, CATALOG) == ()
+    data = open_datasets(photos)
+    expected = script_outputs(graph, data, tmp_path, max(BATCHES) + 1)
+    taps = list(graph.outputs.values())
+    runner = Runner(CATALOG)
+    for batch in reversed(BATCHES):
+        result = runner.run(graph, data, batch, 6, taps)
+        for port, theirs in zip(taps, expected[batch], strict=True):
+            assert same(result.batches[port].arrays(), theirs), (batch, port)
+
+
+@pytest.mark.thorough
+def test_bodies_run_as_often_as_their_weights_say_and_apart(photos: Path) -> None:
+    graph, _ = wrap_in_region(several(CATALOG), CATALOG, ["flip"])
+    small = replace(graph.node("resize"), args={"size": (8.0, 8.0)})
+    graph = set_setting(graph.replace_node(small), batch_size=BATCH)
+    drawn = {name: Port(name, "output") for name in ("choice", "chance", "chance_2")}
+    graph = replace(graph, outputs=drawn)
+    runner, data = Runner(CATALOG), open_datasets(photos)
+    rows: list[tuple[int, ...]] = []
+    for batch in range(SAMPLES // BATCH):
+        batches = runner.run(graph, data, batch, BATCH, list(drawn.values())).batches
+        columns = [batches[port].arrays() for port in drawn.values()]
+        rows += [tuple(int(value) for value in row) for row in zip(*columns, strict=True)]
+    assert len(rows) == SAMPLES
+    for column, wanted in enumerate(((0.5, 0.3, 0.2), (0.2, 0.8), (0.5, 0.5))):
+        found = Counter(row[column] for row in rows)
+        for number, share in enumerate(wanted):
+            margin = DEVIATIONS * (share * (1 - share) / SAMPLES) ** 0.5
+            assert abs(found[number] / SAMPLES - share) < margin, (column, number)
+    options = [row[0] for row in rows]
+    others = [row[2] for row in rows]
+    assert _chi_square(list(zip(options, others, strict=True))) < CHI_SQUARE
+    following = [int(option == 0) for option in options[1:]]
+    assert _chi_square(list(zip(options, following, strict=False))) < CHI_SQUARE
+
+
+@pytest.mark.thorough
+def test_options_run_equally_often_and_in_every_order(photos: Path) -> None:
+    graph, region = choose_some_of(chain(), CATALOG, DRAWING)
+    graph = set_count(graph, CATALOG, region, 2)
+    graph = set_setting(graph, batch_size=BATCH)
+    found = _orders_drawn(graph, region, photos)
+    for option in range(3):
+        came = sum(times for order, times in found.items() if option in order)
+        margin = DEVIATIONS * (2 / 3 * (1 / 3) / SAMPLES) ** 0.5
+        assert abs(came / SAMPLES - 2 / 3) < margin, option
+
+    graph = set_count(graph, CATALOG, region, 2, shuffled=True)
+    table = orders(graph.node(region))
+    found = _orders_drawn(graph, region, photos)
+    expected = SAMPLES / len(table)
+    assert set(found) == set(table)
+    assert sum((n - expected) ** 2 / expected for n in found.values()) < FIVE_DEGREES
+
+
+def _orders_drawn(graph: Graph, region: str, photos: Path) -> Counter[tuple[int, ...]]:
+    """How often each order of a region was drawn."""
+    port, table = Port("choice", "output"), orders(graph.node(region))
+    drawn = replace(graph, outputs={"choice": port})
+    runner, data = Runner(CATALOG), open_datasets(photos)
+    found: Counter[tuple[int, ...]] = Counter()
+    for batch in range(SAMPLES // BATCH):
+        numbers = runner.run(drawn, data, batch, BATCH, [port]).batches[port].arrays()
+        found.update(table[int(number)] for number in numbers)
+    return found
+
+
+def _chi_square(pairs: list[tuple[int, int]]) -> float:
+    """How far pairs are from what they were if one did not depend on the other."""
+    both = Counter(pairs)
+    first, second = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+    total = 0.0
+    for one, count in first.items():
+        for other, second_count in second.items():
+            expected = count * second_count / len(pairs)
+            total += (both[one, other] - expected) ** 2 / expected
+    return total

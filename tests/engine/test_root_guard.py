@@ -1,0 +1,147 @@
+"""A link that is swapped between the look at a path and the read shows nothing from outside."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.helpers import chain_graph, with_settings
+from workbench.catalog import Catalog
+from workbench.engine.reader_cursor import ReadBatch, ReaderCursor
+from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
+from workbench.engine.runner import Result, Runner
+from workbench.errors import DataError
+from workbench.graph import Graph
+from workbench.roots import Roots
+from workbench.sources import Dataset
+
+
+@pytest.fixture
+def data(tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is a root, with a photo and a link to another one; a secret lies outside."""
+    first, second, secret, *_ = sorted(photos.glob("*/*.jpg"))
+    inside = tmp_path / "inside"
+    (inside / "real").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    shutil.copy(first, inside / "real" / "a.jpg")
+    shutil.copy(second, inside / "real" / "b.jpg")
+    (inside / "link").symlink_to(inside / "real")
+    shutil.copy(secret, tmp_path / "outside" / "a.jpg")
+    shutil.copy(secret, tmp_path / "outside" / "b.jpg")
+    for name, value in Roots.of([inside]).environment.items():
+        monkeypatch.setenv(name, value)
+    return inside
+
+
+def lead(link: Path, to: Path) -> None:
+    """Have the link lead there, in one step."""
+    fresh = link.with_name("fresh")
+    fresh.symlink_to(to)
+    fresh.replace(link)
+
+
+def naming(**args: Any) -> Graph:
+    graph = with_settings(chain_graph(), batch_size=2)
+    (source,) = graph.sources
+    others = [node for node in graph.nodes if node.id != source.id]
+    return replace(graph, nodes=(replace(source, args=args), *others))
+
+
+def look(catalog: Catalog, graph: Graph, data: Path) -> Result:
+    runner = Runner(catalog)
+    ports = list(graph.outputs.values())
+    try:
+        return runner.run(graph, str(data), 0, 2, ports)
+    finally:
+        runner.forget()
+
+
+def reads(before: Callable[[], None], after: Callable[[], None]) -> Callable[..., ReadBatch]:
+    batch = ReaderCursor.batch
+
+    def read(cursor: ReaderCursor, index: int) -> ReadBatch:
+        before()
+        try:
+            return batch(cursor, index)
+        finally:
+            after()
+
+    return read
+
+
+def graphs(data: Path) -> dict[str, tuple[Graph, Path]]:
+    linked = str(data / "link")
+    return {
+        "of the data": (with_settings(chain_graph(), batch_size=2), data / "link"),
+        "its own file_root": (naming(file_root=linked, files=("a.jpg", "b.jpg")), data),
+        "its own files": (naming(files=(f"{linked}/a.jpg", f"{linked}/b.jpg")), data),
+    }
+
+
+@pytest.mark.parametrize("kind", ["its own file_root", "its own files"])
+def test_what_was_read_from_outside_is_not_shown(
+    kind: str, data: Path, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Swapped when the app has looked, and back again before the worker looks once more."""
+    graph, folder = graphs(data)[kind]
+    assert not any(sample.error for sample in look(catalog, graph, folder).samples)
+    monkeypatch.setattr(
+        ReaderCursor,
+        "batch",
+        reads(
+            lambda: lead(data / "link", data.parent / "outside"),
+            lambda: lead(data / "link", data / "real"),
+        ),
+    )
+    found = look(catalog, graph, folder)
+    assert [sample.error for sample in found.samples] == [CHANGED, CHANGED]
+
+
+@pytest.mark.parametrize("kind", ["of the data", "its own file_root"])
+def test_a_folder_that_leads_out_by_now_is_not_read(
+    kind: str, data: Path, catalog: Catalog
+) -> None:
+    graph, folder = graphs(data)[kind]
+    lead(data / "link", data.parent / "outside")
+    with pytest.raises(DataError, match=r"symbolic link to a place outside .*--root"):
+        look(catalog, graph, folder)
+
+
+def test_files_that_lead_out_by_now_are_left_out(data: Path, catalog: Catalog) -> None:
+    graph, folder = graphs(data)["its own files"]
+    lead(data / "link", data.parent / "outside")
+    found = look(catalog, graph, folder)
+    assert ["symbolic link" in sample.error for sample in found.samples] == [True, True]
+
+
+def test_lists_and_folders_are_looked_at_before_they_are_read(data: Path) -> None:
+    (source,) = naming(file_root=str(data), file_list="/etc/passwd").sources
+    with pytest.raises(DataError, match="/etc/passwd cannot be opened"):
+        require_inside(source, None)
+    (source,) = naming(file_root=str(data)).sources
+    require_inside(source, Dataset("folder", str(data)))
+    with pytest.raises(DataError, match="cannot be opened"):
+        require_inside(source, Dataset("folder", str(data.parent)))
+
+
+def test_of_a_kernel_nothing_is_asked(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Roots.of([data]).environment:
+        monkeypatch.delenv(name)
+    require_inside(naming(file_root="/etc").sources[0], None)
+    assert outside_roots(["/etc/hostname"], str(data), [None]) == {}
+
+
+def test_files_outside_are_told(data: Path) -> None:
+    (data / "link.jpg").symlink_to("/etc/hostname")
+    held = np.frombuffer((data / "real" / "a.jpg").read_bytes(), np.uint8)
+    files = ["real/a.jpg", "link.jpg", "../b.jpg", "/etc/hostname", "real/none.jpg", "real/b.jpg"]
+    told = outside_roots(files, str(data), [held, held, None, None, None, held])
+    assert list(told) == [*files[1:4], "real/b.jpg"]
+    assert "symbolic link" in told["link.jpg"]
+    assert told["real/b.jpg"] == CHANGED

@@ -1,0 +1,136 @@
+"""Some of several bodies, and a body again and again: as in the script, at any batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from tests.engine.test_regions import BATCHES, script_outputs
+from tests.helpers import chain_graph, same
+from tests.region_graphs import BATCH as BATCH_OF_ANY
+from tests.region_graphs import CATALOG
+from tests.thorough import examples
+from tests.turn_graphs import TURN_GRAPHS
+from workbench.engine.runner import Runner
+from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
+from workbench.graph.edit import new_node, set_setting
+from workbench.graph.regions import wrap_in_region
+from workbench.graph.repeat import repeat
+from workbench.graph.some_of import choose_some_of, set_count
+from workbench.sources import open_datasets
+
+BATCH = 6
+DRAWING = ("rotate", "noise_gaussian", "random_resized_crop")
+
+
+def chain() -> Graph:
+    """A turn by a drawn angle, noise, a crop that draws by itself, and other light."""
+    graph = chain_graph("resize", resize={"size": (32.0, 32.0)})
+    before = Port("resize", "output")
+    angle = replace(new_node(graph, CATALOG, "random.uniform", "angle"), args={"range": (-40, 40)})
+    graph = replace(graph, nodes=(*graph.nodes, angle))
+    for op, args in (
+        ("rotate", {"keep_size": True}),
+        ("noise.gaussian", {"stddev": 20.0}),
+        ("random_resized_crop", {"size": (32, 32)}),
+        ("brightness_contrast", {"brightness": 1.2}),
+    ):
+        name = op.replace(".", "_")
+        inputs = {"data": before} | ({"angle": Port("angle", "output")} if op == "rotate" else {})
+        seed = new_node(graph, CATALOG, op).seed
+        graph = replace(graph, nodes=(*graph.nodes, Node(name, op, args, inputs, seed=seed)))
+        before = Port(name, "output")
+    graph = replace(graph, outputs={**graph.outputs, "images": before})
+    return set_setting(graph, batch_size=BATCH)
+
+
+def in_order(count: int = 2) -> Graph:
+    graph, region = choose_some_of(chain(), CATALOG, DRAWING)
+    return set_count(graph, CATALOG, region, count)
+
+
+def shuffled(count: int = 2) -> Graph:
+    graph, region = choose_some_of(chain(), CATALOG, DRAWING)
+    return set_count(graph, CATALOG, region, count, shuffled=True)
+
+
+def repeated(times: int = 3) -> Graph:
+    graph, region = repeat(chain(), CATALOG, DRAWING)
+    return graph.replace_node(replace(graph.node(region), args={"times": times}))
+
+
+def repeated_as_drawn() -> Graph:
+    graph, region = repeat(chain(), CATALOG, DRAWING)
+    draw = new_node(graph, CATALOG, "random.uniform", "times")
+    draw = replace(draw, args={"range": (0.0, 4.0), "dtype": "INT32"})
+    node = graph.node(region)
+    node = replace(node, args={"most": 3}, inputs={**node.inputs, "times": Port("times", "output")})
+    at = graph.nodes.index(graph.node(region))
+    nodes = (*graph.nodes[:at], draw, node, *graph.nodes[at + 1 :])
+    return replace(graph, nodes=nodes)
+
+
+def nested() -> Graph:
+    """Any two of three, one of them by chance, twice over, and all of that by chance."""
+    graph = shuffled()
+    graph, _ = wrap_in_region(graph, CATALOG, ["noise_gaussian"])
+    graph, twice = repeat(graph, CATALOG, ["some_of"])
+    graph, _ = wrap_in_region(graph, CATALOG, [twice])
+    return graph
+
+
+def repeated_in_a_repeat() -> Graph:
+    graph, inner = repeat(chain(), CATALOG, ["rotate"])
+    graph, _ = repeat(graph, CATALOG, [inner, "noise_gaussian"])
+    return graph
+
+
+def repeated_subsets() -> Graph:
+    """Any two of three, twice over."""
+    graph, _ = repeat(shuffled(), CATALOG, ["some_of"])
+    return graph
+
+
+MADE = (
+    *(in_order, shuffled, repeated, repeated_as_drawn),
+    *(nested, repeated_in_a_repeat, repeated_subsets),
+)
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scripts")
+
+
+@pytest.mark.parametrize("make", MADE, ids=lambda make: make.__name__)
+def test_the_preview_is_the_script_at_any_batch(
+    make: Callable[[], Graph], photos: Path, tmp_path: Path
+) -> None:
+    graph = make()
+    assert check_graph(graph, CATALOG) == ()
+    assert load_graph(dump_graph(graph)) == graph
+    data = open_datasets(photos)
+    expected = script_outputs(graph, data, tmp_path, max(BATCHES) + 1)
+    taps = list(graph.outputs.values())
+    runner = Runner(CATALOG)
+    for batch in reversed(BATCHES):
+        result = runner.run(graph, data, batch, BATCH, taps)
+        for port, theirs in zip(taps, expected[batch], strict=True):
+            assert same(result.batches[port].arrays(), theirs), (batch, port)
+
+
+@examples(3, thorough=150)
+@given(graph=TURN_GRAPHS)
+def test_so_it_is_for_any_regions(graph: Graph, photos: Path, scripts: Path) -> None:
+    assert check_graph(graph, CATALOG) == ()
+    data = open_datasets(photos)
+    expected = script_outputs(graph, data, scripts, max(BATCHES) + 1)
+    runner, taps = Runner(CATALOG), list(graph.outputs.values())
+    for batch in reversed(BATCHES):
+        result = runner.run(graph, data, batch, BATCH_OF_ANY, taps)
+        for port, theirs in zip(taps, expected[batch], strict=True):
+            assert same(result.batches[port].arrays(), theirs), (batch, port)

@@ -1,0 +1,260 @@
+"""What of a function can travel, and what cannot."""
+
+from __future__ import annotations
+
+import functools
+import math as mathematics
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.catalog import load_catalog
+from workbench.emit import emit_script
+from workbench.graph import load_recipe
+from workbench.graph.function_randomness import undetermined
+from workbench.graph.function_source import definition_source
+
+LIMIT = 3
+
+
+@wb.node(layouts="HWC")
+def brighten(image: np.ndarray[Any, Any], by: int = 20) -> Any:
+    """Brighter."""
+    return np.clip(image + by * mathematics.sqrt(4), 0, 255).astype(np.uint8)
+
+
+def test_imports_come_along_and_the_call_is_written() -> None:
+    assert brighten.source == (
+        "def brighten(image, by=20):\n"
+        '    """Brighter."""\n'
+        "    import numpy as np\n"
+        "    import math as mathematics\n\n"
+        "    return np.clip(image + by * mathematics.sqrt(4), 0, 255).astype(np.uint8)\n"
+    )
+    graph = brighten.after(load_recipe("rotate-jitter"), "resize")
+    text = emit_script(graph, load_catalog()).text
+    assert brighten.source in text
+    assert "function=brighten" in text
+    assert "exec_async" not in text
+    assert wb.load_graph(wb.dump_graph(graph)) == graph
+
+
+def test_what_does_not_travel_is_refused_by_name() -> None:
+    inner = 4
+
+    def closure(image: Any) -> Any:
+        return image * inner
+
+    def outside(image: Any) -> Any:
+        return image * LIMIT
+
+    for function, name in ((closure, "inner"), (outside, "LIMIT")):
+        with pytest.raises(wb.GraphEditError, match=rf"test_function_node.*'{name}'.*default"):
+            wb.node(function)
+    with pytest.raises(wb.GraphEditError, match="lambda"):
+        wb.node(lambda image: image)
+    scope: dict[str, Any] = {}
+    exec("def made(x):\n    return x", scope)
+    with pytest.raises(wb.GraphEditError, match="source"):
+        wb.node(scope["made"])
+
+
+def test_the_function_of_a_script() -> None:
+    script = "import numpy as np\n\ndef f(x):\n    return np.flip(x)\n"
+    assert (
+        definition_source(script, "f")
+        == "def f(x):\n    import numpy as np\n\n    return np.flip(x)\n"
+    )
+    assert isinstance(
+        definition_source("K = 2\ndef f(x):\n    return x * K\n", "f"), wb.GraphEditError
+    )
+
+
+def wrapping(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapped(*arrays: Any) -> Any:
+        return function(*arrays)
+
+    return wrapped
+
+
+@wrapping
+def decorated(image: Any) -> Any:
+    return image
+
+
+def yields(image: Any) -> Any:
+    yield image
+
+
+async def waits(image: Any) -> Any:
+    return image
+
+
+def by_name(image: Any, *, by: Any) -> Any:
+    return image * by
+
+
+class Blur:
+    def __call__(self, image: Any) -> Any:
+        return image
+
+    def method(self, image: Any) -> Any:
+        return image
+
+
+class Compiled(Blur):
+    py_func = by_name
+
+
+REFUSED = {
+    "decorated": (decorated, r"has the decorator wrapping.*Take it off"),
+    "generator": (yields, r"yields\) is a generator. Let it return what it yields"),
+    "async": (waits, r"waits\) is an async function. Define a plain one with def"),
+    "by name": (by_name, r"is given by name alone. Give it a default"),
+    "method": (Blur().method, r"method is of the type method.*Its object does not travel"),
+    "object": (Blur(), r"of the type Blur, which does not travel. Define a function with def"),
+    "class": (Blur, r"Blur is of the type type"),
+    "builtin": (len, r"len is of the type builtin_function_or_method"),
+    "partial": (functools.partial(by_name, by=2), r"partial.*as its arguments' defaults"),
+    "numba": (Compiled(), r"Compiled.*Give the function without the decorator"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_no_plain_function_is_refused_with_its_remedy(kind: str) -> None:
+    function, words = REFUSED[kind]
+    with pytest.raises(wb.GraphEditError, match=words):
+        wb.node(function)
+
+
+@wb.node
+def nested(image: Any, by: int = 2, *rest: Any) -> Any:
+    def halved(value: Any) -> Any:
+        return max(each // by for each in (value,))
+
+    def counts() -> Any:
+        yield from (1, 2)
+
+    return halved(image) if sum(counts()) else nested(image)
+
+
+def test_defaults_functions_inside_and_calls_of_itself_travel() -> None:
+    scope: dict[str, Any] = {}
+    exec(nested.source, scope)
+    assert scope["nested"](8) == nested(8) == 4
+    assert scope["nested"](9, 3) == 3
+
+
+FILE = """\
+import numpy as np
+from math import sqrt as root
+
+LIMIT = 3
+
+@wb.node
+def invert(image: np.ndarray, by=255):
+    return np.abs(by - image) * root(1)
+
+@cached
+def kept(image):
+    return image
+
+def limited(image):
+    return image * LIMIT
+
+def late(image, by=LIMIT):
+    return image
+
+class Blur:
+    pass
+
+async def waits(image):
+    return image
+
+def twice(image):
+    return 1
+
+def twice(image):
+    return 2
+
+raise SystemExit("it was run")
+"""
+
+
+def test_a_function_is_named_by_its_file_or_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "augment_of_mine.py").write_text(FILE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for place in (f"{tmp_path}/augment_of_mine.py:invert", "augment_of_mine:invert"):
+        made = wb.node(place, layouts="HWC")
+        assert made(np.array([250])).tolist() == [5]
+        assert made.source == (
+            "def invert(image, by=255):\n    import numpy as np\n"
+            "    from math import sqrt as root\n\n    return np.abs(by - image) * root(1)\n"
+        )
+        graph = made.after(load_recipe("rotate-jitter"), "resize")
+        assert graph.node("invert").args["output_layouts"] == ("HWC",)
+        assert wb.check_graph(graph, load_catalog()) == ()
+
+
+PLACES = {
+    "augment.py": "does not name a function. Write file.py:function",
+    ":invert": "does not name a function",
+    "augment.py:in-vert": "does not name a function",
+    "{0}/none.py:f": "cannot be read: No such file",
+    "{0}:f": "is no file of Python and no module",
+    "no_such_module_here:f": "there is no module no_such_module_here. Name the file",
+    "no.such.module:f": "No module named 'no'. Install it, or name the file",
+    "math:sqrt": "math is not written in Python",
+    "{0}/mine.py:nothing": "the script defines no function nothing at its top level",
+    "{0}/mine.py:kept": "kept has the decorator cached. Take it off",
+    "{0}/mine.py:limited": "limited uses 'LIMIT', which is no import of the script. Pass it in",
+    "{0}/mine.py:late": "late uses 'LIMIT'",
+    "{0}/mine.py:Blur": "Blur is a class, not a plain function",
+    "{0}/mine.py:waits": "waits is an async function",
+    "{0}/mine.py:twice": "defines 2 times the function twice",
+    "{0}/broken.py:f": "cannot be read as Python",
+    "{0}/latin.py:f": "is not UTF-8",
+    "{0}/large.py:f": "is larger than 1,000,000 bytes",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_without_a_function_says_what_is_there(place: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FILE)
+    (tmp_path / "broken.py").write_text("def f(:")
+    (tmp_path / "latin.py").write_bytes(b"# \xe9")
+    (tmp_path / "large.py").write_bytes(b"#" * 1_000_001)
+    with pytest.raises(wb.GraphEditError) as told:
+        wb.node(place.format(tmp_path))
+    assert PLACES[place] in str(told.value)
+
+
+@wb.node(layouts="HWC")
+def noisy(image: Any, seed: Any) -> Any:
+    noise = np.random.default_rng(int(seed)).integers(0, 20, image.shape)
+    return np.clip(image + noise, 0, 255).astype(np.uint8)
+
+
+def test_dali_draws_further_arguments() -> None:
+    graph = noisy.after(load_recipe("rotate-jitter"), "resize", draws={"seed": (0, 1000)})
+    made = graph.node("noisy")
+    assert graph.node("seed").args == {"range": (0, 1000)}
+    assert made.inputs["input_1"] == wb.Port("seed", "output")
+    assert wb.check_graph(graph, load_catalog()) == ()
+    assert undetermined(noisy.source) is None
+    two = noisy.after(graph, "rotate", draws={"seed": (0, 1), "more": (1, 2)})
+    (fault,) = wb.check_graph(two, load_catalog())
+    assert str(fault) == (
+        "noisy_2.function: noisy takes 2 arrays (image, seed), and is fed 3. Feed fewer, or write "
+        "it with more arguments."
+    )
+    seeds = [node.seed for node in two.walk() if node.seed is not None]
+    assert len(seeds) == len(set(seeds))
+    (fault,) = wb.check_graph(noisy.after(load_recipe("rotate-jitter"), "resize"), load_catalog())
+    assert fault.remedy == "Feed input_1."

@@ -1,0 +1,204 @@
+"""What the recipes of papers draw: as often, and from the ranges, that were published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from workbench.catalog import load_catalog
+from workbench.graph import Graph, Node, load_recipe
+
+CATALOG = load_catalog()
+SAMPLES = 10_000
+WITHIN = 0.99
+Draws = NDArray[Any]
+Range = tuple[float, float]
+
+JITTER: Mapping[str, Range] = {
+    "brightness": (0.6, 1.4),
+    "contrast": (0.6, 1.4),
+    "saturation": (0.8, 1.2),
+    "hue": (-36, 36),
+}
+"""ColorJitter(0.4, 0.4, 0.2, 0.1) of torchvision: factors, and 0.1 of a turn."""
+STRONG: Mapping[str, Range] = {
+    **dict.fromkeys(("brightness", "contrast", "saturation"), (0.2, 1.8)),
+    "hue": (-72, 72),
+}
+SIGMA = {"sigma": (0.1, 2.0)}
+ALWAYS = {"mirror": 0.5, "with_jitter": 0.8, "with_gray": 0.2}
+SECOND = {**ALWAYS, "with_blur": 0.1, "with_solarize": 0.2}
+
+
+def view(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{key}_{name}": value for key, value in values.items()}
+
+
+LOCALS = [f"local_{number}" for number in range(1, 9)]
+PROBABILITIES: Mapping[str, Mapping[str, float]] = {
+    "simclr": {
+        key: value for n in "12" for key, value in view(n, {**ALWAYS, "with_blur": 0.5}).items()
+    },
+    "byol": view("1", ALWAYS) | view("2", SECOND),
+    "moco-v3": view("1", ALWAYS) | view("2", SECOND),
+    "dino": view("global_1", ALWAYS)
+    | view("global_2", SECOND)
+    | {k: v for n in LOCALS for k, v in view(n, {**ALWAYS, "with_blur": 0.5}).items()},
+    "chest-xray": {},
+    "ct-slice": {
+        "with_rotated": 0.2,
+        "with_scaled": 0.2,
+        "with_noisy": 0.1,
+        "with_blurred": 0.2 * 0.5,
+        "with_brightened": 0.15,
+        "with_contrasted": 0.15,
+        "with_coarsened": 0.25 * 0.5,
+        "with_inverted_gamma": 0.1,
+        "with_plain_gamma": 0.3,
+        "horizontal": 0.5,
+        "vertical": 0.5,
+    },
+    "histology-stain": {"horizontal": 0.5, "vertical": 0.5},
+}
+"""Recipe -> coin flip -> how often it says yes."""
+RANGES: Mapping[str, Mapping[str, Range]] = {
+    "simclr": view("1", STRONG | SIGMA) | view("2", STRONG | SIGMA),
+    "byol": {
+        key: value
+        for n in "12"
+        for key, value in view(n, {**JITTER, "brightness": (-0.4, 0.4), **SIGMA}).items()
+    },
+    "moco-v3": view("1", JITTER | SIGMA) | view("2", JITTER | SIGMA),
+    "dino": {
+        key: value
+        for n in ("global_1", "global_2", *LOCALS)
+        for key, value in view(n, JITTER | SIGMA).items()
+    },
+    "chest-xray": {
+        "angle": (-45, 45),
+        "scale": (0.85, 1.15),
+        "offset": (-0.15 * 224, 0.15 * 224),
+    },
+    "ct-slice": {
+        "angle": (-180, 180),
+        "scale": (0.7, 1.4),
+        "deviation": (0, 0.1),
+        "sigma": (0.5, 1),
+        "brightness": (0.75, 1.25),
+        "contrast": (0.75, 1.25),
+        "resolution": (0.5, 1),
+        "curvature_1": (-1, 1),
+        "curvature_2": (-1, 1),
+    },
+    "histology-stain": {
+        "scale": (0.8, 1.2),
+        "gain": (0.95, 1.05),
+        "bias": (-0.05, 0.05),
+        "brightness": (0.65, 1.35),
+        "contrast": (0.5, 1.5),
+        "deviation": (0, 0.1 * 255),
+        "sigma": (0.1, 1),
+    },
+}
+"""Recipe -> uniform draw -> its two ends."""
+CROPS: Mapping[str, Mapping[str, tuple[int, Range]]] = {
+    "simclr": {f"crop_{n}": (224, (0.08, 1)) for n in "12"},
+    "byol": {f"crop_{n}": (224, (0.08, 1)) for n in "12"},
+    "moco-v3": {f"crop_{n}": (224, (0.08, 1)) for n in "12"},
+    "dino": {f"crop_global_{n}": (224, (0.4, 1)) for n in "12"}
+    | {f"crop_{name}": (96, (0.05, 0.4)) for name in LOCALS},
+}
+"""Recipe -> random crop -> its side, and which shares of the photo's area it takes."""
+
+
+def drawn(graph: Graph, op: str) -> list[Node]:
+    return [node for node in graph.walk() if node.op == op and not node.inputs]
+
+
+def draws(graph: Graph, node: Node) -> Draws:
+    """What the exported script draws there, in a batch of ``SAMPLES``."""
+    from nvidia.dali import fn, pipeline_def, types
+
+    module, _, name = node.op.rpartition(".")
+    args: dict[str, Any] = dict(node.args)
+    for key, value in args.items():
+        if isinstance(value, tuple):
+            args[key] = list(value)
+        elif isinstance(value, str):
+            args[key] = getattr(types, value)
+    seed = graph.settings.seed + (node.seed or 0)
+
+    @pipeline_def(batch_size=SAMPLES, num_threads=1, device_id=None)
+    def pipeline() -> Any:
+        return getattr(getattr(fn, module), name)(**args, seed=seed)
+
+    pipe = pipeline()
+    pipe.build()
+    return np.asarray(pipe.run()[0].as_array(), np.float64).reshape(SAMPLES, -1)
+
+
+@pytest.mark.parametrize("name", PROBABILITIES)
+def test_coins_fall_as_often_as_published(name: str) -> None:
+    """The interval is that in which all coins of a recipe lie together, 99 times in 100."""
+    graph, wanted = load_recipe(name), PROBABILITIES[name]
+    coins = {node.id: node for node in drawn(graph, "random.coin_flip")}
+    assert {key: coin.args["probability"] for key, coin in coins.items()} == pytest.approx(wanted)
+    for key, probability in wanted.items():
+        alone = 1 - (1 - WITHIN) / len(wanted)
+        margin = NormalDist().inv_cdf((1 + alone) / 2)
+        margin *= (probability * (1 - probability) / SAMPLES) ** 0.5
+        assert abs(draws(graph, coins[key]).mean() - probability) < margin, key
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_ranges_are_those_published_and_filled_evenly(name: str) -> None:
+    graph, wanted = load_recipe(name), RANGES[name]
+    uniform = {n.id: n for n in drawn(graph, "random.uniform") if "range" in n.args}
+    assert uniform.keys() == wanted.keys()
+    for key, (low, high) in wanted.items():
+        assert uniform[key].args["range"] == pytest.approx((low, high)), key
+        found = draws(graph, uniform[key])
+        assert found.min() >= low - 1e-6
+        assert found.max() <= high + 1e-6
+        counts, _ = np.histogram(found, bins=10, range=(low, high))
+        assert abs(counts / found.size - 0.1).max() < 0.015, key
+
+
+@pytest.mark.parametrize("name", CROPS)
+def test_crops_take_the_published_shares(name: str) -> None:
+    graph = load_recipe(name)
+    crops = {n.id: n for n in graph.walk() if n.op == "random_resized_crop"}
+    assert {key: (crop.args["size"], crop.args["random_area"]) for key, crop in crops.items()} == {
+        key: ((side, side), area) for key, (side, area) in CROPS[name].items()
+    }
+    ratio = CATALOG["random_resized_crop"].args["random_aspect_ratio"].default
+    assert ratio == pytest.approx((3 / 4, 4 / 3))
+    assert not any("random_aspect_ratio" in crop.args for crop in crops.values())
+
+
+def test_turns_of_tiles_are_quarters() -> None:
+    graph = load_recipe("histology-stain")
+    found = draws(graph, graph.node("angle"))
+    values, counts = np.unique(found, return_counts=True)
+    assert values.tolist() == [0, 90, 180, 270]
+    margin = NormalDist().inv_cdf((1 + WITHIN) / 2) * (0.25 * 0.75 / SAMPLES) ** 0.5
+    assert abs(counts / SAMPLES - 0.25).max() < margin
+
+
+def test_gamma_is_below_one_as_often_as_above() -> None:
+    """nnU-Net draws a side first, then evenly within it: 0.7 to 1, or 1 to 1.5."""
+    graph = load_recipe("ct-slice")
+    curvature = draws(graph, graph.node("curvature_1"))
+    steep, flat = (graph.node(f"{name}_1").args["right"] for name in ("steep", "flat"))
+    assert isinstance(steep, float)
+    assert isinstance(flat, float)
+    gamma = 1 + np.maximum(curvature * steep, curvature * flat)
+    assert (gamma.min(), gamma.max()) == pytest.approx((0.7, 1.5), abs=1e-3)
+    assert abs((gamma < 1).mean() - 0.5) < 0.013
+    assert np.median(gamma[gamma < 1]) == pytest.approx(0.85, abs=0.01)
+    assert np.median(gamma[gamma > 1]) == pytest.approx(1.25, abs=0.01)

@@ -1,0 +1,60 @@
+"""Conditional pipelines as a person would write them in DALI, without the workbench.
+
+With the seeds of the exported scripts, so that the same samples come to the same branches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.pipeline import Pipeline
+
+SIZE = 224
+
+
+def _read(root: str) -> tuple[Any, Any]:
+    encoded, labels = fn.readers.file(file_root=root, name="reader")
+    images = fn.decoders.image(encoded, device="cpu", output_type=types.RGB)
+    return fn.resize(images, size=[SIZE, SIZE]), labels
+
+
+@pipeline_def(enable_conditionals=True)
+def apply_with_p(root: str) -> Any:
+    images, labels = _read(root)
+    if fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=43):
+        images = fn.rotate(images, angle=20.0, fill_value=0, keep_size=True)
+    return images, labels
+
+
+@pipeline_def(enable_conditionals=True)
+def one_of_four(root: str) -> Any:
+    images, labels = _read(root)
+    choice = fn.random.choice(4, seed=44)
+    if choice == 0:
+        images = fn.rotate(images, angle=20.0, fill_value=0, keep_size=True)
+    elif choice == 1:
+        images = fn.gaussian_blur(images, sigma=1.5)
+    elif choice == 2:
+        images = fn.brightness_contrast(images, brightness=1.4, contrast=1.3)
+    else:
+        images = fn.noise.gaussian(images, stddev=20.0, seed=43)
+    return images, labels
+
+
+@pipeline_def(enable_conditionals=True)
+def nested(root: str) -> Any:
+    images, labels = _read(root)
+    if fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=44):
+        images = fn.rotate(images, angle=20.0, fill_value=0, keep_size=True)
+        if fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=43):
+            images = fn.gaussian_blur(images, sigma=1.5)
+    return images, labels
+
+
+def build(name: str, root: str, batch_size: int, num_threads: int) -> Pipeline:
+    """The built pipeline of a function of this module."""
+    made = {each.__name__: each for each in (apply_with_p, one_of_four, nested)}
+    pipe = made[name](root, batch_size=batch_size, num_threads=num_threads, device_id=None, seed=42)
+    pipe.build()
+    return pipe

@@ -1,0 +1,152 @@
+"""A region against the hand-written conditional pipeline, and against the chain without it.
+
+Both sides take short turns in changing order, and what counts is the median of the turns' ratios:
+whatever else the machine does falls on both.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers import chain_graph
+from tests.perf.conftest import Table
+from tests.perf.handwritten_regions import SIZE, build
+from tests.perf.test_preview_latency import Nowhere, chain
+from workbench.catalog import Value, load_catalog
+from workbench.emit import emit_script
+from workbench.engine.worker import Worker
+from workbench.graph import Graph
+from workbench.graph.edit import set_arg
+from workbench.graph.one_of import choose_one_of
+from workbench.graph.regions import wrap_in_region
+from workbench.preview import PreviewRequest
+from workbench.preview.render import render
+
+CATALOG = load_catalog()
+BUILDS, TURNS, BATCHES = 5, 8, 3
+BATCH_SIZE, THREADS = 32, 2
+PAIRS = 40
+
+_VALUES: Mapping[str, dict[str, Value]] = {
+    "resize": {"size": (float(SIZE), float(SIZE))},
+    "rotate": {"angle": 20.0, "keep_size": True},
+    "gaussian_blur": {"sigma": 1.5},
+    "brightness_contrast": {"brightness": 1.4},
+    "noise.gaussian": {"stddev": 20.0},
+}
+
+
+def augmented(*ops: str) -> Graph:
+    return chain_graph("resize", *ops, **{_name(op): _VALUES[op] for op in ("resize", *ops)})
+
+
+def _name(op: str) -> str:
+    return op.rpartition(".")[2]
+
+
+def apply_with_p() -> Graph:
+    return wrap_in_region(augmented("rotate"), CATALOG, ["rotate"])[0]
+
+
+def one_of_four() -> Graph:
+    ops = ("rotate", "gaussian_blur", "brightness_contrast", "noise.gaussian")
+    return choose_one_of(augmented(*ops), CATALOG, [*map(_name, ops)])[0]
+
+
+def nested() -> Graph:
+    graph = augmented("rotate", "gaussian_blur")
+    graph, inner = wrap_in_region(graph, CATALOG, ["gaussian_blur"])
+    return wrap_in_region(graph, CATALOG, ["rotate", inner])[0]
+
+
+def imgs_per_s(pipe: Any) -> float:
+    """Over as many batches on each side, which are the same: so are the seeds."""
+    start = time.perf_counter()
+    samples = sum(len(pipe.run()[0]) for _ in range(BATCHES))
+    return samples / (time.perf_counter() - start)
+
+
+@pytest.mark.parametrize("make", [apply_with_p, one_of_four, nested])
+def test_a_region_is_as_fast_as_by_hand(
+    make: Callable[[], Graph], photos: Path, table: Table
+) -> None:
+    name = make.__name__
+    namespace: dict[str, Any] = {"__name__": "exported"}
+    path = f"exported_{name}.py"
+    text = emit_script(make(), CATALOG).text
+    # AutoGraph reads the source of what stands in no file
+    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    exec(compile(text, path, "exec"), namespace)
+    makers: dict[str, Callable[[], Any]] = {
+        "exported": lambda: namespace["build_pipeline"](str(photos), BATCH_SIZE, THREADS, "cpu"),
+        "by hand": lambda: build(name, str(photos), BATCH_SIZE, THREADS),
+    }
+    figures: dict[str, list[float]] = {side: [] for side in makers}
+    ratios: list[float] = []
+    order = random.Random(0)
+    for _ in range(BUILDS):
+        pipes = {side: makers[side]() for side in order.sample(list(makers), 2)}
+        for pipe in pipes.values():
+            for _ in range(4):
+                pipe.run()
+        turns: list[float] = []
+        for _ in range(TURNS):
+            found = {side: imgs_per_s(pipes[side]) for side in order.sample(list(pipes), 2)}
+            turns.append(found["exported"] / found["by hand"])
+            for side, value in found.items():
+                figures[side].append(value)
+        ratios.append(statistics.median(turns))
+    for side, values in figures.items():
+        table.add(f"{name} {side}, batch {BATCH_SIZE}, {THREADS} threads", values, "imgs/s")
+    row = table.add(f"{name}: exported / by hand", ratios, "x", "to reach: 0.97")
+    assert row.runs == BUILDS
+
+
+def test_a_change_in_and_behind_a_region(photos: Path, table: Table) -> None:
+    plain = chain(5, "cpu")
+    region, _ = wrap_in_region(plain, CATALOG, ["rotate"])
+    both, _ = wrap_in_region(region, CATALOG, ["color_twist"])
+    worker, fresh = Worker(Nowhere()), itertools.count()  # type: ignore[arg-type]
+    changes: dict[str, Callable[[Graph, int], Graph]] = {
+        "rotate": lambda g, n: set_arg(g, CATALOG, "rotate", "angle", 5.0 + n / 70),
+        "color_twist": lambda g, n: set_arg(g, CATALOG, "color_twist", "hue", n / 70),
+        "crop_mirror_normalize": lambda g, n: set_arg(
+            g, CATALOG, "crop_mirror_normalize", "mean", (100.0 + n / 70, 110.0, 120.0)
+        ),
+    }
+    places = {
+        "in a region, rotate": (region, "rotate"),
+        "behind a region, color_twist": (region, "color_twist"),
+        "in the first of two, rotate": (both, "rotate"),
+        "behind two, crop_mirror_normalize": (both, "crop_mirror_normalize"),
+    }
+
+    def milliseconds(graph: Graph, where: str) -> float:
+        render(worker, PreviewRequest(graph, str(photos), shown="augmented"))
+        edited = changes[where](graph, next(fresh))
+        request = PreviewRequest(edited, str(photos), shown="augmented")
+        start = time.perf_counter()
+        assert render(worker, request).image
+        return (time.perf_counter() - start) * 1000
+
+    for what, (graph, where) in places.items():
+        sides = {"with": graph, "without": plain}
+        times: dict[str, list[float]] = {side: [] for side in sides}
+        for pair in range(PAIRS):
+            for side in sides if pair % 2 else reversed(list(sides)):
+                times[side].append(milliseconds(sides[side], where))
+        for side, values in times.items():
+            table.add(f"change {what}, {side}", values, "ms")
+        ratios = [a / b for a, b in zip(times["with"], times["without"], strict=True)]
+        row = table.add(f"change {what}: with / without", ratios, "x", "to reach: 1.5")
+        assert row.runs == PAIRS
+    worker.runner.forget()

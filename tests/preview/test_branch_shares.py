@@ -1,0 +1,142 @@
+"""How often bodies run: as often as was asked for, each apart from the others, counted in turns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import with_settings
+from tests.region_graphs import CATALOG, branching_graph, decided_by_light, several
+from workbench.engine import Engine
+from workbench.graph import Graph
+from workbench.graph.edit import set_arg
+from workbench.graph.one_of import add_option
+from workbench.graph.recipes import load_recipe
+from workbench.graph.regions import wrap_in_region
+from workbench.graph.repeat import repeat
+from workbench.graph.some_of import choose_some_of, set_count
+from workbench.preview import BranchShares, PreviewRequest, preview_batch, preview_branch_shares
+from workbench.preview.branch_shares import asked_shares, wilson_interval
+
+
+def counted(engine: Engine, request: PreviewRequest, batches: int) -> BranchShares:
+    found = preview_branch_shares(engine, request, batches)
+    while found.batches < batches:
+        before, found = found, preview_branch_shares(engine, request, batches)
+        assert found.batches > before.batches, "it goes on where it stopped"
+    return found
+
+
+def request_of(graph: Graph, photos: Path, batch_size: int) -> PreviewRequest:
+    return PreviewRequest(with_settings(graph, batch_size=batch_size), str(photos), tile_size=32)
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+        (0, 0, 0.0, 1.0),
+        (10, 10, 0.7225, 1.0),
+    ],
+)
+def test_the_interval_is_wilsons(count: int, total: int, low: float, high: float) -> None:
+    """The first four are in R. G. Newcombe, "Two-sided confidence intervals for the single
+    proportion", Statistics in Medicine 17 (1998), table I, method 3."""
+    assert wilson_interval(count, total, 0.95) == pytest.approx((low, high), abs=6e-5)
+
+
+def test_bodies_run_as_often_as_was_asked_for(engine: Engine, photos: Path) -> None:
+    graph = several(CATALOG)
+    found = counted(engine, request_of(graph, photos, 100), 100)
+    assert not found.reads
+    outer, inner = found.regions
+    assert (outer.samples, outer.scope) == (10_000, "")
+    assert (inner.samples, inner.scope) == (outer.bodies[0].count, "one_of.option_0")
+    assert [body.asked for body in outer.bodies] == [0.5, 0.3, 0.2]
+    assert [body.asked for body in inner.bodies] == [0.8, 0.2]
+    for region in found.regions:
+        assert sum(body.count for body in region.bodies) == region.samples
+        for body in region.bodies:
+            low, high = wilson_interval(body.count, region.samples)
+            assert body.asked is not None
+            assert low < body.asked < high, body
+
+
+def test_they_are_those_of_the_tiles(engine: Engine, photos: Path) -> None:
+    request = request_of(branching_graph(), photos, 6)
+    tiles = [
+        tile
+        for batch in range(3)
+        for tile in preview_batch(engine, replace(request, batch=batch)).tiles
+    ]
+    for region in counted(engine, request, 3).regions:
+        for body in region.bodies:
+            scope = f"{region.region}.{body.name}"
+            assert body.count == sum(scope in tile.branches for tile in tiles), scope
+    assert counted(engine, request, 1).batches == 1, "fewer than are known"
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_what_runs_in_any_turn_of_its_own_counts_once(
+    engine: Engine, photos: Path, shuffled: bool
+) -> None:
+    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph = add_option(graph, CATALOG, region)
+    graph = set_count(graph, CATALOG, region, 2, shuffled=shuffled)
+    request = request_of(graph, photos, 6)
+    tiles = [
+        tile
+        for batch in range(2)
+        for tile in preview_batch(engine, replace(request, batch=batch)).tiles
+    ]
+    (found,) = counted(engine, request, 2).regions
+    assert (found.samples, found.in_turns) == (12, False)
+    assert [body.asked for body in found.bodies] == pytest.approx([2 / 3] * 3)
+    for body in found.bodies:
+        scope = f"{region}.{body.name}"
+        assert body.count == sum(scope in tile.branches for tile in tiles), scope
+    assert all(sum(name.startswith(region) for name in tile.branches) == 2 for tile in tiles)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_what_draws_anew_in_each_turn_counts_in_each(
+    engine: Engine, photos: Path, shuffled: bool
+) -> None:
+    """Of two turns with one half each it said three quarters, and that one half lay outside."""
+    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph = set_count(graph, CATALOG, region, 2 if shuffled else 1, shuffled=shuffled)
+    graph, inner = wrap_in_region(graph, CATALOG, ["rotate"])
+    graph, around = repeat(graph, CATALOG, [region])
+    outer, some, chance = counted(engine, request_of(graph, photos, 100), 20).regions
+    assert (outer.region, outer.samples, outer.in_turns) == (around, 2000, False)
+    assert [(body.count, body.asked) for body in outer.bodies] == [(2000, 1.0)]
+    assert (some.region, some.samples, some.in_turns) == (region, 4000, True)
+    assert (chance.region, chance.samples) == (inner, some.bodies[0].count)
+    for found in (some, chance):
+        for body in found.bodies:
+            low, high = wilson_interval(body.count, found.samples)
+            assert body.asked is not None
+            assert low <= body.asked <= high, body
+
+
+def test_a_graph_without_regions_has_none(engine: Engine, photos: Path) -> None:
+    plain = set_arg(branching_graph(), CATALOG, "resize", "size", (32.0, 32.0))
+    without = replace(
+        plain, nodes=plain.nodes[:3], outputs={"images": plain.nodes[2].inputs["data"]}
+    )
+    found = preview_branch_shares(engine, request_of(without, photos, 4), 10)
+    assert found == BranchShares(0, (), False)
+
+
+def test_of_what_data_decide_nothing_was_asked_for(engine: Engine, photos: Path) -> None:
+    drawn, graph = branching_graph(), decided_by_light()
+    assert asked_shares(drawn, drawn.node("outer")) == (0.5, 0.5)
+    assert asked_shares(graph, graph.node("outer")) is None
+    found = counted(engine, request_of(graph, photos, 4), 3)
+    assert found.reads
+    assert found.regions[0].samples == 12

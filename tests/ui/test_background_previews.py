@@ -1,0 +1,274 @@
+"""What is computed besides the sheet: only what is seen, and of the present graph."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.ui.screen import Screen, edit
+from workbench.errors import WorkerLostError, WorkerTimeoutError
+from workbench.graph import load_recipe
+from workbench.graph.edit import set_setting
+from workbench.preview import preview_statistics
+from workbench.ui import background_previews
+from workbench.ui.background_results import KINDS
+from workbench.ui.closeup import CloseupSample
+from workbench.ui.view_model import ViewModel
+
+
+def read(data: bytes) -> tuple[dict[str, Any], bytes]:
+    length = int.from_bytes(data[:4], "little")
+    return json.loads(data[4 : 4 + length]), data[4 + length :]
+
+
+@pytest.fixture
+def ready(photos: Path) -> Iterator[tuple[ViewModel, Screen]]:
+    screen = Screen()
+    graph = set_setting(load_recipe("rotate-jitter"), batch_size=4)
+    model = ViewModel(photos, graph, screen.publish, restore=False)
+    screen.wait_ready()
+    yield model, screen
+    model.close()
+
+
+def until(screen: Screen, place: tuple[str, str], holds: Callable[[dict[str, Any]], Any]) -> Any:
+    """The header of a packed field, once it is as wanted."""
+    screen.wait(lambda s: s[place] and holds(read(s[place])[0]), " ".join(place))
+    return read(screen[place])
+
+
+def test_nothing_is_computed_that_nobody_looks_at(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.receive("preview", "batch", 1)
+    screen.wait(lambda s: s.header["batch"] == 1, "the next batch")
+    assert screen["canvas", "pictures"] == screen["preview", "closeup"] == b""
+    assert screen["preview", "statistics"] == []
+    assert not any(map(model.background.asked, KINDS))
+
+
+def test_cards_show_the_chosen_sample_live(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.act("preview", {"do": "choose_sample", "index": 2})
+    assert screen["canvas", "sample"] == screen["preview", "sample"] == 2
+    model.receive("canvas", "in_view", True)
+    header, image = until(screen, ("canvas", "pictures"), lambda h: h["index"] == 2)
+    assert image[:2] == b"\xff\xd8"
+    assert (header["samples"], header["file"]) == (4, screen.header["tiles"][2]["file"])
+    cards = {card["id"]: card for card in header["cards"]}
+    assert cards["rotate"]["draws"] == [screen.header["tiles"][2]["draws"][0]]
+    assert (cards["reader"]["box"], cards["decode"]["box"] != []) == ([], True)
+    assert screen["canvas", "stale"] == ""
+
+    edit(model, "set", node="rotate", arg="angle", value=30, group="")
+
+    def turned(header: dict[str, Any]) -> bool:
+        return next(card for card in header["cards"] if card["id"] == "rotate")["draws"] == []
+
+    until(screen, ("canvas", "pictures"), turned)
+    pictures = [each for each in screen.published if "picture" in each[1]]
+    last = len(pictures) - pictures[::-1].index(("preview", "picture")) - 1
+    assert ("canvas", "pictures") in pictures[last:], "the tiles go before the cards"
+    edit(model, "set", node="rotate", arg="fill_value", value="blue", group="")
+    assert "blue" in screen["canvas", "stale"]
+
+
+def test_what_a_node_gives_is_there_at_once_and_its_time_soon(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    model.receive("canvas", "sample", 2)
+    model.receive("canvas", "detail_of", "decode")
+    header, image = until(screen, ("canvas", "detail"), lambda h: h["timing"])
+    assert screen.published.count(("canvas", "detail")) >= 2
+    assert image[:2] == b"\xff\xd8"
+    (step,) = header["steps"]
+    assert (header["node"], step["node"], header["samples"]) == ("decode", "decode", 4)
+    assert step["milliseconds"] > 0
+    (output,) = step["outputs"]
+    assert (output["dtype"], output["values"][-3:]) == ("uint8", "255")
+    assert len(output["histogram"]["channels"]) == 3
+    model.receive("canvas", "detail_of", "reader")
+    header, _ = until(screen, ("canvas", "detail"), lambda h: h["node"] == "reader" and h["timing"])
+    (step,) = header["steps"]
+    assert step["untimed"]
+    assert step["outputs"][1]["text"] == screen.header["tiles"][2]["label"]
+    model.receive("canvas", "detail_of", "nowhere")
+    header, _ = until(screen, ("canvas", "detail"), lambda h: h["node"] == "nowhere")
+    assert "No output depends on 'nowhere'" in header["error"]
+    model.receive("canvas", "detail_of", "")
+    assert screen["canvas", "detail"] == b""
+
+
+def test_a_close_up_follows_the_edits(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
+    model.act("preview", {"do": "probe_pixel", "x": 100, "y": 50})
+    header, png = until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
+    assert (header["of"], header["choices"]) == ("images", ["images", "original"])
+    assert (header["full"], png[:4]) == ([224, 224], b"\x89PNG")
+    header, data = until(screen, ("preview", "values"), lambda h: h["index"] == 1)
+    before = np.frombuffer(data, np.uint8)
+    assert before.size == 224 * 224 * 3
+    message = {"do": "set", "node": "color", "arg": "brightness", "value": 0.0, "group": ""}
+    model.act("inspector", message)
+    screen.wait(lambda s: not any(read(s["preview", "values"])[1]), "black values")
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": "original"})
+    header, _ = until(screen, ("preview", "closeup"), lambda h: h["of"] == "original")
+    assert header["full"] != [224, 224]
+    model.act("preview", {"do": "open_closeup", "index": -1, "of": ""})
+    assert screen["preview", "closeup"] == screen["preview", "values"] == b""
+
+
+def test_statistics_show_a_wrong_mean(photos: Path) -> None:
+    screen = Screen()
+    graph = set_setting(load_recipe("imagenet-eval"), batch_size=16)
+    model = ViewModel(photos, graph, screen.publish, restore=False)
+    try:
+        model.receive("preview", "show_statistics", True)
+        screen.wait(lambda s: s["preview", "statistics"], "statistics")
+        (entry,) = screen["preview", "statistics"]
+        assert (entry["dtype"], entry["hint"], len(entry["channels"])) == ("float32", "", 3)
+        node = next(n.id for n in model.graph.nodes if n.op == "crop_mirror_normalize")
+        wrong = {"node": node, "arg": "mean", "value": [0.485, 0.456, 0.406], "group": ""}
+        model.act("inspector", {"do": "set", **wrong})
+        screen.wait(lambda s: s["preview", "statistics"][0]["hint"], "a hint")
+        assert "not 0.48" in screen["preview", "statistics"][0]["hint"]
+        model.receive("preview", "show_statistics", False)
+        assert screen["preview", "statistics"] == []
+    finally:
+        model.close()
+
+
+def test_what_a_fault_keeps_from_opening_does_not_open_later(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    model.act("canvas", {"do": "disconnect", "edges": ["flip:data"]})
+    assert screen["bar", "status"]["state"] == "fault"
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
+    assert "Sample 1 was not opened" in screen["bar", "message"]
+    assert model.state.closeup is None
+    before = screen.picture
+    model.act("canvas", {"do": "undo"})
+    screen.wait_other_picture(before)
+    assert screen["preview", "closeup"] == b""
+
+    # One that was open stays, with its values; another does not take its place.
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
+    until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
+    model.act("canvas", {"do": "disconnect", "edges": ["flip:data"]})
+    model.act("preview", {"do": "open_closeup", "index": 2, "of": ""})
+    assert "Sample 2 was not opened" in screen["bar", "message"]
+    assert model.state.closeup == CloseupSample(1, "images")
+    model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})
+    header, _ = read(screen["preview", "values"])
+    assert "earlier graph" in header["error"]
+    model.act("preview", {"do": "open_closeup", "index": -1, "of": ""})
+    assert screen["preview", "closeup"] == screen["preview", "values"] == b""
+
+
+def test_values_that_could_not_be_had_say_why(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
+    until(screen, ("preview", "closeup"), lambda h: h["index"] == 1)
+
+    def ended(*arguments: Any) -> Any:
+        raise WorkerLostError("The worker was ended by SIGKILL.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("workbench.ui.background_previews.preview_pixels", ended)
+        model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})
+        header, _ = until(screen, ("preview", "values"), lambda h: h["index"] == 1)
+        assert header["error"] == "The worker was ended by SIGKILL."
+    model.act("preview", {"do": "probe_pixel", "x": 3, "y": 4})  # asked for again
+    header, data = until(screen, ("preview", "values"), lambda h: not h["error"])
+    assert len(data) == 224 * 224 * 3
+
+
+def test_a_photo_that_a_smaller_batch_lacks_is_not_said_to_be_repeated(
+    ready: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = ready
+    model.receive("preview", "repeat", 3)
+    screen.wait(lambda s: s.header["repeat"] == 3, "one photo")
+    model.receive("speed", "batch_size", 2)
+    screen.wait(lambda s: s.header["of"] == 2, "a smaller batch")
+    assert (screen.header["repeat"], screen["preview", "repeat"]) == (-1, -1)
+    assert len({tile["file"] for tile in screen.header["tiles"]}) == 2
+    model.receive("preview", "repeat", 999)
+    assert "repeat 999" in screen["bar", "message"]
+    assert screen["preview", "repeat"] == -1
+
+
+def test_one_photo_many_times_and_the_difference(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    file = screen.header["tiles"][3]["file"]
+    model.receive("preview", "repeat", 3)
+    screen.wait(lambda s: {t["file"] for t in s.header["tiles"]} == {file}, "one photo")
+    assert len({tuple(tile["draws"]) for tile in screen.header["tiles"]}) == 4
+    model.receive("preview", "repeat", -1)
+    model.receive("preview", "mode", "difference")
+    screen.wait(lambda s: s.header["baseline"] == ["resize.output"], "a difference")
+    model.receive("preview", "baseline", "color")
+    screen.wait(lambda s: s.header["baseline"] == ["color.output"], "another")
+    model.receive("preview", "lossless", True)
+    screen.wait(lambda s: s.header["mime"] == "image/x-rgba", "bare pixels")
+
+
+def test_figures_of_another_graph_go_and_an_error_is_told(
+    ready: tuple[ViewModel, Screen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, screen = ready
+
+    def brighten(value: float) -> None:
+        set_to = {"node": "color", "arg": "brightness", "value": value, "group": ""}
+        model.act("inspector", {"do": "set", **set_to})
+
+    brighten(1.5)
+    model.receive("preview", "show_statistics", True)
+    screen.wait(lambda s: s["preview", "statistics"], "statistics")
+    screen.wait(lambda s: not s["preview", "statistics_pending"], "counted")
+
+    hold, fails = threading.Event(), threading.Event()
+
+    def count(engine: Any, request: Any) -> Any:
+        assert hold.wait(60)
+        if fails.is_set():
+            raise WorkerTimeoutError("The worker gave no answer for 60 s.")
+        return preview_statistics(engine, request)
+
+    monkeypatch.setattr(background_previews, "preview_statistics", count)
+    brighten(0.0)
+    screen.wait(lambda s: s["preview", "statistics_pending"], "statistics_pending")
+    assert screen["preview", "statistics"][0]["channels"][0]["mean"] > 0, "a drag does not flicker"
+    hold.set()
+    screen.wait(lambda s: not s["preview", "statistics_pending"], "counted")
+    assert screen["preview", "statistics"][0]["channels"][0]["mean"] == 0
+
+    hold.clear()
+    fails.set()
+    model.receive("preview", "batch", 1)
+    screen.wait(lambda s: s["preview", "statistics_pending"], "statistics_pending")
+    assert screen["preview", "statistics"] == []
+    hold.set()
+    screen.wait(lambda s: s["preview", "statistics_error"], "the reason")
+    assert screen["preview", "statistics_error"] == "The worker gave no answer for 60 s."
+    assert not screen["preview", "statistics_pending"]
+
+    fails.clear()
+    model.act("preview", {"do": "retry"})
+    screen.wait(lambda s: s["preview", "statistics"], "statistics")
+    assert screen["preview", "statistics_error"] == ""
+
+    model.receive("preview", "show_statistics", False)
+    hold.clear()
+    model.receive("preview", "show_statistics", True)
+    assert screen["preview", "statistics"] == []
+    hold.set()
+    screen.wait(lambda s: s["preview", "statistics"], "statistics")

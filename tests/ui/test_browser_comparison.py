@@ -1,0 +1,171 @@
+"""Two graphs in one tile, in a real browser: the slider moves by keys and pointer."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from playwright.sync_api import Locator, expect
+
+from tests.ui.hosts import Host, PanelHost, await_picture, part, preview_mode, small
+from tests.ui.test_accessibility import serious_faults
+from workbench.catalog import load_catalog
+from workbench.graph import dump_graph
+from workbench.graph.edit import set_arg
+
+pytestmark = pytest.mark.browser
+DARK = set_arg(small(), load_catalog(), "color", "brightness", 0.0)
+
+
+def pixels(tile: Locator) -> NDArray[np.int16]:
+    """What is seen of a tile's picture."""
+    shot = tile.locator(".wb-tile-frame").screenshot()
+    return np.asarray(Image.open(io.BytesIO(shot)).convert("L")).astype(np.int16)
+
+
+@pytest.mark.thorough
+def test_a_slider_across_every_tile(host: Host, photos: Path, tmp_path: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    preview = part(page, "preview")
+    preview_mode(page, "Compare").click()
+    expect(preview.locator("[data-wb=comparison-error]")).to_contain_text("Nothing was edited yet")
+    file = tmp_path / "dark.json"
+    file.write_text(dump_graph(DARK))
+    preview.locator("[data-wb=compare-file]").set_input_files(file)
+    tiles = preview.locator("[data-wb=tile]")
+    sliders = preview.get_by_role("slider")
+    expect(sliders).to_have_count(4)
+    expect(preview.locator("[data-wb=against]")).to_have_value("file")
+    expect(preview.locator("[data-wb=comparison] tbody")).to_contain_text("brightness")
+    expect(preview.locator("[data-wb=distance]").first).to_contain_text("Δ")
+
+    sliders.first.focus()
+    page.keyboard.press("Home")
+    expect(sliders.first).to_have_attribute("aria-valuetext", "only the present graph")
+    now = [pixels(tiles.nth(index)) for index in (0, 3)]
+    page.keyboard.press("End")
+    expect(sliders.nth(3)).to_have_attribute("aria-valuenow", "100")
+    for index, seen in zip((0, 3), now, strict=True):
+        other = pixels(tiles.nth(index))
+        middle = other[20:-20, 20:-40]
+        assert middle.mean() < 5 < seen.mean() - 20, "the other graph is black"
+    page.keyboard.press("PageDown")
+    expect(sliders.first).to_have_attribute("aria-valuenow", "90")
+
+    box = tiles.first.locator(".wb-tile-frame").bounding_box()
+    handle = sliders.first.bounding_box()
+    assert box is not None
+    assert handle is not None
+    page.mouse.move(handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    expect(sliders.first).to_have_attribute("aria-valuenow", "25")
+    seen, before = pixels(tiles.nth(3)), now[1]
+    width = seen.shape[1]
+    assert seen[20:-20, 4 : width // 4 - 16].mean() < 5, "left of the slider stands the other graph"
+    right = slice(width // 4 + 16, width - 20)
+    assert np.abs(seen[:, right] - before[:, right]).mean() < 2, "right of it the present one"
+    assert host.python("model.graph.node('color').args.get('brightness')") is None
+    preview_mode(page, "Augmented").click()
+    expect(sliders).to_have_count(0)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_two_outputs_have_a_slider_each_and_no_serious_fault(
+    host: Host, photos: Path, tmp_path: Path, scheme: Literal["light", "dark"]
+) -> None:
+    page = host.page
+    page.emulate_media(color_scheme=scheme)
+    host.open(photos, small("two-view"))
+    await_picture(page)
+    preview = part(page, "preview")
+    preview_mode(page, "Compare").click()
+    preview.locator("[data-wb=against]").select_option("recipe simclr")
+    handles = preview.locator("[data-wb=tile]").first.locator("[data-wb=split]")
+    expect(handles).to_have_count(2)
+    expect(preview.get_by_role("slider")).to_have_count(4)
+    expect(preview.locator("[data-wb=distance]")).to_have_count(4)
+    assert serious_faults(page, "preview") == []
+    smallest = min(box["width"] for box in map(Locator.bounding_box, handles.all()) if box)
+    assert smallest >= 24
+
+
+@pytest.mark.thorough
+def test_the_closeup_has_the_same_slider(host: Host, photos: Path, tmp_path: Path) -> None:
+    host.open(photos, small())
+    page = host.page
+    await_picture(page)
+    preview = part(page, "preview")
+    preview_mode(page, "Compare").click()
+    file = tmp_path / "dark.json"
+    file.write_text(dump_graph(DARK))
+    preview.locator("[data-wb=compare-file]").set_input_files(file)
+    tile = preview.locator("[data-wb=tile]").nth(2)
+    slider = tile.get_by_role("slider")
+    expect(slider).to_have_count(1)
+    tile.locator(".wb-tile-frame").focus()
+    page.keyboard.press("Enter")
+    near = preview.locator("[data-wb=closeup]")
+    split = near.get_by_role("slider")
+    expect(split).to_have_attribute("aria-valuenow", "50")
+    expect(near.locator("[data-wb=closeup-sides]")).to_contain_text("left: dark.json")
+    page.keyboard.press("Tab")
+    expect(split).to_be_focused()
+    page.keyboard.press("End")
+    assert seen_mean(near) < 5, "the other graph is black"
+    page.keyboard.press("Home")
+    assert seen_mean(near) > 20, "the present one is not"
+    assert serious_faults(page, "preview") == []
+
+    canvas = near.locator("[data-wb=zoomable-image] > canvas").bounding_box()
+    handle = split.bounding_box()
+    assert canvas is not None
+    assert handle is not None
+    page.mouse.move(handle["x"] + 12, handle["y"] + handle["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(canvas["x"] + canvas["width"] / 4, canvas["y"] + 40, steps=4)
+    page.mouse.up()
+    expect(split).to_have_attribute("aria-valuenow", "25")
+    page.keyboard.press("Escape")
+    expect(slider).to_have_attribute("aria-valuenow", "25")
+
+
+def seen_mean(near: Locator) -> float:
+    """Of the middle of the close-up's picture."""
+    shot = near.locator("[data-wb=zoomable-image] > canvas").screenshot()
+    image = np.asarray(Image.open(io.BytesIO(shot)).convert("L"))
+    width = image.shape[1]
+    return float(image[20:-20, width // 5 : -width // 5].mean())
+
+
+@pytest.mark.thorough
+def test_tiles_are_in_sight_on_a_narrow_screen(
+    panel: PanelHost, photos: Path, tmp_path: Path
+) -> None:
+    page = panel.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    panel.open(photos, small())
+    await_picture(page)
+    preview = part(page, "preview")
+    preview_mode(page, "Compare").click()
+    file = tmp_path / "dark.json"
+    file.write_text(dump_graph(DARK))
+    preview.locator("[data-wb=compare-file]").set_input_files(file)
+    toggle = preview.locator("[data-wb=differences]")
+    expect(toggle).to_have_attribute("aria-expanded", "false")
+    expect(toggle).to_contain_text("2 differences, 1 remark")
+    expect(preview.locator("[data-wb=tile]").first).to_be_in_viewport(ratio=0.5)
+    toggle.focus()
+    page.keyboard.press("Enter")
+    expect(preview.locator("[data-wb=comparison] tbody tr")).to_have_count(2)
+    page.keyboard.press("Enter")
+    expect(preview.locator("[data-wb=comparison] tbody tr")).to_have_count(0)

@@ -1,0 +1,159 @@
+"""The arrangement: the node, its value and its pictures stand in sight together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.ui.hosts import (
+    PATIENCE,
+    Host,
+    PanelHost,
+    await_picture,
+    await_python,
+    part,
+    small,
+)
+from tests.ui.test_browser_preview import fixed
+
+pytestmark = pytest.mark.browser
+
+Box = tuple[float, float, float, float]
+
+
+def box(found: Locator) -> Box:
+    """Left, top, right and bottom on the page."""
+    at = found.bounding_box()
+    assert at is not None
+    return at["x"], at["y"], at["x"] + at["width"], at["y"] + at["height"]
+
+
+def width(found: Locator) -> float:
+    left, _, right, _ = box(found)
+    return right - left
+
+
+def is_within(inner: Box, outer: Box) -> bool:
+    return (
+        inner[0] >= outer[0] and inner[1] >= outer[1]
+        and inner[2] <= outer[2] and inner[3] <= outer[3]
+    )  # fmt: skip
+
+
+def in_sight(page: Page, found: Locator) -> bool:
+    size = page.viewport_size
+    assert size is not None
+    return is_within(box(found), (0, 0, size["width"], size["height"]))
+
+
+def pane(page: Page, name: str) -> Locator:
+    return page.locator(f".wb-pane-{name}")
+
+
+def test_card_slider_and_pictures_are_in_sight_while_a_value_is_moved(
+    host: Host, photos: Path
+) -> None:
+    page = host.page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    host.open(photos, fixed(1.0))
+    await_picture(page)
+    page.locator(".wb-screen").scroll_into_view_if_needed()
+    screen = page.locator(".wb-screen")
+    expect(screen).to_have_attribute(
+        "data-form", "wide" if isinstance(host, PanelHost) else "medium"
+    )
+    card = part(page, "canvas").locator("[data-node=color]")
+    card.click()
+    slider = part(page, "inspector").locator("[data-arg=brightness]").get_by_role("slider")
+    before = part(page, "preview").get_attribute("data-sheet")
+    left, top, right, bottom = box(slider)
+    page.mouse.move((left + right) / 2, (top + bottom) / 2)
+    page.mouse.down()
+    page.mouse.move((left + right) / 2 + 20, (top + bottom) / 2, steps=4)
+    expect(part(page, "preview")).not_to_have_attribute("data-sheet", str(before), timeout=PATIENCE)
+    assert in_sight(page, card)
+    assert in_sight(page, slider)
+    buttons = box(part(page, "canvas").locator(".wb-canvas-hint"))
+    assert box(card)[3] <= buttons[1], "the buttons do not stand on the card"
+    tiles = part(page, "preview").locator("[data-wb=tile] button:first-child")
+    seen = [in_sight(page, tile) for tile in tiles.all()]
+    assert sum(seen) >= 4
+    page.mouse.up()
+    await_python(host, "model._done is model._asked", bool)
+
+
+@pytest.mark.thorough
+def test_edges_are_dragged_kept_and_reset(panel: PanelHost, photos: Path) -> None:
+    panel.page.set_viewport_size({"width": 1440, "height": 900})
+    panel.open(photos, small())
+    page = panel.page
+    await_picture(page)
+    canvas, edge = pane(page, "canvas"), page.locator("[data-wb=canvas-edge]")
+    usual = width(canvas)
+    left, top, right, bottom = box(edge)
+    page.mouse.move((left + right) / 2, (top + bottom) / 2)
+    page.mouse.down()
+    page.mouse.move((left + right) / 2 + 100, (top + bottom) / 2)
+    page.mouse.up()
+    assert abs(width(canvas) - usual - 100) < 2
+    page.reload()
+    await_picture(page)
+    assert abs(width(canvas) - usual - 100) < 2
+    edge.focus()
+    page.keyboard.press("ArrowLeft")
+    assert abs(width(canvas) - usual - 84) < 2
+    edge.dblclick()
+    assert abs(width(canvas) - usual) < 2
+
+    # A pane cannot push the others off the screen.
+    for _ in range(100):
+        page.keyboard.press("ArrowRight")
+    assert in_sight(page, pane(page, "inspector"))
+    edge.dblclick()
+
+
+@pytest.mark.thorough
+def test_a_key_gives_one_pane_the_whole_screen_and_back(panel: PanelHost, photos: Path) -> None:
+    panel.open(photos, small())
+    page = panel.page
+    await_picture(page)
+    part(page, "canvas").locator("[data-node=rotate]").click()
+    page.keyboard.press("f")
+    expect(pane(page, "panels")).to_be_hidden()
+    assert width(pane(page, "canvas")) > 1200
+    page.keyboard.press("f")
+    expect(pane(page, "panels")).to_be_visible()
+    part(page, "tabs").get_by_role("tab", name="Preview").focus()
+    page.keyboard.press("f")
+    expect(pane(page, "canvas")).to_be_hidden()
+    expect(pane(page, "inspector")).to_be_hidden()
+    page.keyboard.press("f")
+    expect(pane(page, "canvas")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        *(pytest.param(size, marks=pytest.mark.thorough) for size in [(800, 700), (640, 360)]),
+        (390, 800),
+    ],
+)
+def test_a_narrow_window_keeps_the_pictures_in_sight(
+    size: tuple[int, int], panel: PanelHost, photos: Path
+) -> None:
+    page = panel.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    panel.open(photos, small())
+    await_picture(page)
+    screen = page.locator(".wb-screen")
+    expect(screen).to_have_attribute("data-form", "narrow" if size[0] < 640 else "medium")
+    slider = part(page, "inspector").locator("[data-arg=angle]").get_by_role("slider").first
+    if size[0] >= 640:
+        part(page, "canvas").locator("[data-node=rotate]").click()
+    slider.scroll_into_view_if_needed()
+    assert in_sight(page, slider)
+    top = box(pane(page, "panels"))[1]
+    assert 0 <= top < size[1] / 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]

@@ -1,0 +1,223 @@
+"""The mode Compare: the other graph's sheet, the table of differences, and why there is none."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.ui.screen import Make, Screen, edit, read_picture
+from workbench.graph import dump_graph, load_recipe
+from workbench.graph.edit import set_setting
+from workbench.roots import Roots
+from workbench.ui.view_model import ViewModel
+
+
+@pytest.fixture
+def compared(make: Make) -> tuple[ViewModel, Screen]:
+    model, screen = make(graph=set_setting(load_recipe("rotate-jitter"), batch_size=4))
+    screen.wait_ready()
+    edit(model, "set", node="rotate", arg="fill_value", value=255.0, group="")
+    model.receive("preview", "mode", "compare")
+    return model, screen
+
+
+def found(screen: Screen) -> dict[str, Any]:
+    return dict(screen["preview", "comparison"])
+
+
+def wait_both(screen: Screen) -> None:
+    screen.wait(lambda s: s["preview", "compared"] and found(s)["distances"], "both graphs")
+
+
+def test_the_graph_before_the_last_edit(compared: tuple[ViewModel, Screen]) -> None:
+    model, screen = compared
+    wait_both(screen)
+    (row,) = found(screen)["rows"]
+    assert (row["node"], row["what"], row["after"]) == ("rotate", "fill_value", "255.0")
+    assert found(screen)["name"] == "Before the last edit"
+    assert found(screen)["remarks"] == []
+    assert any(text != "Δ 0.0" for text in found(screen)["distances"])
+    other, theirs = read_picture(screen["preview", "compared"])
+    present, ours = read_picture(screen.picture)
+    assert [tile["file"] for tile in other["tiles"]] == [t["file"] for t in present["tiles"]]
+    assert [tile["draws"] for tile in other["tiles"]] == [t["draws"] for t in present["tiles"]]
+    assert np.abs(ours.astype(int) - theirs).max() > 100
+    model.act("bar", {"do": "undo"})
+    assert found(screen)["error"] == "Nothing was edited yet. Edit a value, or choose another."
+    assert screen["preview", "compared"] == b""
+    assert screen["bar", "message"] == ""
+    model.receive("preview", "mode", "both")
+    assert found(screen)["rows"] == screen["preview", "comparison_choices"] == []
+
+
+@pytest.mark.thorough
+def test_other_graphs_take_the_seeds_and_say_where_draws_are_apart(
+    compared: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = compared
+    other = set_setting(load_recipe("rotate-jitter"), seed=7, batch_size=9)
+    model.act(
+        "preview",
+        {"do": "compare_with_file", "name": "mine.json", "text": dump_graph(other)},
+    )
+    wait_both(screen)
+    assert (screen["preview", "against"], found(screen)["name"]) == ("file", "mine.json")
+    rows = {(row["node"], row["what"]): row for row in found(screen)["rows"]}
+    assert (rows["", "seed"]["before"], rows["", "seed"]["after"]) == ("7", "42")
+    assert "Both run with seed 42, batches of 4" in found(screen)["remarks"][0]
+    other_tiles = read_picture(screen["preview", "compared"])[0]["tiles"]
+    assert [t["draws"] for t in other_tiles] == [t["draws"] for t in screen.header["tiles"]]
+    edit(model, "set", node="rotate", arg="angle", value=30.0, group="")
+    assert "in one of the graphs alone: angle" in found(screen)["remarks"][-1]
+    model.receive("preview", "against", "recipe cutout")
+    wait_both(screen)
+    assert {row["change"] for row in found(screen)["rows"]} == {"added", "removed", "changed"}
+    assert model.graph.name == "rotate-jitter", "nothing was opened"
+
+
+def test_what_cannot_run_says_why_and_the_pictures_stay(
+    compared: tuple[ViewModel, Screen], photos: Path
+) -> None:
+    model, screen = compared
+    wait_both(screen)
+    before = screen.picture
+    broken = json.loads(dump_graph(model.graph))
+    broken["nodes"] = [node for node in broken["nodes"] if node["id"] != "decode"]
+    model.act("preview", {"do": "compare_with_file", "name": "broken", "text": json.dumps(broken)})
+    assert found(screen)["error"].startswith("It cannot run here: ")
+    assert screen["preview", "compared"] == b""
+    assert (screen.picture, screen["preview", "stale"]) == (before, "")
+    assert {"node": "decode", "change": "added"}.items() <= found(screen)["rows"][0].items()
+    model.act("preview", {"do": "compare_with_file", "name": "no graph", "text": "{"})
+    assert screen["bar", "message"]
+    model.receive("preview", "against", "x" * 400)
+    assert "cannot be" in screen["bar", "message"]
+
+
+def test_a_graph_that_names_files_outside_the_roots_is_not_run(make: Make, photos: Path) -> None:
+    model, screen = make(roots=Roots.of([photos]))
+    (source,) = model.graph.sources
+    graph = model.graph.replace_node(replace(source, args={**source.args, "file_root": "/"}))
+    model.act("preview", {"do": "compare_with_file", "name": "outside", "text": dump_graph(graph)})
+    assert "cannot be opened" in found(screen)["error"]
+    assert screen["preview", "compared"] == b""
+
+
+@pytest.mark.thorough
+def test_a_drag_asks_for_the_other_graph_once(compared: tuple[ViewModel, Screen]) -> None:
+    model, screen = compared
+    model.receive("preview", "against", "opened")
+    wait_both(screen)
+    count = screen.published.count(("preview", "compared"))
+    for value in (10.0, 20.0, 30.0):
+        picture = screen.picture
+        edit(model, "set", node="rotate", arg="fill_value", value=value, group="drag")
+        screen.wait_other_picture(picture)
+    assert screen.published.count(("preview", "compared")) == count
+
+
+def test_python_compares(make: Make) -> None:
+    model, screen = make()
+    model.compare("cutout")
+    assert (screen["preview", "mode"], found(screen)["name"]) == ("compare", "cutout")
+
+
+def test_what_fails_is_not_said_to_be_computed(make: Make) -> None:
+    model, screen = make(graph=set_setting(load_recipe("rotate-jitter"), batch_size=4))
+    screen.wait_ready()
+    graph = load_recipe("rotate-jitter")
+    cut = replace(graph.node("resize"), op="crop", args={"crop": (9999, 9999)})
+    file = {"name": "cut.json", "text": dump_graph(graph.replace_node(cut))}
+    model.act("preview", {"do": "compare_with_file", **file})
+    screen.wait(lambda s: found(s)["error"].startswith("It did not run"), "why not")
+    assert not found(screen)["pending"]
+    assert screen["preview", "compared"] == b""
+
+    model.act("preview", {"do": "compare_with_file", "name": "notes.json", "text": "{"})
+    assert screen["bar", "message"].startswith("notes.json cannot be compared with. This is not")
+    assert found(screen)["name"] == "cut.json", "what was compared with stays"
+
+
+def test_a_graph_for_the_gpu_is_compared_on_the_cpu_and_it_is_said(
+    compared: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = compared
+    model.comparison._machine = replace(model.machine, gpu="", no_gpu="there is none here")
+    mixed = set_setting(load_recipe("rotate-jitter"), device="mixed")
+    model.act("preview", {"do": "compare_with_file", "name": "gpu", "text": dump_graph(mixed)})
+    wait_both(screen)
+    assert found(screen)["error"] == ""
+    assert "It is compared on the CPU" in found(screen)["remarks"][0]
+    assert "there is none here" in found(screen)["remarks"][0]
+    assert ("device", "mixed") in [(row["what"], row["before"]) for row in found(screen)["rows"]]
+
+    rotate = mixed.node("rotate")
+    data = {"input": rotate.inputs["data"]}
+    dilate = replace(rotate, op="experimental.dilate", args={}, inputs=data)
+    dilated = mixed.replace_node(dilate)
+    model.act("preview", {"do": "compare_with_file", "name": "dilate", "text": dump_graph(dilated)})
+    assert found(screen)["error"].startswith(
+        "It cannot run here: rotate (experimental.dilate) needs a GPU, and there is none here."
+    )
+    assert screen["preview", "compared"] == b""
+
+
+def closeup(screen: Screen, name: str) -> tuple[dict[str, Any], bytes]:
+    data = screen["preview", name]
+    length = int.from_bytes(data[:4], "little")
+    return json.loads(data[4 : 4 + length]), data[4 + length :]
+
+
+def test_the_closeup_has_the_other_graphs_picture_of_the_same_photo(
+    compared: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = compared
+    wait_both(screen)
+    model.act("preview", {"do": "open_closeup", "index": 2, "of": ""})
+    screen.wait(lambda s: s["preview", "compared_closeup"] and s["preview", "closeup"], "both")
+    ours, picture = closeup(screen, "closeup")
+    theirs, other = closeup(screen, "compared_closeup")
+    assert (theirs["index"], theirs["of"], theirs["full"]) == (2, ours["of"], ours["full"])
+    assert (theirs["note"], theirs["error"], other[:4]) == ("", "", b"\x89PNG")
+    assert picture != other
+    model.act("preview", {"do": "open_closeup", "index": 2, "of": "original"})
+    assert screen["preview", "compared_closeup"] == b"", "the original is the same in both"
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
+    screen.wait(lambda s: s["preview", "compared_closeup"], "the next sample")
+    assert closeup(screen, "compared_closeup")[0]["index"] == 1
+    model.act("preview", {"do": "open_closeup", "index": -1, "of": ""})
+    assert screen["preview", "compared_closeup"] == b""
+
+
+def test_a_graph_of_other_data_or_without_a_picture_says_so(
+    compared: tuple[ViewModel, Screen],
+) -> None:
+    model, screen = compared
+    wait_both(screen)
+    graph = load_recipe("rotate-jitter")
+    elsewhere = graph.replace_node(replace(graph.sources[0], dataset="elsewhere"))
+    model.act("preview", {"do": "compare_with_file", "name": "two", "text": dump_graph(elsewhere)})
+    assert found(screen)["error"].startswith("It cannot run on the present data. reader: ")
+    assert found(screen)["rows"], "what differs is listed all the same"
+    assert (screen["preview", "compared"], found(screen)["pending"]) == (b"", False)
+
+    model.act("preview", {"do": "open_closeup", "index": 1, "of": ""})
+    labels = replace(graph, outputs={"labels": graph.outputs["labels"]})
+    model.act("preview", {"do": "compare_with_file", "name": "labels", "text": dump_graph(labels)})
+    screen.wait(lambda s: found(s)["error"].startswith("It did not run"), "why not")
+    assert "no picture to compare" in closeup(screen, "compared_closeup")[0]["error"]
+
+
+def test_another_photo_is_named_in_the_closeup(compared: tuple[ViewModel, Screen]) -> None:
+    model, screen = compared
+    wait_both(screen)
+    graph = load_recipe("rotate-jitter")
+    source = graph.sources[0]
+    ordered = graph.replace_node(replace(source, args={**source.args, "random_shuffle": False}))
+    model.act("preview", {"do": "open_closeup", "index": 0, "of": ""})
+    model.act("preview", {"do": "compare_with_file", "name": "order", "text": dump_graph(ordered)})
+    screen.wait(lambda s: s["preview", "compared_closeup"], "the other graph's picture")
+    assert closeup(screen, "compared_closeup")[0]["note"].startswith("another photo: ")

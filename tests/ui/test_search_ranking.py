@@ -1,0 +1,343 @@
+"""What the search finds first, for the words of other libraries and of common speech.
+
+The terms are from the references of torchvision.transforms.v2, Albumentations, Kornia's
+augmentation and imgaug, and from what people say. Each stands behind what has to be found first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.ui.frontend_module import run_module
+from workbench.catalog import load_catalog
+from workbench.catalog.regions import REGIONS
+from workbench.catalog.templates import load_templates
+from workbench.graph import Graph, load_recipe
+from workbench.graph.edit import set_setting
+from workbench.ui.actions import canvas
+from workbench.ui.canvas_views import operator_entries
+from workbench.ui.presenters import recipe_entries
+from workbench.ui.search_views import recipe_lines, template_entries
+from workbench.ui.suggestions import find_compatible_ops
+
+IMAGE: dict[str, str] = {
+    # torchvision.transforms.v2
+    "RandomHorizontalFlip": "template:random_horizontal_flip",
+    "RandomVerticalFlip": "template:random_vertical_flip",
+    "ColorJitter": "template:color_jitter",
+    "RandomPhotometricDistort": "template:color_jitter",
+    "RandomErasing": "template:random_erasing",
+    "RandomResizedCrop": "random_resized_crop",
+    "RandomCrop": "template:random_crop",
+    "CenterCrop": "crop",
+    "Resize": "resize",
+    "RandomResize": "template:random_resize",
+    "ScaleJitter": "template:random_resize",
+    "RandomRotation": "template:random_rotation",
+    "RandomAffine": "template:random_affine",
+    "RandomPerspective": "template:perspective",
+    "ElasticTransform": "template:elastic",
+    "RandomZoomOut": "template:random_zoom_out",
+    "GaussianBlur": "gaussian_blur",
+    "GaussianNoise": "noise.gaussian",
+    "RandomInvert": "template:invert",
+    "RandomPosterize": "template:posterize",
+    "RandomSolarize": "template:solarize",
+    "RandomAdjustSharpness": "template:sharpen",
+    "RandomAutocontrast": "template:auto_contrast",
+    "RandomEqualize": "equalize",
+    "RandomGrayscale": "template:random_grayscale",
+    "Grayscale": "template:grayscale",
+    "JPEG": "jpeg_compression_distortion",
+    "ToTensor": "template:to_tensor",
+    "ToDtype": "cast",
+    "ConvertImageDtype": "cast",
+    "Pad": "pad",
+    "MixUp": "template:mixup",
+    "CutMix": "template:cutmix",
+    "RandomApply": ":if",
+    "RandAugment": "rand_augment",
+    "TrivialAugmentWide": "trivial_augment_wide",
+    "AutoAugment": "auto_augment",
+    "ImageNet policy": "auto_augment",
+    # Albumentations
+    "CoarseDropout": "template:coarse_dropout",
+    "PixelDropout": "template:pixel_dropout",
+    "ChannelDropout": "template:channel_dropout",
+    "GridDropout": "grid_mask",
+    "CLAHE": "clahe",
+    "HueSaturationValue": "hsv",
+    "RandomBrightnessContrast": "brightness_contrast",
+    "RGBShift": "template:rgb_shift",
+    "RandomGamma": "template:gamma",
+    "MotionBlur": "template:motion_blur",
+    "Sharpen": "template:sharpen",
+    "UnsharpMask": "template:unsharp_mask",
+    "Emboss": "template:emboss",
+    "ImageCompression": "jpeg_compression_distortion",
+    "Downscale": "template:pixelate",
+    "ISONoise": "noise.shot",
+    "GaussNoise": "noise.gaussian",
+    "MultiplicativeNoise": "template:multiplicative_noise",
+    "SaltAndPepper": "noise.salt_and_pepper",
+    "InvertImg": "template:invert",
+    "ToGray": "template:grayscale",
+    "ToSepia": "template:sepia",
+    "ToFloat": "template:to_tensor",
+    "RandomFog": "template:fog",
+    "PlanckianJitter": "template:color_temperature",
+    "RandomRotate90": "template:rotate_90",
+    "ShiftScaleRotate": "template:random_affine",
+    "GridDistortion": "template:elastic",
+    "OpticalDistortion": "sphere",
+    "PadIfNeeded": "pad",
+    "LongestMaxSize": "resize",
+    "SmallestMaxSize": "resize",
+    "HorizontalFlip": "template:random_horizontal_flip",
+    "Transpose": "transpose",
+    "XYMasking": "template:coarse_dropout",
+    # Kornia
+    "RandomMotionBlur": "template:motion_blur",
+    "RandomBoxBlur": "template:box_blur",
+    "RandomClahe": "clahe",
+    "RandomThinPlateSpline": "template:elastic",
+    "RandomShear": "template:shear",
+    "RandomFisheye": "sphere",
+    "RandomSaltAndPepperNoise": "noise.salt_and_pepper",
+    "RandomMixUpV2": "template:mixup",
+    "RandomMosaic": "multi_paste",
+    "RandomJPEG": "jpeg_compression_distortion",
+    "ColorJiggle": "template:color_jitter",
+    "RandomHue": "hue",
+    # imgaug
+    "Fliplr": "template:random_horizontal_flip",
+    "Flipud": "template:random_vertical_flip",
+    "AddToHueAndSaturation": "template:color_jitter",
+    "AdditiveGaussianNoise": "noise.gaussian",
+    "GammaContrast": "template:gamma",
+    "LinearContrast": "contrast",
+    "HistogramEqualization": "equalize",
+    "PiecewiseAffine": "template:elastic",
+    "PerspectiveTransform": "template:perspective",
+    "EdgeDetect": "laplacian",
+    "AverageBlur": "template:box_blur",
+    "JpegCompression": "jpeg_compression_distortion",
+    "BlendAlpha": "template:blend",
+    "ChangeColorTemperature": "template:color_temperature",
+    "CropToFixedSize": "crop",
+    "Sometimes": ":if",
+    "UniformColorQuantization": "template:posterize",
+    "TranslateX": "template:translate",
+    # what people say
+    "flip": "flip",
+    "mirror": "template:random_horizontal_flip",
+    "upside down": "template:random_vertical_flip",
+    "turn": "rotate",
+    "blur": "gaussian_blur",
+    "gaussian blur": "gaussian_blur",
+    "noise": "noise.gaussian",
+    "jitter": "template:color_jitter",
+    "sharpen": "template:sharpen",
+    "sharp": "template:sharpen",
+    "gamma": "template:gamma",
+    "blend": "template:blend",
+    "cutout": "template:cutout",
+    "mixup": "template:mixup",
+    "cutmix": "template:cutmix",
+    "solarize": "template:solarize",
+    "posterize": "template:posterize",
+    "elastic": "template:elastic",
+    "zoom": "template:zoom",
+    "motion blur": "template:motion_blur",
+    "grey": "template:grayscale",
+    "black and white": "template:threshold",
+    "negative": "template:invert",
+    "letterbox": "template:letterbox",
+    "resize and pad": "template:letterbox",
+    "keep aspect ratio": "template:letterbox",
+    "pixelate": "template:pixelate",
+    "fisheye": "sphere",
+    "ripple": "water",
+    "darker": "brightness",
+    "white balance": "template:color_temperature",
+    "hide a part": "template:cutout",
+    "film grain": "noise.shot",
+    "compression": "jpeg_compression_distortion",
+    "edges": "laplacian",
+    "convolution": "filter",
+    "lut": "lookup_table",
+    "channels first": "transpose",
+    "mean and std": "crop_mirror_normalize",
+    "crop_mirror": "crop_mirror_normalize",
+    "normalize": "normalize",
+    "standardize": "crop_mirror_normalize",
+    "multi scale": "template:random_resize",
+    "perspective": "template:perspective",
+    "shear": "template:shear",
+    "clip": "math.clamp",
+    "+": "math.add",
+    "*": "math.mul",
+    "-": "math.sub",
+    "/": "math.truediv",
+    ">": "math.gt",
+    "&": "math.bitand",
+    "concatenate": "cat",
+    "identity": "copy",
+    "histogram equalization": "equalize",
+    "satur": "saturation",
+    "gausian blur": "gaussian_blur",  # slips of the finger
+    "brigthness": "brightness",
+    "contarst": "contrast",
+    "rotat": "rotate",
+}
+"""Behind an image on the CPU: term -> id of the item."""
+
+PLACES: dict[str, dict[str, str]] = {
+    "image on the CPU": IMAGE,
+    "image on the GPU": {
+        "median": "experimental.median_blur",
+        "MedianBlur": "experimental.median_blur",
+        "dilate": "experimental.dilate",
+        "Erosion": "experimental.erode",
+        "GlassBlur": "jitter",
+        "grid_sample": "experimental.remap",
+        "blur": "gaussian_blur",
+    },
+    "encoded": {"decode": "decoders.image", "imdecode": "decoders.image"},
+    "labels": {
+        "one hot": "one_hot",
+        "astype": "cast",
+        "gaussian blur": "gaussian_blur",  # shown with its reason, and Enter adds nothing
+    },
+    "nothing": {
+        "ImageFolder": "readers.file",
+        "load images": "readers.file",
+        "dataset": "readers.file",
+        "imagenet": "recipe:imagenet-eval",
+        "cutout": "recipe:cutout",
+        "uniform": "random.uniform",
+        "coin": "random.coin_flip",
+    },
+}
+
+ANSWER = """
+import { rank } from "./src/lib/ranking";
+import { operatorItems, recipeItems, regionItems, templateItems } from "./src/canvas/searchItems";
+
+function answer({ entries, places }) {
+  return places.map(({ terms, compatible, empty }) => {
+    const at = compatible.place;
+    const items = [
+      ...operatorItems(entries.operators, compatible, at),
+      ...(empty ? recipeItems(entries.recipes) : []),
+      ...templateItems(entries.templates, compatible, at),
+      ...(empty ? [] : regionItems(entries.regions, ["resize"])),
+    ].sort((a, b) => b.weight - a.weight);
+    return terms.map((term) => {
+      const [first] = rank(items, term);
+      return first ? [first.id, first.reason] : ["", ""];
+    });
+  });
+}
+"""
+
+
+def entries() -> dict[str, Any]:
+    return {
+        "operators": operator_entries(load_catalog().values()),
+        "regions": operator_entries(REGIONS.values()),
+        "templates": template_entries(load_templates().values()),
+        "recipes": recipe_lines(recipe_entries()),
+    }
+
+
+def place(graph: Graph, node: str = "", output: str = "") -> dict[str, Any]:
+    action = canvas.FindCompatibleOps(node, output, "")
+    compatible = find_compatible_ops(graph, load_catalog(), action)
+    return {"compatible": compatible, "empty": not graph.nodes}
+
+
+def places() -> dict[str, dict[str, Any]]:
+    graph = load_recipe("rotate-jitter")
+    mixed = set_setting(graph, device="mixed")
+    return {
+        "image on the CPU": place(graph, "resize", "output"),
+        "image on the GPU": place(mixed, "resize", "output"),
+        "encoded": place(graph, "reader", "jpegs"),
+        "labels": place(graph, "reader", "labels"),
+        "nothing": place(Graph()),
+    }
+
+
+@cache
+def found_first() -> dict[tuple[str, str], tuple[str, str]]:
+    """Place and term -> id and reason of the first item."""
+    asked = places()
+    given = [{**asked[name], "terms": list(terms)} for name, terms in PLACES.items()]
+    answers = run_module(ANSWER, {"entries": entries(), "places": given})
+    return {
+        (name, term): tuple(first)
+        for (name, terms), firsts in zip(PLACES.items(), answers, strict=True)
+        for term, first in zip(terms, firsts, strict=True)
+    }
+
+
+def rows() -> Iterator[tuple[str, str, str]]:
+    for name, terms in PLACES.items():
+        for term, wanted in terms.items():
+            yield name, term, wanted
+
+
+@pytest.mark.parametrize(("name", "term", "wanted"), list(rows()))
+def test_the_wanted_result_stands_first(name: str, term: str, wanted: str) -> None:
+    assert found_first()[name, term][0] == wanted
+
+
+def test_what_does_not_fit_cannot_be_chosen() -> None:
+    assert found_first()["labels", "gaussian blur"][1] == "it takes image, not label"
+
+
+def test_at_least_120_terms_are_tried() -> None:
+    assert len(IMAGE) >= 120
+
+
+def test_every_name_is_one_thing_only() -> None:
+    assert not load_templates().keys() & load_catalog().keys()
+
+
+RANK = """
+import { rank } from "./src/lib/ranking";
+function answer(given) {
+  return given.map(([items, query]) => rank(items, query).map(({ name }) => name));
+}
+"""
+
+
+def thing(name: str, reason: str = "", *synonyms: str, prose: str = "") -> dict[str, Any]:
+    return {"name": name, "reason": reason, "synonyms": list(synonyms), "prose": prose}
+
+
+def test_who_types_a_name_gets_that_or_nothing() -> None:
+    cases: list[tuple[list[dict[str, Any]], str, list[str]]] = [
+        # what fits goes first, among like hits
+        ([thing("flip_a", "no"), thing("flip_b")], "flip", ["flip_b", "flip_a"]),
+        # but not what is hit worse than something that does not fit
+        ([thing("a_crop"), thing("crop", "no")], "crop", ["crop", "a_crop"]),
+        # a beginning goes before a part, the shorter of two first
+        ([thing("x_ab"), thing("abcd"), thing("abc")], "ab", ["abc", "abcd", "x_ab"]),
+        # what is called so goes before what begins so
+        ([thing("abc"), thing("other", "", "ab")], "ab", ["other", "abc"]),
+        # weak hits only where there is no other
+        ([thing("abcd", prose="wave"), thing("wave")], "wave", ["wave"]),
+        ([thing("abcd", prose="waves of"), thing("other")], "wave", ["abcd"]),
+        # not the end of one word and the beginning of the next
+        ([thing("around_object"), thing("undo")], "undo", ["undo"]),
+        ([thing("one"), thing("two", "no"), thing("three")], "", ["one", "three", "two"]),
+        ([thing("one")], "nothing like it", []),
+    ]
+    given = [[items, query] for items, query, _ in cases]
+    assert run_module(RANK, given) == [wanted for _, _, wanted in cases]

@@ -1,0 +1,297 @@
+"""What every kind of run shares: the graph, the data, a way to stop, the record's context."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from workbench.bench.config import (
+    Config,
+    ineffective_settings,
+    unmeasurable_reason,
+    with_config,
+)
+from workbench.bench.context import graph_hash
+from workbench.bench.data_fingerprint import Fingerprint, fingerprint
+from workbench.bench.interleaved import ConfigJobs, measure
+from workbench.bench.measurement import Measurement
+from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.page_cache import Cache, CacheState, make_cache
+from workbench.bench.record import MISSING, Report
+from workbench.bench.workload import ScriptJob
+from workbench.catalog import Catalog, load_catalog
+from workbench.emit.script import emit_script
+from workbench.engine.exit_status import printable
+from workbench.engine.machine import Machine, describe_machine
+from workbench.engine.usable_data import UsableData, is_file_fault
+from workbench.engine.worker_progress import Progress, WorkerProgress
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.active import active_graph, without_loose
+from workbench.graph.check import stopping_faults
+from workbench.graph.dataset_parameters import parameters, require_datasets, with_datasets
+from workbench.graph.model import Graph
+from workbench.sources import Data, Datasets, open_datasets, require_dataset
+
+OWN_FILES = "files that the graph names"
+"""What a record has in the place of the data folder where the graph's readers read none."""
+
+
+class SpeedExperiment(ABC):
+    """One run: it measures a graph on some data and gives a record.
+
+    ``cancel`` may be called from any thread; a run then raises CancelledError within 0.5 s.
+    """
+
+    kind = "bench"
+    partial_report: Report | None = None
+    """What a run that goes on has measured: another one after each round or setting."""
+    current_config: Config | None = None
+    """What it measures now, likewise."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        *,
+        measurement_config: MeasurementConfig | None = None,
+        cache: Cache = "warm",
+        name: str = "",
+    ) -> None:
+        given, graph = open_datasets(data), without_loose(graph)
+        wanted = parameters(graph.nodes)
+        self.data: Datasets = {name: given[name] for name in wanted if name in given}
+        """What the graph's sources read; empty where it names its data itself."""
+        self.graph = graph if wanted.keys() - given.keys() else with_datasets(graph, given)
+        self.measurement_config = measurement_config or MeasurementConfig()
+        self.name = name
+        self._reads_data = bool(wanted)
+        self.progress = WorkerProgress()
+        """Of the whole run, and of every worker in it."""
+        self.usable = UsableData(self.data, on_silence=self.progress.on_silence)
+        """What bad files are left out of, and which those are."""
+        self._decoded_all = False
+        self._begun: Report | None = None
+        self._rows: tuple[Measurement | None, ...] = ()
+        self._cache: Cache = cache if self._reads_data else "as found"
+        self.stop = threading.Event()
+
+    def cancel(self) -> None:
+        """End the run; it raises CancelledError and leaves no process behind."""
+        self.stop.set()
+
+    def prepare(
+        self, on_progress: Progress = lambda share, text: None
+    ) -> tuple[Catalog, Machine, Fingerprint, CacheState]:
+        """Look at the machine and the data, and bring the files into memory or out of it.
+
+        Bad files, as far as their headers tell, are left out. ``on_progress`` hears all that
+        ``progress`` is told from now on. Raises DataError where the data cannot be used.
+        """
+        self.progress.listener = on_progress
+        require_datasets(self.graph, self.data)
+        for dataset in self.data.values():
+            require_dataset(dataset)
+        catalog, machine = load_catalog(), describe_machine()
+        if not stopping_faults(self.graph, catalog):  # else ``require_measurable`` says why
+            self.graph = active_graph(self.graph, catalog)
+        if not self._reads_data:
+            unknown = CacheState(self._cache, "the graph names its files itself")
+            return catalog, machine, Fingerprint(OWN_FILES), unknown
+        self._leave_out(full=False)
+        found = fingerprint(self.data, self.check_cancelled)
+        return (
+            catalog,
+            machine,
+            found,
+            make_cache(self.data, self._cache, self.check_cancelled),
+        )
+
+    @abstractmethod
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Measure, and give the record. Every kind of run has its own."""
+
+    def check_cancelled(self) -> None:
+        """Raise CancelledError if the run was cancelled."""
+        if self.stop.is_set():
+            raise CancelledError("Cancelled.")
+
+    def require_measurable(
+        self, configs: Sequence[Config], catalog: Catalog, machine: Machine
+    ) -> None:
+        """Raise EngineError where one of them cannot be measured: before the first one is."""
+        for config in configs:
+            if reason := unmeasurable_reason(
+                with_config(self.graph, catalog, config), catalog, machine
+            ):
+                raise EngineError(reason)
+
+    def entry(
+        self, config: Config, catalog: Catalog, found: Fingerprint, label: str = ""
+    ) -> ConfigJobs:
+        """The exported source of the graph in a configuration, ready to be measured."""
+        source = emit_script(with_config(self.graph, catalog, config), catalog)
+        job = ScriptJob(source, self.data, config.device, config.prefetch)
+        notes = ineffective_settings(config, found.formats)
+        if found.files and found.files < config.batch_size:
+            notes += (
+                f"{found.files} files, fewer than a batch of {config.batch_size}: files repeat "
+                "within a batch",
+            )
+        return ConfigJobs(config, (job,), label, notes)
+
+    def measure(
+        self,
+        entries: Sequence[ConfigJobs],
+        on_progress: Progress,
+        measurement_config: MeasurementConfig | None = None,
+    ) -> tuple[Measurement, ...]:
+        """Take turns with this experiment's measurement config, or another.
+
+        Where a file ends them, all files are decoded once to find it, and they are measured again
+        without it.
+        """
+
+        def once() -> tuple[Measurement, ...]:
+            return measure(
+                [self._on_usable_data(entry) for entry in entries],
+                measurement_config or self.measurement_config,
+                self.stop,
+                on_progress,
+                self._before_round(),
+                self.on_rows,
+            )
+
+        rows = once()
+        if not self._decoded_all and any(is_file_fault(row.reason) for row in rows):
+            on_progress(0.0, "looking for the file that cannot be decoded")
+            if self._leave_out(full=True):
+                rows = once()
+        return rows
+
+    def begin(
+        self,
+        machine: Machine,
+        found: Fingerprint,
+        cache: CacheState,
+        rows: Sequence[Measurement | None] = (),
+    ) -> None:
+        """Let ``partial_report`` follow what is measured from now on.
+
+        ``rows`` are those of the report in its order, None for each that is measured; without them
+        all are.
+        """
+        self._rows = tuple(rows)
+        self._begun = Report(
+            self.graph.name,
+            found.root,
+            machine,
+            (),
+            found,
+            cache,
+            self.measurement_config,
+            self.kind,
+        )
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """What is known after a timed round."""
+        if self._begun is not None:
+            measured = iter(rows)
+            every = [row or next(measured) for row in self._rows] or rows
+            self.partial_report = replace(self._begun, measurements=tuple(every))
+
+    def _leave_out(self, full: bool) -> bool:
+        """Leave bad files out; whether there are more than before."""
+        self._decoded_all |= full
+        more = self._reads_data and self.usable.leave_out(full, self.stop.is_set)
+        self.data = self.usable.datasets
+        return more
+
+    def _on_usable_data(self, entry: ConfigJobs) -> ConfigJobs:
+        jobs: list[Any] = [*entry.jobs]
+        on_data = (replace(job, data=self.data) if hasattr(job, "data") else job for job in jobs)
+        return replace(entry, jobs=tuple(on_data))
+
+    def _before_round(self) -> Callable[[], None] | None:
+        if self._cache != "cold":
+            return None
+        return lambda: _ignore(make_cache(self.data, "cold", self.check_cancelled))
+
+    def _left_out(self) -> dict[str, Any]:
+        return {
+            "left_out": [
+                {"file": printable(one.file), "reason": one.reason} for one in self.usable.left_out
+            ]
+        }
+
+    def report(
+        self,
+        measurements: Sequence[Measurement],
+        machine: Machine,
+        found: Fingerprint,
+        cache: CacheState,
+        **extra: Any,
+    ) -> Report:
+        """The record of what was measured: the end of a run."""
+        self.usable.close()
+        if cache.state == "cold" and found.files:
+            measurements = [_not_cold(row, found.files) for row in measurements]
+        return Report(
+            self.graph.name,
+            found.root,
+            machine,
+            tuple(measurements),
+            found,
+            cache,
+            self.measurement_config,
+            self.kind,
+            self.name,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            {
+                "workbench": _version(),
+                "git": git_state(),
+                "graph_sha256": graph_hash(self.graph),
+                "load_average": os.getloadavg()[0],
+            },
+            {name: value for name, value in {**extra, **self._left_out()}.items() if value},
+        )
+
+
+def _not_cold(row: Measurement, files: int) -> Measurement:
+    """The row, flagged where its rounds read the files more than once."""
+    if not any(one.samples > files for one in row.rounds):
+        return row
+    flag = f"not cold throughout: a round reads the {files} files more than once"
+    return replace(row, flags=(*row.flags, flag))
+
+
+def git_state() -> Any:
+    """Commit of the checkout that the workbench runs from, and whether it was changed since."""
+    folder = Path(__file__).parents[2]
+    with suppress(OSError, subprocess.SubprocessError):
+        if (folder / ".git").exists():
+            commit = _git(folder, "rev-parse", "HEAD").strip()
+            return {"commit": commit, "dirty": bool(_git(folder, "status", "--porcelain"))}
+    return MISSING
+
+
+def _git(folder: Path, *words: str) -> str:
+    command = ["git", "-C", str(folder), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout
+
+
+def _version() -> str:
+    from workbench import __version__
+
+    return __version__
+
+
+def _ignore(_: object) -> None:
+    pass

@@ -1,0 +1,71 @@
+"""``workbench import``: a pipeline brought back as a graph file."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import click
+
+from workbench.commands.options import refuse_overwriting_source, report_errors, writable_file
+
+
+def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+    found = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE, for example data=photos.")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            found[name] = value
+    return found
+
+
+@click.command("import")
+@click.argument("source", metavar="SOURCE", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="GRAPH.json",
+    callback=writable_file,
+    help="Graph file to write.",
+)
+@click.option("--pipeline", metavar="NAME", help="Which one, where the source has several.")
+@click.option(
+    "--arg",
+    "arguments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_arguments,
+    help="Given to the function that makes it: a Python literal, or else a text. Repeatable.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1, 3600),
+    default=60.0,
+    show_default=True,
+    help="How long a script may take.",
+)
+@report_errors
+def import_command(
+    source: str, output: str, pipeline: str | None, arguments: dict[str, Any], seconds: float
+) -> None:
+    """Bring a DALI pipeline back as a graph, and report what did not come across as it was.
+
+    SOURCE is a script (.py) or notebook (.ipynb), which is RUN but for what stands under __main__,
+    or a pipeline that DALI serialised (.dali).
+
+    Example:  workbench import train.py --pipeline train_pipe --arg data_dir=photos -o train.json
+    """
+    from workbench.engine.importing import from_file
+    from workbench.files import write_text
+    from workbench.graph.layout import dump_document
+
+    refuse_overwriting_source(source, output)
+    imported = from_file(source, pipeline, arguments, seconds)
+    click.echo(write_text(output, dump_document(imported.document)))
+    for line in imported.report.lines():
+        click.echo(line)

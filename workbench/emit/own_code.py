@@ -1,0 +1,124 @@
+"""Functions of the user in emitted source: their text, above the pipeline, and their calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS
+from workbench.emit.python import call, identifier, literal
+from workbench.errors import GraphError, GraphExportError
+from workbench.graph.model import Node
+from workbench.graph.own_code import is_trusted, source_problem
+
+_FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts")
+"""Arguments of a node that are none of a call of ``numba_function``."""
+
+
+def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes and those inside them."""
+    for node in nodes:
+        yield node
+        for body in node.bodies.values():
+            yield from nodes_within(body.nodes)
+
+
+def nodes_calling(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes that call a function of the user, among these and those inside them."""
+    return _calling(nodes_within(nodes))
+
+
+def function_names(nodes: Iterable[Node]) -> list[str]:
+    """The names that the nodes' functions take: their own, and what is imported for them."""
+    calling = list(_calling(nodes))
+    names = [str(node.args.get("function", "")) for node in calling]
+    names += [node.op for node in calling if node.op in PLUGINS]
+    for statement in (each for node in calling for each in _parts_of(node)[0]):
+        names += [alias.asname or alias.name.partition(".")[0] for alias in statement.names]
+    return names
+
+
+def plugin_imports(nodes: Iterable[Node]) -> list[str]:
+    """The lines that import what the nodes call, and what numba's functions use."""
+    lines: dict[str, None] = {}
+    for node in _calling(nodes):
+        if node.op in PLUGINS:
+            lines[f"from {PLUGINS[node.op]} import {node.op}"] = None
+        lines |= dict.fromkeys(map(ast.unparse, _parts_of(node)[0]))
+    return sorted(lines)
+
+
+def called(node: Node) -> str | None:
+    """What the node's call is called, where it is none of ``fn``."""
+    return node.op if node.op in PLUGINS else None
+
+
+def layout_calls(node: Node, names: Sequence[str], indent: str) -> list[str]:
+    """What gives numba's outputs their layouts, which it does not know."""
+    layouts = node.args.get("output_layouts")
+    if node.op != NUMBA_FUNCTION.name or not isinstance(layouts, tuple):
+        return []
+    return [
+        line
+        for name, layout in zip(names, layouts, strict=False)
+        for line in call(name, "fn.reshape", [name, f"layout={literal(layout)}"], indent)
+    ]
+
+
+def _parts_of(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], str]:
+    """The imports above a node's function, and its text."""
+    source = str(node.args.get("source", ""))
+    if node.op != NUMBA_FUNCTION.name or source_problem(node) is not None:
+        return [], source
+    body = ast.parse(source).body
+    text = "\n".join(source.splitlines()[body[-1].lineno - 1 :])
+    return [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)], text
+
+
+def function_sources(nodes: Iterable[Node]) -> str:
+    """The functions that the nodes call, each once and with two empty lines after it.
+
+    Raises GraphError for code that is not trusted or that is no function.
+    """
+    texts: dict[str, None] = {}
+    for node in _calling(nodes):
+        problem = source_problem(node)
+        if problem is not None or not is_trusted(node):
+            reason = problem[0] if problem else "its code is not trusted"
+            raise GraphError(f"{node.id}: {reason}.")
+        texts[f"{_parts_of(node)[1].strip()}\n\n\n"] = None
+    return "".join(texts)
+
+
+def own_arguments(node: Node) -> list[str]:
+    """The fixed arguments of a call of ``fn.python_function``."""
+    function = identifier(str(node.args["function"]))
+    if node.op == NUMBA_FUNCTION.name:
+        given = [(name, node.args.get(name)) for name in NUMBA_FUNCTION.args]
+        written = [
+            f"{name}={literal(value, NUMBA_FUNCTION.args[name])}"
+            for name, value in given
+            if value is not None and name not in _FUNCTION_ALONE
+        ]
+        return [f"run_fn={function}", *written]
+    arguments = [f"function={function}", f"num_outputs={node.args.get('num_outputs', 1)}"]
+    layouts = node.args.get("output_layouts")
+    if layouts is not None:
+        single = isinstance(layouts, tuple) and len(layouts) == 1
+        arguments.append(f"output_layouts={literal(layouts[0] if single else layouts)}")  # type: ignore[index]
+    if node.args.get("batch_processing"):
+        arguments.append("batch_processing=True")
+    return arguments
+
+
+def require_no_own_code(nodes: Iterable[Node], why: str) -> None:
+    """Raise GraphExportError where a node calls a function of the user."""
+    for node in nodes_calling(nodes):
+        raise GraphExportError(
+            f"{node.id}: it calls the Python function {node.args.get('function')}, and {why}. "
+            "Export the graph as a script, or leave the node out."
+        )
+
+
+def _calling(nodes: Iterable[Node]) -> Iterator[Node]:
+    return (node for node in nodes if node.op in OWN_CODE)

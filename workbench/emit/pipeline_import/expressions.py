@@ -1,0 +1,177 @@
+"""Arithmetic and indexing of a traced pipeline -> operators of the graph.
+
+DALI writes arithmetic as ``mul(&0 $0:float32)``: ``&0`` is the first edge, ``$0`` the first of the
+constants of whole numbers or of fractions, as its type says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.catalog.arithmetic import CALLED, CONSTANT_TYPES, arithmetic_specs
+from workbench.catalog.spec import OpSpec, Value
+from workbench.emit.pipeline_import.traced import TracedOp
+from workbench.graph.subscript_index import index_text
+
+ARITHMETIC = "_ArithmeticGenericOp"
+INDEXING = frozenset({"_TensorSubscript", "_SubscriptDimCheck"})
+"""DALI's hidden operators, of which ``expression_node`` makes nodes."""
+
+_CALL = re.compile(r"(\w+)\(([^()]*)\)")
+_EDGE = re.compile(r"&(\d+)")
+_CONSTANT = re.compile(r"\$(\d+):(\w+)")
+_TYPE_NAMES = {"float32": "FLOAT", "float64": "FLOAT64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A node without its id: an operator of the catalogue, its fixed values and what feeds it."""
+
+    op: str
+    """``math.mul``, ``subscript``."""
+    args: Mapping[str, Value] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Port or argument -> name of the edge that feeds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    value: int | float
+    dtype: str
+
+
+_Operand = str | _Constant
+"""The name of an edge, or a constant."""
+
+
+def expression_node(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expression | None:
+    """The node for arithmetic or indexing, or None where the graph cannot hold it.
+
+    ``ops_by_edge`` gives the maker of each edge: numbers that a generator draws stand in the place
+    of a constant, as where a person makes a constant random. A constant array is an edge like any
+    other, from an operator ``constant``.
+    """
+    if op.schema == ARITHMETIC:
+        return _arithmetic(op, ops_by_edge)
+    if op.schema in INDEXING:
+        return _subscript(op)
+    return None
+
+
+def _arithmetic(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expression | None:
+    call = _CALL.fullmatch(str(op.args.get("expression_desc", "")).strip())
+    name = CALLED.get(call[1]) if call else None
+    if call is None or name is None:
+        return None
+    operands = [_operand(word, op) for word in call[2].split()]
+    found = [operand for operand in operands if operand is not None]
+    spec = arithmetic_specs()[name]
+    if len(found) != len(spec.operands) or len(found) != len(operands):
+        return None
+    places = _places(found, spec, ops_by_edge)
+    if places is None:
+        return None
+    constants = [operand for operand in found if isinstance(operand, _Constant)]
+    types = {constant.dtype for constant in constants}
+    if len(types) > 1 or not types <= set(_types_of(spec)):
+        return None
+    args: dict[str, Value] = {
+        place: operand.value
+        for place, operand in zip(places, found, strict=True)
+        if isinstance(operand, _Constant)
+    }
+    if types and types != {spec.args["constant_type"].default}:
+        args["constant_type"] = types.pop()
+    edges = {p: o for p, o in zip(places, found, strict=True) if isinstance(o, str)}
+    order = [*(port.name for port in spec.inputs), *spec.args]
+    return Expression(name, args, dict(sorted(edges.items(), key=lambda e: order.index(e[0]))))
+
+
+def _types_of(spec: OpSpec) -> tuple[str, ...]:
+    return spec.args["constant_type"].members if "constant_type" in spec.args else ()
+
+
+def _operand(word: str, op: TracedOp) -> _Operand | None:
+    if edge := _EDGE.fullmatch(word):
+        fed = [one.edge for one in op.inputs if one.argument is None]
+        return fed[int(edge[1])] if int(edge[1]) < len(fed) else None
+    constant = _CONSTANT.fullmatch(word)
+    if constant is None:
+        return None
+    dtype = _TYPE_NAMES.get(constant[2], constant[2].upper())
+    if dtype not in CONSTANT_TYPES:
+        return None
+    fractions = dtype.startswith("FLOAT")
+    values = _listed(op.args.get("real_constants" if fractions else "integer_constants"))
+    value = values[int(constant[1])] if int(constant[1]) < len(values) else None
+    if not isinstance(value, bool | int | float):
+        return None
+    if fractions:
+        # DALI keeps float32: the shortest number that becomes the same one
+        return _Constant(float(str(np.float32(value))), dtype)
+    return _Constant(int(value), dtype)
+
+
+def _listed(value: Value | None) -> Sequence[Value]:
+    if value is None:
+        return ()
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _places(
+    found: Sequence[_Operand], spec: OpSpec, ops_by_edge: Mapping[str, TracedOp]
+) -> list[str] | None:
+    """The port or argument for each operand, or None where there is none for it."""
+
+    def stands_alone(operand: _Operand) -> bool:
+        return isinstance(operand, _Constant) or _is_drawn(operand, ops_by_edge)
+
+    if len(spec.operands) == 3:
+        if not isinstance(found[0], str):
+            return None
+        ends = zip(("lo", "hi"), found[1:], strict=True)
+        return ["data", *(n if stands_alone(one) else f"{n}_input" for n, one in ends)]
+    if len(spec.operands) == 1:
+        return ["data"] if isinstance(found[0], str) else None
+    left, right = found
+    if isinstance(left, str) and stands_alone(right):
+        return ["data", "right"]
+    if isinstance(right, str) and stands_alone(left) and "left" in spec.args:
+        return ["left", "data"]
+    return ["data", "other"] if isinstance(left, str) and isinstance(right, str) else None
+
+
+def _is_drawn(edge: str, ops_by_edge: Mapping[str, TracedOp]) -> bool:
+    """Whether an edge brings numbers of a generator that needs nothing itself, from the CPU."""
+    maker = ops_by_edge.get(edge)
+    return (
+        maker is not None
+        and maker.schema.startswith("random__")
+        and maker.device == "cpu"
+        and all(one.argument is not None for one in maker.inputs)
+    )
+
+
+def _subscript(op: TracedOp) -> Expression | None:
+    """None where a place or an end comes from another node."""
+    fed = [one.edge for one in op.inputs if one.argument is None]
+    if len(fed) != 1 or len(fed) != len(op.inputs):
+        return None
+    count = op.args.get("num_subscripts", 0)
+    if not isinstance(count, int) or not 0 < count <= 32:
+        return None
+    items: list[int | slice] = []
+    for axis in range(count):
+        at = _whole(op, f"at_{axis}")
+        ends = [_whole(op, f"{end}_{axis}") for end in ("lo", "hi", "step")]
+        items.append(slice(*ends) if at is None else at)
+    return Expression("subscript", {"index": index_text(tuple(items))}, {"data": fed[0]})
+
+
+def _whole(op: TracedOp, name: str) -> int | None:
+    value = op.args.get(name)
+    return value if isinstance(value, int) else None

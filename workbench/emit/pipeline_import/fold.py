@@ -1,0 +1,165 @@
+"""What one statement of the user's does and a graph cannot hold -> one opaque node.
+
+DALI makes an ``if`` of dozens of calls that split a batch and merge it again. None of them, nor any
+operator in a branch, which sees a part of the batch only, means anything alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from workbench.catalog.spec import MOST_OPAQUE_OUTPUTS, OPAQUE, Device
+from workbench.emit.pipeline_import.conditionals import MERGE, SPLIT, predicate_of
+from workbench.emit.pipeline_import.ids import Made
+from workbench.emit.pipeline_import.nodes import Call, call_name
+from workbench.emit.pipeline_import.source_lines import Lines, is_library, library_function
+from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+
+_REASONS = 3
+_CONDITION = "condition"
+
+
+def fold_calls(made: Made, lines: Lines, outputs: Collection[str]) -> Made:
+    """The calls, those that cannot be held apart from each other as one opaque call.
+
+    ``made`` has each call behind what feeds it; ``outputs`` are the edges that the pipeline gives
+    out. What is folded lies in stretches of that order which do not overlap, and with two calls
+    also holds what lies between them: so no cycle arises. Without opaque calls nothing changes.
+    """
+    stretches = list(_stretches([op for op, _ in made], lines))
+    folds = [_folded(made[part], lines) for part in stretches]
+    inside = {
+        made[part][i][0].name for part, fold in zip(stretches, folds, strict=True) for i in fold
+    }
+    readers: Counter[str] = Counter(outputs)
+    for op, call in made:
+        readers.update(edge.edge for edge in _reads(op, call, inside))
+    result: list[tuple[TracedOp, Call]] = []
+    for part, fold in zip(stretches, folds, strict=True):
+        calls = made[part]
+        node = _node([calls[i] for i in fold], lines, readers)
+        if node is None:
+            result += calls
+            continue
+        behind = _reached([op for op, _ in calls], fold)
+        rest = [i for i in range(len(calls)) if i not in fold]
+        result += [calls[i] for i in rest if i not in behind]
+        result.append(node)
+        result += [calls[i] for i in rest if i in behind]
+    return result
+
+
+def _reads(op: TracedOp, call: Call, inside: Collection[str]) -> Iterator[TracedInput]:
+    """What a call reads in the graph: a node holds some constants itself."""
+    yield from op.inputs if op.name in inside else call.inputs.values()
+
+
+def _stretches(ops: Sequence[TracedOp], lines: Lines) -> Iterator[slice]:
+    """The order cut by statements; no ``if`` is cut, even where its source is not known."""
+    keys = [lines.block(op).key for op in ops]
+    cuts = {0, *(i for i in range(1, len(ops)) if keys[i] != keys[i - 1])}
+    for first, last in _conditions(ops):
+        cuts -= set(range(first + 1, last + 1))
+    begins = sorted(cuts)
+    for begin, end in zip(begins, [*begins[1:], len(ops)], strict=True):
+        yield slice(begin, end)
+
+
+def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
+    """From the first split by a predicate to the last of the merges by it that follow."""
+    open_since: dict[str, int] = {}
+    merged: dict[str, tuple[int, int]] = {}
+    for index, op in enumerate(ops):
+        predicate = predicate_of(op)
+        if op.schema == SPLIT:
+            if predicate in merged:  # another condition on the same
+                yield merged.pop(predicate)
+                del open_since[predicate]
+            open_since.setdefault(predicate, index)
+        elif op.schema == MERGE and predicate in open_since:
+            merged[predicate] = open_since[predicate], index
+    yield from merged.values()
+
+
+def _folded(calls: Made, lines: Lines) -> list[int]:
+    """The places of those calls that become one; none where they can stand alone."""
+    if not any(call.opaque for _, call in calls):
+        return []
+    core = {
+        index
+        for index, (op, call) in enumerate(calls)
+        if call.opaque or lines.block(op).branch or is_library(op)
+    }
+    ops = [op for op, _ in calls]
+    between = _reached(ops, core) & _needed(ops, core)
+    return sorted(core | between) if len(core) > 1 else []
+
+
+def _reached(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
+    """The places of the calls that need one of ``start``."""
+    found: set[int] = set()
+    edges: set[str] = set()
+    for index, op in enumerate(ops):
+        if any(edge.edge in edges for edge in op.inputs):
+            found.add(index)
+        if index in found or index in start:
+            edges |= {edge for edge, _ in op.outputs}
+    return found
+
+
+def _needed(ops: Sequence[TracedOp], start: Collection[int]) -> set[int]:
+    """The places of the calls that one of ``start`` needs."""
+    found: set[int] = set()
+    edges: set[str] = set()
+    for index in reversed(range(len(ops))):
+        if any(edge in edges for edge, _ in ops[index].outputs):
+            found.add(index)
+        if index in found or index in start:
+            edges |= {edge.edge for edge in ops[index].inputs}
+    return found
+
+
+def _node(calls: Made, lines: Lines, readers: Counter[str]) -> tuple[TracedOp, Call] | None:
+    """The opaque call for several, or None where there are none or it would have too many ends."""
+    if not calls:
+        return None
+    own = {edge for op, _ in calls for edge, _ in op.outputs}
+    within = Counter(edge.edge for op, _ in calls for edge in op.inputs)
+    # an edge may enter on both sides
+    inputs = dict.fromkeys(
+        TracedInput(e.edge, e.device) for op, _ in calls for e in op.inputs if e.edge not in own
+    )
+    outputs = tuple(
+        (edge, side) for op, _ in calls for edge, side in op.outputs if readers[edge] > within[edge]
+    )
+    if len(outputs) > MOST_OPAQUE_OUTPUTS or len(inputs) > OPAQUE["opaque.0"].max_inputs:
+        return None
+    last = next(op for op, call in reversed(calls) if call.opaque)
+    reasons = Counter(call.opaque for _, call in calls if call.opaque).most_common(_REASONS)
+    why = f"{'; '.join(reason for reason, _ in reasons)} (it holds {len(calls)} calls)"
+    text = lines.block(last).text
+    name = _name(calls, last, text)
+    device: Device = "gpu" if any(side == "gpu" for _, side in outputs) else "cpu"
+    spec = OPAQUE[f"opaque.{len(outputs)}"]
+    return (
+        replace(
+            last, schema="", device=device, inputs=tuple(inputs), outputs=outputs, args={},
+            display=_CONDITION if name == "if" else name.rpartition(".")[2], refused=None,
+        ),
+        Call(
+            spec.name,
+            {"call": name, "source": text, "why": why},
+            {f"input_{index}": edge for index, edge in enumerate(inputs)},
+            tuple(port.name for port in spec.outputs),
+            opaque=why,
+        ),
+    )  # fmt: skip
+
+
+def _name(calls: Made, last: TracedOp, text: str) -> str:
+    """``if``, the function of DALI's library that was called, or the last of the calls."""
+    if last.schema == MERGE and not is_library(last):
+        return "if" if text.startswith(("if", "elif")) else _CONDITION  # as in x = a and b
+    return next(filter(None, (library_function(op) for op, _ in reversed(calls))), call_name(last))

@@ -1,0 +1,224 @@
+"""A traced pipeline -> a graph, with a report of what did not come across as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from workbench.catalog.spec import OPAQUE, Catalog
+from workbench.emit.pipeline_import.body_comments import with_body_titles
+from workbench.emit.pipeline_import.call_order import in_call_order
+from workbench.emit.pipeline_import.conditionals import every_op, find_statements, producers_by_edge
+from workbench.emit.pipeline_import.device_placement import with_devices
+from workbench.emit.pipeline_import.fold import fold_calls
+from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
+from workbench.emit.pipeline_import.logic import without_logic
+from workbench.emit.pipeline_import.nodes import automatic_call, make_call, read_folder
+from workbench.emit.pipeline_import.regions import BlockConverter, every_call
+from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
+from workbench.emit.pipeline_import.seeds import Seeds, assign_seeds, automatic_changes
+from workbench.emit.pipeline_import.source_lines import Lines
+from workbench.emit.pipeline_import.subsets import fold_subsets
+from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedPipeline
+from workbench.emit.pipeline_import.turns import fold_turns
+from workbench.graph.bounds import SETTINGS
+from workbench.graph.check import check_graph
+from workbench.graph.dataset_parameters import parameter_of
+from workbench.graph.layout import Document
+from workbench.graph.model import Body, Graph, Node, Port, Settings, Source
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ImportedGraph:
+    """A pipeline as a graph."""
+
+    document: Document
+    """The graph, and the user's line for each node."""
+    report: ImportReport
+
+    @property
+    def graph(self) -> Graph:
+        """The graph itself."""
+        return self.document.graph
+
+    def __repr__(self) -> str:
+        return f"ImportedGraph {self.graph.name!r}, {self.report}"
+
+
+def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
+    """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report."""
+    pipeline = traced.pipeline
+    seeded = {spec.schema for spec in catalog.values() if spec.seeded}
+    lines = Lines(traced.sources, pipeline.ops)
+    ordered = in_call_order(pipeline.ops, lines)
+    folder = read_folder(ordered)
+    plain, given = without_logic(ordered, pipeline.outputs, seeded)
+    block, given = find_statements(plain, given, lines)
+    lines = Lines(traced.sources, list(every_op(block)))
+    makers = producers_by_edge(block)
+    drawn = {name for call in traced.automatic.values() for name in call.draws}
+    converter = BlockConverter(
+        catalog,
+        lines,
+        make=lambda op: (
+            automatic_call(op, traced.automatic[op.name])
+            if op.name in traced.automatic
+            else make_call(op, catalog, lines, makers, folder)
+        ),
+        finish=lambda made, gives: _without_idle(fold_calls(made, lines, gives), gives, drawn),
+    )
+    made = converter.convert(block, given)
+    every = list(every_call(made))
+    outputs = output_names(made, [edge.edge for edge in given], catalog, lines)
+    ids = node_ids(every, outputs, catalog, lines)
+    asking = [op for op in pipeline.ops if op.schema in seeded]
+    turns = {op.name: index for index, op in enumerate(ordered)}
+    held = [op for op, call in every if not call.opaque and catalog[call.op].seeded]
+    held.sort(key=lambda op: turns[op.name])
+    seeds = assign_seeds(asking, held, lines, pipeline.seed)
+    moved = automatic_changes(asking, traced.automatic, pipeline.seed, seeds.base)
+    seeds = replace(seeds, changed={**seeds.changed, **moved})
+    ports = _ports(every, ids)
+    settings, refused = _settings(pipeline, seeds.base)
+    graph = Graph(
+        name=traced.name,
+        about=traced.about,
+        nodes=_nodes(made, ids, ports, seeds),
+        outputs={n: ports[edge.edge] for n, edge in zip(outputs, given, strict=True)},
+        settings=settings,
+    )
+    graph = with_devices(graph, catalog, every, ids, given)
+    places = {ids[op.name]: _place(lines.place(op)) for op, _ in every}
+    graph = fold_subsets(fold_turns(graph, catalog, places))
+    stands = {ids[op.name]: lines.place(op) for op, _ in every}
+    graph = with_body_titles(graph, stands, traced.sources)
+    known = {node: place for node, place in places.items() if place and graph.has(node)}
+    document = Document(graph, origins=known)
+    faults = _faults(graph, catalog, places)
+    report = _report(graph, every, ids, document, seeds, refused, faults, traced)
+    return ImportedGraph(document, report)
+
+
+def _ports(every: Made, ids: Mapping[str, str]) -> dict[str, Port]:
+    """The port of each edge: of the call that makes it, or of the body that takes it in."""
+    ports: dict[str, Port] = {}
+    for op, call in every:
+        node = ids[op.name]
+        for (edge, _), output in zip(op.outputs, call.outputs, strict=True):
+            ports[edge] = Port(node, output)
+        for name, body in call.bodies.items():
+            ports |= {edge: Port(f"{node}.{name}", taken) for taken, edge in body.takes.items()}
+    return ports
+
+
+def _nodes(
+    made: Made, ids: Mapping[str, str], ports: Mapping[str, Port], seeds: Seeds
+) -> tuple[Node, ...]:
+    nodes: list[Node] = []
+    for op, call in made:
+        inputs = {port: ports[edge.edge] for port, edge in call.inputs.items()}
+        node = Node(ids[op.name], call.op, call.args, inputs, seed=seeds.own.get(op.name))
+        if call.source is not None:
+            kind, dataset = call.source
+            node = Source(
+                node.id, node.op, node.args, inputs, seed=node.seed, kind=kind, dataset=dataset
+            )
+        bodies = {
+            name: Body(
+                _nodes(body.made, ids, ports, seeds),
+                {output: ports[edge.edge] for output, edge in body.gives.items()},
+                tuple(body.takes),
+            )
+            for name, body in call.bodies.items()
+        }
+        nodes.append(replace(node, bodies=bodies) if bodies else node)
+    return tuple(nodes)
+
+
+def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> Made:
+    """Without the constants whose values other nodes hold themselves, and draws that these make."""
+    used = set(gives)
+    used |= {edge.edge for _, call in made for edge in call.inputs.values()}
+    return [
+        (op, call)
+        for op, call in made
+        if not (op.schema == "Constant" or op.name in drawn)
+        or any(edge in used for edge, _ in op.outputs)
+    ]
+
+
+def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[ImportIssue]]:
+    mixed = any(op.device == "mixed" for op in pipeline.ops)
+    settings = Settings(seed=seed, device="mixed" if mixed else "cpu")
+    refused = []
+    for name in ("batch_size", "num_threads", "prefetch_queue_depth"):
+        value, (least, most) = getattr(pipeline, name), SETTINGS[name]
+        if least <= value <= most:
+            settings = replace(settings, **{name: value})
+        else:
+            usual = getattr(settings, name)
+            said = "the source does not say it" if value < 1 else f"{value} is out of range"
+            refused.append(ImportIssue("refused", "", "", f"{name}: {said}; it is {usual} here"))
+    unheld = dict(pipeline.unheld)
+    if pipeline.device_id:  # the first GPU is the one that scripts of a graph take
+        unheld["device_id"] = str(pipeline.device_id)
+    for name, text in unheld.items():
+        here = f"it is {getattr(settings, name)} here" if name in SETTINGS else "it is left out"
+        refused.append(
+            ImportIssue("refused", "", "", f"{name}={text}: a graph cannot hold it; {here}")
+        )
+    return settings, refused
+
+
+def _faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[ImportIssue]:
+    """What keeps the graph from running, beyond the opaque nodes."""
+    return [
+        ImportIssue("fault", fault.node, places.get(fault.node, ""), str(replace(fault, node="")))
+        for fault in check_graph(graph, catalog)
+        if not fault.node or graph.node(fault.node).op not in OPAQUE
+    ]
+
+
+def _place(place: SourceLocation | None) -> str:
+    return "" if place is None else f"{PurePath(place.file).name}:{place.line}"
+
+
+def _report(
+    graph: Graph,
+    made: Made,
+    ids: Mapping[str, str],
+    document: Document,
+    seeds: Seeds,
+    refused: Sequence[ImportIssue],
+    faults: Sequence[ImportIssue],
+    traced: Traced,
+) -> ImportReport:
+    """One entry for each node that is not as it was."""
+    entries, notes = list(refused), list(traced.notes)
+    for op, call in made:
+        node = ids[op.name]
+        place = document.origins.get(node, "")
+        if call.opaque:
+            why = f"{call.args['call']}: {call.opaque}"
+            entries.append(ImportIssue("opaque", node, place, why))
+        elif op.name in traced.automatic and traced.automatic[op.name].lost:
+            why = "; ".join(traced.automatic[op.name].lost)
+            entries.append(ImportIssue("changed", node, place, why))
+        elif op.name in seeds.changed:
+            entries.append(ImportIssue("changed", node, place, seeds.changed[op.name]))
+        elif call.op.startswith("readers.") and not op.name.startswith("__") and op.name != node:
+            # by which DALI's iterators and reader_meta ask for it
+            why = f"the source names it {op.name!r}: give the new name where that is used"
+            entries.append(ImportIssue("changed", node, place, why))
+        if call.folder is not None and call.folder not in traced.placeholders:
+            notes.append(f"{node} read {call.folder}: name that folder when you run the graph")
+        elif (
+            call.op == "readers.file"
+            and isinstance(reader := graph.node(node), Source)
+            and parameter_of(reader) is None
+        ):
+            notes.append(f"{node} names its files itself: it reads no data folder")
+    told = {entry.node for entry in entries}
+    exact = tuple(node.id for node in graph.walk() if node.id not in told)
+    return ImportReport(exact, tuple(entries), tuple(faults), tuple(notes))

@@ -1,0 +1,112 @@
+"""Ids of nodes and names of outputs, taken from the user's own words where there are any."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from workbench.catalog.spec import Catalog, PortKind
+from workbench.emit.pipeline_import.nodes import Call
+from workbench.emit.pipeline_import.source_lines import Lines
+from workbench.emit.pipeline_import.traced import TracedOp
+from workbench.graph.devices import is_generator
+from workbench.graph.edit import usual_id
+from workbench.graph.model import is_name
+from workbench.graph.rename import LONGEST
+
+_PLURAL = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
+Made = Sequence[tuple[TracedOp, Call]]
+
+
+def output_names(made: Made, edges: Sequence[str], catalog: Catalog, lines: Lines) -> list[str]:
+    """A name for each output: as returned, else as assigned, else after what it is."""
+    ops = [op for op, _ in made]
+    targets = _targets(ops, lines)
+    kinds: dict[str, PortKind] = {}
+    ends: dict[str, str] = {}
+    """What regions give."""
+    for op, call in made:
+        first = next((edge.edge for edge in call.inputs.values()), "")
+        for index, (edge, _) in enumerate(op.outputs):
+            kinds[edge] = _kind(call, index, catalog, kinds.get(first, "any"))
+        if call.bodies:
+            ends |= zip((edge for edge, _ in op.outputs), call.outputs, strict=True)
+    taken: set[str] = set()
+    names = []
+    for edge, said in zip(edges, lines.returned(ops, len(edges)), strict=True):
+        kind = "values" if kinds[edge] == "any" else _PLURAL.get(kinds[edge], kinds[edge])
+        wanted = said or targets.get(edge) or ends.get(edge) or kind
+        names.append(free_name(wanted, taken))
+    return names
+
+
+def node_ids(made: Made, outputs: Sequence[str], catalog: Catalog, lines: Lines) -> dict[str, str]:
+    """An id for each call, by DALI's name of it, none of them an output's name.
+
+    What the user gave as ``name=``; else the variable, where only this call was assigned to it;
+    else, for what draws an argument, that argument; else the operator's word.
+    """
+    ops = [op for op, _ in made]
+    targets = _targets(ops, lines)
+    written = Counter(targets.values())
+    fed: dict[str, str] = {}
+    for op, _ in made:
+        for read in op.inputs:
+            fed.setdefault(read.edge, read.argument or "")
+    taken = set(outputs)
+    ids = {op.name: free_name(op.name, taken) for op in ops if not op.name.startswith("__")}
+    for op, call in made:
+        if op.name in ids:
+            continue
+        edge = op.outputs[0][0] if len(op.outputs) == 1 else ""
+        variable = targets.get(edge, "")
+        if written[variable] != 1 or variable in outputs:
+            variable = ""
+        spec = catalog.find(call.op)
+        argument = fed.get(edge, "") if spec is not None and is_generator(spec) else ""
+        word = (op.display if call.opaque else usual_id(call.op)).lstrip("_")
+        ids[op.name] = free_name(variable or argument or word, taken)
+    return ids
+
+
+def usual_variable(call: Call, index: int, catalog: Catalog) -> str:
+    """What people call what flows out of an output, by its kind."""
+    kind = _kind(call, index, catalog, "any")
+    return "values" if kind == "any" else _PLURAL.get(kind, kind)
+
+
+def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
+    """The variable of each edge, where the source names one."""
+    found: dict[str, str] = {}
+    for op in ops:
+        targets = lines.targets(op)
+        if len(targets) == len(op.outputs):
+            named = zip(op.outputs, targets, strict=True)
+            found |= {edge: target for (edge, _), target in named if target.strip("_")}
+    return found
+
+
+def _kind(call: Call, index: int, catalog: Catalog, first: PortKind) -> PortKind:
+    """What flows out of an output; where the catalogue does not say, as what flows in first."""
+    spec = catalog.find(call.op)
+    if spec is None or call.opaque or call.bodies:
+        return "any"
+    output = spec.outputs[index]
+    return first if output.follows or output.kind == "any" else output.kind
+
+
+def free_name(wanted: str, taken: set[str]) -> str:
+    """``wanted`` as a Python name, with the smallest number that makes it unique; taken from now.
+
+    Cut where it is longer than names of nodes may be.
+    """
+    name = wanted[: LONGEST - 8]
+    if not is_name(name):
+        name = re.sub(r"\W+", "_", name).strip("_")
+        name = next((n for n in (name, f"{name}_", f"node_{name}") if is_name(n)), "node")
+    number, candidate = 2, name
+    while candidate in taken:
+        candidate, number = f"{name.rstrip('_')}_{number}", number + 1
+    taken.add(candidate)
+    return candidate

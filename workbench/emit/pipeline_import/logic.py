@@ -1,0 +1,108 @@
+"""``and``, ``or`` and ``not`` of a traced pipeline, as operators of the graph.
+
+DALI makes ``a and b`` of a split by ``a``, of ``b`` in the one part, and of a merge. Where nothing
+is drawn for ``b`` it is ``a & b``: both are truth values. Otherwise it stays an ``if``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from workbench.catalog.spec import Value
+from workbench.emit.pipeline_import.conditionals import MERGE, SPLIT, predicate_of
+from workbench.emit.pipeline_import.expressions import ARITHMETIC
+from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+
+_CHECK, _NOT = "_conditional__ValidateLogical", "_conditional__Not_"
+_SIDES = {"and": (0, "bitand"), "or": (1, "bitor")}
+"""Of each word, in which part of the batch its right side is asked, and the operator."""
+
+
+def without_logic(
+    ops: Sequence[TracedOp], outputs: Sequence[TracedInput], drawing: Collection[str]
+) -> tuple[list[TracedOp], tuple[TracedInput, ...]]:
+    """The calls, each behind what feeds it, with operators in place of the words.
+
+    ``drawing`` are the schemas of what draws.
+    """
+    makers = {edge: op for op in ops for edge, _ in op.outputs}
+    moved: dict[str, str] = {}
+    """Edges that are gone, and what is read in their place."""
+    gone: set[str] = set()
+    written: dict[str, TracedOp] = {}
+    checks = {op.name: op for op in ops if op.schema == _CHECK}
+    by_predicate: dict[str, list[TracedOp]] = {}
+    for op in ops:
+        if op.schema == SPLIT:
+            by_predicate.setdefault(predicate_of(op), []).append(op)
+    for op in ops:
+        if op.schema == _NOT:
+            args: dict[str, Value] = {"integer_constants": (0,)}
+            written[op.name] = _written(op, "eq(&0 $0:int32)", op.inputs, args)
+            makers[op.outputs[0][0]] = written[op.name]
+        elif op.schema == MERGE and (check := makers[predicate_of(op)]).name in checks:
+            word = str(check.args.get("expression_name", ""))
+            side, operator = _SIDES.get(word, (0, ""))
+            splits = _splits(op.inputs[side].edge, check.outputs[0][0], makers, drawing, moved)
+            if not operator or splits is None:
+                continue
+            moved |= {split.outputs[side][0]: split.inputs[0].edge for split in splits}
+            gone |= {split.name for split in by_predicate[predicate_of(op)]}
+            operands = (check.inputs[0], op.inputs[side])
+            written[op.name] = _written(op, f"{operator}(&0 &1)", operands, {})
+            makers[op.outputs[0][0]] = written[op.name]
+    for check in checks.values():
+        moved[check.outputs[0][0]] = check.inputs[0].edge
+
+    def read(edge: TracedInput) -> TracedInput:
+        name = edge.edge
+        while name in moved:
+            name = moved[name]
+        return edge._replace(edge=name)
+
+    kept = (written.get(op.name, op) for op in ops if op.name not in gone | checks.keys())
+    return (
+        [replace(op, inputs=tuple(map(read, op.inputs))) for op in kept],
+        tuple(map(read, outputs)),
+    )
+
+
+def _splits(
+    edge: str,
+    predicate: str,
+    makers: Mapping[str, TracedOp],
+    drawing: Collection[str],
+    moved: Mapping[str, str],
+) -> list[TracedOp] | None:
+    """The splits by ``predicate`` behind an edge; None where more than calculation lies between."""
+    found: dict[str, TracedOp] = {}
+    waiting, seen = [edge], set[str]()
+    while waiting:
+        edge = waiting.pop()
+        while edge in moved:
+            edge = moved[edge]
+        maker = makers[edge]
+        if maker.name in seen:
+            continue
+        seen.add(maker.name)
+        if maker.schema == SPLIT and predicate_of(maker) == predicate:
+            found[maker.name] = maker
+            continue
+        if (
+            maker.schema in (SPLIT, MERGE)
+            or not maker.inputs
+            or maker.schema in drawing
+            or maker.refused
+        ):
+            return None
+        waiting += [read.edge for read in maker.inputs]
+    return list(found.values())
+
+
+def _written(
+    op: TracedOp, expression: str, operands: Sequence[TracedInput], args: Mapping[str, Value]
+) -> TracedOp:
+    inputs = tuple(operand._replace(argument=None) for operand in operands)
+    described = {"expression_desc": expression, **args}
+    return replace(op, schema=ARITHMETIC, inputs=inputs, args=described)

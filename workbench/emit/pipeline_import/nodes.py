@@ -1,0 +1,259 @@
+"""One call of a traced pipeline -> one node of the graph to be, still without its id."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from workbench.catalog.enums import enum_names
+from workbench.catalog.own_code import PYTHON_FUNCTION
+from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
+from workbench.emit.pipeline_import.own_code import function_arguments
+from workbench.emit.pipeline_import.source_lines import Lines, is_library
+from workbench.emit.pipeline_import.traced import AutomaticCall, TracedInput, TracedOp
+from workbench.sources import load_source, source_kinds
+
+_FOLDER = "file_root"
+_LISTED = ("files", "labels")
+_NAMED = ("files", "file_list")
+_ALIAS = "experimental__"
+"""Before the names of operators that DALI has taken over since, and still knows by these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A node without id, seed and device."""
+
+    op: str
+    args: Mapping[str, Value] = field(default_factory=dict)
+    inputs: Mapping[str, TracedInput] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    """The port of each output of the traced call."""
+    opaque: str | None = None
+    """Why the graph cannot hold the call, or None where it can."""
+    bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
+    """Of a region."""
+    folder: str | None = None
+    """What a reader read, which a graph leaves to whoever runs it."""
+    source: tuple[str, str] | None = None
+    """Of a reader whose data one of our scripts finds: the kind of source, and the parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyCalls:
+    """What stands in one body of a region."""
+
+    made: Sequence[tuple[TracedOp, Call]] = ()
+    takes: Mapping[str, str] = field(default_factory=dict)
+    """What it takes in, by name: the edges that lead from there."""
+    gives: Mapping[str, TracedInput] = field(default_factory=dict)
+
+
+class _CannotHoldError(Exception):
+    """Says what of a call the graph has no place for."""
+
+
+def read_folder(ops: Iterable[TracedOp]) -> Value | None:
+    """The folder that the pipeline's first reader of one reads; None where no reader does."""
+    return next((op.args[_FOLDER] for op in ops if _reads_folder(op)), None)
+
+
+def _reads_folder(op: TracedOp) -> bool:
+    named = any(name in op.args for name in _NAMED)
+    return op.schema == "readers__File" and _FOLDER in op.args and not named
+
+
+def make_call(
+    op: TracedOp,
+    catalog: Catalog,
+    lines: Lines,
+    makers: Mapping[str, TracedOp],
+    folder: Value | None = None,
+) -> Call:
+    """The node for a call: an opaque one where the graph cannot hold it.
+
+    ``makers`` gives the maker of each edge. A reader of ``folder`` reads what the graph is run on.
+    """
+    try:
+        return _expression(op, catalog, makers) or _operator(op, catalog, lines, makers, folder)
+    except _CannotHoldError as why:
+        return _opaque(op, catalog, lines, str(why))
+
+
+def automatic_call(op: TracedOp, call: AutomaticCall) -> Call:
+    """The node for a call of automatic augmentation, of which ``op`` has the edges."""
+    data = next(edge for edge in op.inputs if edge.argument is None)
+    shape = next((edge for edge in op.inputs if edge.argument == "crop_pos_z"), None)
+    inputs = {"data": data} if shape is None else {"data": data, "shape": shape}
+    return Call(call.op, call.args, inputs, ("output",))
+
+
+def call_name(op: TracedOp) -> str:
+    """What the user called: ``fn.decoders.image``, or wrote: ``[...]``."""
+    if op.schema in INDEXING:
+        return "[...]"
+    return ".".join(part for part in (op.module.removeprefix("nvidia.dali."), op.display) if part)
+
+
+def _expression(op: TracedOp, catalog: Catalog, makers: Mapping[str, TracedOp]) -> Call | None:
+    made = None if op.refused else expression_node(op, makers)
+    spec = catalog.find(made.op) if made else None
+    if made is None or spec is None:
+        return None
+    feeding = {edge.edge: edge for edge in op.inputs}
+    inputs = {
+        port: feeding.get(edge) or TracedInput(edge, dict(makers[edge].outputs)[edge])
+        for port, edge in made.inputs.items()
+    }
+    return Call(made.op, made.args, inputs, _outputs(op, spec, inputs))
+
+
+def _operator(
+    op: TracedOp,
+    catalog: Catalog,
+    lines: Lines,
+    makers: Mapping[str, TracedOp],
+    root: Value | None,
+) -> Call:
+    schemas = catalog.by_schema
+    spec = schemas.get(op.schema) or schemas.get(op.schema.removeprefix(_ALIAS))
+    if op.refused and op.display == PYTHON_FUNCTION.name:
+        return _own_code(op, lines)
+    if op.refused:
+        raise _CannotHoldError(op.refused)
+    if op.schema.startswith("_conditional"):
+        raise _CannotHoldError(
+            "it belongs to automatic augmentation, whose arguments a pipeline that is made "
+            "already does not hold: import the script or notebook that makes it"
+            if is_library(op)
+            else "its branches cannot be told apart"
+        )
+    if spec is None:
+        raise _CannotHoldError(_lacking(op, catalog))
+    if spec.unusable:
+        raise _CannotHoldError(spec.unusable)
+    given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
+    folder: Value | None = None
+    source = _source(op, spec, lines)
+    if source is not None:
+        folder = given.get(_FOLDER)
+        given = {k: v for k, v in given.items() if k not in (_FOLDER, *_LISTED)}
+    elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
+        folder = given.pop(_FOLDER)
+    args = {name: _value(name, value, spec) for name, value in given.items()}
+    inputs = _inputs(op, spec)
+    for port, name in spec.written_numbers.items():
+        number = _written_number(makers.get(inputs[port].edge)) if port in inputs else None
+        if number is not None:
+            args, inputs = {name: number, **args}, {k: v for k, v in inputs.items() if k != port}
+    return Call(
+        spec.name,
+        args,
+        inputs,
+        _outputs(op, spec, inputs),
+        folder=None if folder is None else str(folder),
+        source=source,
+    )
+
+
+def _own_code(op: TracedOp, lines: Lines) -> Call:
+    args = function_arguments(op, lines.keywords(op), lines.script(op))
+    if isinstance(args, str):
+        raise _CannotHoldError(f"{op.refused}: {args}")
+    names = [f"output_{index}" for index in range(len(op.outputs))]
+    inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
+    outputs = tuple(names) if len(names) > 1 else ("output",)
+    return Call(PYTHON_FUNCTION.name, args, inputs, outputs)
+
+
+def _written_number(maker: TracedOp | None) -> int | None:
+    """The whole number that a constant holds, where it holds just one as Python writes it."""
+    if maker is None or maker.schema != "Constant" or maker.args.get("shape"):
+        return None
+    values = maker.args.get("idata")
+    if not isinstance(values, tuple) or len(values) != 1 or not isinstance(values[0], int):
+        return None
+    plain = {key: value for key, value in maker.args.items() if key not in ("idata", "shape")}
+    return values[0] if set(plain) <= {"dtype", "device"} else None
+
+
+def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
+    """The kind of source and the parameter, where one of our scripts finds what a reader reads."""
+    found = lines.found_by(op)
+    kinds = {load_source(kind).find.__name__: kind for kind in source_kinds()}
+    if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
+        return None
+    return kinds[found[0]], found[1]
+
+
+def _lacking(op: TracedOp, catalog: Catalog) -> str:
+    """Why there is no operator for a call; DALI registers some under other names than it lists."""
+    if op.schema in INDEXING:
+        return "a place or range that another node gives: not yet"
+    if op.schema == ARITHMETIC:
+        return "arithmetic with operands of these kinds: not yet"
+    called = call_name(op).removeprefix("fn.")
+    known = catalog.by_schema.get(op.schema.replace("___", "__")) or catalog.find(called)
+    return (known and known.unusable) or "a graph has no such operator yet"
+
+
+def _inputs(op: TracedOp, spec: OpSpec) -> dict[str, TracedInput]:
+    found: dict[str, TracedInput] = {}
+    count = 0
+    for edge in op.inputs:
+        if edge.argument is None:
+            if count >= max(spec.max_inputs, len(spec.inputs)):
+                raise _CannotHoldError(f"a graph feeds it no more than {_inputs_in_words(count)}")
+            found[spec.input(count).name] = edge
+            count += 1
+        elif edge.argument in spec.args and spec.args[edge.argument].tensor:
+            found[edge.argument] = edge
+        else:
+            raise _CannotHoldError(f"a graph cannot hold its argument {edge.argument}")
+    return found
+
+
+def _inputs_in_words(count: int) -> str:
+    return "one input" if count == 1 else f"{count} inputs"
+
+
+def _outputs(op: TracedOp, spec: OpSpec, fed: Collection[str]) -> tuple[str, ...]:
+    names = tuple(port.name for port in spec.outputs_with(fed))
+    if len(names) != len(op.outputs):
+        raise _CannotHoldError(f"it gives {len(op.outputs)} outputs, and in a graph {len(names)}")
+    return names
+
+
+def _value(name: str, value: Value, spec: OpSpec) -> Value:
+    arg = spec.args.get(name)
+    if arg is None or arg.kind == "object":
+        raise _CannotHoldError(f"a graph cannot hold its argument {name}")
+    if isinstance(value, tuple):
+        return tuple(_item(item, arg) for item in value)
+    return _item(value, arg)
+
+
+def _item(value: Value, arg: ArgSpec) -> Value:
+    if arg.enum is not None and isinstance(value, int):
+        name = enum_names(arg.enum).get(value)
+        if name is None:
+            raise _CannotHoldError(f"{arg.name}={value} is no member of types.{arg.enum}")
+        return name
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # as people write 224, though DALI holds a float
+    return value
+
+
+def _opaque(op: TracedOp, catalog: Catalog, lines: Lines, why: str) -> Call:
+    name = f"opaque.{len(op.outputs)}"
+    spec = catalog.find(name)
+    ports = [port.name for port in spec.outputs] if spec is not None else []
+    usual = [f"output_{i}" for i in range(len(op.outputs))] if len(op.outputs) > 1 else ["output"]
+    return Call(
+        name,
+        {"call": call_name(op), "source": lines.source(op), "why": why},
+        {f"input_{i}": edge for i, edge in enumerate(op.inputs)},
+        tuple(ports if len(ports) == len(op.outputs) else usual),
+        opaque=why,
+    )

@@ -1,0 +1,117 @@
+"""``if`` statements -> regions of the graph to be, still without ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.pipeline_import.choices import merge_choices
+from workbench.emit.pipeline_import.conditionals import BODIES, ConditionalBlock, Statement
+from workbench.emit.pipeline_import.ids import Made, free_name, usual_variable
+from workbench.emit.pipeline_import.nodes import BodyCalls, Call
+from workbench.emit.pipeline_import.source_lines import Lines
+from workbench.emit.pipeline_import.traced import TracedInput, TracedOp
+
+_CONDITION = "condition"
+
+
+class BlockConverter:
+    """Makes the calls of blocks, and names what goes into bodies and out of them.
+
+    Parameters
+    ----------
+    make:
+        Gives the call for one of the user's.
+    finish:
+        Gets the calls of each block with the edges that it gives out.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        lines: Lines,
+        make: Callable[[TracedOp], Call],
+        finish: Callable[[Made, Sequence[str]], Made],
+    ) -> None:
+        self._catalog = catalog
+        self._lines = lines
+        self._make = make
+        self._finish = finish
+        self._words: dict[str, str] = {}
+        """The variable of each edge; where it is not known, what people call its kind."""
+        self._written: set[str] = set()
+        """The edges of which the variable is known."""
+        self._makers: dict[str, Call] = {}
+        """What makes each edge, also under the names that blocks have for what they take in."""
+
+    def convert(self, block: ConditionalBlock, gives: Sequence[TracedInput]) -> Made:
+        """A call for each of the block's."""
+        made: list[tuple[TracedOp, Call]] = []
+        for op in block.ops:
+            statement = block.statements.get(op.name)
+            if statement is not None:
+                made.append((op, self._region(op, statement)))
+                continue
+            call = self._make(op)
+            made.append((op, call))
+            targets = self._lines.targets(op)
+            for index, (edge, _) in enumerate(op.outputs):
+                self._makers[edge] = call
+                self._words[edge] = usual_variable(call, index, self._catalog)
+            if len(targets) == len(op.outputs):
+                named = zip(op.outputs, targets, strict=True)
+                known = {edge: target for (edge, _), target in named if target.strip("_")}
+                self._words |= known
+                self._written |= known.keys()
+        given = [edge.edge for edge in gives]
+        return self._finish(merge_choices(made, given, self._makers), given)
+
+    def _region(self, op: TracedOp, statement: Statement) -> Call:
+        inputs = {_CONDITION: statement.condition}
+        names: dict[TracedInput, str] = {}
+        taken = {_CONDITION}
+        for block in statement.bodies:
+            for edge, source in block.takes.items():
+                self._words[edge] = self._words[source.edge]
+                if source.edge in self._makers:
+                    self._makers[edge] = self._makers[source.edge]
+                self._written |= {edge} if source.edge in self._written else set()
+                if source not in names:
+                    names[source] = free_name(self._words[edge], taken)
+                    inputs[names[source]] = source
+        made = [self.convert(block, block.gives) for block in statement.bodies]
+        outputs = self._ends(op, statement)
+        self._words |= zip(statement.outputs, outputs, strict=True)
+        self._written |= set(statement.outputs)
+        bodies = {
+            name: BodyCalls(
+                calls,
+                {names[source]: edge for edge, source in block.takes.items()},
+                dict(zip(outputs, block.gives, strict=True)),
+            )
+            for name, calls, block in zip(BODIES, made, statement.bodies, strict=True)
+        }
+        return Call("if", {}, inputs, outputs, bodies=bodies)
+
+    def _ends(self, op: TracedOp, statement: Statement) -> tuple[str, ...]:
+        """A name for each output: the variable that a body set, else the one that it left alone."""
+        found: list[str | None] = []
+        usual: list[str] = []
+        for ends in zip(*(block.gives for block in statement.bodies), strict=True):
+            bodies = zip(statement.bodies, ends, strict=True)
+            edges = [end.edge for _, end in sorted(bodies, key=lambda b: b[1].edge in b[0].takes)]
+            found.append(next((self._words[e] for e in edges if e in self._written), None))
+            usual.append(self._words[edges[0]])
+        left = [name for name in self._lines.assigned(op) if name not in found]
+        if found.count(None) == 1 == len(left):  # a variable that is set to plain values
+            found[found.index(None)] = left[0]
+        taken: set[str] = set()
+        return tuple(free_name(n or u, taken) for n, u in zip(found, usual, strict=True))
+
+
+def every_call(made: Made) -> Iterator[tuple[TracedOp, Call]]:
+    """The calls, and those inside them."""
+    for op, call in made:
+        yield op, call
+        for body in call.bodies.values():
+            yield from every_call(body.made)

@@ -1,0 +1,91 @@
+"""What an import tells: what came across, what did not, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+_NAMED = 3
+"""Nodes that a line names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportIssue:
+    """Something that did not come across as it was."""
+
+    kind: Literal["opaque", "changed", "refused", "fault"]
+    """``opaque``: a node that stands for a call which the graph cannot hold; ``changed``: it works
+    otherwise than in the source; ``refused``: it was left out; ``fault``: it came across, and the
+    workbench does not run it as it stands."""
+    node: str
+    """The node's id; empty where it is the whole pipeline's affair."""
+    place: str
+    """The user's own line, such as ``train.py:12``; empty where it is not known."""
+    why: str
+
+    def __str__(self) -> str:
+        return _line(self, [self.node])
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What came across exactly, what is opaque, what was changed or left out, and why."""
+
+    exact: tuple[str, ...] = ()
+    """Ids of the nodes that are what the source says."""
+    entries: tuple[ImportIssue, ...] = ()
+    """Of kinds ``opaque``, ``changed`` and ``refused``."""
+    faults: tuple[ImportIssue, ...] = ()
+    """Why the workbench does not run the graph as it stands, beside what is opaque."""
+    notes: tuple[str, ...] = ()
+    """What else to know, such as the folder that the source read."""
+
+    @property
+    def opaque(self) -> tuple[ImportIssue, ...]:
+        """The nodes that stand for calls which the graph cannot hold."""
+        return self._of("opaque")
+
+    @property
+    def changed(self) -> tuple[ImportIssue, ...]:
+        """What works otherwise than in the source."""
+        return self._of("changed")
+
+    @property
+    def refused(self) -> tuple[ImportIssue, ...]:
+        """What was left out."""
+        return self._of("refused")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all came across as it was."""
+        return not self.entries
+
+    def _of(self, kind: str) -> tuple[ImportIssue, ...]:
+        return tuple(entry for entry in self.entries if entry.kind == kind)
+
+    def lines(self) -> Iterator[str]:
+        """The report for people: a total, then a line for each reason and place, and each note."""
+        total = len(self.exact) + len(self.changed) + len(self.opaque)
+        yield (
+            f"{total} {'node' if total == 1 else 'nodes'}: {len(self.exact)} exact, "
+            f"{len(self.changed)} changed, {len(self.opaque)} opaque"
+        )
+        alike: dict[ImportIssue, list[str]] = {}
+        for entry in (*self.entries, *self.faults):
+            alike.setdefault(replace(entry, node=""), []).append(entry.node)
+        for entry, nodes in alike.items():
+            yield _line(entry, nodes)
+        for note in self.notes:
+            yield f"note     {note}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:
+    named = ", ".join(filter(None, nodes[:_NAMED]))
+    more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
+    place = f" ({entry.place})" if entry.place else ""
+    where = f"{named}{more}{place}: ".lstrip() if named or place else ""
+    return f"{entry.kind:8} {where}{entry.why}"

@@ -1,0 +1,138 @@
+"""Seeds of a pipeline -> the graph's seed and each node's own, which is added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
+from workbench.emit.pipeline_import.source_lines import Lines
+from workbench.emit.pipeline_import.traced import AutomaticCall, TracedOp
+from workbench.graph.bounds import LARGEST_SEED, SETTINGS
+from workbench.graph.model import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """The graph's seed, and by call what is added to it."""
+
+    base: int
+    own: Mapping[str, int]
+    changed: Mapping[str, str]
+    """Calls that draw otherwise than in the source -> why."""
+
+
+def assign_seeds(
+    asking: Sequence[TracedOp], held: Sequence[TracedOp], lines: Lines, pipeline: int | None
+) -> Seeds:
+    """Seeds for the calls that a graph holds.
+
+    The graph's is that from which the source counts (``seed=base + 3``), else the pipeline's, else
+    the smallest in use: of these, the one that leaves most seeds as they were. What has no seed
+    gets that which DALI draws for it from the pipeline's; without one, any of its own.
+
+    Parameters
+    ----------
+    asking:
+        All calls that take a seed, in the order in which DALI holds them.
+    held:
+        Those of them that a graph can hold, in the order of the source.
+    """
+    given = {op.name: seed for op in asking if (seed := _given(op)) is not None}
+    if pipeline is not None:
+        without = [op.name for op in asking if op.name not in given]
+        sequence = drawn_seeds(pipeline)
+        drawn = {name: sequence[n % len(sequence)] for n, name in enumerate(without)}
+    else:
+        drawn = {}
+    meant = {op.name: (given | drawn).get(op.name) for op in held}
+    known = [seed for seed in meant.values() if seed is not None]
+    base = _base(held, lines, given, pipeline, known)
+    own: dict[str, int] = {}
+    changed: dict[str, str] = {}
+    for op in held:
+        seed = meant[op.name]
+        if seed is not None and 0 <= seed - base <= LARGEST_SEED:
+            own[op.name] = seed - base
+        elif seed is not None:
+            changed[op.name] = (
+                f"its seed {seed} cannot be counted from the graph's {base}: it got another, and "
+                "draws differ"
+            )
+        elif _draws(op):
+            changed[op.name] = (
+                "neither it nor the pipeline has a seed, and DALI picks one each time: it got its "
+                "own"
+            )
+    free = _free(set(own.values()))
+    for op in held:
+        if op.name not in own:
+            own[op.name] = next(free)
+    return Seeds(base, own, changed)
+
+
+def automatic_changes(
+    asking: Sequence[TracedOp],
+    automatic: Mapping[str, AutomaticCall],
+    pipeline: int | None,
+    base: int,
+) -> dict[str, str]:
+    """Calls of automatic augmentation that draw otherwise in the graph -> why.
+
+    There every other call has a seed of its own, so that they alone get seeds in turn.
+    """
+    if pipeline is None:
+        why = "the pipeline has no seed, and DALI picks one each time: it draws by the graph's"
+        return dict.fromkeys(automatic, why)
+    if base != pipeline:
+        why = f"the graph's seed is {base}, the pipeline's {pipeline}: its draws differ"
+        return dict.fromkeys(automatic, why)
+    drawn = {name: made for made, call in automatic.items() for name in call.draws}
+    without = [op.name for op in asking if _given(op) is None]
+    alone = [name for name in without if name in drawn]
+    moved = {drawn[name] for name, here in zip(alone, without, strict=False) if name != here}
+    later = alone[next((i for i, n in enumerate(alone) if drawn[n] in moved), len(alone)) :]
+    why = "calls without a seed take theirs before it, and have their own here: its draws differ"
+    return dict.fromkeys((drawn[name] for name in later), why)
+
+
+def _base(
+    held: Sequence[TracedOp],
+    lines: Lines,
+    given: Mapping[str, int],
+    pipeline: int | None,
+    known: Sequence[int],
+) -> int:
+    """The seed to count from: of those in question, the first from which most others can be."""
+    terms = {op.name: lines.seed_term(op) for op in held if op.name in given}
+    candidates = [
+        *(given[name] - term for name, term in terms.items() if term is not None),
+        *([] if pipeline is None else [pipeline]),
+        *sorted(known),
+        Settings().seed,
+    ]
+    least, most = SETTINGS["seed"]
+    allowed = [base for base in dict.fromkeys(candidates) if least <= base <= most]
+    return max(
+        allowed or [Settings().seed],
+        key=lambda base: sum(0 <= seed - base <= LARGEST_SEED for seed in known),
+    )
+
+
+def _given(op: TracedOp) -> int | None:
+    """The seed in the source, also -1: to DALI it is one as any other."""
+    seed = op.args.get("seed")
+    return seed if isinstance(seed, int) else None
+
+
+def _draws(op: TracedOp) -> bool:
+    """Whether another seed is seen: a reader draws only to shuffle."""
+    reader = op.schema.startswith("readers__")
+    return not reader or any(
+        op.args.get(name) for name in ("random_shuffle", "shuffle_after_epoch")
+    )
+
+
+def _free(taken: set[int]) -> Iterator[int]:
+    """Seeds that no call has yet, from 0 up."""
+    return (number for number in range(LARGEST_SEED + 1) if number not in taken)

@@ -1,0 +1,222 @@
+"""A serialised pipeline (a ``.dali`` file) -> calls. Nothing is run, and DALI is not needed.
+
+The message is DALI's ``PipelineDef``. Its field numbers were read off files that DALI 2.4 wrote;
+fields that the workbench has no use for are left out and passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from workbench.catalog.spec import Device, Value
+from workbench.emit.pipeline_import.traced import (
+    SourceLocation,
+    TracedInput,
+    TracedOp,
+    TracedPipeline,
+)
+from workbench.errors import PipelineFormatError
+
+LARGEST = 64 * 2**20
+"""Bytes: a pipeline of a thousand calls takes one mebibyte."""
+
+_MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
+    "Argument": {
+        "name": (1, "bytes"),
+        "type": (2, "bytes"),
+        "floats": (3, "float*"),
+        "ints": (4, "int64*"),
+        "strings": (5, "bytes*"),
+        "bools": (6, "bool*"),
+        "items": (7, "Argument*"),
+        "is_list": (8, "bool"),
+    },
+    "Edge": {
+        "name": (1, "bytes"),
+        "device": (2, "bytes"),
+        "is_argument": (3, "bool"),
+        "argument": (4, "bytes"),
+    },
+    "Operator": {
+        "schema": (1, "bytes"),
+        "inputs": (2, "Edge*"),
+        "outputs": (3, "Edge*"),
+        "args": (4, "Argument*"),
+        "name": (5, "bytes"),
+    },
+    "Pipeline": {
+        "num_threads": (1, "int64"),
+        "batch_size": (2, "int64"),
+        "ops": (5, "Operator*"),
+        "outputs": (7, "Edge*"),
+        "device_id": (8, "int64"),
+        "seed": (9, "int64"),
+        "prefetch_queue_depth": (13, "int64"),
+    },
+}
+"""Message -> field -> its number and type; a star marks a repeated one."""
+
+_NO_GPU = -99999
+_STACK = "_origin_stack_"
+_LEFT_OUT = frozenset({"device", "_module", "_display_name", "preserve_name"})
+
+
+def read_pipeline(data: bytes) -> TracedPipeline:
+    """The pipeline that DALI serialised to these bytes.
+
+    Floating-point arguments, which DALI holds as float32, come back as the shortest decimals that
+    are the same float32. Raises PipelineFormatError for anything else: random bytes, a file cut
+    short, calls that are fed by nothing.
+    """
+    if len(data) > LARGEST:
+        raise PipelineFormatError(
+            f"A pipeline of {len(data)} bytes: {LARGEST} are the limit. Is it a .dali file?"
+        )
+    message = _parse(data)
+    for field in ("batch_size", "num_threads", "device_id", "prefetch_queue_depth"):
+        if not message.HasField(field):
+            raise PipelineFormatError(_damaged(f"it has no {field}"))
+    ops = tuple(_op(op) for op in message.ops)
+    outputs = tuple(_input(edge) for edge in message.outputs)
+    _require_joined(ops, outputs)
+    device_id = message.device_id
+    return TracedPipeline(
+        ops=ops,
+        outputs=outputs,
+        batch_size=message.batch_size,
+        num_threads=message.num_threads,
+        seed=message.seed if message.HasField("seed") and message.seed >= 0 else None,
+        device_id=None if device_id == _NO_GPU else device_id,
+        prefetch_queue_depth=message.prefetch_queue_depth,
+    )
+
+
+def _damaged(why: str) -> str:
+    return (
+        f"This is not a pipeline that DALI serialised, or it was cut short: {why}. "
+        "Write it again with pipe.serialize(filename=...)."
+    )
+
+
+def _parse(data: bytes) -> Any:
+    from google.protobuf.message import DecodeError
+
+    message = load_message()()
+    try:
+        message.ParseFromString(data)
+    except DecodeError:
+        raise PipelineFormatError(_damaged("its bytes do not add up to messages")) from None
+    return message
+
+
+@cache
+def load_message() -> Any:
+    """The class of DALI's ``PipelineDef``, made from the table above."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    kinds: Any = descriptor_pb2.FieldDescriptorProto
+    scalars = {
+        "bytes": kinds.TYPE_BYTES,
+        "bool": kinds.TYPE_BOOL,
+        "int64": kinds.TYPE_INT64,
+        "float": kinds.TYPE_FLOAT,
+    }
+    file = descriptor_pb2.FileDescriptorProto(
+        name="pipeline.proto", package="workbench", syntax="proto2"
+    )
+    for name, table in _MESSAGES.items():
+        made = file.message_type.add(name=name)
+        for field, (number, kind) in table.items():
+            plain = kind.removesuffix("*")
+            label = kinds.LABEL_REPEATED if kind != plain else kinds.LABEL_OPTIONAL
+            entry = made.field.add(name=field, number=number, label=label)
+            if plain in scalars:
+                entry.type = scalars[plain]
+            else:
+                entry.type = kinds.TYPE_MESSAGE
+                entry.type_name = f".workbench.{plain}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("workbench.Pipeline"))
+
+
+def _op(op: Any) -> TracedOp:
+    name, schema = _text(op.name), _text(op.schema)
+    if not name or not schema:
+        raise PipelineFormatError(_damaged("a call has no name"))
+    args = {_text(arg.name): _value(arg) for arg in op.args}
+    device = args.get("device", "cpu")
+    return TracedOp(
+        schema=schema,
+        name=name,
+        device=_device(device),
+        inputs=tuple(_input(edge) for edge in op.inputs),
+        outputs=tuple((_text(edge.name), _device(_text(edge.device))) for edge in op.outputs),
+        args={
+            key: value
+            for key, value in args.items()
+            if key not in _LEFT_OUT and not key.startswith(_STACK)
+        },
+        places=_places(args),
+        module=str(args.get("_module", "")),
+        display=str(args.get("_display_name", "")),
+    )
+
+
+def _input(edge: Any) -> TracedInput:
+    argument = _text(edge.argument) if edge.is_argument else None
+    return TracedInput(_text(edge.name), _device(_text(edge.device)), argument)
+
+
+def _device(value: Value) -> Device:
+    match value:
+        case "cpu" | "gpu" | "mixed":
+            return value
+    raise PipelineFormatError(_damaged(f"{value!r} is no device"))
+
+
+def _value(arg: Any) -> Value:
+    if arg.is_list:
+        return tuple(_value(item) for item in arg.items)
+    for values in (arg.ints, arg.bools):
+        if values:
+            return values[0]  # type: ignore[no-any-return]
+    if arg.floats:
+        return shortest_float32(arg.floats[0])
+    return _text(arg.strings[0]) if arg.strings else ()
+
+
+def shortest_float32(value: float) -> float:
+    """The shortest decimal that is the same float32."""
+    return float(str(np.float32(value)))
+
+
+def _places(args: Mapping[str, Value]) -> tuple[SourceLocation, ...]:
+    columns = [args.get(_STACK + part, ()) for part in ("filename", "lineno", "name", "line")]
+    rows: Iterable[tuple[Value, ...]] = zip(
+        *(column if isinstance(column, tuple) else (column,) for column in columns), strict=False
+    )
+    return tuple(
+        SourceLocation(str(file), line if isinstance(line, int) else 0, str(function), str(text))
+        for file, line, function, text in rows
+    )
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")
+
+
+def _require_joined(ops: tuple[TracedOp, ...], outputs: tuple[TracedInput, ...]) -> None:
+    """Raise PipelineFormatError where a call reads what none before it makes."""
+    made: set[str] = set()
+    for op in ops:
+        for edge in op.inputs:
+            if edge.edge not in made:
+                raise PipelineFormatError(_damaged(f"nothing makes what {op.name} reads"))
+        made.update(name for name, _ in op.outputs)
+    if not ops or not outputs or any(edge.edge not in made for edge in outputs):
+        raise PipelineFormatError(_damaged("it gives nothing out"))

@@ -1,0 +1,245 @@
+"""What a user's own lines say of a call: the variables it went to, how its seed was written."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from textwrap import dedent
+from typing import NamedTuple
+
+from workbench.emit.pipeline_import.traced import SourceLocation, TracedOp
+
+_ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
+_MOVES = ("gpu", "cpu")
+_DALI = ("/nvidia/dali/", "\\nvidia\\dali\\")
+_LIBRARY = "/nvidia/dali/auto_aug/"
+"""DALI's Python code of whole augmentations: what it calls is the user's one call."""
+_MERGE = "_conditional__Merge"
+Statement = tuple[str, int]
+"""A file and the line at which a statement begins."""
+
+
+class Block(NamedTuple):
+    """The statement that stands for a call where the graph cannot hold it."""
+
+    key: Hashable
+    """Equal for all calls of the statement, as it was reached."""
+    text: str
+    branch: bool
+    """Whether the call stands in a branch, and so sees a part of the batch."""
+
+
+class Lines:
+    """The sources of a pipeline, as far as they are known; without, the lines DALI recorded."""
+
+    def __init__(self, sources: Mapping[str, str], ops: Sequence[TracedOp]) -> None:
+        self._sources = sources
+        self._trees = {file: _parse(text) for file, text in sources.items()}
+        self._places = {op.name: _own_place(op) for op in ops}
+        self._statements = {op.name: self._statement(self._places[op.name]) for op in ops}
+        self._conditions = self._find_conditions(ops)
+        last: dict[Statement, str] = {}
+        for op in ops:
+            place = self._places[op.name]
+            if place is not None:
+                last[self._start(op.name, place)] = op.name
+        self._outermost = frozenset(last.values())
+        """Of the calls in one statement, that which was made last: what is assigned is its."""
+
+    def place(self, op: TracedOp) -> SourceLocation | None:
+        """The innermost line of the user's own that made a call."""
+        return self._places[op.name]
+
+    def stack(self, op: TracedOp) -> tuple[SourceLocation, ...]:
+        """The lines of the user's own that led to a call, the outermost first."""
+        return _own_places(op)
+
+    def source(self, op: TracedOp) -> str:
+        """The statement that made a call, or the line if no more is known."""
+        place, found = self._places[op.name], self._statements[op.name]
+        if place is None:
+            return ""
+        whole = None if found is None else ast.get_source_segment(self._sources[place.file], found)
+        simple = not isinstance(found, ast.If | ast.For | ast.While | ast.With)
+        return whole if whole and simple else place.text
+
+    def block(self, op: TracedOp) -> Block:
+        """The outermost ``if`` in which DALI splits the batch; else the call's own statement."""
+        own = _own_places(op)
+        for depth, place in enumerate(own):
+            for found in self._conditions.get(place.file, ()):
+                if found.lineno <= place.line <= (found.end_lineno or found.lineno):
+                    source = self._sources[place.file]
+                    text = ast.get_source_segment(source, found, padded=True)
+                    branch = place.line > (found.test.end_lineno or found.lineno)
+                    return Block(
+                        (own[:depth], place.file, found.lineno), dedent(text or ""), branch
+                    )
+        if not own:
+            return Block(op.name, "", branch=False)
+        return Block((own[:-1], *self._start(op.name, own[-1])), self.source(op), branch=False)
+
+    def targets(self, op: TracedOp) -> tuple[str, ...]:
+        """The variables that a call's outputs were assigned to; empty where it is not known."""
+        place = self._places[op.name]
+        if place is None or op.name not in self._outermost:
+            return ()
+        statement = self._statements[op.name]
+        if statement is None:
+            found = _ASSIGNED.match(place.text)
+            return tuple(name.strip() for name in found[1].split(",")) if found else ()
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return ()
+        if isinstance(statement.value, ast.Tuple | ast.List | ast.ListComp | ast.GeneratorExp):
+            return ()
+        return tuple(_names(statement.targets[0]))
+
+    def assigned(self, op: TracedOp) -> list[str]:
+        """The variables that are set anywhere in the statement that made a call."""
+        found = (
+            node.id
+            for node in ast.walk(self._statements[op.name] or ast.Pass())
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        )
+        return list(dict.fromkeys(found))
+
+    def keywords(self, op: TracedOp) -> list[ast.keyword]:
+        """The arguments of a call as they were written; empty where that cannot be told."""
+        statement = self._statements[op.name]
+        if statement is None:
+            return []
+        calls = [
+            node
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == op.display
+        ]
+        return calls[0].keywords if len(calls) == 1 else []
+
+    def script(self, op: TracedOp) -> str:
+        """The text of the file in which a call stands; empty where it is not known."""
+        place = self._places[op.name]
+        return self._sources.get(place.file, "") if place is not None else ""
+
+    def seed_term(self, op: TracedOp) -> int | None:
+        """The number in ``seed=base + 3`` (0 in ``seed=base``), or None where nothing like it."""
+        for keyword in self.keywords(op):
+            match keyword:
+                case ast.keyword(arg="seed", value=ast.Name()):
+                    return 0
+                case ast.keyword(
+                    arg="seed",
+                    value=ast.BinOp(ast.Name(), ast.Add(), ast.Constant(value=int(number))),
+                ):
+                    return number
+        return None
+
+    def found_by(self, op: TracedOp) -> tuple[str, str] | None:
+        """The function and the parameter in ``**find_files(data)``, as our scripts are written."""
+        for keyword in self.keywords(op):
+            match keyword:
+                case ast.keyword(
+                    arg=None,
+                    value=ast.Call(func=ast.Name(id=function), args=[ast.Name(id=parameter)]),
+                ):
+                    return function, parameter
+        return None
+
+    def returned(self, ops: Sequence[TracedOp], count: int) -> tuple[str | None, ...]:
+        """The variables in the ``return`` of the function that the calls stand in."""
+        for place in (op.places[0] for op in ops if op.places):
+            tree = self._trees.get(place.file)
+            for node in ast.walk(tree) if tree else ():
+                if (
+                    isinstance(node, ast.FunctionDef)
+                    and node.name == place.function
+                    and node.lineno <= place.line <= (node.end_lineno or node.lineno)
+                ):
+                    names = _return_names(node)
+                    if len(names) == count:
+                        return names
+        return (None,) * count
+
+    def _statement(self, place: SourceLocation | None) -> ast.stmt | None:
+        tree = None if place is None else self._trees.get(place.file)
+        if place is None or tree is None:
+            return None
+        found: ast.stmt | None = None
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.stmt)
+                and node.lineno <= place.line <= (node.end_lineno or node.lineno)
+                and (found is None or node.lineno >= found.lineno)
+            ):
+                found = node
+        return found
+
+    def _find_conditions(self, ops: Sequence[TracedOp]) -> dict[str, list[ast.If]]:
+        """By file each ``if`` at which DALI merges a batch again, the outer ones first."""
+        found: dict[str, dict[int, ast.If]] = {}
+        for op in ops:
+            place, statement = self._places[op.name], self._statements[op.name]
+            if op.schema == _MERGE and place is not None and isinstance(statement, ast.If):
+                found.setdefault(place.file, {})[statement.lineno] = statement
+        return {file: [ifs[line] for line in sorted(ifs)] for file, ifs in found.items()}
+
+    def _start(self, name: str, place: SourceLocation) -> Statement:
+        statement = self._statements[name]
+        return place.file, statement.lineno if statement is not None else place.line
+
+
+def _parse(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def is_library(op: TracedOp) -> bool:
+    """Whether DALI's library of whole augmentations made a call."""
+    return any(_LIBRARY in place.file for place in op.places)
+
+
+def library_function(op: TracedOp) -> str | None:
+    """The function of that library that the user called, with its module."""
+    inside = (place for place in op.places if _LIBRARY in place.file)
+    return next((f"{PurePath(place.file).stem}.{place.function}" for place in inside), None)
+
+
+def _own_places(op: TracedOp) -> tuple[SourceLocation, ...]:
+    return tuple(p for p in op.places if not any(part in p.file for part in _DALI))
+
+
+def _own_place(op: TracedOp) -> SourceLocation | None:
+    own = _own_places(op)
+    return own[-1] if own else None
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    match target:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield name
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            for item in items:
+                yield from _names(item)
+        case _:
+            yield ""
+
+
+def _return_names(function: ast.FunctionDef) -> tuple[str | None, ...]:
+    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+    value = returns[-1].value if returns else None
+    items = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+    return tuple(map(_variable, items))
+
+
+def _variable(value: ast.expr | None) -> str | None:
+    match value:
+        case ast.Name(id=name):
+            return name
+        case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in _MOVES:
+            return _variable(inner)
+    return None

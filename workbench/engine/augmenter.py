@@ -1,0 +1,259 @@
+"""Automatic augmentation without its conditionals: each augmentation on the samples it is for.
+
+DALI builds all augmentations of a suite for each of its steps, in half a second, and again for
+each change of a number. One by one they are built in some milliseconds, and serve for every step,
+magnitude and number of steps. The bits are the same: each looks at one sample at a time.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.emit.code import Code
+from workbench.emit.preview_stage import Draw, emit_draws
+from workbench.engine.auto_augment import argument_of, policy_of, suite_of
+from workbench.engine.batch_store import Batch
+from workbench.engine.pipelines import CompiledSource, plain_reason
+from workbench.engine.stage_pipeline import THREADS
+from workbench.errors import PipelineError
+from workbench.graph.model import Node
+
+_KEPT_PIPELINES = 64
+_KEPT_DRAWS = 4
+_NO_MAGNITUDE = 0
+
+
+class Applied(NamedTuple):
+    """What one step does to one sample."""
+
+    augmentation: Any
+    """DALI's; None where the step does nothing."""
+    magnitude: int
+    """A step of the augmentation's range."""
+    sign: int
+    """1 for the negative magnitude, where the augmentation takes a sign."""
+
+
+class Augmenter:
+    """Keeps the pipelines of single augmentations built."""
+
+    def __init__(self) -> None:
+        self._pipelines: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self._drawn: OrderedDict[str, Any] = OrderedDict()
+
+    def run(
+        self, node: Node, draws: Sequence[Draw], position: int, data: Batch, shape: Batch | None
+    ) -> Batch:
+        """What the node gives for a batch whose first sample is the one at ``position``.
+
+        ``shape`` is what is linked to its argument of this name. Raises PipelineError.
+        """
+        try:
+            drawn = self.drawn(draws, position, len(data)) if draws else []
+            samples = [data.data[index] for index in range(len(data))]
+            for step in applied_steps(node, drawn):
+                self._apply(node, step, samples, data, shape)
+        except Exception as error:
+            raise PipelineError(f"{node.id}: {plain_reason(error)}", node.id) from error
+        return Batch(_tensor_list(data)(samples, data.layout, contiguous=False), data.device)
+
+    def describe(
+        self, node: Node, draws: Sequence[Draw], position: int, count: int
+    ) -> tuple[str, ...]:
+        """What the node does to each sample: ``rotate -27, equalize``; ``identity`` for nothing."""
+        drawn = self.drawn(draws, position, count) if draws else []
+        steps = applied_steps(node, drawn)
+        bins = _bins(node)
+        return tuple(
+            ", ".join(_in_words(step[index], bins) for step in steps if step[index].augmentation)
+            or "identity"
+            for index in range(count)
+        )
+
+    def forget(self) -> None:
+        """Let all pipelines go."""
+        self._pipelines.clear()
+        self._drawn.clear()
+
+    def drawn(self, draws: Sequence[Draw], position: int, count: int) -> list[Any]:
+        """An array for each draw, of the shape [samples, ...], from the sample at ``position``."""
+        text = emit_draws(draws)
+        key = f"{position} {count}\n{text}"
+        if key not in self._drawn:
+            pipe = CompiledSource(Code(text, {}))["drawn"](
+                position, batch_size=count, num_threads=1, device_id=None, prefetch_queue_depth=1
+            )
+            pipe.build()
+            self._drawn[key] = [np.array(output.as_array()) for output in pipe.run()]
+            while len(self._drawn) > _KEPT_DRAWS:
+                self._drawn.popitem(last=False)
+        self._drawn.move_to_end(key)
+        found: list[Any] = self._drawn[key]
+        return found
+
+    def _apply(
+        self,
+        node: Node,
+        step: Sequence[Applied],
+        samples: list[Any],
+        data: Batch,
+        shape: Batch | None,
+    ) -> None:
+        """One step, on all samples, which it exchanges."""
+        places: dict[str, list[int]] = {}
+        for index, applied in enumerate(step):
+            if applied.augmentation is not None and applied.augmentation.name != "identity":
+                places.setdefault(applied.augmentation.name, []).append(index)
+        for chosen in places.values():
+            augmentation = step[chosen[0]].augmentation
+            pipe = self._pipeline(node, augmentation, data, shape is not None)
+            pipe.feed_input("data", [samples[index] for index in chosen])
+            if augmentation.mag_range is not None:
+                pipe.feed_input("bin", [np.int32(step[index].magnitude) for index in chosen])
+            if augmentation.randomly_negate:
+                pipe.feed_input("sign", [np.int32(step[index].sign) for index in chosen])
+            if shape is not None and augmentation.name.startswith("translate"):
+                sizes = shape.arrays()
+                pipe.feed_input("shape", [sizes[index] for index in chosen])
+            (output,) = pipe.run()
+            for place, index in enumerate(chosen):
+                samples[index] = output[place]
+
+    def _pipeline(self, node: Node, augmentation: Any, data: Batch, linked: bool) -> Any:
+        fixed = {name: value for name, value in node.args.items() if name not in ("n", "m")}
+        size = 1 << (len(data) - 1).bit_length()
+        key = (node.op, repr(fixed), augmentation.name, data.device, data.layout, linked, size)
+        if key not in self._pipelines:
+            pipe = _single(node, augmentation, data, linked, size)
+            pipe.build()
+            self._pipelines[key] = pipe
+            while len(self._pipelines) > _KEPT_PIPELINES:
+                self._pipelines.popitem(last=False)
+        self._pipelines.move_to_end(key)
+        return self._pipelines[key]
+
+
+def applied_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
+    """For each step of a call what it does to each sample, by what was drawn for the batch.
+
+    ``drawn`` has the arrays of ``uniforms_of``, each of the shape [samples, ...].
+    """
+    if node.op == "auto_augment":
+        return _policy_steps(node, drawn)
+    suite = suite_of(node)
+    signed = any(each.randomly_negate for each in suite)
+    if node.op == "trivial_augment_wide":
+        operations, magnitudes = drawn[-1], drawn[0]
+        signs = drawn[1] if signed else np.zeros_like(magnitudes)
+        return [
+            [
+                Applied(suite[operation], int(magnitude), int(sign))
+                for operation, magnitude, sign in zip(operations, magnitudes, signs, strict=True)
+            ]
+        ]
+    count = int(argument_of(node, "n"))
+    if count == 0:
+        return []
+    operations = drawn[0].reshape(-1, count)
+    signs = drawn[1].reshape(-1, count) if signed else np.zeros_like(operations)
+    magnitude = int(argument_of(node, "m"))
+    return [
+        [
+            Applied(suite[operation], magnitude, int(sign))
+            for operation, sign in zip(operations[:, step], signs[:, step], strict=True)
+        ]
+        for step in range(count)
+    ]
+
+
+def _policy_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
+    policy = policy_of(node)
+    chances, chosen = drawn[0], drawn[1]
+    signs = drawn[2] if len(drawn) > 2 else np.zeros_like(chances, dtype=np.int32)
+    steps: list[list[Applied]] = []
+    for step in range(chances.shape[1]):
+        applied = []
+        for sample, sub_policy in enumerate(chosen):
+            operations = policy.sub_policies[int(sub_policy)]
+            augmentation, probability, magnitude = (
+                operations[step] if step < len(operations) else (None, 0.0, None)
+            )
+            if not np.float32(chances[sample, step]) < np.float32(probability):
+                augmentation = None
+            bin_ = _NO_MAGNITUDE if magnitude is None else int(magnitude)
+            applied.append(Applied(augmentation, bin_, int(signs[sample, step])))
+        steps.append(applied)
+    return steps
+
+
+def _single(node: Node, augmentation: Any, data: Batch, linked: bool, size: int) -> Any:
+    """One augmentation as a pipeline, fed with samples and what was drawn for them."""
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.auto_aug.core import signed_bin
+
+    given: dict[str, Any] = _keywords(node)
+    bins = _bins(node)
+
+    def define() -> Any:
+        source = fn.external_source(name="data", device=data.device, layout=data.layout)
+        magnitude = None
+        if augmentation.mag_range is not None:
+            magnitude = fn.external_source(name="bin", dtype=types.INT32, ndim=0)
+        if augmentation.randomly_negate:
+            sign = fn.external_source(name="sign", dtype=types.INT32, ndim=0)
+            magnitude = signed_bin(magnitude, random_sign=sign)
+        if linked and augmentation.name.startswith("translate"):
+            given["shape"] = fn.external_source(name="shape")
+        return augmentation(source, magnitude_bin=magnitude, num_magnitude_bins=bins, **given)
+
+    return pipeline_def(define)(
+        batch_size=size,
+        num_threads=THREADS,
+        device_id=0 if data.device == "gpu" else None,
+        prefetch_queue_depth=1,
+    )
+
+
+def _bins(node: Node) -> int:
+    if node.op == "auto_augment":
+        return int(policy_of(node).num_magnitude_bins)
+    return int(argument_of(node, "num_magnitude_bins"))
+
+
+def _in_words(applied: Applied, bins: int) -> str:
+    """The augmentation and its magnitude, as far from the range's beginning as its step."""
+    augmentation = applied.augmentation
+    if augmentation.mag_range is None:
+        return str(augmentation.name)
+    low, high = augmentation.mag_range
+    magnitude = float(np.linspace(low, high, bins, dtype=np.float32)[applied.magnitude])
+    if augmentation.randomly_negate and applied.sign:
+        magnitude = -magnitude
+    return f"{augmentation.name} {magnitude:.3g}"
+
+
+def _keywords(node: Node) -> dict[str, Any]:
+    """What the augmentations themselves are given."""
+    from nvidia.dali import types
+
+    given: Mapping[str, Any] = {
+        name: node.args[name] for name in ("fill_value", "shape") if name in node.args
+    }
+    interpolation = node.args.get("interp_type")
+    return {
+        "fill_value": argument_of(node, "fill_value"),
+        "interp_type": None if interpolation is None else getattr(types, str(interpolation)),
+        **given,
+    }
+
+
+def _tensor_list(data: Batch) -> Any:
+    from nvidia.dali.tensors import TensorListCPU, TensorListGPU
+
+    return TensorListGPU if data.device == "gpu" else TensorListCPU

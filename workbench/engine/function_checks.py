@@ -1,0 +1,133 @@
+"""Functions of the user as a preview runs them: what they are given and give is checked.
+
+DALI looks at little: it reads complex numbers and foreign byte orders as plain floats, takes the
+first of several arrays where it expects one, and hands out its own buffers, in which a function can
+write what other operators read. All of that would differ from what a person sees, and is refused.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, MutableMapping
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from workbench.catalog.own_code import PYTHON_FUNCTION
+from workbench.emit.own_code import nodes_within
+from workbench.graph.model import Node
+
+_KINDS = "biuf"
+"""NumPy's letters of the types that DALI has: bool, whole numbers, floats."""
+_WIDEST = 8
+"""Bytes of a number."""
+_LONGEST = 80
+
+
+class FunctionMisuseError(TypeError):
+    """What a function gave, or wrote, and what is wanted instead; without its name."""
+
+
+class FunctionChecks:
+    """The functions that some nodes call, checked in the namespace of their source.
+
+    ``active`` is false while they are timed.
+    """
+
+    def __init__(self, namespace: MutableMapping[str, Any], nodes: Iterable[Node]) -> None:
+        self.active = True
+        plain: dict[str, Callable[..., Any]] = {}
+        for node in nodes_within(nodes):
+            if node.op == PYTHON_FUNCTION.name and node.device != "gpu":
+                name = str(node.args["function"])
+                function = plain.setdefault(name, namespace[name])
+                namespace[name] = self.checked(function, node)
+
+    def checked(self, function: Callable[..., Any], node: Node) -> Callable[..., Any]:
+        """The function, with what it gives compared with what the node's arguments say.
+
+        Raises FunctionMisuseError when it is called.
+        """
+        count = int(str(node.args.get("num_outputs", 1)))
+        found = node.args.get("output_layouts")
+        layouts = [str(each) for each in found] if isinstance(found, tuple) else []
+        whole = bool(node.args.get("batch_processing"))
+
+        @wraps(function)
+        def call(*inputs: Any) -> Any:
+            if not self.active:
+                return function(*inputs)
+            given = [[np.copy(each) for each in one] if whole else np.copy(one) for one in inputs]
+            arrays = [list(one) if whole else [one] for one in given]
+            returned = function(*given)
+            for before, after in zip(inputs, arrays, strict=True):
+                pairs = zip(before if whole else [before], after, strict=True)
+                if not all(np.array_equal(_bytes(one), _bytes(other)) for one, other in pairs):
+                    raise FunctionMisuseError(
+                        "wrote into an array that it was given, which other operators read. "
+                        "Let it change a copy: image = image.copy()"
+                    )
+            _check(returned, count, layouts, whole)
+            return returned
+
+        return call
+
+
+def describe(value: Any) -> str:
+    """What a value is, in a few words."""
+    if value is None:
+        return "None (is there a return missing?)"
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} {value.shape}"
+    kind = type(value).__name__
+    if isinstance(value, list | tuple):
+        inside = f", first {describe(value[0])}" if value else ""
+        return f"a {kind} of {len(value)}{inside}"
+    text = repr(value)
+    return f"{kind} {text[:_LONGEST] + '…' if len(text) > _LONGEST else text}"
+
+
+def _bytes(array: Any) -> Any:
+    return array.reshape(-1).view(np.uint8)
+
+
+def _check(returned: Any, count: int, layouts: list[str], whole: bool) -> None:
+    one = "a list of NumPy arrays, one for each sample" if whole else "a NumPy array"
+    wanted = one if count == 1 else f"a tuple of {count}, each {one}"
+    outputs = returned if count > 1 else (returned,)
+    if not isinstance(outputs, tuple) or len(outputs) != count:
+        raise FunctionMisuseError(f"returned {describe(returned)}; wanted is {wanted}")
+    for place, output in enumerate(outputs):
+        if not isinstance(output, list if whole else np.ndarray):
+            raise FunctionMisuseError(f"returned {describe(returned)}; wanted is {wanted}")
+        arrays: list[Any] = list(output) if whole else [output]
+        for array in arrays:
+            if not isinstance(array, np.ndarray):
+                raise FunctionMisuseError(f"returned {describe(returned)}; wanted is {wanted}")
+            if not _is_known(array.dtype):
+                raise FunctionMisuseError(
+                    f"returned {describe(array)}, a type that DALI does not have; wanted is one of "
+                    "bool, int8 to int64, uint8 to uint64, float16 to float64"
+                )
+            layout = layouts[place] if place < len(layouts) else ""
+            if layout and array.ndim != len(layout):
+                raise FunctionMisuseError(
+                    f"returned {describe(array)}; wanted is one of {len(layout)} dimensions, as "
+                    f"its layout {layout} says"
+                )
+        _same_type(arrays)
+
+
+def _is_known(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in _KINDS and dtype.isnative and dtype.itemsize <= _WIDEST
+
+
+def _same_type(arrays: list[Any]) -> None:
+    for array in arrays[1:]:
+        if (array.dtype, array.ndim) != (arrays[0].dtype, arrays[0].ndim):
+            raise FunctionMisuseError(
+                f"returned {describe(arrays[0])} for one sample and {describe(array)} for another; "
+                "wanted is the same type and number of dimensions for all"
+            )

@@ -1,0 +1,81 @@
+"""What keeps a worker inside the roots of the web app while links change under it.
+
+The app looks at every path before it sends a graph. A symbolic link may lead elsewhere by the time
+that DALI opens it, and back again before anybody looks. So the worker looks once more before it
+reads, and shows only what files inside the roots hold, byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import DataError
+from workbench.graph.model import Source
+from workbench.roots import Roots, roots_of_worker
+from workbench.sources import Dataset, load_source, source_kinds
+
+CHANGED = "it changed while it was read"
+_FOLDER = "file_root"
+
+
+def located_paths(source: Source) -> Iterator[tuple[str, str, str]]:
+    """What a source that names its data itself reads: argument, its text, and the path."""
+    located_by = frozenset().union(*(load_source(kind).located_by for kind in source_kinds()))
+    folder = source.args.get(_FOLDER)
+    for arg in sorted(located_by & source.args.keys()):
+        inside = folder if arg != _FOLDER and isinstance(folder, str) else ""
+        for text in _texts(source.args[arg]):
+            yield arg, text, os.path.join(inside, text)
+
+
+def require_inside(source: Source, data: Dataset | None) -> None:
+    """Raise DataError where this worker may not open the folder or list that it is to read.
+
+    Files that are named one by one are looked at when they are read (``outside_roots``).
+    """
+    roots = roots_of_worker()
+    if roots is None:
+        return
+    if data is not None:
+        roots.require(filter(None, (data.location, data.root)))
+    lists = {arg for arg, value in source.args.items() if isinstance(value, str)}
+    roots.require(path for arg, _, path in located_paths(source) if arg in lists)
+
+
+def outside_roots(
+    files: Iterable[str], folder: str, read: Iterable[NDArray[Any] | None]
+) -> dict[str, str]:
+    """The files, relative to a folder, that this worker may not show, and why.
+
+    ``read`` has for each its bytes, as DALI read them, or None where it read none.
+    """
+    roots = roots_of_worker()
+    if roots is None:
+        return {}
+    found = {
+        file: _refusal(roots, os.path.join(folder, file), data)
+        for file, data in zip(files, read, strict=True)
+    }
+    return {file: reason for file, reason in found.items() if reason}
+
+
+def _refusal(roots: Roots, path: str, read: NDArray[Any] | None) -> str:
+    if (reason := roots.refusal(path)) or read is None:
+        return reason
+    try:
+        with roots.open(path) as file:
+            held = np.frombuffer(file.read(read.nbytes + 1), np.uint8)
+    except (OSError, DataError):
+        return CHANGED
+    return "" if np.array_equal(held, read) else CHANGED
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [text for text in value if isinstance(text, str)] if isinstance(value, tuple) else []

@@ -1,0 +1,70 @@
+"""Faults of automatic augmentation: arguments that do not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.catalog.auto_augment import SUITE, WITHOUT_TRANSLATION
+from workbench.catalog.spec import OpSpec
+from workbench.graph.faults import Fault
+from workbench.graph.model import Node
+
+
+def auto_augment_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
+    """What DALI would refuse of one call, beyond what each argument takes by itself."""
+    yield from _magnitude(node, spec)
+    yield from _left_out(node)
+    translating = [name for name in ("shape", "max_translate_abs", "max_translate_rel")
+                   if name in node.args or name in node.inputs]  # fmt: skip
+    if node.args.get("policy_name") == WITHOUT_TRANSLATION:
+        for name in translating:
+            yield Fault(
+                node.id,
+                name,
+                f"the policy {WITHOUT_TRANSLATION} translates nothing",
+                "Leave it out, or choose another policy.",
+                "apart",
+                name,
+            )
+    elif "max_translate_rel" in translating and "shape" not in translating:
+        yield Fault(
+            node.id,
+            "max_translate_rel",
+            "it is a share of the images' size, and shape does not say that",
+            "Give shape too, or max_translate_abs instead.",
+            "apart",
+            "max_translate_rel",
+        )
+
+
+def _magnitude(node: Node, spec: OpSpec) -> Iterator[Fault]:
+    magnitude = node.args.get("m")
+    if magnitude is None or "num_magnitude_bins" not in spec.args:
+        return
+    bins = node.args.get("num_magnitude_bins", spec.args["num_magnitude_bins"].default)
+    if isinstance(magnitude, int) and isinstance(bins, int) and magnitude >= bins >= 1:
+        yield Fault(
+            node.id,
+            "m",
+            f"it is {magnitude}, and there are {bins} steps",
+            f"Give 0 to {bins - 1}, or more steps with num_magnitude_bins.",
+            "value",
+        )
+
+
+def _left_out(node: Node) -> Iterator[Fault]:
+    excluded = node.args.get("excluded")
+    names = excluded if isinstance(excluded, tuple) else ()
+    unknown = [name for name in names if name not in SUITE]
+    if unknown:
+        yield Fault(
+            node.id,
+            "excluded",
+            f"{unknown[0]!r} is no augmentation of the suite",
+            f"There are: {', '.join(SUITE)}.",
+            "value",
+        )
+    elif names and set(names) == set(SUITE):
+        yield Fault(
+            node.id, "excluded", "it leaves out all of them", "Leave one of them in.", "value"
+        )

@@ -1,0 +1,118 @@
+"""The sources of a graph: which nodes read, and which data each is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from workbench.errors import DataError
+from workbench.graph.active import loose_nodes
+from workbench.graph.faults import Fault
+from workbench.graph.model import Graph, Node, Source, is_name
+from workbench.sources import Datasets, SourceKind, load_source, source_kinds
+
+_TAKEN = frozenset(
+    {
+        *("args", "base_seed", "batch_size", "batches", "checkpoint", "device", "device_id"),
+        *("epochs", "fn", "jax", "math", "np", "num_shards", "num_threads", "os", "out", "parser"),
+        *("pipe", "pipes", "place", "resumable", "seed", "self", "shard_id", "tf", "threads"),
+        *(
+            "build_pipeline",
+            "everywhere",
+            "position",
+            "shape",
+            "ndd",
+            "reader",
+            "shard",
+        ),
+        *("augment", "trainer", "lightning", "pipeline_def", "time", "types"),
+        "dict",  # with regions AutoGraph writes a call of it for **
+    }
+)
+"""Names that an exported program uses otherwise, besides those in capitals and in sources."""
+
+
+def parameter_faults(graph: Graph) -> Iterator[Fault]:
+    """Parameters that a program cannot have, and those that two sources read in two ways."""
+    taken = _TAKEN | {load_source(kind).find.__name__ for kind in source_kinds()}
+    kinds: dict[str, Source] = {}
+    for source in graph.sources:
+        name = parameter_of(source)
+        if name is None:
+            continue
+        if not is_name(name) or name in taken or name.isupper():
+            yield Fault(
+                source.id,
+                "",
+                f"its data cannot be called {name!r}: that is no Python name in small letters, or "
+                "one that the program uses otherwise",
+                "Choose another, for example others.",
+            )
+        first = kinds.setdefault(name, source)
+        if first.kind != source.kind:
+            yield Fault(
+                source.id,
+                "",
+                f"it reads {name!r} as {load_source(source.kind).about}, and {first.id} as "
+                f"{load_source(first.kind).about}",
+                "Give one of them a parameter of its own.",
+            )
+
+
+def parameter_of(source: Source) -> str | None:
+    """The parameter of the program that says what a source reads.
+
+    None for one that names its data itself.
+    """
+    if not source.kind or load_source(source.kind).located_by & (
+        source.args.keys() | source.inputs.keys()
+    ):
+        return None
+    return source.dataset
+
+
+def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
+    """The parameters of a program of these nodes that name data, and what each is."""
+    found: dict[str, SourceKind] = {}
+    for node in nodes:
+        if isinstance(node, Source) and (name := parameter_of(node)) is not None:
+            found.setdefault(name, load_source(node.kind))
+    return found
+
+
+def require_datasets(graph: Graph, data: Datasets) -> None:
+    """Raise DataError where a source that an output depends on is given no data."""
+    loose = loose_nodes(graph)
+    for source in graph.sources:
+        name = parameter_of(source)
+        if source.id not in loose and name is not None and name not in data:
+            raise DataError(
+                f"{source.id}: nothing says what it reads. Give data for {name!r}: a folder of "
+                "images, or a list of files."
+            )
+
+
+def with_datasets(graph: Graph, data: Datasets) -> Graph:
+    """The graph with each source of the kind of the data that it is given.
+
+    A source in another's place keeps its ports and its options. Raises DataError where a source is
+    given no data, or data that its reader cannot read.
+    """
+    require_datasets(graph, data)
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if isinstance(node, Source) and (name := parameter_of(node)):
+            if name not in data:
+                nodes.append(node)  # a loose one: ``require_datasets`` asks of the others
+                continue
+            kind = data[name].kind
+            if load_source(kind).op != node.op:
+                raise DataError(
+                    f"{node.id}: {node.op} does not read {load_source(kind).about}. Give "
+                    f"{load_source(node.kind).about}."
+                )
+            if kind != node.kind:
+                node = replace(node, kind=kind)
+        nodes.append(node)
+    changed = any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
+    return replace(graph, nodes=tuple(nodes)) if changed else graph

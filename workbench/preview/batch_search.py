@@ -1,0 +1,111 @@
+"""Which batch has a sample of some classes or branches, as the exported program reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.emit.preview_stage import scope_of
+from workbench.engine.call_handle import Caller
+from workbench.engine.registry import task
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.graph.active import active_graph
+from workbench.graph.model import Graph, ancestors, region_of, topological
+from workbench.preview.class_names import names_of_labels
+from workbench.preview.request import GraphRun, PreviewRequest
+from workbench.preview.value_text import label_port, labels_of
+
+
+@dataclass(frozen=True, slots=True)
+class SampleFilter:
+    """Samples of one of the ``classes``, for which of each region one of the ``branches`` ran.
+
+    Branches are scopes, ``region.body``. Without classes or branches these do not matter.
+    """
+
+    classes: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+
+    def by_region(self) -> dict[str, set[str]]:
+        """The branches of each region that is named."""
+        found: dict[str, set[str]] = {}
+        for scope in self.branches:
+            found.setdefault(region_of(scope), set()).add(scope)
+        return found
+
+
+def find_batch(
+    engine: Caller, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
+) -> int | None:
+    """The nearest batch after the request's, or before it, with such a sample.
+
+    Looked for among the first ``request.tiles`` samples of each batch, up to batch ``most``.
+    Nothing is decoded but for what decides in a region. None where there is none; raises GraphError
+    where nothing gives labels, and as ``preview_batch``.
+    """
+    found: int | None = engine.call(search, request, wanted, back, most)
+    return found
+
+
+@task
+def search(
+    worker: Worker, request: PreviewRequest, wanted: SampleFilter, back: bool, most: int
+) -> int | None:
+    """Task: see ``find_batch``."""
+    catalog = worker.runner.catalog
+    graph = active_graph(request.graph, catalog)
+    if back:  # a reader runs forward only: once through all of them
+        return max(_with_one(worker, request, graph, wanted, range(request.batch)), default=None)
+    after = range(request.batch + 1, most + 1)
+    return next(_with_one(worker, request, graph, wanted, after), None)
+
+
+def _with_one(
+    worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter, batches: range
+) -> Iterator[int]:
+    came = _came(worker, request, graph, wanted)
+    for batch in range(batches.stop):
+        worker.check_interrupt()
+        found = next(came)
+        if batch >= batches.start and found and wanted.classes:
+            found = found & _of_classes(worker, request, graph, wanted.classes, batch)
+        if batch >= batches.start and found:
+            yield batch
+
+
+def _came(
+    worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter
+) -> Iterator[Set[int]]:
+    """For each batch from 0 on the samples that came to the branches."""
+    shown = frozenset(range(min(request.tiles, graph.settings.batch_size)))
+    regions = wanted.by_region()
+    outer = dict.fromkeys(graph.outermost(region) for region in regions)
+    nodes = [graph.node(region) for region in outer]
+    places = worker.runner.branch_places(graph, request.data, nodes) if nodes else None
+    while True:
+        found = shown
+        came = places.run() if places else {}
+        for scopes in regions.values():  # in any turn of a body that runs again
+            here = [each for name, each in came.items() if scope_of(name) in scopes]
+            found &= {int(np.asarray(each[at])) for each in here for at in range(len(each))}
+        yield found
+
+
+def _of_classes(
+    worker: Worker, request: PreviewRequest, graph: Graph, classes: Collection[str], batch: int
+) -> set[int]:
+    """The samples of a batch that are of some classes."""
+    catalog = worker.runner.catalog
+    needed = ancestors(graph, list(graph.outputs.values()))
+    nodes = tuple(node for node in topological(graph)[0] if node.id in needed)
+    port = label_port(catalog, nodes)
+    if port is None:
+        raise GraphError("No node of the graph gives labels: there are no classes to look for.")
+    result = worker.runner.run(graph, request.data, batch, request.tiles, [port])
+    labels = labels_of(port, result.batches)
+    run = GraphRun(request, catalog, nodes, result)
+    names = names_of_labels(worker, run, port, labels)
+    return {index for index, name in enumerate(names) if name in classes}

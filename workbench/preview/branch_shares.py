@@ -1,0 +1,167 @@
+"""How often each body of the regions runs, over many batches of the exported program.
+
+Only what decides is run: where draws decide, nothing is read or decoded.
+
+Runs inside the worker process only, but for its records and ``wilson_interval``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from workbench.emit.preview_stage import scope_of
+from workbench.engine.branch_counts import BranchCounter
+from workbench.engine.registry import task
+from workbench.engine.worker import Worker
+from workbench.graph.active import active_graph
+from workbench.graph.chance import probability_of
+from workbench.graph.model import Graph, Node, ancestors, region_of, topological
+from workbench.graph.one_of import weights_of
+from workbench.graph.repeat import OP as REPEAT
+from workbench.graph.repeat import TIMES, most_turns
+from workbench.graph.some_of import shares_of_some
+from workbench.preview.branches import branches_of
+from workbench.preview.request import PreviewRequest
+
+CONFIDENCE = 0.99
+_AT_ONCE = 0.2
+"""Seconds that one call may count: what else is looked at waits for no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyShare:
+    """A body: the samples that came to it, and the share that was asked for, None where none is."""
+
+    name: str
+    text: str
+    count: int
+    asked: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RegionShares:
+    """A region: how many samples came to it, and to each of its bodies.
+
+    Where it stands in a body that runs again and again (``in_turns``), a sample counts in each
+    turn: it draws anew there.
+    """
+
+    region: str
+    scope: str
+    """Of the body in which the region stands; empty: of none."""
+    samples: int
+    bodies: tuple[BodyShare, ...]
+    in_turns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BranchShares:
+    """What was counted in the first ``batches`` batches, an entry for each region.
+
+    ``reads`` says whether data have to be read for it, so that a batch takes as long as decoding.
+    """
+
+    batches: int
+    regions: tuple[RegionShares, ...]
+    reads: bool
+
+
+@task
+def count_branches(worker: Worker, request: PreviewRequest, batches: int) -> BranchShares:
+    """Task: the regions that the outputs depend on, over ``batches`` batches from 0 on.
+
+    Goes on where the call before of the same regions stopped, and stops after 0.2 s at the next
+    batch: called until it has counted as many. Raises as ``render``.
+    """
+    catalog = worker.runner.catalog
+    graph = active_graph(request.graph, catalog)
+    wanted = ancestors(graph, list(graph.outputs.values()))
+    regions = [node for node in topological(graph)[0] if node.bodies and node.id in wanted]
+    if not regions:
+        return BranchShares(0, (), False)
+    places = worker.runner.branch_places(graph, request.data, regions)
+    counter: BranchCounter | None = worker.kept.get(("branch shares",))
+    if counter is None or counter.key != places.key:
+        counter = worker.kept[("branch shares",)] = BranchCounter(places)
+    until = time.perf_counter() + _AT_ONCE
+    while counter.counted < batches and time.perf_counter() < until:
+        worker.check_interrupt()
+        counter.before(counter.counted + 1)
+    done = min(counter.counted, batches)
+    counts = {"": done * places.batch_size, **counter.before(done)}
+    texts = {branch.scope: branch.text for branch in branches_of(graph, catalog)}
+    found = []
+    for region in _with_nested(regions):
+        names = list(region.bodies)
+        asked = asked_shares(graph, region) or (None,) * len(names)
+        bodies = tuple(
+            BodyShare(name, texts[region.scope(name)], _samples_of(counts, region, name), share)
+            for name, share in zip(names, asked, strict=True)
+        )
+        scope = graph.scope_of(region.id)
+        came = sum(_of_turns(counts, scope).values())
+        found.append(RegionShares(region.id, scope, came, bodies, _turns_around(graph, scope)))
+    return BranchShares(done, tuple(found), places.reads)
+
+
+def _samples_of(counts: Mapping[str, int], region: Node, body: str) -> int:
+    """How many samples came to a body, in any of the region's own turns."""
+    found = _of_turns(counts, region.scope(body))
+    if region.op == REPEAT:  # what takes part in any turn does in the first
+        return sum(count for name, count in found.items() if name.endswith("#0"))
+    return sum(found.values())
+
+
+def _of_turns(counts: Mapping[str, int], scope: str) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if scope_of(name) == scope}
+
+
+def _turns_around(graph: Graph, scope: str) -> bool:
+    """Whether a body runs more than once for a sample, by itself or by what it stands in."""
+    while scope:
+        region = graph.node(region_of(scope))
+        if region.op == REPEAT and most_turns(region) > 1:
+            return True
+        scope = graph.scope_of(region.id)
+    return False
+
+
+def _with_nested(regions: Sequence[Node]) -> Iterator[Node]:
+    for region in regions:
+        yield region
+        for body in region.bodies.values():
+            yield from _with_nested([node for node in body.nodes if node.bodies])
+
+
+def asked_shares(graph: Graph, region: Node) -> tuple[float, ...] | None:
+    """The probability with which each body is to run, None where no written one decides."""
+    if region.op == REPEAT:
+        return None if TIMES in region.inputs else (1.0,)
+    probability = probability_of(graph, region)
+    if probability is None:
+        return shares_of_some(graph, region) or weights_of(graph, region)
+    return probability, round(1 - probability, 9)
+
+
+def wilson_interval(count: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Between which shares the true one lies, where ``count`` of ``total`` were found.
+
+    Of intervals that are made so, the share ``confidence`` holds the true one. Without any sample
+    it is 0 to 1. E. B. Wilson, "Probable inference, the law of succession, and statistical
+    inference", Journal of the American Statistical Association 22 (1927), 209-212; unlike the
+    normal approximation it also holds for shares near 0 and 1: L. D. Brown, T. T. Cai and
+    A. DasGupta, "Interval estimation for a binomial proportion", Statistical Science 16 (2001).
+    """
+    if total == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = count / total
+    centre = share + z * z / (2 * total)
+    reach = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    low, high = (centre - reach) / scale, (centre + reach) / scale
+    return (0.0 if count == 0 else low), (1.0 if count == total else high)

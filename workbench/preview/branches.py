@@ -1,0 +1,65 @@
+"""Which bodies of its regions ran for each sample of a batch.
+
+Runs inside the worker process only, but for its records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.model import Body, Graph, Node
+from workbench.preview.request import GraphRun
+
+_NAMED = 2
+"""Operators of a body that are named in its text; of more the number is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A body of a region.
+
+    ``text`` is ``branch: then``, ``one_of: option_1 (rotate)``; or its name, ``one_of: stronger``.
+    """
+
+    scope: str
+    region: str
+    body: str
+    text: str
+
+
+def branches_of(graph: Graph, catalog: Catalog) -> tuple[Branch, ...]:
+    """All bodies of all regions of a graph, those of a nested region behind its own."""
+    return tuple(_branches(graph.nodes, catalog))
+
+
+def _branches(nodes: Sequence[Node], catalog: Catalog) -> Iterator[Branch]:
+    for node in nodes:
+        numbered = catalog[node.op].numbered_bodies
+        for name, body in node.bodies.items():
+            within = f" ({_content(body)})" if numbered and not body.title else ""
+            text = f"{node.id}: {body.title or name}{within}"
+            yield Branch(node.scope(name), node.id, name, text)
+            yield from _branches(body.nodes, catalog)
+
+
+def _content(body: Body) -> str:
+    """What stands in a body, for its number alone says nothing."""
+    names = [node.id for node in body.nodes if not node.op.startswith("random.")]
+    if len(names) > _NAMED:
+        return f"{len(names)} operators"
+    return ", ".join(names) or "as it is"
+
+
+def fired_scopes(run: GraphRun) -> list[tuple[str, ...]]:
+    """For each sample the scopes of the bodies that ran, in the order of ``branches_of``.
+
+    None where its file could not be read.
+    """
+    scopes = [branch.scope for branch in branches_of(run.graph, run.catalog)]
+    came = run.result.came
+    return [
+        () if sample.error else tuple(scope for scope in scopes if index in came.get(scope, ()))
+        for index, sample in enumerate(run.result.samples)
+    ]

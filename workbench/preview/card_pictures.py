@@ -1,0 +1,212 @@
+"""One sample at every node as small pictures: what the cards of the canvas show.
+
+Runs inside the worker process only, but for its records.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from workbench.emit.naming import is_batch_generator
+from workbench.engine.batch_store import Batch, Memory
+from workbench.engine.registry import task
+from workbench.engine.undecodable_samples import Sample
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.graph.devices import port_kind
+from workbench.graph.model import Node, Port
+from workbench.graph.ports import outputs_of
+from workbench.preview.contact_sheet import encode, grid_of
+from workbench.preview.output_tiles import scaling_for
+from workbench.preview.render import Box
+from workbench.preview.request import GraphRun, PreviewRequest, run_request
+from workbench.preview.tiles import Tiles, picture_layout
+from workbench.preview.value_scaling import Scaling, scale_on_host
+from workbench.preview.value_text import draws_at, short_values
+
+_FEW = 2
+"""Values that find room where a picture would stand."""
+_IDENTITY = Scaling((1.0,), (0.0,))
+
+
+@dataclass(frozen=True, slots=True)
+class CardPicture:
+    """What a node gave for the sample.
+
+    ``box`` is the place of its first picture in the sheet, None where it gives none: then ``text``
+    has the values of its first output, where they are few. ``draws`` is what feeds its arguments;
+    ``branches`` names the bodies of a region that ran for the sample, in any turn.
+    """
+
+    node: str
+    box: Box | None
+    text: str
+    draws: tuple[str, ...]
+    branches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CardPictures:
+    """The cards of all nodes that the outputs depend on and the sample comes to.
+
+    In running order, those inside regions behind the others.
+
+    ``image`` is a JPEG of ``size`` (width, height), empty where no node gives a picture. ``index``
+    is the sample's place in the batch, of which ``samples`` are shown. Of a sample with an error
+    there are no cards.
+    """
+
+    index: int
+    samples: int
+    sample: Sample
+    cards: tuple[CardPicture, ...]
+    image: bytes
+    mime: str
+    size: tuple[int, int]
+    milliseconds: float
+
+
+@task
+def render_card_pictures(worker: Worker, request: PreviewRequest, index: int) -> CardPictures:
+    """Task: sample ``index`` of the request's batch at each node, ``tile_size`` pixels at most.
+
+    From the outputs that are kept. Raises as ``render``.
+    """
+    start = time.perf_counter()
+    run = run_request(worker, request)
+    run.require_sample(index)
+    sample = run.result.samples[index]
+    found = [] if sample.error else _cards(worker, run, index)
+    pictures = [picture for _, picture in found if picture is not None]
+    cards: list[CardPicture] = []
+    mime, image, size = "image/jpeg", b"", (0, 0)
+    if pictures:
+        sheet, places, size = _sheet(pictures, request.tile_size)
+        image = encode(sheet, mime)
+    for card, picture in found:
+        box = None
+        if picture is not None:
+            height, width = picture.shape[:2]
+            box = (*places[len([each for each in cards if each.box])], width, height)
+        cards.append(replace(card, box=box))
+    return CardPictures(
+        index=index,
+        samples=len(run.result.samples),
+        sample=sample,
+        cards=tuple(cards),
+        image=image,
+        mime=mime,
+        size=size,
+        milliseconds=(time.perf_counter() - start) * 1000,
+    )
+
+
+def _sheet(
+    pictures: Sequence[NDArray[np.uint8]], side: int
+) -> tuple[NDArray[np.uint8], list[tuple[int, int]], tuple[int, int]]:
+    """The pictures side by side, where each stands, and (width, height) of all."""
+    squares = np.zeros((len(pictures), side, side, 3), np.uint8)
+    grid = grid_of([Tiles(squares, [], "")])
+    width, height = grid.extent
+    sheet = np.zeros((height, width, 3), np.uint8)
+    for picture, (x, y) in zip(pictures, grid.places, strict=True):
+        tall, wide = picture.shape[:2]
+        sheet[y : y + tall, x : x + wide] = picture
+    return sheet, grid.places, grid.extent
+
+
+def _cards(
+    worker: Worker, run: GraphRun, index: int
+) -> list[tuple[CardPicture, NDArray[np.uint8] | None]]:
+    """Those of all nodes that the sample comes to, also inside regions."""
+    nodes = (*run.nodes, *run.inner_nodes)
+    places = [(node, run.place(run.graph.scope_of(node.id), index)) for node in nodes]
+    return [_card(worker, run, node, index, at) for node, at in places if at is not None]
+
+
+def _card(
+    worker: Worker, run: GraphRun, node: Node, index: int, place: int
+) -> tuple[CardPicture, NDArray[np.uint8] | None]:
+    text, picture = "", None
+    place = index if is_batch_generator(node, run.catalog) else place
+    outputs = outputs_of(node, run.catalog[node.op])
+    for output in outputs:
+        port = Port(node.id, output.name)
+        kind = port_kind(run.graph, run.catalog, port)
+        if kind == "encoded":
+            continue
+        batch = run.result.batches[port]
+        if kind in ("image", "mask") or (kind == "any" and batch.layout):
+            picture = _picture(worker, run, port, batch, place)
+            if picture is not None:
+                break
+        array = batch.sample(place).arrays()[0]
+        if output is outputs[0] and array.size <= _FEW and array.dtype.kind in "biuf":
+            text = short_values(array)
+    draws = tuple(draws_at(run, node, index))
+    return CardPicture(node.id, None, text, draws, _branches(run, node, index)), picture
+
+
+def _branches(run: GraphRun, node: Node, index: int) -> tuple[str, ...]:
+    came = run.result.came
+    return tuple(name for name in node.bodies if index in came.get(node.scope(name), ()))
+
+
+def _picture(
+    worker: Worker, run: GraphRun, port: Port, batch: Batch, index: int
+) -> NDArray[np.uint8] | None:
+    """RGB (h, w, 3), kept as long as the node's outputs keep their bits; None for no picture."""
+    side = run.request.tile_size
+    key = f"card {index} {side} {port.output} {run.key(port)}"
+    kept = worker.runner.store.get(key)
+    if kept is None:
+        one = batch.sample(index)
+        try:
+            layout = picture_layout(one)
+        except GraphError:
+            small = None
+        else:
+            small = _small(one.arrays()[0], layout, scaling_for(worker, run, port), side)
+        kept = (_Kept(small),)
+        worker.runner.store.put(key, kept)
+    picture: NDArray[np.uint8] | None = kept[0].pixels
+    return picture
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A picture, None for what is none."""
+
+    pixels: NDArray[np.uint8] | None
+    device: Memory = "cpu"
+
+    @property
+    def nbytes(self) -> int:
+        return self.pixels.nbytes if self.pixels is not None else 0
+
+
+def _small(
+    array: NDArray[np.generic], layout: str, scaling: Scaling | None, side: int
+) -> NDArray[np.uint8]:
+    """An image of any layout and type as RGB of at most ``side`` pixels a side."""
+    if scaling is not None or layout != "HWC":
+        array = scale_on_host(_thinned(array, layout, side), layout, scaling or _IDENTITY)
+    else:
+        array = _thinned(array, layout, side)
+    channels = array.shape[2]
+    rgb = array[..., :3] if channels >= 3 else np.repeat(array[..., :1], 3, axis=2)
+    image = Image.fromarray(np.ascontiguousarray(rgb))
+    image.thumbnail((side, side), Image.Resampling.BILINEAR, reducing_gap=1.5)
+    return np.asarray(image)
+
+
+def _thinned(array: NDArray[np.generic], layout: str, side: int) -> NDArray[np.generic]:
+    """Every n-th row and column of what is many times larger than it is shown."""
+    step = max(1, min(array.shape[layout.index(axis)] for axis in "HW") // (4 * side))
+    return array[tuple(slice(None, None, step if axis in "HW" else None) for axis in layout)]

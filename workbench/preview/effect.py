@@ -1,0 +1,110 @@
+"""The effect of an argument: one sample at an image output, once for each variant of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench.catalog.spec import ArgSpec, Value
+from workbench.engine.registry import task
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError, PipelineError
+from workbench.graph.model import Graph
+from workbench.preview.contact_sheet import compose, encode, grid_of
+from workbench.preview.output_tiles import scaling_for
+from workbench.preview.render import Box
+from workbench.preview.request import PreviewRequest, run_request
+from workbench.preview.tiles import Tiles, make_tiles, on_host
+
+MOST_VARIANTS = 16
+"""Each runs what comes after the argument's node, for the whole batch."""
+
+
+def effect_values(arg: ArgSpec, count: int) -> tuple[Value, ...]:
+    """The values to show: both truths, every choice, or ``count`` over the usual range.
+
+    Empty where there is neither a range nor a choice.
+    """
+    if arg.kind == "bool":
+        return (False, True)
+    choices = arg.choices or arg.members
+    if choices:
+        return tuple(choices[:MOST_VARIANTS])
+    if arg.low is None or arg.high is None or arg.kind not in ("int", "float"):
+        return ()
+    width = arg.high - arg.low
+    spread = [float(f"{arg.low + width * i / (count - 1):.4g}") for i in range(count)]
+    if arg.kind == "float":
+        return tuple(dict.fromkeys(spread))
+    whole = (round(each) | 1 if arg.step == 2 else round(each) for each in spread)
+    return tuple(dict.fromkeys(whole))
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One sheet, and the place of each variant's picture in it, None where it failed.
+
+    ``errors`` says why, empty where there is a picture. ``image`` is empty where all failed.
+    ``alike`` has for each variant the first one whose picture is the same, bit for bit.
+    """
+
+    boxes: tuple[Box | None, ...]
+    errors: tuple[str, ...]
+    image: bytes
+    mime: str
+    size: tuple[int, int]
+    alike: tuple[int, ...]
+
+
+@task
+def render_effect(
+    worker: Worker, request: PreviewRequest, graphs: Sequence[Graph], index: int
+) -> Effect:
+    """Task: sample ``index`` at the first image output of each graph, with the request's draws.
+
+    Raises GraphError for more than ``MOST_VARIANTS`` graphs, and as ``run_request`` does,
+    but for what DALI refuses and what leaves no picture: that is the variant's error.
+    """
+    if len(graphs) > MOST_VARIANTS:
+        raise GraphError(f"{len(graphs)} variants: give {MOST_VARIANTS} at most.")
+    tiles: list[Tiles] = []
+    errors: list[str] = []
+    for graph in graphs:
+        try:
+            run = run_request(worker, replace(request, graph=graph))
+        except PipelineError as error:
+            errors.append(str(error))
+            continue
+        run.require_sample(index)
+        port = next(iter(run.images.values()), None)
+        reason = run.result.samples[index].error
+        if port is None:
+            reason = "The graph gives no picture."
+        if port is not None and not reason:
+            one = run.result.batches[port].sample(index)
+            try:
+                made = make_tiles(worker, one, request.tile_size, scaling_for(worker, run, port))
+                tiles.append(made)
+            except GraphError as error:  # no pixels: such a value cuts all away
+                reason = str(error)
+        errors.append(reason)
+    mime, image, size = "image/png" if request.lossless else "image/jpeg", b"", (0, 0)
+    boxes: list[Box | None] = [None] * len(graphs)
+    alike = list(range(len(graphs)))
+    if tiles:
+        pictures = [on_host(made) for made in tiles]
+        together = Tiles(np.concatenate(pictures), [], "")
+        seen: dict[tuple[tuple[int, int], bytes], int] = {}
+        drawn = [at for at, reason in enumerate(errors) if not reason]
+        for at, made, picture in zip(drawn, tiles, pictures, strict=True):
+            alike[at] = seen.setdefault((made.sizes[0], picture.tobytes()), at)
+        grid = grid_of([together])
+        image, size = encode(compose([together]).pixels, mime), grid.extent
+        placed = iter(zip(grid.places, tiles, strict=True))
+        for at, reason in enumerate(errors):
+            if not reason:
+                (x, y), made = next(placed)
+                boxes[at] = (x, y, *made.sizes[0])
+    return Effect(tuple(boxes), tuple(errors), image, mime, size, tuple(alike))

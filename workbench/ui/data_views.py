@@ -1,0 +1,85 @@
+"""What the data panel is shown: each type also stands in ``frontend/src/views.ts``."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class FileFinding(TypedDict):
+    """Something that a check found in a file."""
+
+    file: str
+    level: Literal["bad", "damaged", "unusual"]
+    kind: str
+    reason: str
+
+
+class DataParameter(TypedDict):
+    """One parameter of the graph's program that names data."""
+
+    name: str
+    about: str
+    """What its source reads: ``folder of images``."""
+    reads: str
+    """What it is given; empty where that is nothing."""
+    error: str
+    """Why it cannot be read, or empty."""
+
+
+class FolderEntry(TypedDict):
+    """A folder that may be opened, or looked into. Hidden entries do not count."""
+
+    name: str
+    path: str
+    images: int
+    """Directly in it."""
+    folders: int
+    more: bool
+    """Whether there is more in it than was counted."""
+
+
+class FolderListing(TypedDict):
+    """What lies in a folder; all empty before the first was asked for."""
+
+    path: str
+    parent: str
+    """The folder around it; empty where that may not be opened."""
+    places: list[str]
+    """Where to begin: the folders below which may be opened."""
+    entries: list[FolderEntry]
+    more: bool
+    """Whether there are more than are listed."""
+    error: str
+    """Why it cannot be listed, or empty."""
+
+
+class DataView(TypedDict):
+    """The data: a folder, or a list of files."""
+
+    root: str
+    kind: str
+    """``folder of images``."""
+    parameters: list[DataParameter]
+    """Every one of the graph."""
+    error: str
+    refused: str
+    """Why the folder that was asked for last was not opened in place of this one, or empty."""
+    count: int
+    classes: list[str]
+    class_counts: list[int]
+    """Images of each class."""
+    megabytes: float
+    formats: dict[str, int]
+    size_counts: dict[str, int]
+    """Images of each size, or of each span of the longer side, of those that were looked at."""
+    sizes: str
+    """``300×225 … 1200×900``; empty until known."""
+    checked: bool
+    """Whether every file has been decoded, to find those that are bad."""
+    checking: bool
+    bad: int
+    """Files that DALI does not read or decode."""
+    damaged: int
+    """Files that it decodes, of which a decoder warned."""
+    findings: list[FileFinding]
+    """Of the worst files; all are in the report of ``workbench check``."""

@@ -1,0 +1,137 @@
+"""The job that computes the effect sheet: last of all, and only once the graph rests."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.catalog.spec import Catalog
+from workbench.engine.call_handle import Caller
+from workbench.graph.model import Graph
+from workbench.preview import Effect, PreviewRequest, preview_effect
+from workbench.ui.background_results import BackgroundResults
+from workbench.ui.effect_variations import effect_remark, variations
+from workbench.ui.effect_views import (
+    chosen_arguments,
+    effect_bytes,
+    effect_variants,
+)
+from workbench.ui.idle_arguments import IdleArguments
+from workbench.ui.view_state import ViewState
+
+NAME = "effect"
+REST = 0.25
+"""Seconds without a newer picture: until then a value may still be dragged."""
+PICTURE_SIZE = 128
+"""Side of a picture in pixels, sharp on a fine screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    request: PreviewRequest
+    node: str
+    args: tuple[str, ...]
+    sample: int
+
+
+class EffectJob:
+    """The latest sheet. Every method is called with the lock held."""
+
+    def __init__(self, background: BackgroundResults, catalog: Catalog) -> None:
+        self._background = background
+        self._catalog = catalog
+        self._resting: _Wanted | None = None
+        """What will be computed once the graph rests."""
+        self._timer: threading.Timer | None = None
+        self._sheet = b""
+        self._sheet_of: _Wanted | None = None
+        self._names_of: tuple[Graph, str, list[str]] | None = None
+        self._idle = IdleArguments(background, catalog)
+
+    def fields(self, state: ViewState, stale: str) -> dict[str, Any]:
+        """The fields of the inspector that are made here; ``stale`` is the preview's."""
+        names = self._names(state.checked.active, state.inspected)
+        args = chosen_arguments(names, state.effect_args)
+        shown = self._sheet_of
+        present = (
+            shown is not None
+            and (self._resting or self._background.asked(NAME)) in (None, shown)
+            and (
+                (shown.request.graph, shown.node, shown.args)
+                == (state.checked.active, state.inspected, tuple(args))
+            )
+        )
+        found_idle = self._idle.of(state.inspected)
+        idle = [name for name in names if name in found_idle]
+        offered = [name for name in names if name not in idle or name in args]
+        remark = effect_remark(state.checked.active, self._catalog, state.inspected, offered, idle)
+        return {
+            "effect_open": state.effect_open,
+            "effect_choices": offered,
+            "effect_remark": remark,
+            "effect_args": args,
+            "effect": self._sheet if state.effect_open else b"",
+            "effect_stale": bool(stale) or not present,
+        }
+
+    def follow(self, state: ViewState, request: PreviewRequest) -> None:
+        """Have the sheet of this request computed, whose picture is there, once it rests."""
+        names = self._names(request.graph, state.inspected)
+        if not state.effect_open or not names:
+            self.forget()
+            return
+        args = tuple(chosen_arguments(names, state.effect_args))
+        sample = min(state.sample, request.tiles - 1, request.graph.settings.batch_size - 1)
+        base = replace(
+            request, shown="augmented", baseline="", lossless=False, raw=False,
+            tile_size=PICTURE_SIZE,
+        )  # fmt: skip
+        wanted = _Wanted(base, state.inspected, args, sample)
+        if wanted in (self._resting, self._background.asked(NAME)):
+            if wanted == self._sheet_of:
+                self._idle.find(base, state.inspected, sample, names)
+            return
+        self.forget()
+        self._resting = wanted
+        self._timer = threading.Timer(REST, self._ask, [wanted])
+        self._timer.daemon = True
+        self._timer.start()
+
+    def forget(self) -> None:
+        """Compute nothing any more; what is shown stays."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._resting = self._timer = None
+        self._background.forget(NAME)
+        self._idle.forget()
+
+    def _names(self, graph: Graph, node: str) -> list[str]:
+        if not self._names_of or self._names_of[0] is not graph or self._names_of[1] != node:
+            self._names_of = graph, node, list(variations(graph, self._catalog, node))
+        return self._names_of[2]
+
+    def _ask(self, wanted: _Wanted) -> None:
+        """In a thread of its own, without the lock: the variants take time."""
+        with self._background.lock:
+            if self._resting is not wanted:
+                return
+        graph = wanted.request.graph
+        variants = effect_variants(graph, self._catalog, wanted.node, wanted.args)
+        sound = [variant.graph for variant in variants if not variant.fault]
+
+        def run(engine: Caller) -> Effect | None:
+            if not sound:
+                return None
+            return preview_effect(engine, wanted.request, sound, wanted.sample)
+
+        def done(outcome: Any) -> None:
+            self._sheet = effect_bytes(wanted.node, wanted.args, variants, outcome)
+            self._sheet_of = wanted
+            names = self._names(graph, wanted.node)
+            self._idle.find(wanted.request, wanted.node, wanted.sample, names)
+
+        with self._background.lock:
+            if self._resting is wanted:
+                self._resting = None
+                self._background.ask(NAME, wanted, run, done)

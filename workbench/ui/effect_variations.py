@@ -1,0 +1,197 @@
+"""What of a node can be varied to see its effect: an argument, or one element of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from workbench.catalog.spec import ArgKind, ArgSpec, Catalog, OpSpec, Value
+from workbench.graph.model import Graph, Node
+from workbench.preview.effect import effect_values
+
+_NO_PIXELS = {"preserve", "minibatch_size", "bytes_per_sample_hint"}
+"""How DALI runs it; no pixel depends on them."""
+_OF_VOLUMES = {"depthwise", "crop_d", "crop_pos_z", "resize_z"}
+"""DALI ignores them for pictures."""
+_RANGE_ENDS = ("low", "high")
+_MOST_NAMED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """An argument, or with ``part`` the element of a list at that place.
+
+    ``name`` is ``angle``, for an element ``size.h``.
+    """
+
+    name: str
+    arg: ArgSpec
+    part: int | None = None
+
+    def levels(self, node: Node, count: int) -> tuple[Value, ...]:
+        """The values to show, of a list's largest element where all are varied.
+
+        The present one takes the place of the nearest.
+        """
+        arg = replace(self.arg, kind=_element_kind(self.arg))
+        items = _items(self.arg, node)
+        if self.part is not None and self.arg.form == "range":
+            low, high = items
+            arg = replace(arg, high=high) if self.part == 0 else replace(arg, low=low)
+        present: Value | None
+        if not self.arg.kind.endswith("_list"):
+            present = node.args.get(self.arg.name, self.arg.default)
+        elif self.part is not None:
+            present = items[self.part]
+        else:
+            present = max(items, default=None)
+        return _with_present(arg, present, self.arg.name in node.inputs, count)
+
+    def value(self, node: Node, level: Value) -> Value:
+        """The argument's value with this level: a list keeps its proportions, or its rest."""
+        if not self.arg.kind.endswith("_list") or not isinstance(level, int | float):
+            return level
+        items = _items(self.arg, node)
+        if self.part is not None:
+            return (*items[: self.part], level, *items[self.part + 1 :])
+        given = node.args.get(self.arg.name)
+        largest = max(items, default=0.0)
+        if given is not None and level == largest:
+            return given
+        if given is not None and not isinstance(given, tuple):
+            return level
+        if largest <= 0 or len(set(items)) == 1:
+            return (level,) * max(1, len(items))
+        return tuple(_rounded(self.arg, level * each / largest) for each in items)
+
+
+def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variation]:
+    """By name, in the overlay's order; empty where there is no such node or nothing to vary."""
+    if not graph.has(node_id):
+        return {}
+    node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
+    spec = catalog.find(node.op)
+    if spec is None or spec.reads or node.bodies:
+        return {}
+    found = (each for arg in _effective(spec, node) for each in _variations_of(arg, node))
+    return {each.name: each for each in found}
+
+
+def effect_remark(
+    graph: Graph, catalog: Catalog, node_id: str, names: Iterable[str], idle: Iterable[str]
+) -> str:
+    """What is not offered besides ``names``, and why; ``idle`` were seen to change nothing."""
+    if not graph.has(node_id):
+        return ""
+    node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
+    spec = catalog.find(node.op)
+    if spec is None:
+        return "The installed DALI has no such operator: nothing can be varied."
+    if spec.reads:
+        return (
+            "A reader's values decide which photos come, not how one looks. Choose a node after "
+            "it to vary a value."
+        )
+    if node.bodies:
+        return (
+            "A region's values decide for which samples its nodes run. Choose a node in it to vary "
+            "a value."
+        )
+    said = []
+    without = [name for name in idle if name not in set(names)]
+    without = [name for name in without if name.rpartition(".")[0] not in without]
+    if without:
+        said.append(f"Without effect on this picture as it is: {_listed(without)}.")
+    offered = {name.partition(".")[0] for name in (*names, *without)}
+    rest = [arg.name for arg in _effective(spec, node) if arg.name not in offered]
+    rest = [name for name in rest if not spec.args[name].advanced or name in node.args]
+    if rest:
+        said.append(f"Not varied, having neither range nor choices: {_listed(rest)}.")
+    if not said and not offered:
+        said.append("It has no value to vary.")
+    return " ".join(said)
+
+
+def _effective(spec: OpSpec, node: Node) -> Iterator[ArgSpec]:
+    """Those that DALI looks at beside what is given."""
+    given = node.args.keys() | node.inputs.keys()
+    for arg in spec.args.values():
+        if arg.deprecated or arg.form == "shown" or arg.name in _NO_PIXELS | _OF_VOLUMES:
+            continue
+        if arg.name not in given:
+            if spec.conflicts_with(arg.name) & given:
+                continue
+            if any(arg.name in group and not set(group) - {arg.name} <= given
+                   for group in spec.together):  # fmt: skip
+                continue
+        yield arg
+
+
+def _variations_of(arg: ArgSpec, node: Node) -> Iterator[Variation]:
+    if not arg.kind.endswith("_list"):
+        if len(effect_values(arg, 2)) > 1:
+            yield Variation(arg.name, arg)
+        return
+    # A list without a form is a table or names axes: its elements have no range of their own.
+    if arg.low is None or arg.kind not in ("int_list", "float_list"):
+        return
+    items = _items(arg, node)
+    if arg.form == "range" and len(items) == 2:
+        for part, end in enumerate(_RANGE_ENDS):
+            yield Variation(f"{arg.name}.{end}", arg, part)
+    elif arg.form in ("fields", "each", "colour"):
+        yield Variation(arg.name, arg)
+        if len(items) == len(arg.parts) > 1:
+            for part, named in enumerate(arg.parts):
+                yield Variation(f"{arg.name}.{named}", arg, part)
+
+
+def _items(arg: ArgSpec, node: Node) -> tuple[float, ...]:
+    """The elements as they count: a single one stands for all."""
+    for value in (node.args.get(arg.name), arg.start, arg.default):
+        items = value if isinstance(value, tuple) else (value,)
+        numbers = tuple(each for each in items if isinstance(each, int | float))
+        if numbers:
+            return numbers * max(1, len(arg.parts)) if len(numbers) == 1 else numbers
+    middle = _rounded(arg, ((arg.low or 0) + (arg.high or 0)) / 2)
+    return (middle,) * max(1, len(arg.parts))
+
+
+def _element_kind(arg: ArgSpec) -> ArgKind:
+    kinds: Mapping[ArgKind, ArgKind] = {"int_list": "int", "float_list": "float"}
+    return kinds.get(arg.kind, arg.kind)
+
+
+def _rounded(arg: ArgSpec, value: float) -> float:
+    low = value if arg.minimum is None else max(value, arg.minimum)
+    kept = low if arg.maximum is None else min(low, arg.maximum)
+    if arg.kind != "int_list":
+        return float(f"{kept:.4g}")
+    return round(kept) | 1 if arg.step == 2 else round(kept)
+
+
+def _with_present(
+    arg: ArgSpec, present: Value | None, varies: bool, count: int
+) -> tuple[Value, ...]:
+    """The values to show; the present one takes the place of the nearest of a range."""
+    values = effect_values(arg, count)
+    if varies or present is None or present in values:
+        return _around(values, present, count)
+    if not isinstance(present, int | float) or arg.kind not in ("int", "float"):
+        return _around(values, None, count)
+    numbers = [value for value in values if isinstance(value, int | float)]
+    nearest = min(numbers, key=lambda value: abs(value - present), default=present)
+    return tuple(present if value == nearest else value for value in values)
+
+
+def _around(values: tuple[Value, ...], present: Value | None, count: int) -> tuple[Value, ...]:
+    """Of many choices those that fit into a grid, the present one among them."""
+    if count >= 5 or len(values) <= count:
+        return values
+    first = values[:count]
+    return first if present is None or present in first else (*first[:-1], present)
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,307 @@
+// Title, data, device switch, undo and redo, state of the worker, files.
+
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Faults } from "./bar/faults";
+import { History } from "./bar/history";
+import { takeDrops, type Incoming } from "./bar/importGraph";
+import { insertCell } from "./bar/notebookCell";
+import { OpenGraph } from "./bar/openGraph";
+import { RecentWork } from "./bar/recentWork";
+import { RecipeGallery } from "./bar/recipeGallery";
+import { Restored } from "./bar/restored";
+import { PathButton } from "./bar/saveFiles";
+import { Share } from "./bar/share";
+import { attachTab, followAddress } from "./bar/tabSession";
+import { Title } from "./bar/title";
+import { component, type PanelProps } from "./lib/component";
+import { download } from "./lib/files";
+import { isPage } from "./lib/fullPage";
+import { useAfterPress, useChange, useField, useOffline } from "./lib/hooks";
+import { Icon } from "./lib/icons";
+import { chord, keyScope, undoKey } from "./lib/keyboard";
+import type { Link } from "./lib/link";
+import { arrangeScreen } from "./lib/screen";
+import { useQuestion } from "./lib/overwriteQuestion";
+import { Segmented } from "./lib/segmented";
+import css from "./styles/bar.css";
+
+const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
+const NO_SCRIPT = { number: 0, text: "" };
+const NO_PICTURE = new ArrayBuffer(0);
+
+function Bar({ link, root }: PanelProps<"bar">) {
+  const away = useOffline(link);
+  const message = useAfterPress(useField(link, "message", ""));
+  const [said, say] = useState(message);
+  useChange(() => say(message), [message]);
+  const incoming = useMemo<Incoming>(
+    () => ({
+      text: (content) => link.ask("open", { text: content }),
+      picture: (data) => link.ask("open_picture", { data }),
+      refuse: say,
+    }),
+    [link],
+  );
+  const opening = useRef<HTMLDivElement>(null);
+  const saving = useRef<HTMLDivElement>(null);
+  usePage({ link, root }, incoming, () => saving.current!.showPopover());
+  useShown(link);
+  useLayoutEffect(() => arrangeScreen(root), [root]);
+  const status = useField(link, "status", {});
+  const faults = useField(link, "faults", []);
+  const canUndo = useField(link, "can_undo", false);
+  const canRedo = useField(link, "can_redo", false);
+  return (
+    <>
+      <div class="wb-bar-row" role="toolbar" aria-label="Workbench">
+        <Title name={useField(link, "title", "")} rename={(name) => link.ask("title", { name })} />
+        <Folder words={useField(link, "folder", "")} />
+        <Segmented
+          label="Where images are decoded"
+          choices={useField(link, "devices", [])}
+          chosen={useField(link, "device", "cpu")}
+          choose={(id) => link.set("device", id === "mixed" ? "mixed" : "cpu")}
+        />
+        <span class="wb-bar-undo">
+          <Undo
+            label="Undo"
+            step={useField(link, "undo_label", "")}
+            keys="Ctrl+Z"
+            disabled={away || !canUndo}
+            run={() => link.ask("undo", {})}
+          />
+          <Undo
+            label="Redo"
+            step={useField(link, "redo_label", "")}
+            keys="Ctrl+Shift+Z"
+            disabled={away || !canRedo}
+            run={() => link.ask("redo", {})}
+          />
+          <History
+            steps={useField(link, "history", [])}
+            disabled={away || !(canUndo || canRedo)}
+            look={(on) => link.set("history_in_view", on)}
+            goTo={(step) => link.ask("go_to", { step })}
+          />
+        </span>
+        <Message words={said} root={root} />
+        <Faults
+          status={away ? { state: "dead", text: "offline" } : status}
+          faults={away ? [] : faults}
+          select={(node) => link.ask("select", { node })}
+          fix={({ node, arg }, fix) => link.ask("fix", { node, arg, fix })}
+        />
+        <span class="wb-bar-files">
+          <RecipeGallery
+            recipes={useField(link, "recipes", [])}
+            choose={(name) => link.ask("recipe", { name })}
+            startEmpty={() => link.ask("new", {})}
+          />
+          <OpenGraph into={incoming} handle={opening} opening={() => link.ask("list_recent", {})}>
+            <RecentWork
+              entries={useField(link, "recent", [])}
+              choose={(owner) => {
+                opening.current!.hidePopover();
+                link.ask("open_recent", { owner });
+              }}
+            />
+          </OpenGraph>
+          <Files link={link} root={root} saving={saving} say={say} />
+        </span>
+      </div>
+      <p class="wb-bar-strip" aria-hidden="true">
+        {said}
+      </p>
+      <Restored
+        words={useField(link, "restored", {}).text ?? ""}
+        startAfresh={() => link.ask("start_afresh", {})}
+        dismiss={() => link.ask("dismiss_restored", {})}
+      />
+    </>
+  );
+}
+
+function Folder({ words }: { words: string }) {
+  const at = words.lastIndexOf(" · ");
+  return (
+    <span class="wb-chip wb-bar-folder" data-tip={words || undefined} hidden={!words}>
+      <Icon name="folder" size={13} />
+      <span>
+        <span>{at < 0 ? words : words.slice(0, at)}</span>
+        <span class="wb-bar-count">{at < 0 ? "" : words.slice(at)}</span>
+      </span>
+    </span>
+  );
+}
+
+interface UndoProps {
+  label: "Undo" | "Redo";
+  /** What is undone or made again. */
+  step: string;
+  keys: string;
+  disabled: boolean;
+  run: () => void;
+}
+
+function Undo({ label, step, keys, disabled, run }: UndoProps) {
+  const name = label === "Undo" ? "undo" : "redo";
+  const words = step ? `${label}: ${step}` : label;
+  return (
+    <button
+      class="wb-ico"
+      type="button"
+      aria-label={words}
+      data-wb={name}
+      data-tip={`${words} (${keys})`}
+      disabled={disabled}
+      onClick={run}
+    >
+      <Icon name={name} size={17} />
+    </button>
+  );
+}
+
+/** In the row where it has room, else in a line of its own. */
+function Message({ words, root }: { words: string; root: HTMLElement }) {
+  const message = useRef<HTMLSpanElement>(null);
+  const fit = (): void => {
+    const { scrollWidth, clientWidth } = message.current!;
+    root.toggleAttribute("data-long", scrollWidth > clientWidth);
+  };
+  useLayoutEffect(fit, [words]);
+  useLayoutEffect(() => {
+    const resized = new ResizeObserver(fit);
+    resized.observe(message.current!);
+    return () => resized.disconnect();
+  }, []);
+  return (
+    <span
+      ref={message}
+      class="wb-bar-message"
+      role="status"
+      aria-live="polite"
+      data-wb="message"
+      data-tip={words || undefined}
+    >
+      {words}
+    </span>
+  );
+}
+
+interface FilesProps extends PanelProps<"bar"> {
+  saving: { current: HTMLDivElement | null };
+  say: (words: string) => void;
+}
+
+/** Save, share and export. */
+function Files({ link, root, saving, say }: FilesProps) {
+  const shipping = useRef<HTMLDivElement>(null);
+  const [question, close] = useQuestion(useField(link, "overwrite", NO_QUESTION));
+  const cell = useField(link, "cell", {});
+  const describing = useRef(false);
+  useChange(() => {
+    if (!describing.current || !cell.source) return;
+    describing.current = false;
+    void insertCell(link.host.widget_manager, cell).then(say);
+  }, [cell]);
+  const script = useField(link, "script", NO_SCRIPT);
+  const downloadName = useRef("pipe.py");
+  useChange(() => {
+    if (script.text) download(downloadName.current, script.text, "text/x-python");
+  }, [script.number]);
+  const folder = (): string => link.get("save_folder", "");
+  const stem = (): string =>
+    link
+      .get("title", "")
+      .slice(0, 80)
+      .replace(/[^\w.-]+/g, "-")
+      .replace(/^[-.]+|-+$/g, "") || "graph";
+  const asked = question && (question.do === "save" ? "save" : "export");
+  return (
+    <>
+      <PathButton
+        label="Save"
+        field="Save the graph on the computer that runs the workbench as"
+        folder={folder}
+        look="wb-link"
+        path={() => `${stem()}.json`}
+        save={(path, overwrite) => link.ask("save", { path, overwrite })}
+        download={(name) => download(name, link.get("saved", ""), "application/json")}
+        question={asked === "save" ? question : null}
+        closeQuestion={() => asked === "save" && close()}
+        handle={saving}
+      >
+        <button
+          class="wb-quiet wb-bar-cell"
+          type="button"
+          hidden={cell.after === undefined}
+          data-wb="to-cell"
+          data-tip="Put code below that shows this graph when it is run"
+          onClick={() => {
+            saving.current!.hidePopover();
+            describing.current = link.ask("describe_cell", {});
+          }}
+        >
+          Turn into a cell
+        </button>
+      </PathButton>
+      <Share
+        picture={useField(link, "shared", NO_PICTURE)}
+        ask={() => link.ask("share", {})}
+        graph={() => link.get("saved", "")}
+        stem={stem}
+        linked={isPage(root)}
+      />
+      <PathButton
+        label="Export"
+        field="Export the script to the computer that runs the workbench as"
+        folder={folder}
+        look="wb-btn"
+        path={() => "pipe.py"}
+        save={(path, overwrite) => link.ask("export", { path, overwrite })}
+        download={(name) => {
+          downloadName.current = name;
+          link.ask("download_script", {});
+        }}
+        question={asked === "export" ? question : null}
+        closeQuestion={() => asked === "export" && close()}
+        handle={shipping}
+      />
+    </>
+  );
+}
+
+/** Keys, drops and the address, as far as they are the workbench's. */
+function usePage({ link, root }: PanelProps<"bar">, incoming: Incoming, save: () => void): void {
+  useLayoutEffect(() => {
+    const onKey = (event: Event): void => {
+      const key = event as KeyboardEvent;
+      if (key.defaultPrevented || undoKey(key, (action) => link.ask(action, {}))) return;
+      if (chord(key) !== "Ctrl+S") return;
+      key.preventDefault();
+      save();
+    };
+    const scope = keyScope(root);
+    scope.addEventListener("keydown", onKey);
+    const ends = [() => scope.removeEventListener("keydown", onKey), takeDrops(root, incoming)];
+    if (isPage(root)) {
+      const broken = "The link is damaged: it holds no graph. Nothing was opened.";
+      attachTab(link);
+      ends.push(followAddress(incoming.text, () => incoming.refuse(broken)));
+    }
+    return () => ends.forEach((end) => end());
+  }, [link, root, incoming]);
+}
+
+/** Tells Python of a graph that was opened, after the frame in which the canvas has drawn it too. */
+function useShown(link: Link<"bar">): void {
+  const opened = useField(link, "opened", 0);
+  useLayoutEffect(() => {
+    if (!opened) return;
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => setTimeout(() => link.ask("shown", { opened }))),
+    );
+  }, [opened]);
+}
+
+export default component("bar", css, Bar);

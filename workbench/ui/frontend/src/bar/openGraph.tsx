@@ -1,0 +1,86 @@
+// Opening a graph: a file, a shared picture, or pasted text.
+
+import type { ComponentChildren, RefObject } from "preact";
+import { useRef } from "preact/hooks";
+import { Icon } from "../lib/icons";
+import { Popover } from "../lib/popover";
+import { readFile, type Incoming } from "./importGraph";
+
+interface Props {
+  into: Incoming;
+  handle: RefObject<HTMLDivElement | null>;
+  /** Before the card opens. */
+  opening: () => void;
+  /** What is shown below the other ways. */
+  children: ComponentChildren;
+}
+
+export function OpenGraph({ into, handle, opening, children }: Props) {
+  const input = useRef<HTMLInputElement>(null);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const close = (): void => handle.current!.hidePopover();
+  const openFile = (): void => {
+    const file = input.current!.files?.[0];
+    close();
+    // Emptied, so that the same file can be opened again.
+    if (file) void readFile(file, into).finally(() => (input.current!.value = ""));
+  };
+  const openText = (event: Event): void => {
+    event.preventDefault();
+    const { value } = area.current!;
+    if (!value.trim()) return area.current!.focus();
+    close();
+    into.text(value); // kept, so that a slip in it can be mended
+  };
+  return (
+    <>
+      <Popover
+        handle={handle}
+        label="Open a graph"
+        align="end"
+        opening={opening}
+        button={{ class: "wb-link", "data-wb": "open", children: "Open" }}
+      >
+        <form class="wb-bar-open" onSubmit={openText}>
+          <button
+            class="wb-quiet"
+            type="button"
+            autofocus
+            data-wb="open-choose"
+            onClick={() => input.current!.click()}
+          >
+            <Icon name="file" size={14} />
+            Choose a file
+          </button>
+          <p class="wb-ask-head">A graph (JSON) or a shared picture (PNG). Or drop one here.</p>
+          <textarea
+            ref={area}
+            class="wb-val"
+            rows={4}
+            spellcheck={false}
+            placeholder={'{"format": "dali-workbench-graph", ...}'}
+            aria-label="Text of a graph"
+            data-wb="open-text"
+            onFocus={(event) => event.currentTarget.select()}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) openText(event);
+            }}
+          />
+          <button class="wb-btn" type="submit" data-wb="open-now">
+            Open text
+          </button>
+        </form>
+        {children}
+      </Popover>
+      <input
+        ref={input}
+        type="file"
+        accept=".json,.png,application/json,image/png"
+        hidden
+        aria-label="Graph file or shared picture to open"
+        data-wb="open-file"
+        onChange={openFile}
+      />
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+// The sessions that were kept, to open a copy of one.
+
+import type { RecentEntry } from "../views";
+
+interface Props {
+  entries: RecentEntry[];
+  choose: (owner: string) => void;
+}
+
+export function RecentWork({ entries, choose }: Props) {
+  return (
+    <section>
+      <p class="wb-ask-head">Recent work</p>
+      <div class="wb-bar-gallery wb-bar-recent" data-wb="recent">
+        {entries.map(({ owner, name, when, data, picture, open }) => (
+          <button
+            key={owner}
+            type="button"
+            data-wb="recent-entry"
+            data-owner={owner}
+            onClick={() => choose(owner)}
+          >
+            {picture ? (
+              <img src={picture} alt="" width={384} height={96} />
+            ) : (
+              <span class="wb-bar-nothing">no picture yet</span>
+            )}
+            <b>{name || "untitled"}</b>
+            <small>{[when, data, open && "open now"].filter(Boolean).join(" · ")}</small>
+          </button>
+        ))}
+      </div>
+      <p class="wb-muted" hidden={entries.length > 0}>
+        Nothing else has been worked on yet.
+      </p>
+    </section>
+  );
+}

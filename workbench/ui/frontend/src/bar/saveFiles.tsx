@@ -1,0 +1,100 @@
+// Where to write: the graph to save, the script to export.
+
+import type { ComponentChildren, RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { OverwriteQuestion } from "../lib/overwriteQuestion";
+import { Popover } from "../lib/popover";
+import type { OverwriteQuestion as Question } from "../views";
+
+interface Props {
+  label: string;
+  /** What the path is for. */
+  field: string;
+  /** Where a plain name leads. */
+  folder: () => string;
+  look: "wb-link" | "wb-btn";
+  path: () => string;
+  save: (path: string, overwrite: boolean) => void;
+  /** Let the browser keep the content under a name. */
+  download: (name: string) => void;
+  /** Whether a file that is there may be overwritten: opens the card. */
+  question: Partial<Question> | null;
+  closeQuestion: () => void;
+  handle: RefObject<HTMLDivElement | null>;
+  /** What else can be done, below. */
+  children?: ComponentChildren;
+}
+
+/** A button that asks where to write, with the usual name filled in. */
+export function PathButton(props: Props) {
+  const { label, field, look, question, handle } = props;
+  const name = label.toLowerCase();
+  const input = useRef<HTMLInputElement>(null);
+  const [folder, setFolder] = useState("");
+  useLayoutEffect(() => {
+    if (question) handle.current!.showPopover();
+  }, [question?.number]);
+  const close = (): void => handle.current!.hidePopover();
+  const save = (event: Event): void => {
+    event.preventDefault();
+    const path = input.current!.value.trim();
+    if (!path) return input.current!.focus();
+    close();
+    props.save(path, false);
+  };
+  return (
+    <Popover
+      handle={handle}
+      label={field}
+      align="end"
+      button={{ class: look, "data-wb": name, children: label }}
+      opening={() => {
+        input.current!.value ||= props.path();
+        setFolder(props.folder());
+      }}
+      opened={() => {
+        const { value } = input.current!;
+        input.current!.setSelectionRange(0, value.lastIndexOf("."));
+      }}
+      closed={props.closeQuestion}
+    >
+      <div class="wb-ask-head">{field}</div>
+      <form class="wb-ask" onSubmit={save}>
+        <input
+          ref={input}
+          class="wb-val"
+          type="text"
+          spellcheck={false}
+          autofocus
+          aria-label={field}
+          data-wb={`${name}-path`}
+        />
+        <button class="wb-btn" type="submit" data-wb={`${name}-now`}>
+          {label}
+        </button>
+        <button
+          class="wb-quiet"
+          type="button"
+          data-wb={`${name}-download`}
+          onClick={() => {
+            close();
+            props.download(input.current!.value.trim() || props.path());
+          }}
+        >
+          Download
+        </button>
+      </form>
+      <div class="wb-ask-head" data-wb={`${name}-folder`}>
+        {folder && `In ${folder}`}
+      </div>
+      <OverwriteQuestion
+        question={question}
+        overwrite={(path) => {
+          close();
+          props.save(path, true);
+        }}
+      />
+      {props.children}
+    </Popover>
+  );
+}

@@ -1,0 +1,99 @@
+// The graph to take along: a picture that carries it, and in the web app an address.
+
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
+import type { Bytes } from "../views";
+import { pack } from "../lib/urlCompression";
+import { copyText, download } from "../lib/files";
+import { Icon } from "../lib/icons";
+import { Popover } from "../lib/popover";
+
+interface Props {
+  picture: Bytes;
+  /** Asks for the picture. */
+  ask: () => void;
+  /** The graph's file text. */
+  graph: () => string;
+  stem: () => string;
+  /** Whether the page's address may carry the graph. */
+  linked: boolean;
+}
+
+export const FRAGMENT = "#graph=";
+const LONG = 32_000;
+const DRAWING = "Drawing the picture";
+const HINT = "It carries the graph: dropped on a workbench, it opens again.";
+
+export function Share({ picture, ask, graph, stem, linked }: Props) {
+  const [words, say] = useState("");
+  const blob = useMemo(
+    () => (picture.byteLength ? new Blob([picture as BlobPart], { type: "image/png" }) : null),
+    [picture],
+  );
+  const [address, setAddress] = useState("");
+  useLayoutEffect(() => {
+    if (!blob) return setAddress("");
+    const url = URL.createObjectURL(blob);
+    setAddress(url);
+    say((said) => (said === DRAWING ? HINT : said));
+    return () => URL.revokeObjectURL(url);
+  }, [blob]);
+  const opening = (): void => {
+    say(blob ? HINT : DRAWING);
+    if (!blob) ask();
+  };
+  const copyLink = async (): Promise<void> => {
+    const packed = await pack(JSON.stringify(JSON.parse(graph())));
+    const link = `${location.href.split("#")[0]}${FRAGMENT}${packed}`;
+    const copied = await copyText(link);
+    const long = link.length > LONG ? " It is long: some programs cut it; the PNG is safer." : "";
+    say(copied ? `Link copied: it holds the whole graph.${long}` : "The link could not be copied.");
+  };
+  return (
+    <Popover
+      label="Share the graph"
+      align="end"
+      opening={opening}
+      button={{ class: "wb-link", "data-wb": "share", children: "Share" }}
+    >
+      <div class="wb-bar-share">
+        <img
+          alt="The contact sheet to share"
+          data-wb="share-picture"
+          src={address || undefined}
+          hidden={!blob}
+        />
+        <p
+          class="wb-bar-drawing"
+          role="status"
+          data-wb="share-note"
+          data-busy={words === DRAWING ? "" : undefined}
+        >
+          {words}
+        </p>
+        <div class="wb-bar-ways">
+          <button
+            class="wb-btn"
+            type="button"
+            data-wb="share-png"
+            disabled={!blob}
+            onClick={() => blob && download(`${stem()}.png`, blob, "image/png")}
+          >
+            <Icon name="download" size={14} />
+            Download PNG
+          </button>
+          <button
+            class="wb-quiet"
+            type="button"
+            autofocus
+            data-wb="share-link"
+            hidden={!linked}
+            onClick={() => void copyLink()}
+          >
+            <Icon name="link" size={14} />
+            Copy link
+          </button>
+        </div>
+      </div>
+    </Popover>
+  );
+}

@@ -1,0 +1,63 @@
+// The graph's name: a click turns it into a field.
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+
+interface Props {
+  name: string;
+  rename: (name: string) => void;
+}
+
+export function Title({ name, rename }: Props) {
+  const [editing, edit] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const given = name || "untitled";
+  useLayoutEffect(() => {
+    if (!editing) return;
+    input.current!.value = name;
+    input.current!.focus();
+    input.current!.select();
+  }, [editing]);
+  const commit = (): void => {
+    if (!editing) return;
+    const wanted = input.current!.value.trim();
+    edit(false);
+    if (wanted && wanted !== name) rename(wanted);
+  };
+  const key = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" && event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.key === "Escape") input.current!.value = name;
+    // The button must be there to get the focus, which leaves the field: that commits.
+    button.current!.hidden = false;
+    button.current!.focus();
+  };
+  return (
+    <div class="wb-bar-title">
+      <button
+        ref={button}
+        type="button"
+        data-wb="title"
+        data-tip="Rename"
+        aria-label={`${given}, rename`}
+        hidden={editing}
+        onClick={() => edit(true)}
+      >
+        {given}
+      </button>
+      <input
+        ref={input}
+        class="wb-val"
+        type="text"
+        spellcheck={false}
+        maxLength={200}
+        aria-label="Name of the graph"
+        data-wb="title-field"
+        hidden={!editing}
+        onBlur={commit}
+        onKeyDown={key}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+// The graph, to be composed: React Flow on preact/compat, in the frame that every component has.
+
+import { ReactFlowProvider } from "@xyflow/react";
+import { options } from "preact";
+import { useMemo } from "preact/hooks";
+import { CanvasStore } from "./canvas/canvasStore";
+import { CanvasStoreContext } from "./canvas/context";
+import { FlowCanvas } from "./canvas/flowCanvas";
+import { component, type PanelProps } from "./lib/component";
+import { useInView } from "./lib/hooks";
+import css from "./styles/canvas.css";
+
+// React runs the effects of a key or a click before the next event, Preact after the next frame: a
+// click that follows Shift at once would not add to what is selected.
+options.requestAnimationFrame = queueMicrotask;
+
+function Canvas({ root, link }: PanelProps<"canvas">) {
+  const store = useMemo(() => new CanvasStore(link, root), [link, root]);
+  useInView(root, link);
+  return (
+    <div class="wb-canvas-mount">
+      <CanvasStoreContext value={store}>
+        <ReactFlowProvider>
+          <FlowCanvas />
+        </ReactFlowProvider>
+      </CanvasStoreContext>
+    </div>
+  );
+}
+
+export default component("canvas", css, Canvas);

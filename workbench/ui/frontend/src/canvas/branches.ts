@@ -1,0 +1,34 @@
+// Which bodies of the regions the chosen sample came to.
+
+import { useCanvasState } from "./context";
+import { scopeOf, type State } from "./canvasStore";
+
+/** `ran`, `not`, or nothing where that is not known or the body is not in a frame. */
+export type Ran = "" | "ran" | "not";
+
+/** What ran of a region for the chosen sample: `option_0, option_2 ran`; empty: not known. */
+export function useHappened(region: string): string {
+  return useCanvasState(({ cards, nodes }) => {
+    const branches = cards.get(region)?.branches;
+    const bodies = nodes.find(({ id }) => id === region)?.bodies;
+    if (!branches || !bodies?.length) return "";
+    const named = bodies.filter(({ name }) => branches.includes(name));
+    return `${named.map(({ name, title }) => title || name).join(", ") || "nothing"} ran`;
+  });
+}
+
+export function ranIn(state: State, scope: string): Ran {
+  const shown = scopeOf(state.breadcrumb);
+  let found: Ran = "";
+  while (scope && scope !== shown) {
+    const [region, body] = scope.split(".") as [string, string];
+    const branches = state.cards.get(region)?.branches;
+    if (branches && !branches.includes(body)) return "not";
+    if (branches) found ||= "ran";
+    scope = state.nodes.find(({ id }) => id === region)?.scope ?? "";
+  }
+  return found;
+}
+
+/** Whether the chosen sample came to a body that is drawn in a frame. */
+export const useRan = (scope: string): Ran => useCanvasState((state) => ranIn(state, scope));

@@ -1,0 +1,72 @@
+// Where things stand once some were moved by hand, and what Python is told of it.
+
+import { BODY, CARD, type DrawnNode, type Point } from "./geometry";
+import type { LayoutCache } from "./layoutCache";
+
+type Spots = ReadonlyMap<string, Point>;
+
+const regionOf = (scope: string): string => scope.slice(0, scope.lastIndexOf("."));
+
+/** Where one stands: what stands in a frame that was moved has gone with it. */
+export function spotWith(
+  id: string,
+  spots: Spots,
+  moved: Spots,
+  scopes: ReadonlyMap<string, string>,
+): Point | undefined {
+  const at = moved.get(id) ?? spots.get(id);
+  if (!at || moved.has(id)) return at;
+  let region = regionOf(scopes.get(id) ?? "");
+  while (region) {
+    const [to, from] = [moved.get(region), spots.get(region)];
+    if (to && from) return { x: at.x + to.x - from.x, y: at.y + to.y - from.y };
+    region = regionOf(scopes.get(region) ?? "");
+  }
+  return at;
+}
+
+export function spotsWith(spots: Spots, moved: Spots, scopes: ReadonlyMap<string, string>): Spots {
+  return new Map([...spots].map(([id, at]) => [id, spotWith(id, spots, moved, scopes) ?? at]));
+}
+
+/** Body drawn in a frame -> its upper left corner. */
+export function cornersOf(nodes: readonly DrawnNode[], spots: Spots): Map<string, Point> {
+  const corners = new Map<string, Point>();
+  for (const { id, place } of nodes) {
+    const at = spots.get(id);
+    for (const { scope, x, y } of (at && place?.rects) || []) {
+      corners.set(scope, { x: at!.x + x, y: at!.y + y });
+    }
+  }
+  return corners;
+}
+
+/** How far to the left and up a box may stand in its body: not before its edge, nor on its bar. */
+export function leastSpot(corner: Point): Point {
+  return { x: corner.x + BODY.pad, y: corner.y + BODY.bar.height + BODY.gap };
+}
+
+/** The places of all that stands in the bodies in which something was moved, as Python keeps them. */
+export function placements(
+  { boxes, nodes, spots, scopes, scope }: LayoutCache,
+  moved: Spots,
+): Record<string, number[]> {
+  const touched = new Set([...moved.keys()].map((id) => scopes.get(id)));
+  const now = spotsWith(spots, moved, scopes);
+  const corners = cornersOf(nodes, now).set(scope, { x: 0, y: 0 });
+  const found: Record<string, number[]> = {};
+  for (const { id, node } of boxes) {
+    const own = scopes.get(id);
+    const [at, corner] = [now.get(id), corners.get(own ?? "")];
+    if (!at || !corner || !touched.has(own)) continue;
+    const bar = id === own && own !== scope;
+    found[id] = bar ? openedBar(node) : [Math.round(at.x - corner.x), Math.round(at.y - corner.y)];
+  }
+  return found;
+}
+
+/** Where the card of what a body takes in stands when that body is opened alone: on its bar. */
+function openedBar(bar: DrawnNode | null): number[] {
+  const line = bar?.place?.line ?? BODY.line;
+  return [Math.round(line - CARD.line), BODY.bar.height - CARD.height];
+}

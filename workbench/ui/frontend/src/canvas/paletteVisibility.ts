@@ -1,0 +1,25 @@
+// Whether the palette is open, kept by the browser.
+
+import type { CanvasStore } from "./canvasStore";
+
+const KEPT = "dali-workbench-palette";
+
+export function paletteWasOpen(): boolean {
+  try {
+    return localStorage.getItem(KEPT) === "open";
+  } catch {
+    return false;
+  }
+}
+
+/** Opens or closes it. */
+export function showPalette(store: CanvasStore, open = !store.get().palette): void {
+  const held = store.root.querySelector(".wb-palette:focus-within") !== null;
+  store.set({ palette: open });
+  if (held && !open) store.focus(store.current);
+  try {
+    localStorage.setItem(KEPT, open ? "open" : "closed");
+  } catch {
+    // A browser that keeps nothing: it is as long open as the page.
+  }
+}

@@ -1,0 +1,170 @@
+// The graph as code for a target, live, with the lines of the selected node highlighted.
+
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Listing } from "./code/listing";
+import { readable } from "./code/readableText";
+import { Targets } from "./code/targets";
+import { WordButton } from "./lib/button";
+import { component, type PanelProps } from "./lib/component";
+import { copyText, download } from "./lib/files";
+import { useChange, useField, useInView, useRootData } from "./lib/hooks";
+import { Icon } from "./lib/icons";
+import { OverwriteQuestion, useQuestion } from "./lib/overwriteQuestion";
+import { Segmented } from "./lib/segmented";
+import css from "./styles/code.css";
+import type { Bytes, CodeFile } from "./views";
+
+const NO_QUESTION = { number: 0, do: "", path: "", message: "" };
+const NOTHING: CodeFile = { path: "", text: "" };
+const NO_LINES: number[] = [];
+/** What DALI calls a `file_list`: of the files that a check found good. */
+const GOOD_FILES = "good.txt";
+
+function Code({ link, root }: PanelProps<"code">) {
+  const files = useField(link, "files", []);
+  const target = useField(link, "target", "script");
+  const highlighted = useField(link, "highlighted", {});
+  const folder = useField(link, "save_folder", "");
+  const note = useField(link, "note", "");
+  const listsFiles = useField(link, "lists_files", false);
+  const message = useField(link, "message", "");
+  const [question, close] = useQuestion(useField(link, "overwrite", NO_QUESTION));
+  const [chosen, choose] = useState("");
+  const [said, say] = useState(message);
+  const path = useRef<HTMLInputElement>(null);
+  useChange(() => say(message), [message]);
+  useInView(root, link);
+
+  const file = files.find((each) => each.path === chosen) ?? files[0] ?? NOTHING;
+  const source = useMemo(() => readable(file.path, file.text), [file.path, file.text]);
+  const several = files.length > 1;
+  /** What the whole is called: the one file, or a folder of the target's name. */
+  const usual = several ? target : (files[0]?.path ?? "");
+  useLayoutEffect(() => {
+    // What was typed stays until another target has another name.
+    path.current!.value = usual;
+  }, [usual]);
+
+  const save = (event: Event): void => {
+    event.preventDefault();
+    close();
+    const name = path.current!.value.trim();
+    if (name) link.ask("save", { path: name, overwrite: false });
+    else path.current!.focus();
+  };
+  const copy = async (): Promise<void> => {
+    const done = await copyText(file.text);
+    const what = several ? `${file.path} copied.` : "Copied.";
+    say(done ? what : "The browser did not allow copying.");
+  };
+  const fetch = (): void => {
+    const name = path.current!.value.trim() || usual;
+    if (several) {
+      const archive: Bytes = link.get("archive", new ArrayBuffer(0));
+      download(`${name}.zip`, archive as BlobPart, "application/zip");
+    } else download(name, file.text, "text/plain");
+  };
+  const overwrite = (name: string): void => {
+    const does = question?.do === "save_file_list" ? "save_file_list" : "save";
+    close();
+    link.ask(does, { path: name, overwrite: true });
+  };
+  const listFiles = (): void => {
+    close();
+    link.ask("save_file_list", { path: GOOD_FILES, overwrite: false });
+  };
+  return (
+    <>
+      <div class="wb-controls">
+        <Targets link={link} />
+        <span class="wb-grow" />
+        <span class="wb-code-message" role="status" aria-live="polite" data-wb="message">
+          {said}
+        </span>
+        <span class="wb-code-acts">
+          <WordButton label="Copy" name="copy" icon="copy" disabled={!file.path} onClick={copy} />
+          <WordButton
+            label="Download"
+            name="download"
+            icon="download"
+            disabled={!file.path}
+            data-tip={several ? "All files, as a ZIP archive" : undefined}
+            onClick={fetch}
+          />
+          <form class="wb-code-save" onSubmit={save}>
+            <input
+              ref={path}
+              class="wb-val"
+              type="text"
+              spellcheck={false}
+              aria-label="Save on the computer that runs the workbench as"
+              data-wb="path"
+            />
+            <button class="wb-quiet" type="submit" data-wb="save">
+              Save as
+            </button>
+            <span class="wb-save-place" data-wb="save-folder" data-tip={folder || undefined}>
+              {folder && `in ${folder}`}
+            </span>
+          </form>
+        </span>
+      </div>
+      <OverwriteQuestion question={question} overwrite={overwrite} />
+      <Fault link={link} root={root} known={files.length > 0} />
+      <p class="wb-stale" role="note" data-wb="bad-files" hidden={!note}>
+        <Icon name="warn" size={14} />
+        <span>{note}</span>
+        {listsFiles && (
+          <WordButton
+            label="Write the list"
+            name="save-file-list"
+            icon="file"
+            data-tip={`${GOOD_FILES} in ${folder}`}
+            onClick={listFiles}
+          />
+        )}
+      </p>
+      <div class="wb-code-files" hidden={!several}>
+        <Segmented
+          label="Files"
+          choices={files.map(({ path: id }) => ({ id, label: id.split("/").pop() ?? id }))}
+          chosen={file.path}
+          choose={choose}
+        />
+      </div>
+      <Listing path={file.path} source={source} highlighted={highlighted[file.path] ?? NO_LINES} />
+    </>
+  );
+}
+
+/** Why there is no code of the present graph; `known` where there is that of an earlier one. */
+function Fault({ link, root, known }: PanelProps<"code"> & { known: boolean }) {
+  const { message = "", node = "" } = useField(link, "fault", {});
+  const old = message !== "" && known;
+  useRootData(root, "stale", old ? "true" : undefined);
+  const head = old ? "This code is of an earlier graph" : "There is no code for this target";
+  return (
+    <p class="wb-stale" role="status" data-wb="stale" hidden={!message}>
+      {message && (
+        <>
+          <Icon name="warn" size={14} />
+          <span>
+            {head}: {message}
+          </span>
+          {node && (
+            <button
+              class="wb-link"
+              type="button"
+              data-wb="select"
+              onClick={() => link.ask("select", { node })}
+            >
+              Show {node}
+            </button>
+          )}
+        </>
+      )}
+    </p>
+  );
+}
+
+export default component("code", css, Code, "wb-panel");

@@ -1,0 +1,73 @@
+// One file with numbered and coloured lines, some of them highlighted.
+
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { tokenise } from "./python";
+
+interface Props {
+  path: string;
+  source: string;
+  /** Numbers of lines, from 1. */
+  highlighted: readonly number[];
+}
+
+const HIGHLIGHTED = "[data-highlighted]";
+
+export function Listing({ path, source, highlighted }: Props) {
+  const list = useRef<HTMLPreElement>(null);
+  const lines = useMemo(() => (source ? tokenise(source.trimEnd()) : []).map(coloured), [source]);
+  useLayoutEffect(() => {
+    list.current!.scrollTop = 0;
+  }, [path]);
+  useLayoutEffect(() => reveal(list.current!), [path, source, highlighted]);
+  useLayoutEffect(() => {
+    // While its panel is closed nothing has a place: the highlighted lines are looked for when it opens.
+    let open = false;
+    const observer = new ResizeObserver(() => {
+      const now = list.current!.clientHeight > 0;
+      if (now && !open) reveal(list.current!);
+      open = now;
+    });
+    observer.observe(list.current!);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <pre
+      ref={list}
+      tabIndex={0}
+      role="region"
+      data-wb="source"
+      data-path={path}
+      aria-label={path ? `Source of ${path}` : "Source"}
+      hidden={!path}
+    >
+      {lines.map((code, index) => (
+        <div
+          key={index}
+          class="wb-line"
+          data-line={index + 1}
+          data-highlighted={highlighted.includes(index + 1) || undefined}
+        >
+          {code}
+        </div>
+      ))}
+    </pre>
+  );
+}
+
+function coloured(tokens: ReturnType<typeof tokenise>[number]) {
+  return (
+    <code>
+      {tokens.map(({ kind, text }) => (kind ? <span class={`wb-${kind}`}>{text}</span> : text))}
+      {"\n"}
+    </code>
+  );
+}
+
+/** Scrolls the source, never the page, to the first highlighted line. */
+function reveal(list: HTMLElement): void {
+  const line = list.querySelector<HTMLElement>(HIGHLIGHTED);
+  if (!line) return;
+  const top = line.offsetTop - list.offsetTop;
+  const seen = top >= list.scrollTop && top < list.scrollTop + list.clientHeight - 20;
+  if (!seen) list.scrollTop = Math.max(0, top - list.clientHeight / 3);
+}

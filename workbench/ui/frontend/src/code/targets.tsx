@@ -1,0 +1,49 @@
+// What the graph is shown as: a button with the chosen target, and behind it all of them.
+
+import { useRef } from "preact/hooks";
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import { Menu, Popover } from "../lib/popover";
+
+export function Targets({ link }: { link: Link<"code"> }) {
+  const chosen = useField(link, "target", "script");
+  const targets = useField(link, "targets", []);
+  const menu = useRef<HTMLDivElement>(null);
+  const choose = (target: string): void => {
+    menu.current!.hidePopover();
+    link.set("target", target);
+  };
+  const button = {
+    class: "wb-val wb-code-target",
+    "data-wb": "target",
+    "aria-label": `Export to: ${chosen}`,
+    children: [<b>{chosen}</b>, <Icon name="down" size={11} />],
+  };
+  return (
+    <span class="wb-code-to">
+      <Popover handle={menu} label="Export to" role="menu" button={button}>
+        <Menu class="wb-code-targets">
+          {targets.map(({ name, about }) => (
+            <button
+              key={name}
+              type="button"
+              role="menuitemradio"
+              aria-checked={name === chosen}
+              autofocus={name === chosen}
+              data-wb="target-row"
+              data-name={name}
+              onClick={() => choose(name)}
+            >
+              <b>{name}</b>
+              <small>{about}</small>
+            </button>
+          ))}
+        </Menu>
+      </Popover>
+      <span class="wb-muted wb-code-about" data-wb="about">
+        {targets.find(({ name }) => name === chosen)?.about}
+      </span>
+    </span>
+  );
+}

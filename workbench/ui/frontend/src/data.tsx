@@ -1,0 +1,218 @@
+// Entry of the "data" bundle, the data panel: what each source reads, with counts, sizes, formats and
+// what a check of the files found.
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { DataParameter, DataView as Folder } from "./views";
+import { WordButton } from "./lib/button";
+import { component, type PanelProps } from "./lib/component";
+import { download } from "./lib/files";
+import { focused } from "./lib/focus";
+import { useField, useRootData } from "./lib/hooks";
+import { Icon } from "./lib/icons";
+import { thousands } from "./lib/number";
+import { CountChart } from "./data/charts";
+import { FolderBrowser } from "./data/folderBrowser";
+import css from "./styles/data.css";
+
+const NO_REPORT = { number: 0, text: "" };
+
+function Data({ link, root }: PanelProps<"data">) {
+  const folder = useField(link, "summary", {});
+  const path = useRef<HTMLInputElement>(null);
+  const wrong = folder.refused || folder.error || "";
+  useRootData(root, "count", String(folder.count ?? 0));
+  useReport(link);
+  useLayoutEffect(() => {
+    const field = path.current!;
+    // What is being typed, or was refused, stays.
+    if (!field.value || (focused(field) !== field && !folder.refused)) field.value = folder.root ?? "";
+  }, [folder]);
+  const open = (event: Event): void => {
+    event.preventDefault();
+    const typed = path.current!.value.trim();
+    if (typed) link.ask("open", { path: typed });
+    else path.current!.focus();
+  };
+  return (
+    <>
+      <div class="wb-controls">
+        <form class="wb-data-open" onSubmit={open}>
+          <input
+            ref={path}
+            class="wb-val"
+            type="text"
+            spellcheck={false}
+            placeholder="folder of images, or list of files (.txt, .csv)"
+            aria-label="Folder of images or list of files"
+            aria-invalid={wrong ? true : undefined}
+            data-wb="folder"
+          />
+          <button class="wb-btn" type="submit" data-wb="open">
+            Open
+          </button>
+          <FolderBrowser link={link} />
+        </form>
+        <span class="wb-grow" />
+        <Verdict {...folder} />
+        <button
+          class="wb-quiet"
+          type="button"
+          data-wb="check"
+          disabled={!folder.count}
+          onClick={() => link.ask("check", {})}
+        >
+          {folder.checking ? "Stop the check" : "Check files"}
+        </button>
+        {folder.checked && (
+          <WordButton
+            label="Download the report"
+            name="report"
+            icon="download"
+            onClick={() => link.ask("report", {})}
+          />
+        )}
+      </div>
+      <p class="wb-fault" role="alert" data-wb="error" hidden={!wrong}>
+        <Icon name="warn" size={14} />
+        {wrong}
+      </p>
+      <div class="wb-data-body">
+        <Inputs parameters={folder.parameters ?? []} />
+        <Facts {...folder} />
+        <Charts {...{ link, folder }} />
+        <Findings findings={folder.findings ?? []} />
+      </div>
+    </>
+  );
+}
+
+/** Offers each new report as a file; one that was made for an earlier page is not offered again. */
+function useReport(link: PanelProps<"data">["link"]): void {
+  const { number = 0, text = "" } = useField(link, "report", NO_REPORT);
+  const offered = useRef(number);
+  useLayoutEffect(() => {
+    if (number === offered.current) return;
+    offered.current = number;
+    if (number) download("check.html", text, "text/html");
+  }, [number, text]);
+}
+
+function Verdict({ checked, bad = 0, damaged = 0, count = 0 }: Partial<Folder>) {
+  const found = bad + damaged > 0;
+  return (
+    <p class="wb-checked" role="status" data-wb="checked" data-bad={found || undefined}>
+      {checked && <Icon name={found ? "warn" : "check"} size={14} />}
+      {checked && verdictOf(bad, damaged, count)}
+    </p>
+  );
+}
+
+function verdictOf(bad: number, damaged: number, count: number): string {
+  if (!bad && !damaged) return `all ${thousands(count)} files can be decoded`;
+  const found = [bad && `${thousands(bad)} bad`, damaged && `${thousands(damaged)} damaged`];
+  return `of ${thousands(count)} files ${found.filter(Boolean).join(", ")}`;
+}
+
+function Inputs({ parameters }: { parameters: DataParameter[] }) {
+  const shown = parameters.length > 1 || parameters.some(({ error }) => error);
+  return (
+    <ul class="wb-data-inputs" aria-label="What each source reads" data-wb="inputs" hidden={!shown}>
+      {parameters.map(({ name, about, reads, error }) => (
+        <li key={name} data-parameter={name}>
+          <b>{name}</b>
+          <small>{about}</small>
+          {error ? (
+            <span class="wb-input-error">
+              <Icon name="warn" size={13} />
+              {error}
+            </span>
+          ) : (
+            <span>{reads}</span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Facts({ kind = "", count, megabytes, sizes = "" }: Partial<Folder>) {
+  const facts: [string, string][] = [
+    ["kind", kind],
+    ["images", count === undefined ? "" : thousands(count)],
+    ["size", megabytes ? `${thousands(megabytes)} MB` : ""],
+    ["pixels", sizes],
+  ];
+  return (
+    <dl class="wb-facts" data-wb="facts">
+      {facts
+        .filter(([, value]) => value)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+interface ChartsProps {
+  link: PanelProps<"data">["link"];
+  folder: Partial<Folder>;
+}
+
+function Charts({ link, folder }: ChartsProps) {
+  const chosen = useField(link, "shown_classes", []);
+  const { classes = [], class_counts = [], size_counts = {}, formats = {} } = folder;
+  const rows = (counts: Record<string, number>) =>
+    Object.entries(counts).map(([name, count]) => ({ name, count }));
+  const sizes = rows(size_counts);
+  const looked = sizes.reduce((sum, { count }) => sum + count, 0);
+  const exact = sizes.every(({ name }) => name.includes("×"));
+  const of = looked < (folder.count ?? 0) ? `, of ${thousands(looked)} images` : "";
+  return (
+    <div class="wb-charts">
+      <CountChart
+        title={`${thousands(classes.length)} ${classes.length === 1 ? "class" : "classes"}`}
+        name="classes"
+        rows={classes.map((name, at) => ({ name, count: class_counts[at] ?? 0 }))}
+        chosen={chosen}
+        choose={(name) => link.ask("show_class", { name })}
+      />
+      <CountChart
+        title={exact ? `Width × height${of}` : `Longer side in pixels${of}`}
+        name="size-counts"
+        rows={sizes}
+      />
+      <CountChart title="Formats" name="formats" rows={rows(formats)} />
+    </div>
+  );
+}
+
+function Findings({ findings }: { findings: Folder["findings"] }) {
+  return (
+    <table class="wb-files" data-wb="findings" hidden={!findings.length}>
+      <thead>
+        <tr>
+          {["File", "Level", "Found", "Reason"].map((head) => (
+            <th key={head} scope="col">
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {findings.map(({ file, level, kind, reason }) => (
+          <tr key={`${file} ${kind}`} data-level={level}>
+            <td>{file}</td>
+            <td>{level}</td>
+            <td>{kind}</td>
+            <td>{reason}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export default component("data", css, Data, "wb-panel");

@@ -1,0 +1,89 @@
+// The arguments of the selected node.
+
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ArgumentRow } from "./inspector/argumentRow";
+import { EffectSheet } from "./inspector/effect";
+import { InteractionGuard } from "./inspector/interactionGuard";
+import { NodeHeader } from "./inspector/nodeHeader";
+import { PreviousValues } from "./inspector/previousValues";
+import { component, type PanelProps } from "./lib/component";
+import { useField, useRedraw, useRootData } from "./lib/hooks";
+import { undoKey } from "./lib/keyboard";
+import css from "./styles/inspector.css";
+import type { ArgRow, InspectorView } from "./views";
+
+function Inspector({ link, root }: PanelProps<"inspector">) {
+  const view = useField(link, "node", {});
+  const redraw = useRedraw();
+  const guard = useMemo(() => new InteractionGuard(root, link, redraw), [root, link]);
+  const memory = useMemo(() => new PreviousValues(), []);
+  const scroll = useRef<HTMLDivElement>(null);
+  const { id = "", op = "" } = view;
+  const owner = `${op}:${id}`;
+  const folded = useFolded(owner, view);
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  useRootData(root, "node", id);
+  useLayoutEffect(() => {
+    scroll.current!.scrollTop = 0;
+  }, [owner]);
+  useLayoutEffect(() => {
+    root.role = "region";
+    root.ariaLabel = "Arguments";
+    root.addEventListener("keydown", (event) => undoKey(event, (action) => link.ask(action, {})));
+    return () => guard.dispose();
+  }, [root, link, guard]);
+
+  const rows = view.rows ?? [];
+  const tucked = rows.filter((row) => folded.get(row.name));
+  const open = opened.has(id) || tucked.some((row) => row.error);
+  const unfold = (): void => {
+    const next = new Set(opened);
+    if (!next.delete(id)) next.add(id);
+    setOpened(next);
+  };
+  // Another node's controls share nothing with these, whatever their names.
+  const argument = (row: ArgRow) => (
+    <ArgumentRow
+      key={`${owner} ${row.name}`}
+      ports={view.ports ?? {}}
+      node={id}
+      {...{ owner, row, link, guard, memory }}
+    />
+  );
+  return (
+    <div class="wb-inspector-scroll" ref={scroll}>
+      <div class="wb-inspector-body" hidden={!id}>
+        <NodeHeader link={link} view={view} guard={guard} />
+        <div class="wb-args">{rows.filter((row) => !folded.get(row.name)).map(argument)}</div>
+        <EffectSheet link={link} node={id} rows={rows} />
+        <button
+          class="wb-link wb-more"
+          type="button"
+          data-wb="more"
+          aria-expanded={open}
+          hidden={!tucked.length}
+          onClick={unfold}
+        >
+          {`${open ? "▾" : "▸"} ${tucked.length} more`}
+        </button>
+        <div class="wb-args" hidden={!open}>
+          {tucked.map(argument)}
+        </div>
+      </div>
+      <p class="wb-empty" hidden={id !== ""}>
+        Select an operator to see its arguments.
+      </p>
+    </div>
+  );
+}
+
+/** Where a row stands is settled when its node is shown, so that no row moves under the hand. */
+function useFolded(owner: string, { rows = [] }: Partial<InspectorView>): Map<string, boolean> {
+  const folded = useMemo(() => new Map<string, boolean>(), [owner]);
+  for (const row of rows) {
+    if (!folded.has(row.name)) folded.set(row.name, row.advanced && !row.changed && !row.error);
+  }
+  return folded;
+}
+
+export default component("inspector", css, Inspector);

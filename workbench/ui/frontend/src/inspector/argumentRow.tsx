@@ -1,0 +1,194 @@
+// One argument: its name, its control, where its value comes from, and what is wrong with it.
+
+import type { ComponentChild } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ArgRow, Json } from "../views";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import { asText } from "./control";
+import { FixedControl, fixedShape, isWide, ReadOnly } from "./fixedValueControls";
+import type { InteractionGuard } from "./interactionGuard";
+import type { PreviousValues } from "./previousValues";
+import { RandomControl, randomShape, usualDraw } from "./randomControls";
+import { ValueSource } from "./valueSource";
+
+/** Characters of the documentation in a tip; all of it opens in the row. */
+const TIP = 420;
+
+interface Props {
+  /** The operator and the node, for the memory. */
+  owner: string;
+  node: string;
+  row: ArgRow;
+  /** Words for the outputs that the row names. */
+  ports: Record<string, string>;
+  link: Link<"inspector">;
+  guard: InteractionGuard;
+  memory: PreviousValues;
+}
+
+export function ArgumentRow(props: Props) {
+  const { owner, node, row, ports, link, memory } = props;
+  const [open, setOpen] = useState(false);
+  if (!link.waiting) memory.note(owner, row);
+  const params = { node, arg: row.name };
+  const doc = explain(row);
+  const to = row.default === null ? "not set" : asText(row.default);
+  const randomise = (wanted: string): void => {
+    const last = memory.op(owner, row.name);
+    const op = wanted || (row.distributions.includes(last) ? last : usualDraw(row));
+    const args: Record<string, Json> = memory.args(owner, row.name, op);
+    link.ask("randomise", { ...params, op, args });
+  };
+  return (
+    <div
+      class="wb-arg"
+      role="group"
+      aria-label={row.name}
+      data-wb="arg"
+      data-arg={row.name}
+      data-changed={row.changed || undefined}
+      data-mode={row.mode}
+      data-tensor={row.tensor || undefined}
+      data-off={row.off ? "true" : undefined}
+      data-wide={(row.mode === "fixed" && isWide(row)) || undefined}
+    >
+      <div class="wb-arg-label">
+        <button
+          class="wb-arg-name"
+          type="button"
+          aria-expanded={open}
+          aria-description="What it means"
+          data-tip={cut(doc)}
+          onClick={() => setOpen(!open)}
+        >
+          {breakable(row.name)}
+          {row.unit && ` ${row.unit}`}
+        </button>
+        <button
+          class="wb-dice wb-reset"
+          type="button"
+          aria-label={`Reset ${row.name}`}
+          data-wb="reset"
+          data-tip={row.locked ? "Take it away" : `Changed. Reset to ${cut(to)}`}
+          hidden={!row.changed}
+          onClick={() => link.ask("reset", params)}
+        >
+          <Icon name="reset" size={13} />
+        </button>
+      </div>
+      <Control {...props} randomise={randomise} />
+      <ValueSource
+        row={row}
+        ports={ports}
+        ask={{
+          fix: () => {
+            const value = memory.value(owner, row.name);
+            if (value === null) link.ask("fix", params);
+            else link.ask("set", { ...params, value, group: "" });
+          },
+          randomise,
+          link: (port) => {
+            const at = port.lastIndexOf(".");
+            link.ask("link", { ...params, source: port.slice(0, at), output: port.slice(at + 1) });
+          },
+        }}
+      />
+      <Note row={row} own={() => link.ask("own", params)} />
+      <p class="wb-arg-error">
+        {row.error && <Icon name="warn" size={12} />}
+        {row.error}
+      </p>
+      <p class="wb-arg-doc" hidden={!open}>
+        {doc.split("\n\n")[1]}
+      </p>
+    </div>
+  );
+}
+
+/** While the control is held, what Python says waits until the hand has let go. */
+function Control({ owner, node, row, link, guard, memory, randomise }: Props & { randomise: (op: string) => void }) {
+  const slot = useRef<HTMLDivElement>(null);
+  const shown = useRef<{ shape: string; control: ComponentChild } | null>(null);
+  const params = { node, arg: row.name };
+  const shape = `${row.mode} ${row.random ? randomShape(row) : fixedShape(row)}`;
+  const focus = useRef(false);
+  if (!shown.current || !guard.holds(slot.current!)) {
+    const other = shown.current !== null && shown.current.shape !== shape;
+    focus.current = other && slot.current!.querySelector(":focus") !== null;
+    shown.current = { shape, control: made() };
+  }
+  useLayoutEffect(() => {
+    if (focus.current) slot.current!.querySelector<HTMLElement>("select, input, button")?.focus();
+    focus.current = false;
+  });
+  return (
+    <div class="wb-arg-control" ref={slot}>
+      {shown.current.control}
+    </div>
+  );
+
+  function made(): ComponentChild {
+    if (row.mode === "linked") {
+      return <ReadOnly key={shape} name={`${row.name}, comes from`} value={`← ${row.link ?? ""}`} />;
+    }
+    if (row.mode === "random") {
+      const set = (key: string, value: Json, from: Element): void => {
+        memory.noteSentDraw(owner, row, key, value);
+        link.ask("set_random", { ...params, key, value, group: guard.group(from) }, true);
+      };
+      return <RandomControl key={shape} row={row} ask={{ set, randomise }} />;
+    }
+    const ask = {
+      set: (value: Json, from: Element): void => {
+        memory.noteSent(owner, row, value);
+        link.ask("set", { ...params, value, group: guard.group(from) }, true);
+      },
+      reset: (): void => {
+        link.ask("reset", params);
+      },
+    };
+    return <FixedControl key={shape} row={row} ask={ask} />;
+  }
+}
+
+/** What else the draw feeds, or why the value has no effect. */
+function Note({ row, own }: { row: ArgRow; own: () => void }) {
+  const shared = row.random?.shared ?? [];
+  return (
+    <p class="wb-arg-note" data-wb="note">
+      {shared.length ? `shared with ${shared.join(", ")}` : row.off}
+      {shared.length > 0 && " · "}
+      {shared.length > 0 && (
+        <button class="wb-link" type="button" data-wb="own" onClick={own}>
+          make it its own
+        </button>
+      )}
+    </p>
+  );
+}
+
+function explain(row: ArgRow): string {
+  const same = row.label.toLowerCase().replaceAll(" ", "_") === row.name.toLowerCase();
+  const head = row.label && !same ? `${row.name} · ${row.label}` : row.name;
+  const { low, high } = row;
+  const range = row.mode === "fixed" && low !== null && high !== null;
+  const parts = [
+    row.locked,
+    row.doc.replace(/\n\n+/g, "\n"),
+    range && `Usual range ${low} to ${high}${row.unit && ` ${row.unit}`}.`,
+    row.default !== null && `Usually ${cut(asText(row.default), 80) || "empty"}.`,
+    row.fixed_only,
+    row.deprecated && `Deprecated: ${row.deprecated}`,
+  ];
+  return `${head}\n\n${parts.filter(Boolean).join("\n")}`;
+}
+
+function cut(words: string, most = TIP): string {
+  return words.length > most ? `${words.slice(0, most)}…` : words;
+}
+
+/** Long names break after an underscore. */
+function breakable(name: string): ComponentChild[] {
+  return name.split(/(?<=_)/).flatMap((part, index) => (index ? [<wbr key={index} />, part] : [part]));
+}

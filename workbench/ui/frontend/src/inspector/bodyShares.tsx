@@ -1,0 +1,56 @@
+// How often a body of a region ran: in the shown batch, and over as many batches as were counted.
+
+import { useField } from "../lib/hooks";
+import type { Link } from "../lib/link";
+import { thousands } from "../lib/number";
+import type { InspectedSharesEntry } from "../views";
+
+type Shares = Partial<InspectedSharesEntry>;
+const BATCHES = 1000;
+
+export function BodyShare({ link, body }: { link: Link<"inspector">; body: string }) {
+  const { shown = {}, shown_of: of = 0, counted = [] }: Shares = useField(link, "shares", {});
+  const came = shown[body];
+  const share = counted.find((each) => each.body === body);
+  if (came === undefined || !of) return null;
+  return (
+    <span class="wb-region-share" data-wb="body-share">
+      <span class="wb-muted">{`${came} of ${of} in this batch`}</span>
+      {share && share.share !== null && (
+        <span data-wb="counted-share" data-agrees={String(share.agrees)}>
+          {` · ${percent(share.share)} found, ${percent(share.low)} to ${percent(share.high)}` +
+            (share.asked === null ? "" : `, asked ${percent(share.asked)}`)}
+        </span>
+      )}
+    </span>
+  );
+}
+
+export function CountShares({ link }: { link: Link<"inspector"> }) {
+  const shares: Shares = useField(link, "shares", {});
+  const { batches = 0, counting = false, counted = [], shown_of: of = 0 } = shares;
+  if (!of) return null;
+  return (
+    <span class="wb-region-share">
+      <button
+        class="wb-quiet"
+        type="button"
+        data-wb="count-shares"
+        data-tip="With the interval in which the share lies in 99 of 100 cases"
+        aria-disabled={counting}
+        onClick={() => {
+          if (!counting) link.ask("count_branches", { batches: BATCHES });
+        }}
+      >
+        {`Count over ${thousands(BATCHES)} batches`}
+      </button>
+      <span class="wb-muted" role="status" aria-live={counting ? "off" : "polite"}>
+        {counted.length > 0 && `${thousands(batches)} batches${counting ? " so far" : " counted"}`}
+      </span>
+    </span>
+  );
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,36 @@
+// What a person calls a body of a region: `option_1` may be "stronger".
+
+import type { Link } from "../lib/link";
+import { Held } from "./chance";
+import type { InteractionGuard } from "./interactionGuard";
+
+interface Props {
+  link: Link<"inspector">;
+  guard: InteractionGuard;
+  region: string;
+  name: string;
+  title: string;
+}
+
+export function BodyTitle({ link, guard, region, name, title }: Props) {
+  return (
+    <Held guard={guard}>
+      <input
+        class="wb-val wb-body-title"
+        type="text"
+        spellcheck={false}
+        autocomplete="off"
+        maxLength={60}
+        placeholder="name"
+        aria-label={`Name of ${name} of ${region}`}
+        data-wb="body-title"
+        data-tip="Stands on the frame, at the tiles and as a comment in the code"
+        value={title}
+        onChange={({ currentTarget: { value } }) => {
+          if (value.trim() === title) return;
+          link.ask("name_body", { region, body: name, title: value });
+        }}
+      />
+    </Held>
+  );
+}

@@ -1,0 +1,75 @@
+// How often the bodies of a region run.
+
+import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
+import { asField, SHARE, SliderField } from "../lib/numberInputs";
+import type { Link } from "../lib/link";
+import type { InteractionGuard } from "./interactionGuard";
+
+interface Props {
+  link: Link<"inspector">;
+  guard: InteractionGuard;
+  region: string;
+}
+
+/** Of an `if` that a coin flip decides. */
+export function Probability({ link, guard, region, probability }: Props & { probability: number }) {
+  return (
+    <Held guard={guard}>
+      <span>probability</span>
+      <SliderField
+        name={`probability of ${region}`}
+        limits={SHARE}
+        at={probability}
+        value={asField(probability)}
+        send={(value, from) => {
+          const group = guard.group(from);
+          link.ask("set_probability", { region, probability: value, group }, true);
+        }}
+      />
+    </Held>
+  );
+}
+
+/** Of a region with one body of several: any numbers, in whose proportion its bodies run. */
+export function Weights({ link, guard, region, weights }: Props & { weights: readonly number[] }) {
+  const text = weights.map(asField).join(", ");
+  return (
+    <Held guard={guard}>
+      <span>weights</span>
+      <input
+        class="wb-val"
+        type="text"
+        spellcheck={false}
+        autocomplete="off"
+        aria-label={`weights of ${region}`}
+        data-wb="weights"
+        data-tip="One number for each body, such as 3, 2, 1: they are scaled to 100 %"
+        value={text}
+        onChange={({ currentTarget: el }) => {
+          if (el.value === text) return; // put back after a refusal
+          const words = el.value.split(/[,:;\s]+/).filter(Boolean);
+          const numbers = words.map((word) => (Number.isFinite(Number(word)) ? Number(word) : word));
+          link.ask("set_weights", { region, weights: numbers }, true);
+        }}
+      />
+    </Held>
+  );
+}
+
+/** While it is held, what Python says waits until the hand has let go. */
+export function Held({ guard, children }: { guard: InteractionGuard; children: ComponentChildren }) {
+  const slot = useRef<HTMLDivElement>(null);
+  const shown = useRef<ComponentChildren>(null);
+  // Preact leaves a component alone whose element is the one of before, but no plain element.
+  if (!slot.current || !guard.holds(slot.current)) shown.current = <Controls>{children}</Controls>;
+  return (
+    <div class="wb-region-chance" ref={slot}>
+      {shown.current}
+    </div>
+  );
+}
+
+function Controls({ children }: { children?: ComponentChildren }) {
+  return <>{children}</>;
+}

@@ -1,0 +1,224 @@
+// The effect of one or two arguments: the chosen sample at several of their values, to be adopted.
+
+import { Fragment } from "preact";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { paintPart } from "../lib/contactSheet";
+import { useField } from "../lib/hooks";
+import { jsonEqual } from "../lib/jsonEquality";
+import type { Link } from "../lib/link";
+import { useSheet } from "../lib/useSheet";
+import { choiceText } from "./fixedValueControls";
+import type { ArgRow, EffectEntry, EffectHeader, Json } from "../views";
+
+interface Props {
+  link: Link<"inspector">;
+  node: string;
+  rows: ArgRow[];
+}
+
+export function EffectSheet({ link, node, rows }: Props) {
+  const choices = useField(link, "effect_choices", NONE);
+  const open = useField(link, "effect_open", false);
+  const remark = useField(link, "effect_remark", "");
+  const [first = "", second = ""] = useField(link, "effect_args", NONE);
+  const choose = (...names: string[]): void => link.set("effect_args", names.filter(Boolean));
+  return (
+    <section class="wb-effect" data-wb="effect" aria-label="Effect" hidden={!choices.length && !remark}>
+      <div class="wb-effect-head" hidden={!choices.length}>
+        <button
+          class="wb-link"
+          type="button"
+          data-wb="effect-open"
+          aria-expanded={open}
+          onClick={() => link.set("effect_open", !open)}
+        >
+          {open ? "▾" : "▸"} Effect of
+        </button>
+        {open ? (
+          <>
+            <Choice
+              label="Argument whose effect is shown"
+              value={first}
+              names={choices}
+              choose={(name) => choose(name, second === name ? "" : second)}
+            />
+            and
+            <Choice
+              label="Second argument whose effect is shown"
+              value={second}
+              names={["", ...choices.filter((name) => name !== first)]}
+              choose={(name) => choose(first, name)}
+            />
+          </>
+        ) : (
+          <span class="wb-muted">{[first, second].filter(Boolean).join(" and ")}</span>
+        )}
+      </div>
+      {open && choices.length > 0 && <Pictures {...{ link, node, rows }} args={[first, second].filter(Boolean)} />}
+      {remark && (open || !choices.length) && (
+        <p class="wb-muted" data-wb="effect-remark">
+          {remark}
+        </p>
+      )}
+    </section>
+  );
+}
+
+const NONE: string[] = [];
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  names: string[];
+  choose: (name: string) => void;
+}
+
+function Choice({ label, value, names, choose }: ChoiceProps) {
+  return (
+    <select
+      class="wb-dist"
+      aria-label={label}
+      value={value}
+      onChange={({ currentTarget }) => choose(currentTarget.value)}
+    >
+      {names.map((name) => (
+        <option key={name} value={name}>
+          {name || "none"}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Pictures({ link, node, rows, args }: Props & { args: string[] }) {
+  const { sheet, unreadable } = useSheet<EffectHeader, "effect">(link, "effect");
+  const stale = useField(link, "effect_stale", false);
+  const grid = useRef<HTMLDivElement>(null);
+  const header = sheet?.header;
+  if (!header || header.node !== node || !jsonEqual(header.args, args)) {
+    return <p class="wb-muted">{unreadable || "Computing …"}</p>;
+  }
+  const { pictures, columns, note, error } = header;
+  const crossed = args.length > 1;
+  const axis = crossed ? "max-content " : "";
+  const varied = args.map((arg) => rows.find(({ name }) => name === argumentOf(arg)));
+  const present = pictures.findIndex(({ values }) =>
+    varied.every((row, at) => row?.mode === "fixed" && jsonEqual(row.value, values[at] as Json)),
+  );
+  const drawn = varied.flatMap((row) => (row && row.mode !== "fixed" ? [row.name] : []));
+  const fixes = [...new Set(drawn)];
+  const tip = fixes.length ? `${fixes.join(" and ")} will be fixed` : undefined;
+  const adopt = ({ values }: EffectEntry): void => {
+    adopted += 1;
+    const group = `${link.view}-effect-${adopted}`;
+    args.forEach((name, at) =>
+      link.ask("set", { node, arg: argumentOf(name), value: values[at] as Json, group }),
+    );
+  };
+  const step = (event: KeyboardEvent): void => {
+    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+    const buttons = [...grid.current!.querySelectorAll<HTMLElement>("button")];
+    const next = buttons[buttons.indexOf(event.target as HTMLElement) + (by ?? 0)];
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    next?.focus();
+  };
+  return (
+    <>
+      {error && <p class="wb-arg-error">{error}</p>}
+      {note && (
+        <p class="wb-muted" data-wb="effect-note">
+          {note}
+        </p>
+      )}
+      <div
+        class="wb-effect-grid"
+        ref={grid}
+        role="group"
+        aria-label={`Effect of ${args.join(" and ")}`}
+        data-stale={stale || undefined}
+        style={{ gridTemplateColumns: `${axis}repeat(${columns}, minmax(0, 1fr))` }}
+        onKeyDown={step}
+      >
+        {crossed && <span class="wb-effect-axis" />}
+        {crossed &&
+          pictures.slice(0, columns).map(({ shown }, at) => (
+            <AxisHead key={`column ${at}`} arg={args[0]!} value={shown[0] as Json} />
+          ))}
+        {pictures.map((picture, at) => (
+          <Fragment key={at}>
+            {crossed && at % columns === 0 && (
+              <AxisHead arg={args[1]!} value={picture.shown[1] as Json} />
+            )}
+            <Picture
+              picture={picture}
+              pixels={sheet.pixels}
+              args={args}
+              present={at === present}
+              reached={at === Math.max(present, 0)}
+              tip={tip}
+              adopt={() => adopt(picture)}
+            />
+          </Fragment>
+        ))}
+      </div>
+    </>
+  );
+}
+
+let adopted = 0;
+
+/** `size` of `size.h`, which is one of its elements. */
+function argumentOf(name: string): string {
+  return name.split(".")[0]!;
+}
+
+/** Each picture says itself what it is of: the axes are for the eye. */
+function AxisHead({ arg, value }: { arg: string; value: Json }) {
+  return (
+    <span class="wb-effect-axis" data-wb="effect-axis" data-tip={arg} aria-hidden="true">
+      {shortText(value)}
+    </span>
+  );
+}
+
+interface PictureProps {
+  picture: EffectEntry;
+  pixels: ImageBitmap;
+  args: string[];
+  present: boolean;
+  /** Whether Tab leads to it; the arrow keys lead to the others. */
+  reached: boolean;
+  tip: string | undefined;
+  adopt: () => void;
+}
+
+function Picture({ picture, pixels, args, present, reached, tip, adopt }: PictureProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const { box, error, shown } = picture;
+  const texts = useMemo(() => shown.map((value) => shortText(value)), [shown]);
+  useLayoutEffect(() => {
+    if (canvas.current && box.length) paintPart(canvas.current, pixels, box);
+  }, [pixels, box]);
+  const named = args.map((arg, at) => `${arg} ${texts[at]}`).join(", ");
+  return (
+    <button
+      type="button"
+      data-wb="effect-value"
+      tabIndex={reached ? 0 : -1}
+      aria-label={`${named}, use it`}
+      aria-current={present ? "true" : undefined}
+      aria-description={error || tip}
+      data-tip={error || tip}
+      onClick={adopt}
+    >
+      {box.length ? <canvas ref={canvas} aria-hidden="true" /> : <i>{error || "no picture"}</i>}
+      {args.length === 1 && <span aria-hidden="true">{texts[0]}</span>}
+    </button>
+  );
+}
+
+function shortText(value: Json): string {
+  return typeof value === "boolean" ? (value ? "yes" : "no") : choiceText(value);
+}

@@ -1,0 +1,224 @@
+// Controls for a fixed value that is not a list of numbers.
+
+import type { ComponentType } from "preact";
+import type { ArgRow, Json } from "../views";
+import { Icon } from "../lib/icons";
+import { tidy } from "../lib/number";
+import { asField, NumberField, SliderField } from "../lib/numberInputs";
+import { asText, described, limitsOf, placeholder, type ControlProps } from "./control";
+import { Colour, Each, Fields, MANY, Matrix, Numbers, Range, isLong } from "./listControls";
+
+const CONTROLS: Record<ArgRow["editor"], ComponentType<ControlProps>> = {
+  check: Checkbox,
+  choice: Choice,
+  number: (props) => (isBounded(props.row) ? <Slide {...props} /> : <Free {...props} />),
+  text: (props) => <Line {...props} parse={(words) => words} />,
+  texts: (props) => <Line {...props} parse={(words) => texts(words, props.row.kind)} />,
+  numbers: Numbers,
+  fields: Fields,
+  each: Each,
+  colour: Colour,
+  range: Range,
+  matrix: Matrix,
+  shown: Shown,
+};
+
+export function FixedControl(props: ControlProps) {
+  const Control = CONTROLS[props.row.editor];
+  return <Control {...props} />;
+}
+
+/** Whether it needs the row's whole width. */
+export function isWide({ editor, kind, value, parts }: ArgRow): boolean {
+  const given = Array.isArray(value) ? value.length : value === null ? 0 : 1;
+  switch (editor) {
+    case "matrix":
+      return true;
+    case "numbers":
+      return isLong(value);
+    case "fields":
+      return (given || parts.length) >= MANY;
+    case "each":
+    case "colour":
+      return given !== 1 && (given || parts.length) >= MANY;
+    case "shown":
+      return kind === "str";
+    default:
+      return false;
+  }
+}
+
+/** What makes a control a different one, so that it has to be made anew. */
+export function fixedShape(row: ArgRow): string {
+  const count = Array.isArray(row.value) ? row.value.length : -1;
+  const parts = row.parts.length ? [row.parts, count] : count > 8;
+  return JSON.stringify([row.editor, row.low, row.high, row.step, row.choices, parts]);
+}
+
+function isBounded({ low, high }: ArgRow): boolean {
+  return low !== null && high !== null;
+}
+
+function Free({ row, ask }: ControlProps) {
+  return (
+    <NumberField
+      name={row.name}
+      limits={limitsOf(row)}
+      send={ask.set}
+      empty={ask.reset}
+      value={asField(row.value)}
+      placeholder={placeholder(row)}
+      {...described(row)}
+    />
+  );
+}
+
+/** A number with usual limits. */
+export function Slide({ row, ask }: ControlProps) {
+  const value = one(row.value);
+  const usual = one(row.default);
+  const at = typeof value === "number" ? value : typeof usual === "number" ? usual : (row.low ?? 0);
+  const marks = described(row);
+  return (
+    <SliderField
+      name={row.name}
+      limits={limitsOf(row)}
+      at={at}
+      value={asField(value)}
+      send={ask.set}
+      empty={ask.reset}
+      track={{ "aria-valuetext": `${tidy(at)} ${row.unit}`.trim(), ...marks }}
+      field={{ placeholder: placeholder(row), ...marks }}
+    />
+  );
+}
+
+/** A single value, also where it stands in a list. */
+function one(value: Json): Json {
+  return Array.isArray(value) && value.length === 1 ? (value[0] ?? null) : value;
+}
+
+/** Yes or no; as 1 or 0 where the argument is a whole number. */
+function Checkbox({ row, ask }: ControlProps) {
+  const { value, name, kind } = row;
+  const known = typeof value === "boolean" || value === 0 || value === 1;
+  const on = value === true || value === 1;
+  return (
+    <label class="wb-val wb-check">
+      <input
+        type="checkbox"
+        class="wb-hidden"
+        aria-label={name}
+        checked={on}
+        indeterminate={!known}
+        onChange={({ currentTarget: box }) => {
+          const word = box.parentElement?.querySelector("span");
+          if (word) word.textContent = box.checked ? "yes" : "no";
+          ask.set(kind === "int" ? Number(box.checked) : box.checked, box);
+        }}
+        {...described(row)}
+      />
+      <i>
+        <Icon name="check" size={11} />
+      </i>
+      <span>{known ? (on ? "yes" : "no") : asText(value ?? placeholder(row))}</span>
+    </label>
+  );
+}
+
+function Choice({ row, ask }: ControlProps) {
+  const same = (choice: Json): boolean => JSON.stringify(choice) === JSON.stringify(row.value);
+  const offered = row.choices.some(same) ? row.choices : [row.value, ...row.choices];
+  return (
+    <select
+      class="wb-val"
+      aria-label={row.name}
+      value={String(offered.findIndex(same))}
+      onChange={({ currentTarget: el }) => {
+        const value = offered[Number(el.value)];
+        if (value === undefined || value === null) ask.reset();
+        else ask.set(value, el);
+      }}
+      {...described(row)}
+    >
+      {offered.map((choice, index) => (
+        <option key={index} value={String(index)}>
+          {choice === null ? placeholder(row) : choiceText(choice)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Without the beginning that all members of the enumeration share. */
+export function choiceText(choice: Json): string {
+  return asText(choice).replace(/^INTERP_(?=\w)/, "") || "none";
+}
+
+/** A text field that takes effect on Enter or when it is left. */
+function Line({ row, ask, parse }: ControlProps & { parse: (words: string) => Json }) {
+  return (
+    <input
+      class="wb-val"
+      type="text"
+      spellcheck={false}
+      autocomplete="off"
+      aria-label={row.name}
+      value={row.value === null ? "" : asText(row.value)}
+      placeholder={placeholder(row)}
+      onChange={({ currentTarget: el }) => {
+        const words = el.value.trim();
+        if (words) ask.set(parse(words), el);
+        else ask.reset();
+      }}
+      {...described(row)}
+    />
+  );
+}
+
+/** `a, b` as a list; `["a, b"]` where a comma belongs to a text. */
+function texts(words: string, kind: string): Json {
+  if (words.startsWith("[")) {
+    try {
+      return JSON.parse(words) as Json;
+    } catch {
+      return words;
+    }
+  }
+  const parts = words.split(",").map((part) => part.trim());
+  if (kind !== "bool_list") return parts.filter(Boolean);
+  return parts.map((part) => ({ yes: true, true: true, no: false, false: false })[part] ?? part);
+}
+
+/** What is kept and cannot be edited; a text on several lines. */
+function Shown({ row }: ControlProps) {
+  const words = row.value === null ? "not set" : asText(row.value);
+  const tip = row.locked || undefined;
+  if (row.kind !== "str") {
+    return <ReadOnly name={row.name} value={words} data-tip={tip} {...described(row)} />;
+  }
+  return (
+    <textarea
+      class="wb-val wb-linked wb-long"
+      readOnly
+      rows={3}
+      aria-label={row.name}
+      value={words}
+      data-tip={tip}
+      {...described(row)}
+    />
+  );
+}
+
+interface ReadOnlyProps {
+  name: string;
+  value: string;
+  "data-tip"?: string | undefined;
+  "aria-invalid"?: boolean | undefined;
+  "aria-description"?: string | undefined;
+}
+
+/** A field that shows and takes nothing. */
+export function ReadOnly({ name, ...rest }: ReadOnlyProps) {
+  return <input class="wb-val wb-linked" type="text" readOnly aria-label={name} {...rest} />;
+}

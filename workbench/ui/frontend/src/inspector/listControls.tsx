@@ -1,0 +1,263 @@
+// Controls for lists of numbers: free ones, named elements, colours, ranges and matrices.
+
+import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
+import type { ArgRow, Json } from "../views";
+import { Icon } from "../lib/icons";
+import { tidy } from "../lib/number";
+import { asField, NumberField, PairSlider, typedIn } from "../lib/numberInputs";
+import { asText, described, limitsOf, placeholder, type ControlProps } from "./control";
+import { Slide } from "./fixedValueControls";
+
+/** Above this, a list gets a field of several lines. */
+const LONG = 8;
+/** From this on, named elements need the row's whole width. */
+export const MANY = 3;
+
+function listed(value: Json): Json[] {
+  return Array.isArray(value) ? value : value === null ? [] : [value];
+}
+
+export function isLong(value: Json): boolean {
+  return listed(value).length > LONG;
+}
+
+/** Any number of numbers, with commas. */
+export function Numbers({ row, ask }: ControlProps) {
+  const take = (el: HTMLInputElement | HTMLTextAreaElement): void => {
+    const words = el.value.trim();
+    if (!words) return ask.reset();
+    const items = words
+      .replace(/^[[(]|[\])]$/g, "")
+      .split(/[,;\s]+/)
+      .filter(Boolean)
+      .map(Number);
+    // What is no list of numbers goes to Python as it stands, which says what is wrong with it.
+    ask.set(items.every(Number.isFinite) ? items : words, el);
+  };
+  const props = {
+    spellcheck: false,
+    "aria-label": row.name,
+    value: row.value === null ? "" : asText(row.value),
+    placeholder: placeholder(row),
+    ...described(row),
+  };
+  return isLong(row.value) ? (
+    <textarea class="wb-val wb-long" rows={4} onChange={(event) => take(event.currentTarget)} {...props} />
+  ) : (
+    <input
+      class="wb-val"
+      type="text"
+      autocomplete="off"
+      onChange={(event) => take(event.currentTarget)}
+      {...props}
+    />
+  );
+}
+
+/** One field for each element. What is left empty takes the usual value, or that of the others. */
+export function Fields({ row, ask }: ControlProps) {
+  const count = listed(row.value).length || row.parts.length;
+  const parts = Array.from({ length: count }, (_, at) => row.parts[at] ?? String(at + 1));
+  const cells = useCells({ row, ask }, parts);
+  return (
+    <div class="wb-cells">
+      {count === 1
+        ? cells
+        : cells.map((cell, at) => (
+            <label key={at} class="wb-cell">
+              <span>{parts[at]}</span>
+              {cell}
+            </label>
+          ))}
+    </div>
+  );
+}
+
+/** Rows of numbers under the names of the columns. */
+export function Matrix({ row, ask }: ControlProps) {
+  const columns = row.parts.length;
+  const count = listed(row.value).length || listed(row.default).length || columns * columns;
+  const places = Array.from(
+    { length: count },
+    (_, index) => `row ${Math.floor(index / columns) + 1}, ${row.parts[index % columns] ?? ""}`,
+  );
+  const cells = useCells({ row, ask }, places);
+  return (
+    <div class="wb-matrix" style={{ "--columns": String(columns) }}>
+      {row.parts.map((part) => (
+        <span key={part} aria-hidden="true">
+          {part}
+        </span>
+      ))}
+      {cells}
+    </div>
+  );
+}
+
+function useCells({ row, ask }: ControlProps, names: readonly string[]) {
+  const fields = useRef<(HTMLInputElement | null)[]>([]);
+  const values = listed(row.value);
+  const usual = listed(row.default);
+  const send = (from: HTMLInputElement): void => {
+    const typed = fields.current.slice(0, names.length).map((el) => el && typedIn(el));
+    if (typed.every((value) => value === null)) return ask.reset();
+    const filled = typed.map((value, index) => {
+      if (value !== null) return value;
+      return values.length ? "" : (usual[index] ?? typedIn(from));
+    });
+    ask.set(filled, from);
+  };
+  return names.map((name, index) => (
+    <NumberField
+      key={name}
+      ref={(el) => {
+        fields.current[index] = el;
+      }}
+      name={names.length === 1 ? row.name : `${row.name}, ${name}`}
+      limits={limitsOf(row)}
+      send={(_, el) => send(el)}
+      empty={send}
+      value={asField(values[index] ?? null)}
+      placeholder={usual[index] === undefined ? "–" : asField(usual[index] ?? null)}
+      {...described(row, row.error !== "" && isWrong(values, values[index]))}
+    />
+  ));
+}
+
+/** Whether a list's fault may lie in this element: in one that is no number, if there is one. */
+function isWrong(values: readonly Json[], value: Json | undefined): boolean {
+  return values.some((item) => typeof item !== "number") ? typeof value !== "number" : true;
+}
+
+/** The same value for every element, or one for each. */
+export function Each({ row, ask, roomy = true }: ControlProps & { roomy?: boolean }) {
+  const count = listed(row.value).length;
+  const bounded = row.low !== null && row.high !== null;
+  const single = count === 1;
+  return (
+    <div class="wb-each">
+      {single && bounded && roomy ? <Slide row={row} ask={ask} /> : <Fields row={row} ask={ask} />}
+      {count > 0 && <Splitter row={row} ask={ask} single={single} />}
+    </div>
+  );
+}
+
+function Splitter({ row, ask, single }: ControlProps & { single: boolean }) {
+  const words = single
+    ? `${row.name}: one value for each of ${row.parts.join(", ")}`
+    : `${row.name}: the same value for all`;
+  return (
+    <button
+      class="wb-split"
+      type="button"
+      aria-label={words}
+      data-tip={words}
+      data-wb={single ? "split" : "join"}
+      onClick={(event) => {
+        const [first = 0] = listed(row.value);
+        ask.set(single ? row.parts.map(() => first) : first, event.currentTarget);
+      }}
+    >
+      <Icon name={single ? "split" : "join"} size={13} />
+    </button>
+  );
+}
+
+/** A colour of 8-bit channels: a swatch that opens the browser's picker, and a field for each. */
+export function Colour({ row, ask }: ControlProps) {
+  const values = listed(row.value ?? row.default).map(Number);
+  const channel = (index: number): string => {
+    const value = values[values.length === 1 ? 0 : index] ?? 0;
+    const byte = Math.min(255, Math.max(0, Math.round(Number.isFinite(value) ? value : 0)));
+    return byte.toString(16).padStart(2, "0");
+  };
+  return (
+    <div class="wb-colour">
+      <input
+        type="color"
+        class="wb-swatch"
+        aria-label={`${row.name}, colour`}
+        data-wb="swatch"
+        value={`#${channel(0)}${channel(1)}${channel(2)}`}
+        onInput={({ currentTarget: swatch }) => {
+          const hex = swatch.value.slice(1);
+          ask.set(
+            [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)),
+            swatch,
+          );
+        }}
+      />
+      <Each row={row} ask={ask} roomy={false} />
+    </div>
+  );
+}
+
+/** A low and a high end. */
+export function Range({ row, ask }: ControlProps) {
+  return (
+    <Ends row={row} value={row.value ?? row.default} set={ask.set}>
+      <span aria-hidden="true">…</span>
+    </Ends>
+  );
+}
+
+interface EndsProps {
+  row: ArgRow;
+  value: Json;
+  set: (value: Json, from: Element) => void;
+  /** What stands between the fields. */
+  children: ComponentChildren;
+}
+
+/** Two thumbs on a track where there are limits, and a field at each end. */
+export function Ends({ row, value, set, children }: EndsProps) {
+  const limits = limitsOf(row);
+  const given = listed(value).slice(0, 2);
+  const pair = useRef(given);
+  pair.current = given;
+  const from = useRef<HTMLInputElement>(null);
+  const to = useRef<HTMLInputElement>(null);
+  const bounded = limits.low !== null && limits.high !== null;
+  const send = (next: Json[], el: Element): void => {
+    pair.current = next;
+    from.current!.value = asField(next[0] ?? null);
+    to.current!.value = asField(next[1] ?? null);
+    set(next, el);
+  };
+  const [low, high] = given.map((end) => (typeof end === "number" ? tidy(end) : null));
+  const field = (at: number) => ({
+    limits,
+    value: asField(given[at] ?? null),
+    // So wide that no digit is cut where the slider is narrow.
+    style: { minWidth: `max(24px, calc(${asField(given[at] ?? null).length}ch + 5px))` },
+    ...described(row, row.error !== "" && isWrong(given, given[at])),
+  });
+  return (
+    <div class={bounded ? "wb-range" : "wb-range wb-range-free"}>
+      {bounded && (
+        <PairSlider
+          name={row.name}
+          limits={limits}
+          pair={[low ?? limits.low ?? 0, high ?? limits.high ?? 1]}
+          send={send}
+        />
+      )}
+      <div class="wb-ends">
+        <NumberField
+          ref={from}
+          name={`${row.name}, from, number`}
+          send={(typed, el) => send([typed, pair.current[1] ?? typed], el)}
+          {...field(0)}
+        />
+        {children}
+        <NumberField
+          ref={to}
+          name={`${row.name}, to, number`}
+          send={(typed, el) => send([pair.current[0] ?? typed, typed], el)}
+          {...field(1)}
+        />
+      </div>
+    </div>
+  );
+}

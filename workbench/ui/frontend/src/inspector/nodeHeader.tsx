@@ -1,0 +1,101 @@
+// What the inspector says of the whole node: its name, where it runs, what is wrong with it.
+
+import type { InspectorView } from "../views";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import type { InteractionGuard } from "./interactionGuard";
+import { Region } from "./region";
+
+const SIDES: Record<string, string> = { cpu: "CPU", gpu: "GPU", mixed: "mixed (CPU and GPU)" };
+
+interface Props {
+  link: Link<"inspector">;
+  view: Partial<InspectorView>;
+}
+
+export function NodeHeader({ link, view, guard }: Props & { guard: InteractionGuard }) {
+  const { op = "", id = "", label = "", doc = "", selected = 0, feeds = [], errors = [] } = view;
+  const { caution = "" } = view;
+  return (
+    <div class="wb-inspector-head">
+      <p class="wb-inspector-many" data-wb="many" hidden={selected <= 1}>
+        {selected > 1 && `${selected} selected: this is the last`}
+      </p>
+      <div class="wb-inspector-title">
+        <h3 data-tip={label && label !== op ? `${id} · ${label}` : id}>
+          {op.startsWith("opaque.") ? label : op}
+        </h3>
+        <span class="wb-inspector-id">{id !== op && id}</span>
+        <Mute link={link} view={view} />
+      </div>
+      <p class="wb-inspector-doc" data-tip={doc.length > 150 ? doc : undefined}>
+        {doc}
+      </p>
+      <p class="wb-inspector-doc" data-wb="feeds" hidden={!feeds.length}>
+        {feeds.length > 0 && `Feeds ${feeds.join(", ")}.`}
+      </p>
+      <p class="wb-inspector-caution" data-wb="caution" hidden={!caution}>
+        <Icon name="warn" size={12} />
+        <span>{caution}</span>
+      </p>
+      <Region link={link} view={view} guard={guard} />
+      <Device link={link} view={view} />
+      <ul class="wb-inspector-errors">
+        {errors.map((error) => (
+          <li key={error} class="wb-arg-error">
+            <Icon name="warn" size={12} />
+            {error}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Leaves the node out of what runs, or lets it run again. */
+function Mute({ link, view }: Props) {
+  const { id = "", muted = false } = view;
+  const label = muted ? `Unmute ${id}` : `Mute ${id}`;
+  return (
+    <button
+      type="button"
+      class="wb-ico wb-inspector-mute"
+      hidden={!id}
+      data-wb="mute"
+      aria-label={label}
+      aria-pressed={muted}
+      data-tip={muted ? "Let it run again (m)" : "Leave it out of what runs (m)"}
+      onClick={() => link.ask("mute", { nodes: [id], muted: !muted })}
+    >
+      <Icon name="mute" size={15} />
+    </button>
+  );
+}
+
+function Device({ link, view }: Props) {
+  const { id = "", devices = [], device = "", device_set: told = "", follows = "" } = view;
+  const side = SIDES[device] ?? device;
+  const usual = follows === "on the CPU" ? side : `${side}: ${follows}`;
+  return (
+    <label class="wb-runs" hidden={!devices.length}>
+      runs on
+      <select
+        class="wb-dist wb-side"
+        data-wb="device"
+        data-set={told ? "true" : undefined}
+        value={told}
+        onChange={({ currentTarget: el }) => {
+          link.ask("device", { node: id, device: el.value });
+          el.value = told; // until Python says so
+        }}
+      >
+        <option value="">{told ? follows : usual}</option>
+        {devices.map((name) => (
+          <option key={name} value={name}>
+            {SIDES[name] ?? name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,142 @@
+// Controls for a value that is drawn for each sample.
+
+import type { ArgRow, Json } from "../views";
+import { asField, NumberField, SHARE, SliderField, UNBOUNDED } from "../lib/numberInputs";
+import { asText, described } from "./control";
+import { Ends } from "./listControls";
+
+export interface AskRandom {
+  set(key: string, value: Json, from: Element): void;
+  randomise(op: string): void;
+}
+
+interface Props {
+  row: ArgRow;
+  ask: AskRandom;
+}
+
+/** The distribution that "make it random" starts with. */
+export function usualDraw(row: ArgRow): string {
+  return row.distributions[0] ?? "random.uniform";
+}
+
+/** `random.coin_flip` as `coin flip`. */
+export function wordOf(op: string): string {
+  return op.replace("random.", "").replace("_", " ");
+}
+
+export function randomShape(row: ArgRow): string {
+  const { op = "", args = {} } = row.random ?? {};
+  return JSON.stringify([op, Object.keys(args), row.low, row.high, row.step, row.kind]);
+}
+
+export function RandomControl(props: Props) {
+  const op = props.row.random?.op;
+  if (op === "random.uniform") return <Uniform {...props} />;
+  if (op === "random.coin_flip") return <CoinFlip {...props} />;
+  return <Others {...props} />;
+}
+
+/** A word that is a menu of the distributions. */
+function Distribution({ row, ask }: Props) {
+  const op = row.random?.op ?? "";
+  const all = row.distributions.includes(op) ? row.distributions : [op, ...row.distributions];
+  return (
+    <select
+      class="wb-dist"
+      aria-label={`${row.name}, distribution`}
+      data-wb="distribution"
+      value={op}
+      onChange={(event) => ask.randomise(event.currentTarget.value)}
+    >
+      {all.map((name) => (
+        <option key={name} value={name}>
+          {wordOf(name)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Uniform({ row, ask }: Props) {
+  return (
+    <Ends
+      row={{ ...row, minimum: null, maximum: null }}
+      value={row.random?.args["range"] ?? [0, 1]}
+      set={(value, from) => ask.set("range", value, from)}
+    >
+      <Distribution row={row} ask={ask} />
+    </Ends>
+  );
+}
+
+function CoinFlip({ row, ask }: Props) {
+  const value = row.random?.args["probability"] ?? 0.5;
+  return (
+    <div class="wb-range">
+      <SliderField
+        name={`${row.name}, probability`}
+        limits={SHARE}
+        at={Number(value)}
+        value={asField(value)}
+        send={(share, el) => ask.set("probability", share, el)}
+        field={described(row)}
+      />
+      <div class="wb-ends">
+        <Distribution row={row} ask={ask} />
+      </div>
+    </div>
+  );
+}
+
+/** Any other distribution: a field for each of its arguments. */
+function Others({ row, ask }: Props) {
+  const args = Object.entries(row.random?.args ?? {});
+  return (
+    <div class="wb-range">
+      <div class="wb-parts">
+        {args.map(([key, value]) => {
+          const field = {
+            name: `${row.name}, ${key}`,
+            value: Array.isArray(value) ? asText(value) : asField(value),
+            send: (to: Json, el: Element): void => ask.set(key, to, el),
+            ...described(row),
+          };
+          return (
+            <label key={key}>
+              <span>{key}</span>
+              {key === "values" ? <Values {...field} /> : <NumberField limits={UNBOUNDED} {...field} />}
+            </label>
+          );
+        })}
+      </div>
+      <div class="wb-ends">
+        <Distribution row={row} ask={ask} />
+      </div>
+    </div>
+  );
+}
+
+interface ValuesProps {
+  name: string;
+  value: string;
+  send: (values: Json, el: Element) => void;
+}
+
+function Values({ name, send, ...rest }: ValuesProps) {
+  return (
+    <input
+      class="wb-val"
+      type="text"
+      spellcheck={false}
+      autocomplete="off"
+      aria-label={name}
+      onChange={({ currentTarget: el }) => {
+        const parts = el.value.split(/[,;\s]+/).filter(Boolean);
+        const numbers = parts.map(Number);
+        send(numbers.every(Number.isFinite) ? numbers : parts, el);
+      }}
+      {...rest}
+    />
+  );
+}

@@ -1,0 +1,155 @@
+// What the inspector says of a region: what decides and how often, and its bodies to be opened or
+// kept.
+
+import { useRef } from "preact/hooks";
+import type { InspectorView } from "../views";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import { tidy } from "../lib/number";
+import type { InteractionGuard } from "./interactionGuard";
+import { BodyShare, CountShares } from "./bodyShares";
+import { BodyTitle } from "./bodyTitle";
+import { Probability, Weights } from "./chance";
+
+interface Props {
+  link: Link<"inspector">;
+  view: Partial<InspectorView>;
+  guard: InteractionGuard;
+}
+
+export function Region({ link, view, guard }: Props) {
+  const { bodies = [], condition = "", condition_node: node = "", id = "" } = view;
+  const add = useRef<HTMLButtonElement>(null);
+  const { control = "", probability = null, weights = [], numbered = false } = view;
+  return (
+    <div class="wb-region" data-wb="region" hidden={!bodies.length}>
+      <div class="wb-region-condition">
+        <b>{control}</b>
+        <span>{condition ? `${condition}${node && `, from ${node}`}` : "fed by nothing"}</span>
+        <button
+          class="wb-quiet"
+          type="button"
+          data-wb="condition"
+          hidden={!node}
+          onClick={() => link.ask("select", { node })}
+        >
+          Show
+        </button>
+      </div>
+      {probability !== null && (
+        <Probability key={id} {...{ link, guard, probability }} region={id} />
+      )}
+      {weights.length > 0 && <Weights key={id} {...{ link, guard, weights }} region={id} />}
+      <div class="wb-region-bodies">
+        {bodies.map(({ name, title, scope, nodes, faulty }, at) => (
+          <div
+            key={scope}
+            class="wb-region-body"
+            role="group"
+            aria-label={`${name} of ${id}`}
+          >
+            <b>{name}</b>
+            {bodies.length > 1 && <BodyTitle {...{ link, guard, name, title }} region={id} />}
+            {weights[at] !== undefined && <span data-wb="share">{percent(weights[at])}</span>}
+            {faulty ? (
+              <span class="wb-arg-error">
+                <Icon name="warn" size={12} />
+                has a fault
+              </span>
+            ) : (
+              <span class="wb-muted">{nodes === 0 ? "passes on" : counted(nodes)}</span>
+            )}
+            <button
+              class="wb-quiet"
+              type="button"
+              data-wb="open-body"
+              data-scope={scope}
+              aria-label={`Open ${name} of ${id}`}
+              onClick={() => link.ask("open_scope", { scope })}
+            >
+              Open
+            </button>
+            <button
+              class="wb-quiet"
+              type="button"
+              data-wb="keep-body"
+              data-tip={`Replace ${id} by what stands in ${name}`}
+              aria-label={`Keep only ${name} of ${id}`}
+              onClick={() => link.ask("unwrap", { node: id, body: name })}
+            >
+              Keep only
+            </button>
+            <BodyShare link={link} body={name} />
+            {numbered && (
+              <Mover {...{ link, at, name }} count={bodies.length} region={id} />
+            )}
+            {numbered && bodies.length > 2 && (
+              <button
+                class="wb-quiet"
+                type="button"
+                data-wb="remove-option"
+                aria-label={`Remove ${name} of ${id}`}
+                onClick={() => {
+                  link.ask("remove_option", { region: id, body: name });
+                  add.current?.focus(); // this button goes, and keys would go to the host
+                }}
+              >
+                Remove
+              </button>
+            )}
+          </div>
+        ))}
+      </div>
+      <CountShares link={link} />
+      {numbered && (
+        <button
+          ref={add}
+          class="wb-quiet"
+          type="button"
+          data-wb="add-option"
+          onClick={() => link.ask("add_option", { region: id })}
+        >
+          Add an option
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface MoverProps {
+  link: Link<"inspector">;
+  at: number;
+  count: number;
+  name: string;
+  region: string;
+}
+
+function Mover({ link, at, count, name, region }: MoverProps) {
+  const button = (by: -1 | 1, word: string, end: boolean) => (
+    <button
+      class="wb-quiet"
+      type="button"
+      data-wb={`move-option-${word}`}
+      aria-label={`Move ${name} of ${region} ${word}`}
+      data-tip={`Move ${word}, with its weight`}
+      disabled={end}
+      onClick={() => link.ask("move_option", { region, body: name, by })}
+    >
+      <Icon name={by < 0 ? "up" : "down"} size={12} />
+    </button>
+  );
+  return (
+    <>
+      {button(-1, "up", at === 0)}
+      {button(1, "down", at === count - 1)}
+    </>
+  );
+}
+
+function percent(share: number): string {
+  return `${tidy(share * 100)} %`;
+}
+
+function counted(nodes: number): string {
+  return `${nodes} ${nodes === 1 ? "operator" : "operators"}`;
+}

@@ -1,0 +1,19 @@
+// The bar of a figure: how much of the whole track it takes, and what is drawn over it.
+
+import type { ComponentChildren } from "preact";
+
+interface Props {
+  /** Of the track's width, 0 to 1. */
+  share: number;
+  tip?: string;
+  children?: ComponentChildren;
+}
+
+export function BarTrack({ share, tip, children }: Props) {
+  return (
+    <div class="wb-track" data-tip={tip}>
+      <i class="wb-bar-fill" style={{ width: `${share * 100}%` }} />
+      {children}
+    </div>
+  );
+}

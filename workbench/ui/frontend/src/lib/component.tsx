@@ -1,0 +1,54 @@
+// What every component has: its root with style, theme, tips and keys, and the link to Python.
+
+import { render, type ComponentType } from "preact";
+import type { Components } from "../views";
+import { keepKeys } from "./keyboard";
+import { Link, type Host } from "./link";
+import { Offline } from "./offline";
+import { followTheme } from "./theme";
+import { Tips } from "./tooltip";
+
+interface Widget {
+  render(context: { model: Host; el: HTMLElement }): () => void;
+}
+
+export interface PanelProps<N extends keyof Components> {
+  link: Link<N>;
+  root: HTMLElement;
+}
+
+/** An anywidget module's default export: `Panel` in the root that every component has. */
+export function component<N extends keyof Components>(
+  name: N,
+  css: string,
+  Panel: ComponentType<PanelProps<N>>,
+  look = "",
+): Widget {
+  return {
+    render({ model, el }) {
+      const link = new Link<N>(name, model);
+      const style = document.createElement("style");
+      style.textContent = css;
+      const root = document.createElement("div");
+      root.className = `wb wb-${name} ${look}`.trim();
+      root.dataset["wb"] = name;
+      // In the element, not in the document's head: the same in a shadow root and without one.
+      el.append(style, root);
+      const endTheme = followTheme(root);
+      keepKeys(root);
+      render(
+        <>
+          <Tips root={root} />
+          <Offline root={root} link={link} />
+          <Panel root={root} link={link} />
+        </>,
+        root,
+      );
+      return () => {
+        render(null, root);
+        endTheme();
+        link.dispose();
+      };
+    },
+  };
+}

@@ -1,0 +1,100 @@
+// Menus and cards in the browser's top layer, so that no host clips them.
+
+import type { ComponentChildren, ComponentProps, RefObject, TargetedKeyboardEvent } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+interface Options {
+  label: string;
+  align?: "start" | "end";
+  role?: "dialog" | "menu";
+  /** Before it is shown: to fill it in. What has `autofocus` then gets the focus. */
+  opening?: () => void;
+  opened?: () => void;
+}
+
+interface Props extends Options {
+  /** Where the caller opens and closes it. */
+  handle?: RefObject<HTMLDivElement | null>;
+  /** The button that opens and closes it. */
+  button: ComponentProps<"button"> & { [data: `data-${string}`]: string | undefined };
+  closed?: () => void;
+  children: ComponentChildren;
+}
+
+/** A button, and the popover that it opens and closes; Escape and a click elsewhere close it too. */
+export function Popover({ handle, button, children, label, role = "dialog", ...options }: Props) {
+  const anchor = useRef<HTMLButtonElement>(null);
+  const own = useRef<HTMLDivElement>(null);
+  const pop = handle ?? own;
+  const latest = useRef(options);
+  latest.current = options;
+  useLayoutEffect(() => {
+    const [from, card] = [anchor.current!, pop.current!];
+    from.popoverTargetElement = card;
+    const follow = (): void => place(card, from, latest.current.align ?? "start");
+    const listen = (on: boolean): void => {
+      const change = on ? window.addEventListener : window.removeEventListener;
+      change.call(window, "scroll", follow, true);
+      change.call(window, "resize", follow);
+    };
+    const before = (event: ToggleEvent): void => {
+      const open = event.newState === "open";
+      from.setAttribute("aria-expanded", String(open));
+      listen(open);
+      if (open) {
+        latest.current.opening?.();
+        follow();
+      } else if (card.querySelector(":focus")) from.focus();
+    };
+    const after = (event: ToggleEvent): void => {
+      if (event.newState !== "open") return latest.current.closed?.();
+      follow(); // now that its width is known
+      latest.current.opened?.();
+    };
+    card.addEventListener("beforetoggle", before);
+    card.addEventListener("toggle", after);
+    return () => listen(false);
+  }, []);
+  return (
+    <>
+      <button type="button" aria-haspopup={role} {...button} ref={anchor} />
+      <div class="wb-pop" popover="auto" role={role} aria-label={label} ref={pop}>
+        {children}
+      </div>
+    </>
+  );
+}
+
+/** A column of buttons: arrow keys, Home and End move the focus. */
+export function Menu({ class: look = "", children }: { class?: string; children: ComponentChildren }) {
+  const move = (event: TargetedKeyboardEvent<HTMLElement>): void => {
+    const items = [...event.currentTarget.querySelectorAll<HTMLElement>("button:enabled")];
+    const at = items.findIndex((item) => item.matches(":focus"));
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+    if (to === undefined || !items.length) return;
+    event.preventDefault();
+    items.at(to % items.length)?.focus();
+  };
+  return (
+    <div class={`wb-menu ${look}`} onKeyDown={move}>
+      {children}
+    </div>
+  );
+}
+
+/** Under the anchor, or above it where there is more room; never beyond the window's sides. */
+function place(pop: HTMLElement, anchor: Element, align: "start" | "end"): void {
+  const box = anchor.getBoundingClientRect();
+  const below = innerHeight - box.bottom;
+  const under = below > 260 || below > box.top;
+  const width = document.documentElement.clientWidth;
+  const left = Math.min(box.left, width - pop.offsetWidth - 8);
+  const right = Math.min(width - box.right, width - pop.offsetWidth - 8);
+  Object.assign(pop.style, {
+    top: under ? `${box.bottom + 6}px` : "auto",
+    bottom: under ? "auto" : `${innerHeight - box.top + 6}px`,
+    left: align === "start" ? `${Math.max(8, left)}px` : "auto",
+    right: align === "end" ? `${Math.max(8, right)}px` : "auto",
+    maxHeight: `${Math.max(120, (under ? below : box.top) - 18)}px`,
+  });
+}

@@ -1,0 +1,160 @@
+// What a query finds and in which order: the one ranking of everything that is searched.
+//
+// A hit is the thing itself, a beginning, a part, or weak: words of several texts, a slip of the
+// finger, prose. What fits its place goes before what does not, but for what is hit worse than
+// something that does not fit: who types a name and presses Enter gets that or nothing. Weak hits
+// are dropped where there is any other.
+
+export interface Searchable {
+  name: string;
+  label?: string;
+  /** What else it is called. */
+  synonyms?: readonly string[];
+  /** Category, summary, documentation: only whole words and their beginnings count. */
+  prose?: string;
+  /** Why it cannot be chosen; empty where it can. */
+  reason: string;
+  /** Among equals the larger goes first. */
+  weight?: number;
+}
+
+const EXACT = 100;
+const EXACT_OTHER = 96;
+/** The last part of a dotted name: `uniform` of `random.uniform`. */
+const EXACT_PART = 88;
+const PREFIX = 90;
+const PREFIX_OTHER = 80;
+const PREFIX_PART = 78;
+const ALL_WORDS = 70;
+const INSIDE = 60;
+const SPREAD = 40;
+const SLIP = 30;
+const PROSE = 20;
+/** What the length of a name takes away at most, so that of two like hits the shorter goes first. */
+const LONGEST = 1;
+/** Letters from which on a part of a word, and a slip of the finger, count. */
+const LEAST = 3;
+
+/** The items that a query finds, best first; for an empty query all, those that fit first. */
+export function rank<T extends Searchable>(items: readonly T[], query: string): T[] {
+  const wanted = textOf(query);
+  const scored = (hit: Hit): { item: T; score: number }[] =>
+    items
+      .map((item) => ({ item, score: query.trim() ? scoreOf(wanted, item, hit) : 1 }))
+      .filter(({ score }) => score > 0);
+  let found = scored(strongHit);
+  if (!found.length) found = scored(weakHit); // which cost more to look for
+  const best = rungOf(Math.max(0, ...found.map(({ score }) => score)));
+  const place = ({ item, score }: { item: T; score: number }): number =>
+    2 * Number(rungOf(score) < best) + Number(item.reason !== "");
+  const weight = ({ item }: { item: T }): number => item.weight ?? 0;
+  found.sort((a, b) => place(a) - place(b) || b.score - a.score || weight(b) - weight(a));
+  return found.map(({ item }) => item);
+}
+
+/** 3 is the thing itself, 2 a beginning, 1 a part, 0 a weak hit. */
+function rungOf(score: number): number {
+  return [INSIDE, PREFIX_PART, EXACT_PART].filter((least) => score > least - LONGEST).length;
+}
+
+interface Text {
+  /** In small letters, without what is between words; all of it where it has no letters: `+`. */
+  joined: string;
+  words: readonly string[];
+}
+
+const TEXTS = new Map<string, Text>();
+
+function textOf(text: string): Text {
+  let known = TEXTS.get(text);
+  if (!known) {
+    const words = text
+      .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+      .toLowerCase()
+      .split(/[^a-z0-9]+/)
+      .filter(Boolean);
+    known = { joined: words.join("") || text.trim().toLowerCase(), words };
+    if (TEXTS.size > 5000) TEXTS.clear();
+    TEXTS.set(text, known);
+  }
+  return known;
+}
+
+/** 0 is no match; ties within a kind of hit go to the shorter name. */
+function scoreOf(query: Text, item: Searchable, hitOf: Hit): number {
+  const name = textOf(item.name);
+  const others = [item.label ?? "", ...(item.synonyms ?? [])].filter(Boolean).map(textOf);
+  const hit = hitOf(query, item, name, others);
+  return hit && hit - (LONGEST * Math.min(name.joined.length, 99)) / 100;
+}
+
+type Hit = (query: Text, item: Searchable, name: Text, others: readonly Text[]) => number;
+
+function strongHit(query: Text, item: Searchable, name: Text, others: readonly Text[]): number {
+  const { joined, words } = query;
+  const last = textOf(item.name.slice(item.name.lastIndexOf(".") + 1));
+  if (name.joined === joined) return EXACT;
+  if (others.some((text) => text.joined === joined)) return EXACT_OTHER;
+  if (!words.length) return 0; // a sign such as `+` is found whole, or not at all
+  if (name.joined.startsWith(joined)) return PREFIX;
+  if (last.joined === joined) return EXACT_PART;
+  if (others.some((text) => text.joined.startsWith(joined))) return PREFIX_OTHER;
+  if (last.joined.startsWith(joined)) return PREFIX_PART;
+  if (hasAll(words, name.words)) return ALL_WORDS + 2;
+  if (others.some((text) => hasAll(words, text.words))) return ALL_WORDS;
+  if (isInside(joined, name)) return INSIDE + 2;
+  return others.some((text) => isInside(joined, text)) ? INSIDE : 0;
+}
+
+function weakHit({ words }: Text, item: Searchable, name: Text, others: readonly Text[]): number {
+  if (!words.length) return 0;
+  const spoken = [name, ...others].flatMap((text) => text.words);
+  const prose = textOf(item.prose ?? "").words;
+  if (hasAll(words, spoken)) return SPREAD;
+  for (const [at, text] of [name, { words: spoken }].entries())
+    if (words.every((word) => text.words.some((other) => isSlip(word, other)))) return SLIP - at;
+  return hasAll(words, [...spoken, ...prose]) ? PROSE : 0;
+}
+
+/** Whether it is part of one word, or begins with a word: not the end of one and more. */
+function isInside(joined: string, { words }: Text): boolean {
+  if (joined.length < LEAST) return false;
+  return words.some((word, at) => word.includes(joined) || words.slice(at).join("").startsWith(joined));
+}
+
+/** Whether each word begins one of the others. */
+function hasAll(words: readonly string[], others: readonly string[]): boolean {
+  return words.every((word) => others.some((other) => other.startsWith(word)));
+}
+
+/** Whether a word is another's beginning but for a slip, or two in a long one. */
+function isSlip(word: string, other: string): boolean {
+  if (other.startsWith(word)) return true;
+  if (word.length <= LEAST) return false;
+  const allowed = word.length < 7 ? 1 : 2;
+  if (Math.abs(word.length - other.length) > allowed && other.length < word.length) return false;
+  const ends = [word.length - 1, word.length, word.length + 1];
+  return ends.some((end) => distance(word, other.slice(0, end)) <= allowed);
+}
+
+/** Damerau and Levenshtein's, with adjacent letters swapped counted as one slip. */
+function distance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let least = Math.min(
+        (rows[i - 1]?.[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (rows[i - 1]?.[j - 1] ?? 0) + (same ? 0 : 1),
+      );
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        least = Math.min(least, (rows[i - 2]?.[j - 2] ?? 0) + 1);
+      }
+      row.push(least);
+    }
+    rows.push(row);
+  }
+  return rows[a.length]?.[b.length] ?? 0;
+}

@@ -1,0 +1,178 @@
+// The panes of the whole workbench: canvas, inspector and panels side by side in the window or the
+// cell's own height, with edges that are dragged. A part that is shown alone has no screen around it.
+
+import css from "../styles/screen.css";
+import { chord, isTyping } from "./keyboard";
+import { closestAround } from "./siblings";
+import { followTheme } from "./theme";
+
+/** Pixels of the screen's width below which canvas and inspector share a column, or all do. */
+const MEDIUM = 900;
+const NARROW = 640;
+const NARROWEST_PANE = 160;
+const STEP = 16;
+/** The share of a narrow screen's height that the panels keep; each of the others has half of it. */
+const PANELS_SHARE = 0.5;
+const KEPT = "dali-workbench-panes";
+
+type Pane = "canvas" | "inspector";
+
+/** Arranges the screen around a part, once that part is on the page. Returns how to stop. */
+export function arrangeScreen(part: HTMLElement): () => void {
+  let stop: (() => void) | null = null;
+  const attached = new ResizeObserver(() => {
+    const screen = closestAround(part, ".wb-screen");
+    if (!screen || stop) return;
+    attached.disconnect();
+    stop = arrange(screen);
+  });
+  attached.observe(part);
+  return () => {
+    attached.disconnect();
+    stop?.();
+  };
+}
+
+function arrange(screen: HTMLElement): () => void {
+  const panes = screen.querySelector<HTMLElement>(".wb-screen-panes");
+  if (!panes) return () => {};
+  const style = document.createElement("style");
+  style.textContent = css;
+  screen.append(style);
+  const endTheme = followTheme(screen);
+  const edges = [edgeOf(panes, "canvas"), edgeOf(panes, "inspector")];
+  panes.append(...edges);
+  restoreWidths(panes);
+  const resized = new ResizeObserver(() => measure(screen, panes));
+  resized.observe(screen);
+  resized.observe(panes);
+  measure(screen, panes);
+  const key = (event: KeyboardEvent): void => toggleAlone(event, screen);
+  screen.addEventListener("keydown", key);
+  return () => {
+    resized.disconnect();
+    endTheme();
+    screen.removeEventListener("keydown", key);
+    for (const each of [style, ...edges]) each.remove();
+  };
+}
+
+function measure(screen: HTMLElement, panes: HTMLElement): void {
+  const { clientWidth: width, clientHeight: height } = panes;
+  if (!width) return;
+  const stacked = screen.classList.contains("wb-screen-stacked");
+  const form = stacked || width < NARROW ? "narrow" : width < MEDIUM ? "medium" : "wide";
+  if (screen.dataset["form"] !== form) screen.dataset["form"] = form;
+  const alone = screen.dataset["alone"] !== undefined;
+  const panels = form === "narrow" && !alone ? height * PANELS_SHARE : height;
+  const beside = alone || form === "wide" ? height : height / 2;
+  setLength(panes, "--wb-beside-height", beside);
+  setLength(panes, "--wb-panels-height", panels);
+}
+
+function setLength(el: HTMLElement, name: string, pixels: number): void {
+  const value = `${Math.floor(pixels)}px`;
+  if (el.style.getPropertyValue(name) !== value) el.style.setProperty(name, value);
+}
+
+/** `f` gives the canvas, or the open panel, all of the screen, and gives the rest back. */
+function toggleAlone(event: KeyboardEvent, screen: HTMLElement): void {
+  const path = event.composedPath();
+  if (chord(event) !== "F" || event.defaultPrevented || isTyping(path[0] ?? null)) return;
+  const within = (name: string): boolean =>
+    path.some((each) => each instanceof Element && each.classList.contains(name));
+  const pane = within("wb-pane-canvas") ? "canvas" : within("wb-pane-panels") ? "panels" : "";
+  if (!pane) return;
+  event.preventDefault();
+  if (screen.dataset["alone"] === pane) delete screen.dataset["alone"];
+  else screen.dataset["alone"] = pane;
+  const panes = screen.querySelector<HTMLElement>(".wb-screen-panes");
+  if (panes) measure(screen, panes);
+}
+
+/** What lies between a pane and the next, to be dragged; a double click or Enter resets it. */
+function edgeOf(panes: HTMLElement, pane: Pane): HTMLElement {
+  const edge = document.createElement("div");
+  edge.className = `wb-screen-edge wb-${pane}-edge`;
+  edge.tabIndex = 0;
+  edge.dataset["wb"] = `${pane}-edge`;
+  edge.setAttribute("role", "separator");
+  edge.setAttribute("aria-orientation", "vertical");
+  edge.setAttribute("aria-label", `Width of the ${pane}`);
+  edge.setAttribute("data-lm-suppress-shortcuts", "true");
+  const widthNow = (): number =>
+    panes.querySelector(`.wb-pane-${pane}`)?.getBoundingClientRect().width ?? NARROWEST_PANE;
+  const widen = (to: number): void => {
+    const most = panes.clientWidth - 2 * NARROWEST_PANE;
+    setWidth(panes, pane, Math.min(Math.max(to, NARROWEST_PANE), most));
+  };
+  const say = (): void => edge.setAttribute("aria-valuenow", String(Math.round(widthNow())));
+  const reset = (): void => setWidth(panes, pane, null);
+
+  let from: { x: number; width: number } | null = null;
+  edge.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    edge.setPointerCapture(event.pointerId);
+    from = { x: event.clientX, width: widthNow() };
+    event.preventDefault();
+    edge.focus();
+  });
+  edge.addEventListener("pointermove", (event) => {
+    if (from) widen(from.width + event.clientX - from.x);
+  });
+  const end = (): void => {
+    if (from) keepWidths(panes);
+    from = null;
+    say();
+  };
+  edge.addEventListener("pointerup", end);
+  edge.addEventListener("pointercancel", end);
+  edge.addEventListener("dblclick", reset);
+  edge.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key];
+    if (by) widen(widthNow() + by);
+    else if (event.key === "Enter") reset();
+    else return;
+    event.preventDefault();
+    keepWidths(panes);
+    say();
+  });
+  edge.addEventListener("focus", say);
+  edge.setAttribute("aria-valuemin", String(NARROWEST_PANE));
+  edge.setAttribute("aria-valuenow", String(NARROWEST_PANE));
+  return edge;
+}
+
+function setWidth(panes: HTMLElement, pane: Pane, width: number | null): void {
+  if (width === null) panes.style.removeProperty(`--wb-${pane}-width`);
+  else setLength(panes, `--wb-${pane}-width`, width);
+  if (width === null) keepWidths(panes);
+}
+
+function keepWidths(panes: HTMLElement): void {
+  const widths = { canvas: widthOf(panes, "canvas"), inspector: widthOf(panes, "inspector") };
+  try {
+    localStorage.setItem(KEPT, JSON.stringify(widths));
+  } catch {
+    // A browser that keeps nothing: the widths last as long as the page.
+  }
+}
+
+function restoreWidths(panes: HTMLElement): void {
+  let kept: unknown;
+  try {
+    kept = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
+  } catch {
+    return;
+  }
+  for (const pane of ["canvas", "inspector"] as const) {
+    const width = (kept as Partial<Record<Pane, unknown>> | null)?.[pane];
+    if (typeof width === "number" && width >= NARROWEST_PANE && width < panes.clientWidth / 2) {
+      setWidth(panes, pane, width);
+    }
+  }
+}
+
+function widthOf(panes: HTMLElement, pane: Pane): number | null {
+  return parseFloat(panes.style.getPropertyValue(`--wb-${pane}-width`)) || null;
+}

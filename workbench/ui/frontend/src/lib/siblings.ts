@@ -1,0 +1,47 @@
+// The other components of a workbench on the page, each of which may lie in a shadow root of its own.
+
+/** The root of the component that stands closest together with `root`. */
+export function siblingOf(root: Element, component: string): HTMLElement | null {
+  for (let place: Element | null = root; place; place = parentOf(place)) {
+    const found = within(place, `.wb-${component}`);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** The nearest element around `el` that matches, in whichever document or shadow root. */
+export function closestAround(el: Element, selector: string): HTMLElement | null {
+  for (let place: Element | null = el; place; place = parentOf(place)) {
+    if (place instanceof HTMLElement && place.matches(selector)) return place;
+  }
+  return null;
+}
+
+/** A control of another component that is on the page and can be pressed. */
+export function controlOf(root: Element, component: string, selector: string): HTMLElement | null {
+  const found = siblingOf(root, component)?.querySelector<HTMLElement>(selector);
+  return found && !found.hidden && !found.matches(":disabled") ? found : null;
+}
+
+/** Whether an event's target lies in the workbench that `root` is a part of. */
+export function isNear(root: Element, target: Element): boolean {
+  const part = target.closest<HTMLElement>(".wb");
+  const name = part?.dataset["wb"];
+  return !!part && !!name && (part === root || siblingOf(root, name) === part);
+}
+
+function parentOf(el: Element): Element | null {
+  const root = el.getRootNode();
+  return el.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+}
+
+function within(place: Element, selector: string): HTMLElement | null {
+  const roots: ParentNode[] = [place];
+  if (place.shadowRoot) roots.push(place.shadowRoot);
+  for (const root of roots) {
+    const found = root.querySelector<HTMLElement>(selector);
+    if (found) return found;
+    for (const el of root.querySelectorAll("*")) if (el.shadowRoot) roots.push(el.shadowRoot);
+  }
+  return null;
+}

@@ -1,0 +1,165 @@
+// A batch, original and augmented: the tiles or one of them closely, and what their values are.
+
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { parsePayload } from "./lib/binaryPayload";
+import { component, type PanelProps } from "./lib/component";
+import { useField, useRootData } from "./lib/hooks";
+import { heldKey, undoKey } from "./lib/keyboard";
+import { StaleLine } from "./lib/staleLine";
+import { useSheet } from "./lib/useSheet";
+import { BranchFilter, ofBranches } from "./preview/branches";
+import { ClassFilter, ofClasses } from "./preview/classFilter";
+import { Closeup } from "./preview/closeup";
+import { Comparison } from "./preview/comparison";
+import { Controls } from "./preview/controls";
+import { DisplayOptions } from "./preview/displayOptions";
+import { FindBatch, NoneInBatch } from "./preview/findBatch";
+import { SheetRemarks } from "./preview/sheetRemarks";
+import { Statistics } from "./preview/statistics";
+import { StatusLine } from "./preview/statusLine";
+import { focusTile, standsIn, Tiles, useColumns } from "./preview/tiles";
+import { Verification } from "./preview/verification";
+import css from "./styles/preview.css";
+import type { CloseupHeader, SheetHeader, TileEntry } from "./views";
+
+const NOT_NEAR = new ArrayBuffer(0);
+
+function Preview({ link, root }: PanelProps<"preview">) {
+  const { sheet, count, unreadable } = useSheet<SheetHeader, "picture">(link, "picture");
+  const header = sheet?.header;
+  const mode = useField(link, "mode", "both");
+  const reason = useField(link, "stale", "");
+  const retryable = useField(link, "retryable", false);
+  const sized = useField(link, "tile_size", 0) !== 0;
+  const bytes = useField(link, "closeup", NOT_NEAR);
+  const closeup = useMemo(() => parsePayload<CloseupHeader>(bytes), [bytes]);
+  const near = closeup !== null;
+  const [showingOriginal, hold] = useShowingOriginal({ link, root }, header, near);
+
+  const list = useRef<HTMLDivElement>(null);
+  const left = useRef<number | null>(null);
+  useLayoutEffect(() => {
+    if (!near && left.current !== null) focusTile(list.current!, left.current);
+    left.current = null;
+  }, [near]);
+
+  const due = unreadable !== "" || reason !== "";
+  const still = count ? `Still the last good picture: ${reason}` : reason;
+  useRootData(root, "stale", due ? "true" : undefined);
+  useRootData(root, "closeup", near ? "true" : undefined);
+  useRootData(root, "failed", unreadable || undefined);
+  useRootData(root, "batch", header && String(header.batch));
+  useRootData(root, "mode", header && mode);
+  useRootData(root, "mime", header?.mime);
+  useRootData(root, "sheet", count ? String(count) : undefined);
+  useLayoutEffect(() => {
+    root.addEventListener("keydown", (event) => undoKey(event, (action) => link.ask(action, {})));
+  }, [root, link]);
+
+  const compares = mode === "compare";
+  const beside = useSheet<SheetHeader, "compared">(link, "compared");
+  const there = useField(link, "compared", NOT_NEAR).byteLength > 0;
+  const other =
+    compares && there && beside.sheet?.header.batch === header?.batch ? beside.sheet : null;
+  const { distances = [], name: against = "" } = useField(link, "comparison", {});
+  const [at, move] = useState(50);
+  const split = { at, move };
+  useRootData(root, "compared", other ? String(beside.count) : undefined);
+
+  const columns = useColumns(list, [header, mode, showingOriginal]);
+  const classes = useField(link, "shown_classes", []);
+  const branches = useField(link, "shown_branches", []);
+  const filtered = classes.length > 0 || branches.length > 0;
+  const ofThese = useMemo(() => ofClasses(header?.tiles ?? [], classes), [header, classes]);
+  const tiles = useMemo(
+    () => (header ? shownTiles(header, ofThese, branches, filtered, columns) : []),
+    [header, ofThese, branches, filtered, columns],
+  );
+  const originals = header !== undefined && standsIn(header, mode, showingOriginal);
+  const acts = {
+    look: ({ index }: { index: number }) =>
+      link.ask("open_closeup", { index, of: mode === "original" ? "original" : "" }),
+    choose: ({ index }: { index: number }) => link.ask("choose_sample", { index }),
+    repeat: ({ index }: { index: number }) =>
+      link.set("repeat", link.get("repeat", -1) < 0 ? index : -1),
+  };
+  return (
+    <>
+      <Controls {...{ link, near, showingOriginal, hold }} />
+      <StaleLine
+        words={unreadable ? `The picture could not be read: ${unreadable}` : reason && still}
+        {...((unreadable || retryable) && { retry: () => link.ask("retry", {}) })}
+      />
+      {compares && <Comparison link={link} />}
+      <SheetRemarks
+        header={header}
+        mode={mode}
+        originals={originals}
+        manyPhotos={() => link.set("repeat", -1)}
+      >
+        <ClassFilter {...{ link, header }} tiles={ofThese} />
+        <BranchFilter {...{ link, header, tiles }} />
+        {filtered && <FindBatch {...{ link, header }} />}
+        <Verification link={link} />
+        <DisplayOptions {...{ link, header, tiles }} filtered={filtered} />
+      </SheetRemarks>
+      <Tiles
+        {...{ sheet, tiles, other, split, distances, mode, showingOriginal, sized, acts, list }}
+        hidden={near}
+      />
+      {filtered && !tiles.length && !near && <NoneInBatch {...{ link, header }} />}
+      {closeup && (
+        <Closeup
+          {...{ link, closeup, showingOriginal, split, against }}
+          tiles={tiles}
+          branches={header?.branches ?? []}
+          leave={(index) => {
+            left.current = index;
+            link.ask("open_closeup", { index: -1, of: "" });
+          }}
+        />
+      )}
+      <p class="wb-empty" hidden={count > 0 || due}>
+        The first batch is on its way.
+      </p>
+      <StatusLine link={link} header={header} />
+      <Statistics link={link} />
+    </>
+  );
+}
+
+/** Those that are asked for; else those that fill whole rows, or all where the batch has no more. */
+function shownTiles(
+  { tiles, of }: SheetHeader,
+  ofThese: TileEntry[],
+  branches: string[],
+  filtered: boolean,
+  columns: number,
+): TileEntry[] {
+  if (filtered) return ofBranches(ofThese, branches);
+  const whole = tiles.length - (tiles.length % columns);
+  return tiles.length < of && whole ? tiles.slice(0, whole) : tiles;
+}
+
+/** Whether the originals are held, by the button or the key, and what holds them. */
+function useShowingOriginal(
+  { link, root }: PanelProps<"preview">,
+  header: SheetHeader | undefined,
+  near: boolean,
+): [boolean, (on: boolean) => void] {
+  const [on, set] = useState(false);
+  const hold = (wanted: boolean): void => {
+    if (wanted === on) return;
+    set(wanted);
+    const has = header?.tiles.some((tile) => tile.original.length === 4) ?? false;
+    // The originals come from Python where they are not in the sheet, and go with it again.
+    if (wanted ? !has && !near : link.get("show_original", false)) link.set("show_original", wanted);
+  };
+  const latest = useRef(hold);
+  latest.current = hold;
+  useLayoutEffect(() => heldKey(root, "o", (wanted) => latest.current(wanted)), [root]);
+  useRootData(root, "showOriginal", on ? "true" : undefined);
+  return [on, hold];
+}
+
+export default component("preview", css, Preview, "wb-panel");

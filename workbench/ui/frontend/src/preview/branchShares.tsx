@@ -1,0 +1,153 @@
+// How often each body of the regions ran, over many batches: its share, between which shares the
+// true one lies, and the share that was asked for.
+
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import { thousands } from "../lib/number";
+import type { BodyShareEntry, BranchSharesEntry, RegionSharesEntry } from "../views";
+
+const HEADS = ["Body", "Share", "Found", "99 % interval", "Asked", "Samples"];
+const COUNTS = [100, 1_000, 10_000];
+const WIDE = 256;
+const TALL = 16;
+
+export function BranchShares({ link }: { link: Link<"preview"> }) {
+  const found: Partial<BranchSharesEntry> = useField(link, "branch_shares", {});
+  const { regions = [], batches = 0, samples = 0, wanted = 0, reads = false } = found;
+  const { counting = false, error = "" } = found;
+  if (!regions.length && !error) return null;
+  const count = (to: number): void => {
+    link.ask("count_branches", { batches: to });
+  };
+  const more = COUNTS.filter((each) => each > batches);
+  return (
+    <section class="wb-branch-shares" data-wb="branch-shares" aria-label="Which branch ran">
+      <p class="wb-branch-shares-head">
+        <span role="status" data-wb="branches-counted" aria-live={counting ? "off" : "polite"}>
+          {`Branches over ${thousands(batches)} batches from 0 on, ${thousands(samples)} samples`}
+        </span>
+        {counting ? (
+          <>
+            <progress
+              max={wanted}
+              value={batches}
+              aria-label={`${batches} of ${wanted} batches counted`}
+            />
+            <button
+              class="wb-quiet"
+              type="button"
+              data-wb="stop-counting"
+              onClick={() => count(Math.max(1, batches))}
+            >
+              Stop
+            </button>
+          </>
+        ) : (
+          more.map((each) => (
+            <button
+              key={each}
+              class="wb-quiet"
+              type="button"
+              data-wb="count-branches"
+              data-batches={each}
+              onClick={() => count(each)}
+            >
+              {`Count ${thousands(each)}`}
+            </button>
+          ))
+        )}
+        {reads && <span class="wb-muted">Data decide: each batch has to be read for it.</span>}
+      </p>
+      {error && (
+        <p class="wb-hint" role="alert">
+          <Icon name="warn" size={13} />
+          {`Not counted: ${error}`}
+        </p>
+      )}
+      <div class="wb-figures">
+        {regions.map((region) => (
+          <Region key={region.region} {...region} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Region({ region, scope, samples, bodies, in_turns }: RegionSharesEntry) {
+  const within = scope && ` that came to ${scope}${in_turns ? ", counted in each turn" : ""}`;
+  const far = bodies.filter(({ agrees }) => !agrees);
+  return (
+    <div class="wb-figure wb-shares">
+      <table>
+        <caption>{`${region}: ${thousands(samples)} samples${within}`}</caption>
+        <thead>
+          <tr>
+            {HEADS.map((head) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {bodies.map((body) => (
+            <Body key={body.body} {...body} name={body.text.slice(region.length + 2)} />
+          ))}
+        </tbody>
+      </table>
+      {far.length > 0 && (
+        <p class="wb-muted" data-wb="share-outside">
+          {`What was asked for ${far.map(({ body }) => body).join(", ")} lies outside: by chance ` +
+            "alone in one of 100 cases."}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Body({ name, share, low, high, asked, count, agrees }: BodyShareEntry & { name: string }) {
+  const found = share === null ? "no sample" : percent(share);
+  const wanted = asked === null ? "" : `, asked for ${percent(asked)}`;
+  const said = `${name}: ${found}, between ${percent(low)} and ${percent(high)}${wanted}`;
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td>
+        <svg
+          viewBox={`0 0 ${WIDE} ${TALL}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={said}
+        >
+          <path class="wb-share-axis" d={`M0 ${TALL / 2}H${WIDE}`} />
+          {share !== null && <rect class="wb-share" y={4} width={share * WIDE} height={TALL - 8} />}
+          <rect
+            class="wb-share-interval"
+            x={low * WIDE}
+            width={Math.max(1.5, (high - low) * WIDE)}
+            height={TALL}
+          />
+          {asked !== null && <path class="wb-mean" d={`M${asked * WIDE} 0V${TALL}`} />}
+        </svg>
+      </td>
+      <td data-wb="found-share">{share === null ? "none" : percent(share)}</td>
+      <td>{`${percent(low).slice(0, -2)} … ${percent(high)}`}</td>
+      <td data-agrees={String(agrees)}>
+        {asked === null ? "computed" : percent(asked)}
+        {!agrees && (
+          <span class="wb-warning">
+            {" "}
+            <Icon name="warn" size={11} />
+            <span class="wb-hidden">, outside the interval</span>
+          </span>
+        )}
+      </td>
+      <td>{thousands(count)}</td>
+    </tr>
+  );
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}

@@ -1,0 +1,113 @@
+// Which classes are shown: of a batch, as it is exported, only the tiles of these are drawn.
+
+import { useState } from "preact/hooks";
+import { IconButton } from "../lib/button";
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import { Popover } from "../lib/popover";
+import type { SheetHeader, TileEntry } from "../views";
+
+const SEARCHED = 12;
+const LISTED = 200;
+
+interface Props {
+  link: Link<"preview">;
+  header: SheetHeader | undefined;
+  /** Those of its tiles that are of a class that is shown. */
+  tiles: TileEntry[];
+}
+
+/** The tiles of the classes that are shown. */
+export function ofClasses(tiles: TileEntry[], classes: string[]): TileEntry[] {
+  return classes.length ? tiles.filter((tile) => classes.includes(tile.class_name)) : tiles;
+}
+
+export function ClassFilter({ link, header, tiles }: Props) {
+  const shown = useField(link, "shown_classes", []);
+  const known = useField(link, "classes", []);
+  const seen = header?.tiles.map((tile) => tile.class_name).filter(Boolean) ?? [];
+  const names = [...new Set([...known, ...[...seen].sort(), ...shown])];
+  if (!names.length) return null;
+  const button = {
+    class: "wb-shown",
+    "data-wb": "class-filter",
+    "data-tip": "Classes whose samples are shown",
+    children: [
+      <span data-wb="of-classes">
+        {shown.length && header ? counted(header, tiles.length, shown) : "all classes"}
+      </span>,
+      <Icon name="down" size={11} />,
+    ],
+  };
+  return (
+    <span class="wb-class-filter" data-filtered={shown.length ? "true" : undefined}>
+      <Popover label="Classes that are shown" align="end" button={button}>
+        <Chooser names={names} shown={shown} choose={(to) => link.set("shown_classes", to)} />
+      </Popover>
+      {shown.length > 0 && (
+        <IconButton
+          label="Show all classes"
+          name="all-classes"
+          onClick={() => link.set("shown_classes", [])}
+        >
+          <Icon name="close" size={12} />
+        </IconButton>
+      )}
+      <span class="wb-hidden" role="status">
+        {shown.length > 0 && header && counted(header, tiles.length, shown)}
+      </span>
+    </span>
+  );
+}
+
+/** `4 of 64 in this batch are cat`; of a larger batch only the first samples are looked at. */
+function counted({ tiles, of }: SheetHeader, count: number, shown: string[]): string {
+  const all = tiles.length < of ? `the first ${tiles.length} of ${of}` : String(of);
+  return `${count} of ${all} in this batch ${count === 1 ? "is" : "are"} ${namedShortly(shown)}`;
+}
+
+function namedShortly(names: string[]): string {
+  return names.length > 2 ? `of ${names.length} classes` : names.join(" or ");
+}
+
+interface ChooserProps {
+  names: string[];
+  shown: string[];
+  choose: (shown: string[]) => void;
+}
+
+function Chooser({ names, shown, choose }: ChooserProps) {
+  const [typed, type] = useState("");
+  const found = names.filter((name) => name.toLowerCase().includes(typed.toLowerCase()));
+  return (
+    <div class="wb-class-chooser">
+      {names.length > SEARCHED && (
+        <input
+          class="wb-val"
+          type="search"
+          placeholder="Find a class"
+          aria-label="Find a class"
+          value={typed}
+          onInput={(event) => type(event.currentTarget.value)}
+        />
+      )}
+      <div role="group" aria-label="Classes">
+        {found.slice(0, LISTED).map((name) => (
+          <label key={name}>
+            <input
+              type="checkbox"
+              checked={shown.includes(name)}
+              onChange={({ currentTarget: { checked } }) =>
+                choose(checked ? [...shown, name] : shown.filter((each) => each !== name))
+              }
+            />
+            {name}
+          </label>
+        ))}
+        {found.length > LISTED && <p class="wb-muted">and {found.length - LISTED} more</p>}
+        {!found.length && <p class="wb-muted">No class is called so.</p>}
+      </div>
+    </div>
+  );
+}

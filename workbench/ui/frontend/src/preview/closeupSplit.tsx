@@ -1,0 +1,98 @@
+// The other graph's picture over the present one in the close-up, left of the slider.
+
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { parsePayload } from "../lib/binaryPayload";
+import { useField } from "../lib/hooks";
+import type { Link } from "../lib/link";
+import type { CloseupHeader } from "../views";
+import { SplitHandle, type Split } from "./split";
+import type { Zoom } from "./zoom";
+
+const NONE = new ArrayBuffer(0);
+
+export interface ComparedCloseup {
+  header: CloseupHeader;
+  /** Null where it has none, or not yet. */
+  pixels: ImageBitmap | null;
+}
+
+/** The picture of the same sample and output in the other graph; null: it is not compared. */
+export function useComparedCloseup(
+  link: Link<"preview">,
+  { index, of }: CloseupHeader,
+): ComparedCloseup | null {
+  const bytes = useField(link, "compared_closeup", NONE);
+  const found = useMemo(() => parsePayload<CloseupHeader>(bytes), [bytes]);
+  const [decoded, show] = useState<{ of: unknown; pixels: ImageBitmap } | null>(null);
+  useLayoutEffect(() => {
+    if (!found || found.header.error) return;
+    let current = true;
+    void createImageBitmap(new Blob([found.payload], { type: "image/png" })).then((pixels) => {
+      if (current) show({ of: found, pixels });
+      else pixels.close();
+    });
+    return () => {
+      current = false;
+    };
+  }, [found]);
+  if (!found || found.header.index !== index || found.header.of !== of) return null;
+  return { header: found.header, pixels: decoded?.of === found ? decoded.pixels : null };
+}
+
+interface Props {
+  pixels: ImageBitmap;
+  zoom: { current: Zoom | null };
+  split: Split;
+  file: string;
+}
+
+/**
+ * It is as large as the present picture: one of other proportions stands in its middle. The slider
+ * goes across what is in sight of the picture.
+ */
+export function CloseupSplit({ pixels, zoom, split, file }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useLayoutEffect(() => {
+    const el = canvas.current!;
+    el.width = pixels.width;
+    el.height = pixels.height;
+    el.getContext("2d")?.drawImage(pixels, 0, 0);
+    return zoom.current!.overlay(el);
+  }, [pixels]);
+  return (
+    <>
+      <div class="wb-closeup-other" aria-hidden="true">
+        <canvas ref={canvas} />
+      </div>
+      <div class="wb-closeup-slide">
+        <SplitHandle {...{ split }} reached label={`Other graph and present graph, ${file}`} />
+      </div>
+    </>
+  );
+}
+
+interface SidesProps {
+  compared: ComparedCloseup;
+  against: string;
+}
+
+/** Which graph stands where, or why the other's picture does not. */
+export function Sides({ compared: { header, pixels }, against }: SidesProps) {
+  const [wide = 0, tall = 0] = header.full;
+  const facts = [`${wide}×${tall} px`, header.note].filter(Boolean).join(" · ");
+  return (
+    <p class="wb-closeup-sides" data-wb="closeup-sides" role={header.error ? "alert" : undefined}>
+      {header.error ? (
+        `Only the present graph is shown. ${header.error}`
+      ) : (
+        <>
+          <span>
+            left: <b>{against}</b>
+            {pixels ? `, ${facts}` : ", computing …"}
+          </span>
+          <span>right: the graph now, whose values are read</span>
+        </>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,216 @@
+// What is to be seen: which pictures, which batch, which draws; and whether it is what ships.
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { IconButton } from "../lib/button";
+import { useField } from "../lib/hooks";
+import { RandomIcon, Icon } from "../lib/icons";
+import { NumberField, UNBOUNDED } from "../lib/numberInputs";
+import type { Link } from "../lib/link";
+import { OverflowRow } from "../lib/overflowRow";
+import { Popover } from "../lib/popover";
+import { Segmented } from "../lib/segmented";
+import type { PreviewFields } from "../views";
+import { SavedDraws } from "./savedDraws";
+
+const MODES = [
+  { id: "original", label: "Original" },
+  { id: "augmented", label: "Augmented" },
+  { id: "both", label: "Both" },
+  { id: "difference", label: "Difference" },
+  { id: "compare", label: "Compare" },
+];
+const FAR = "For all tiles: a close-up shows one picture, which is chosen below.";
+const SEEDS = 100_000;
+const SHUFFLES =
+  "The reader shuffles, so other photos come too. To keep these, pin the draws; for other draws " +
+  "of one photo, take the dice on its tile.";
+const PINNED =
+  "The draws are pinned\n\nSeed and batch stay as they are: what you see change is your edit.";
+const PIN = "Pin the draws\n\nKeeps seed and batch as they are while you change values.";
+
+type Numbered = "batch" | "seed";
+
+interface Props {
+  link: Link<"preview">;
+  /** Whether one tile is looked at closely. */
+  near: boolean;
+  /** Whether the originals are shown for as long as something is held. */
+  showingOriginal: boolean;
+  hold: (on: boolean) => void;
+}
+
+export function Controls({ link, near, showingOriginal, hold }: Props) {
+  const mode = useField(link, "mode", "both");
+  const batch = useField(link, "batch", 0);
+  const pinned = useField(link, "pinned", false);
+  const more = useField(link, "shuffles", false) ? SHUFFLES : "";
+  const [reasons, setReasons] = useState({ batch: "", seed: "" });
+  const refuse = (name: Numbered, reason: string): void =>
+    setReasons((last) => ({ ...last, [name]: reason }));
+  const turn = (by: number): void => link.set("batch", Math.max(0, batch + by));
+  const field = { link, refuse, pinned };
+  const modes = (
+    <Segmented
+      label="What is shown"
+      choices={MODES.map((each) => ({ ...each, disabled: near ? FAR : "" }))}
+      chosen={mode}
+      choose={(id) => link.set("mode", id as PreviewFields["mode"])}
+    />
+  );
+  const menu = useRef<HTMLDivElement>(null);
+  const modeMenu = (
+    <Popover
+      handle={menu}
+      label="What is shown"
+      button={{
+        class: "wb-val wb-mode",
+        "data-wb": "mode",
+        "aria-label": `What is shown: ${MODES.find(({ id }) => id === mode)?.label ?? mode}`,
+        children: [MODES.find(({ id }) => id === mode)?.label, <Icon name="down" size={11} />],
+      }}
+    >
+      {/* An arrow key chooses too, and leaves it open for the next. */}
+      <div onClick={() => menu.current!.hidePopover()}>{modes}</div>
+    </Popover>
+  );
+  const turning = (
+    <>
+      batch
+      <IconButton
+        label="Previous batch"
+        name="batch-back"
+        disabled={pinned || batch <= 0}
+        onClick={() => turn(-1)}
+      >
+        <Icon name="left" size={13} />
+      </IconButton>
+      <WholeNumber name="batch" label="Batch, from 0" reason={reasons.batch} {...field} />
+      <IconButton label="Next batch" name="batch-next" disabled={pinned} onClick={() => turn(1)}>
+        <Icon name="right" size={13} />
+      </IconButton>
+    </>
+  );
+  const drawing = (
+    <>
+      seed
+      <WholeNumber name="seed" label="Seed" reason={reasons.seed} {...field} />
+      <IconButton
+        label="New draw: another seed"
+        name="reseed"
+        data-tip={`New draw: another seed${more && `\n\n${more}`}`}
+        aria-description={more || undefined}
+        disabled={pinned}
+        onClick={() => link.set("seed", Math.floor(Math.random() * SEEDS))}
+      >
+        <RandomIcon />
+      </IconButton>
+    </>
+  );
+  const keeping = (
+    <>
+      <button
+        class="wb-pin"
+        type="button"
+        data-wb="pin"
+        aria-pressed={pinned}
+        data-tip={pinned ? PINNED : PIN}
+        onClick={() => link.set("pinned", !pinned)}
+      >
+        <Icon name="pin" size={13} />
+        <span>{pinned ? "pinned" : "pin"}</span>
+      </button>
+      <SavedDraws link={link} />
+    </>
+  );
+  return (
+    <div>
+      <OverflowRow
+        label="More of what is shown"
+        items={[
+          { id: "mode", content: modes, compact: modeMenu, essential: true },
+          { id: "batch", content: turning, essential: true },
+          { id: "seed", content: drawing, essential: true },
+          { id: "show-original", content: <HoldButton on={showingOriginal} hold={hold} /> },
+          { id: "draws", content: keeping },
+        ]}
+      />
+      <p class="wb-refused" role="alert" data-wb="refused">
+        {[reasons.batch, reasons.seed].filter(Boolean).flatMap((reason) => [
+          <Icon name="warn" size={12} />,
+          reason,
+        ])}
+      </p>
+    </div>
+  );
+}
+
+interface WholeNumberProps {
+  link: Link<"preview">;
+  name: Numbered;
+  label: string;
+  pinned: boolean;
+  reason: string;
+  refuse: (name: Numbered, reason: string) => void;
+}
+
+/** A field of whole numbers. What it refuses stays in it, with the reason under the controls. */
+function WholeNumber({ link, name, label, pinned, reason, refuse }: WholeNumberProps) {
+  const value = useField(link, name, 0);
+  const most = useField(link, "limits", {})[name] ?? Number.MAX_SAFE_INTEGER;
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    input.current!.value = String(value);
+    refuse(name, "");
+  }, [value]);
+  const take = (typed: number | string | null): void => {
+    const fits = Number.isInteger(typed) && Number(typed) >= 0 && Number(typed) <= most;
+    const words = `${typed ?? "Nothing"} is no ${name}. Give a whole number from 0 to ${most}.`;
+    refuse(name, fits ? "" : words);
+    if (fits) link.set(name, Number(typed));
+  };
+  return (
+    <NumberField
+      ref={input}
+      name={label}
+      limits={{ ...UNBOUNDED, whole: true, minimum: 0, maximum: most }}
+      send={take}
+      empty={() => take(null)}
+      pause={null}
+      data-wb={name}
+      disabled={pinned}
+      aria-invalid={reason ? true : undefined}
+    />
+  );
+}
+
+/** A button that does something for as long as it is pressed; a key may press it too. */
+function HoldButton({ on, hold }: { on: boolean; hold: (on: boolean) => void }) {
+  const end = (): void => hold(false);
+  const presses = (event: KeyboardEvent): boolean => event.key === " " || event.key === "Enter";
+  return (
+    <IconButton
+      label="Hold to see the originals (key o)"
+      name="show-original"
+      aria-pressed={on}
+      aria-keyshortcuts="o"
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        hold(true);
+      }}
+      onPointerUp={end}
+      onPointerCancel={end}
+      onLostPointerCapture={end}
+      onBlur={end}
+      onKeyDown={(event) => {
+        if (!presses(event)) return;
+        event.preventDefault();
+        hold(true);
+      }}
+      onKeyUp={(event) => {
+        if (presses(event)) hold(false);
+      }}
+    >
+      <Icon name="eye" size={15} />
+    </IconButton>
+  );
+}

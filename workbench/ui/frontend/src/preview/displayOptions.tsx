@@ -1,0 +1,123 @@
+// How many tiles, how large, how exact: behind the words that say how many are shown.
+
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import { Popover } from "../lib/popover";
+import type { SheetHeader, TileEntry } from "../views";
+
+const COUNTS = [4, 8, 16, 32, 64];
+const SIZES = [64, 96, 128, 160, 224, 320, 448];
+
+interface Props {
+  link: Link<"preview">;
+  header: SheetHeader | undefined;
+  /** Those of its tiles that are on the screen. */
+  tiles: TileEntry[];
+  /** Whether how many there are is said elsewhere. */
+  filtered: boolean;
+}
+
+export function DisplayOptions({ link, header, tiles, filtered }: Props) {
+  const count = useField(link, "tiles", 16);
+  const size = useField(link, "tile_size", 0);
+  const mode = useField(link, "mode", "both");
+  const baselines = useField(link, "baselines", []);
+  const baseline = useField(link, "baseline", "");
+  const lossless = useField(link, "lossless", false);
+  const button = {
+    class: "wb-shown",
+    "data-wb": "shown",
+    "data-tip": header && "Number and size of tiles, lossless pictures",
+    children: [<span>{header && !filtered ? counted(header, tiles) : "tiles"}</span>, <Icon name="down" size={11} />],
+  };
+  return (
+    <span>
+      <Popover label="How they are shown" align="end" button={button}>
+        <div class="wb-view">
+          <Choice
+            label="Samples at most"
+            name="count"
+            options={withOwn(COUNTS, count).map((n) => [String(n), String(n)])}
+            value={String(count)}
+            set={(value) => link.set("tiles", Number(value))}
+          />
+          <Choice
+            label="Size of a tile"
+            name="size"
+            options={[
+              ["0", "as it fits"],
+              ...withOwn(SIZES, size).map((n): [string, string] => [String(n), `${n} × ${n}`]),
+            ]}
+            value={String(size)}
+            set={(value) => link.set("tile_size", Number(value))}
+          />
+          <Choice
+            label="Difference from"
+            name="baseline"
+            hidden={mode !== "difference"}
+            options={[
+              ["", "the first that fits"],
+              ...baselines.map((id): [string, string] => [id, id]),
+            ]}
+            value={baseline}
+            set={(value) => link.set("baseline", value)}
+          />
+          <label class="wb-check">
+            <input
+              type="checkbox"
+              id="wb-lossless"
+              data-wb="lossless"
+              checked={lossless}
+              onChange={(event) => link.set("lossless", event.currentTarget.checked)}
+            />
+            <span>
+              Lossless
+              <small>Exact pixels in place of JPEG: more to send</small>
+            </span>
+          </label>
+        </div>
+      </Popover>
+    </span>
+  );
+}
+
+function counted({ of }: SheetHeader, tiles: TileEntry[]): string {
+  const bad = tiles.filter((tile) => tile.error).length;
+  const left = bad ? ` · ${bad} left out` : "";
+  return `${tiles.length - bad} of ${of} shown${left}`;
+}
+
+function withOwn(usual: number[], own: number): number[] {
+  return [...new Set(own ? [...usual, own] : usual)].sort((a, b) => a - b);
+}
+
+interface ChoiceProps {
+  label: string;
+  name: string;
+  options: [string, string][];
+  value: string;
+  set: (value: string) => void;
+  hidden?: boolean;
+}
+
+function Choice({ label, name, options, value, set, hidden = false }: ChoiceProps) {
+  return (
+    <div class="wb-view-row" hidden={hidden}>
+      <span aria-hidden="true">{label}</span>
+      <select
+        class="wb-val"
+        aria-label={label}
+        data-wb={name}
+        value={value}
+        onChange={(event) => set(event.currentTarget.value)}
+      >
+        {options.map(([id, words]) => (
+          <option key={id} value={id}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

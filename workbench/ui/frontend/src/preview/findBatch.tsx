@@ -1,0 +1,61 @@
+// The way to the next batch with a sample of what is shown, where tiles are filtered.
+
+import { IconButton } from "../lib/button";
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import type { SheetHeader } from "../views";
+
+interface Props {
+  link: Link<"preview">;
+  header: SheetHeader | undefined;
+}
+
+export function FindBatch({ link, header }: Props) {
+  const pinned = useField(link, "pinned", false);
+  return (
+    <span class="wb-control">
+      <IconButton
+        label="Previous batch with one"
+        name="find-back"
+        disabled={pinned || !header?.batch}
+        onClick={() => link.ask("find_batch", { back: true })}
+      >
+        <Icon name="left" size={13} />
+      </IconButton>
+      <IconButton
+        label="Next batch with one"
+        name="find-next"
+        disabled={pinned}
+        onClick={() => link.ask("find_batch", { back: false })}
+      >
+        <Icon name="right" size={13} />
+      </IconButton>
+    </span>
+  );
+}
+
+/** In place of the tiles, where the batch has no sample that is to be shown. */
+export function NoneInBatch({ link, header }: Props) {
+  const pinned = useField(link, "pinned", false);
+  if (!header) return null;
+  const { tiles, of, batch } = header;
+  const looked = tiles.length < of ? `the first ${tiles.length} of the ${of} samples` : `the ${of} samples`;
+  return (
+    <p class="wb-empty" data-wb="none-in-batch">
+      {`None of ${looked} of batch ${batch} passes the filter. `}
+      {pinned ? (
+        "The draws are pinned."
+      ) : (
+        <button
+          class="wb-quiet"
+          type="button"
+          data-wb="find-one"
+          onClick={() => link.ask("find_batch", { back: false })}
+        >
+          Find the next batch with one
+        </button>
+      )}
+    </p>
+  );
+}

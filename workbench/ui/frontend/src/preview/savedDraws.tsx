@@ -1,0 +1,64 @@
+// Draws worth keeping: kept with the graph, and shown again.
+
+import { useRef } from "preact/hooks";
+import { IconButton } from "../lib/button";
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import { Popover } from "../lib/popover";
+
+export function SavedDraws({ link }: { link: Link<"preview"> }) {
+  const draws = useField(link, "saved_draws", []);
+  const pop = useRef<HTMLDivElement>(null);
+  const replay = (draw: number): void => {
+    pop.current!.hidePopover();
+    link.ask("replay_draw", { draw });
+  };
+  const button = {
+    class: "wb-ico wb-saved-draws-open",
+    "data-wb": "saved-draws",
+    "aria-label": draws.length ? `Kept draws: ${draws.length}` : "Kept draws",
+    "data-tip": "Keep this draw, or show one that was kept",
+    children: [<Icon name="bookmark" size={13} />, <span>{draws.length || ""}</span>],
+  };
+  return (
+    <span>
+      <Popover handle={pop} label="Kept draws" button={button}>
+        <div class="wb-saved-draws" role="list" aria-label="Kept draws">
+          {draws.map(({ text, note, shown }, index) => (
+            <div key={index} role="listitem" data-wb="saved-draw">
+              <button
+                class="wb-saved-draw-replay"
+                type="button"
+                aria-current={shown || undefined}
+                onClick={() => replay(index)}
+              >
+                <span>{text}</span>
+                {note && <small>{note}</small>}
+              </button>
+              <IconButton
+                label={`Forget ${text}`}
+                name="drop"
+                onClick={() => link.ask("delete_draw", { draw: index })}
+              >
+                <Icon name="close" size={11} />
+              </IconButton>
+            </div>
+          ))}
+        </div>
+        <p class="wb-ask-head" hidden={draws.length > 0}>
+          A draw that is kept is stored with the graph.
+        </p>
+        <button
+          class="wb-quiet"
+          type="button"
+          data-wb="keep"
+          hidden={draws.some((draw) => draw.shown && draw.whole)}
+          onClick={() => link.ask("save_draw", { sample: -1 })}
+        >
+          Keep this draw
+        </button>
+      </Popover>
+    </span>
+  );
+}

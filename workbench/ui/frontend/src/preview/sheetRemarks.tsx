@@ -1,0 +1,82 @@
+// What must be known to read the pictures: which is which, how values are shown, whose draws.
+
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { Icon } from "../lib/icons";
+import type { PreviewFields, SheetHeader } from "../views";
+
+interface Props {
+  header: SheetHeader | undefined;
+  mode: PreviewFields["mode"];
+  /** Whether the originals stand in place of all else. */
+  originals: boolean;
+  manyPhotos: () => void;
+  /** What stands at the end of the line. */
+  children: ComponentChildren;
+}
+
+export function SheetRemarks({ header, mode, originals, manyPhotos, children }: Props) {
+  const line = useRef<HTMLDivElement>(null);
+  const height = useRef(0);
+  useLayoutEffect(() => {
+    if (!originals) height.current = line.current!.offsetHeight;
+  });
+  const mixed = header?.tiles.some((tile) => tile.original.length && tile.augmented.length);
+  const sides = header && (originals ? "originals" : besides(header, mode));
+  const note = originals && mixed ? "" : header?.note;
+  const words = [sides, note].filter(Boolean).join(" · ");
+  return (
+    <div
+      ref={line}
+      class="wb-remarks"
+      // A line that grew or went while a key is held would move the pictures.
+      style={originals ? { minHeight: `${height.current}px` } : {}}
+    >
+      <button
+        class="wb-one"
+        type="button"
+        data-wb="one"
+        data-tip="Back to many photos"
+        hidden={!header || header.repeat < 0}
+        onClick={manyPhotos}
+      >
+        <span>
+          {header && `${header.tiles.length} draws of ${header.tiles[0]?.file ?? "one photo"}`}
+        </span>
+        <Icon name="close" size={10} />
+      </button>
+      <span class="wb-note" data-wb="note" data-tip={words || undefined}>
+        {words}
+      </span>
+      <span class="wb-said">{children}</span>
+    </div>
+  );
+}
+
+/** What stands beside what. */
+function besides(header: SheetHeader, mode: PreviewFields["mode"]): string {
+  const { outputs } = header;
+  const several = outputs.length > 1;
+  switch (mode) {
+    case "original":
+      return "";
+    case "augmented":
+      return several ? `${outputs.join(", ")} side by side` : "";
+    case "both":
+      return several
+        ? `original, ${outputs.join(", ")} side by side`
+        : "original left, augmented right";
+    case "compare":
+      return several ? `${outputs.join(", ")} side by side` : "";
+    case "difference":
+      return difference(header);
+  }
+}
+
+function difference(header: SheetHeader): string {
+  const from = header.outputs.map((output, at) => {
+    const base = header.baseline[at];
+    return base ? `${output} from ${base}` : `${output}: no step of its size`;
+  });
+  return `difference of ${from.join(", ")}: black is the same`;
+}

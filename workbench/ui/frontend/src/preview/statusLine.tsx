@@ -1,0 +1,61 @@
+// What the last picture took, and what is kept for the next one.
+
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import type { SheetHeader } from "../views";
+
+interface Props {
+  link: Link<"preview">;
+  header: SheetHeader | undefined;
+}
+
+export function StatusLine({ link, header }: Props) {
+  const open = useField(link, "show_statistics", false);
+  return (
+    <div class="wb-foot">
+      <button
+        class="wb-fold"
+        type="button"
+        data-wb="measure-values"
+        aria-expanded={open}
+        onClick={() => link.set("show_statistics", !open)}
+      >
+        <Icon name="right" size={11} />
+        {`Values: histogram, mean, deviation${header?.branches.length ? "; branches" : ""}`}
+      </button>
+      {header ? <Took {...header} /> : <span class="wb-took" data-wb="memory" tabIndex={0} />}
+    </div>
+  );
+}
+
+function Took({ memory, milliseconds, reran }: SheetHeader) {
+  const kept = memory ? ` · ${bytes(memory.host + memory.gpu)} kept` : "";
+  const words = `${milliseconds.toFixed(1)} ms${kept}`;
+  const lines = memory
+    ? [
+        `Host: ${bytes(memory.host)} of ${bytes(memory.host_budget)}`,
+        memory.gpu_budget
+          ? `GPU: ${bytes(memory.gpu)} of ${bytes(memory.gpu_budget)}`
+          : "GPU: there is none",
+        `The worker takes ${bytes(memory.resident)} in all`,
+      ]
+    : [];
+  const ran = reran.length ? `Ran again: ${reran.join(", ")}` : "Nothing ran again";
+  return (
+    <span
+      class="wb-took"
+      data-wb="memory"
+      tabIndex={0}
+      role="note"
+      data-tip={`Kept between changes\n\n${[...lines, ran].join("\n")}`}
+      aria-label={[words, ...lines].join(", ")}
+    >
+      {words}
+    </span>
+  );
+}
+
+function bytes(count: number): string {
+  return count < 1e9 ? `${Math.round(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`;
+}

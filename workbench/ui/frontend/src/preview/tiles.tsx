@@ -1,0 +1,288 @@
+// The tiles of a batch: each draws its part of the sheet and says what was drawn for it.
+
+import type { RefObject, TargetedKeyboardEvent } from "preact";
+import { useLayoutEffect, useState } from "preact/hooks";
+import { IconButton } from "../lib/button";
+import { RandomIcon, Icon } from "../lib/icons";
+import type { Sheet } from "../lib/contactSheet";
+import { Picture } from "../lib/picture";
+import type { BranchEntry, PreviewFields, SheetHeader, TileEntry } from "../views";
+import { branchTexts } from "./branches";
+import { counterparts, SplitHandles, SplitPicture, type Split } from "./split";
+
+type Mode = PreviewFields["mode"];
+
+const NO_PARTS: (number[] | undefined)[] = [];
+
+interface Acts {
+  look(tile: TileEntry): void;
+  choose(tile: TileEntry): void;
+  repeat(tile: TileEntry): void;
+}
+
+interface Props {
+  sheet: Sheet<SheetHeader> | null;
+  /** Another graph's, to be compared with; null where there is none. */
+  other: Sheet<SheetHeader> | null;
+  split: Split;
+  /** By tile, how far the two lie apart. */
+  distances: string[];
+  /** Those of its tiles that are shown. */
+  tiles: TileEntry[];
+  mode: Mode;
+  /** Whether originals stand in place of all else. */
+  showingOriginal: boolean;
+  sized: boolean;
+  hidden: boolean;
+  acts: Acts;
+  list: RefObject<HTMLDivElement | null>;
+}
+
+export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: Props) {
+  const { showingOriginal, sized, hidden, acts, list } = rest;
+  const [reached, reach] = useState(0);
+  const at = Math.min(reached, Math.max(0, tiles.length - 1));
+  const parts = (tile: TileEntry): number[][] =>
+    partsOf(tile, mode, showingOriginal, sheet?.header.outputs ?? []);
+  /** How many pictures stand side by side in a tile. */
+  const cells = Math.max(1, ...tiles.filter(({ error }) => !error).map((tile) => parts(tile).length));
+  const originals = sheet !== null && standsIn(sheet.header, mode, showingOriginal);
+  const key = (event: TargetedKeyboardEvent<HTMLElement>): void => {
+    const el = event.currentTarget;
+    const columns = getComputedStyle(el).gridTemplateColumns.split(" ").length;
+    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
+    if (by) {
+      const next = frameAt(el, at + by);
+      if (!next) return;
+      event.preventDefault();
+      next.focus();
+      return;
+    }
+    const act = { s: acts.choose, r: acts.repeat }[event.key];
+    const tile = tiles[at];
+    if (!act || !tile || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    act(tile);
+  };
+  return (
+    <div
+      ref={list}
+      class="wb-tiles"
+      role="list"
+      aria-label="Samples"
+      data-wb="tiles"
+      data-sized={sized || undefined}
+      data-shows-original={originals || undefined}
+      style={
+        sheet
+          ? {
+              "--cells": String(cells),
+              "--tile": `${sheet.header.tile}px`,
+              "--split": `${split.at}%`,
+            }
+          : {}
+      }
+      hidden={hidden}
+      onKeyDown={key}
+    >
+      {tiles.map((tile, index) => (
+        // Keyed by place, not by sample, so that the next batch reuses these canvases.
+        <Tile
+          key={index}
+          tile={tile}
+          pixels={sheet!.pixels}
+          parts={parts(tile)}
+          other={originals ? null : other}
+          otherParts={
+            other && !originals ? counterparts(other, tile.index, sheet!.header.outputs) : NO_PARTS
+          }
+          distance={other ? (distances[sheet!.header.tiles.indexOf(tile)] ?? "") : ""}
+          split={split}
+          // Shape and draws are the augmented picture's.
+          changed={mode !== "original"}
+          known={sheet!.header.branches}
+          acts={acts}
+          reached={index === at}
+          reach={() => reach(index)}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** How many columns a list of tiles has; counted anew with its width and what is `drawn`. */
+export function useColumns(list: RefObject<HTMLElement | null>, drawn: unknown[]): number {
+  const [columns, set] = useState(1);
+  useLayoutEffect(() => {
+    const el = list.current!;
+    const count = (): void => {
+      if (el.clientWidth) set(getComputedStyle(el).gridTemplateColumns.split(" ").length);
+    };
+    count();
+    const resized = new ResizeObserver(count);
+    resized.observe(el);
+    return () => resized.disconnect();
+  }, drawn);
+  return columns;
+}
+
+/** Gives the focus to a tile. */
+export function focusTile(list: HTMLElement, index: number): void {
+  (frameAt(list, index) ?? list.querySelector<HTMLElement>(".wb-tile-frame[tabindex='0']"))?.focus();
+}
+
+function frameAt(list: HTMLElement, index: number): HTMLElement | null {
+  return (list.children[index]?.firstElementChild as HTMLElement | null | undefined) ?? null;
+}
+
+/** Whether originals stand in place of what the mode shows. */
+export function standsIn(header: SheetHeader, mode: Mode, showingOriginal: boolean): boolean {
+  const good = header.tiles.find((tile) => !tile.error);
+  return mode !== "original" && good !== undefined && showsOriginal(good, showingOriginal);
+}
+
+/** Whether the original stands in for the rest: also until a sheet comes that has the rest. */
+function showsOriginal(tile: TileEntry, showingOriginal: boolean): boolean {
+  return tile.original.length === 4 && (showingOriginal || !tile.augmented.length);
+}
+
+/** The places in the sheet of what a tile shows, side by side. */
+function partsOf(tile: TileEntry, mode: Mode, held: boolean, outputs: string[]): number[][] {
+  const original = tile.original.length === 4 ? [tile.original] : [];
+  if (mode === "original" && original.length) return original;
+  const changed = showsOriginal(tile, held) ? outputs.map(() => tile.original) : tile.augmented;
+  return mode === "both" ? [...original, ...changed] : changed;
+}
+
+interface TileProps {
+  tile: TileEntry;
+  pixels: ImageBitmap;
+  parts: number[][];
+  other: Sheet<SheetHeader> | null;
+  otherParts: (number[] | undefined)[];
+  distance: string;
+  split: Split;
+  changed: boolean;
+  /** All bodies of the graph's regions. */
+  known: BranchEntry[];
+  acts: Acts;
+  reached: boolean;
+  reach: () => void;
+}
+
+function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest }: TileProps) {
+  const { changed, known, acts, reached, reach } = rest;
+  const bad = tile.error !== "";
+  const has = parts.map((_, index) => other !== null && otherParts[index] !== undefined);
+  const fired = changed ? branchTexts(tile, known) : [];
+  const said = lines(tile, changed ? [tile.shape, ...fired, ...tile.draws] : []);
+  const { label, class_name } = tile;
+  const named = class_name === label ? `label ${label}` : `${class_name}, label ${label}`;
+  if (label) said.unshift(named);
+  return (
+    <div
+      class={bad ? "wb-tile wb-tile-bad" : "wb-tile"}
+      role="listitem"
+      data-wb="tile"
+      data-index={tile.index}
+      data-file={tile.file}
+      data-error={bad || undefined}
+      data-warning={tile.warning ? "true" : undefined}
+      onFocusIn={reach}
+    >
+      <button
+        class="wb-tile-frame"
+        type="button"
+        data-tip={`${tile.file}\n\n${said.join("\n")}`}
+        aria-label={[tile.file, ...said].join(", ")}
+        tabIndex={reached ? 0 : -1}
+        onClick={() => acts.look(tile)}
+      >
+        {bad ? (
+          <>
+            <Icon name="warn" size={16} />
+            <span>{tile.file}</span>
+            <span>{tile.error}</span>
+          </>
+        ) : (
+          parts.map((rect, index) => {
+            const otherRect = otherParts[index];
+            return other && otherRect ? (
+              <SplitPicture
+                key={index}
+                now={pixels}
+                rect={rect}
+                other={other.pixels}
+                otherRect={otherRect}
+              />
+            ) : (
+              <Picture key={index} pixels={pixels} rect={rect} />
+            );
+          })
+        )}
+      </button>
+      {!bad && has.includes(true) && <SplitHandles {...{ split, has, reached }} file={tile.file} />}
+      <div class="wb-tile-acts">
+        <IconButton
+          label="Show this sample on the canvas (s)"
+          name="tile-choose"
+          tabIndex={-1}
+          onClick={() => acts.choose(tile)}
+        >
+          <Icon name="steps" size={14} />
+        </IconButton>
+        <IconButton
+          label="Many draws of this photo (r)"
+          name="tile-repeat"
+          tabIndex={-1}
+          onClick={() => acts.repeat(tile)}
+        >
+          <RandomIcon />
+        </IconButton>
+      </div>
+      <Caption {...{ tile, distance, fired }} />
+    </div>
+  );
+}
+
+interface CaptionProps {
+  tile: TileEntry;
+  distance: string;
+  /** Which bodies of regions ran. */
+  fired: string[];
+}
+
+function Caption({ tile, distance, fired }: CaptionProps) {
+  return (
+    <p>
+      <b>
+        <span>{tile.file.split("/").pop() ?? tile.file}</span>
+        {tile.class_name && <i data-wb="label">{tile.class_name}</i>}
+      </b>
+      {tile.error ? (
+        <span>left out</span>
+      ) : (
+        <>
+          {tile.warning && <span class="wb-warning">⚠ {tile.warning}</span>}
+          {fired.length > 0 && (
+            <span class="wb-fired" data-wb="fired">
+              {fired.join(" · ")}
+            </span>
+          )}
+          {distance && (
+            <span class="wb-distance" data-wb="distance">
+              {distance}
+            </span>
+          )}
+        </>
+      )}
+    </p>
+  );
+}
+
+function lines(tile: TileEntry, known: string[]): string[] {
+  const said = tile.error
+    ? [tile.error, "Left out; the others are shown."]
+    : [tile.warning, ...known, ...tile.notes];
+  return said.filter(Boolean);
+}

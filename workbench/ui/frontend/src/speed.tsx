@@ -1,0 +1,58 @@
+// The speed lab: a few parts, each with what it was measured on.
+
+import type { ComponentType } from "preact";
+import { useLayoutEffect } from "preact/hooks";
+import { parsePayload } from "./lib/binaryPayload";
+import { component, type PanelProps } from "./lib/component";
+import { download } from "./lib/files";
+import { useField, useRootData } from "./lib/hooks";
+import { undoKey } from "./lib/keyboard";
+import { Compare } from "./speed/compare";
+import { Controls, type Part, type Speed } from "./speed/controls";
+import { takeRecords } from "./speed/openRecord";
+import { Peers } from "./speed/peers";
+import { Records } from "./speed/records";
+import { Scaling } from "./speed/scaling";
+import { Stages } from "./speed/stages";
+import { Tune } from "./speed/tune";
+import css from "./styles/speed.css";
+import type { FileHeader } from "./views";
+
+const PARTS: Record<Part, ComponentType<{ link: Speed }>> = {
+  compare: Compare,
+  stages: Stages,
+  tune: Tune,
+  scaling: Scaling,
+  peers: Peers,
+  records: Records,
+};
+
+function SpeedLab({ link, root }: PanelProps<"speed">) {
+  const open = useField(link, "part", "compare");
+  const running = useField(link, "running", false);
+  useRootData(root, "part", open);
+  useRootData(root, "running", running ? "true" : undefined);
+  useLayoutEffect(() => {
+    root.addEventListener("keydown", (event) => undoKey(event, (action) => link.ask(action, {})));
+    link.on("file", () => {
+      const file = parsePayload<FileHeader>(link.get("file", new ArrayBuffer(0)));
+      // Another view of the same panel may have asked for it.
+      if (file?.header.view === link.view) download(file.header.name, file.payload, file.header.mime);
+    });
+    return takeRecords(root, link);
+  }, [root, link]);
+  return (
+    <>
+      <Controls link={link} />
+      <div class="wb-speed-body">
+        {Object.entries(PARTS).map(([name, Part]) => (
+          <div key={name} class="wb-speed-part" data-part={name} hidden={name !== open}>
+            <Part link={link} />
+          </div>
+        ))}
+      </div>
+    </>
+  );
+}
+
+export default component("speed", css, SpeedLab, "wb-panel");

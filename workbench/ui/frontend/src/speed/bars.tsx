@@ -1,0 +1,146 @@
+// A bar for each measured configuration, with its interval and the spread of its rounds.
+
+import type { CompareView, RatioEntry, SpeedBar } from "../views";
+import { BarTrack } from "../lib/barTrack";
+import { Icon } from "../lib/icons";
+import { thousands } from "../lib/number";
+import { Notes, PartialMark } from "./notes";
+import { Provenance } from "./provenance";
+import { Table, Wide } from "./table";
+
+export function Bars({ on = [], bars = [], ratios = [], notes = [] }: Partial<CompareView>) {
+  const tops = bars.flatMap((bar) => [bar.high ?? bar.median ?? 0, ...bar.rounds]);
+  const most = Math.max(1, ...tops) * 1.01; // so that the last whisker is not cut
+  const several = new Set(bars.map((bar) => bar.settings)).size > 1;
+  const names = [...new Set(bars.map((bar) => bar.group))];
+  return (
+    <div data-wb="figure" data-bars={bars.length} hidden={!on.length}>
+      <PartialMark all={on} />
+      <div class="wb-speed-groups">
+        {names.map((name) => (
+          <section key={name} class="wb-speed-group">
+            <header>
+              <h3>{name}</h3>
+              <div>
+                {ratios
+                  .filter((ratio) => ratio.group === name)
+                  .map((ratio) => (
+                    <Ratio key={ratio.text} {...ratio} />
+                  ))}
+              </div>
+            </header>
+            <ol class="wb-bars" aria-label={`${name}, imgs/s`}>
+              {bars
+                .filter((bar) => bar.group === name)
+                .map((bar, at) => (
+                  <Bar key={at} bar={bar} most={most} withSettings={several} />
+                ))}
+            </ol>
+          </section>
+        ))}
+      </div>
+      <Notes words={notes} />
+      <Provenance all={on} />
+      <Numbers bars={bars} />
+    </div>
+  );
+}
+
+function Numbers({ bars }: { bars: readonly SpeedBar[] }) {
+  const measured = bars.filter((bar) => bar.facts.length);
+  const heads = measured[0]?.facts.map((fact) => fact.name) ?? [];
+  const lines = measured.map((bar) => [
+    [bar.label, bar.group.toLowerCase(), bar.source].filter(Boolean).join(", "),
+    bar.settings,
+    ...bar.facts.map((fact) => fact.value),
+  ]);
+  return (
+    <details class="wb-speed-fold" data-wb="table" hidden={!measured.length}>
+      <summary>All figures as a table</summary>
+      <div>
+        <Wide label="All figures">
+          <Table caption="All figures" heads={["configuration", "settings", ...heads]} lines={lines} />
+        </Wide>
+      </div>
+    </details>
+  );
+}
+
+function Ratio({ text, median, low, high, level }: RatioEntry) {
+  const digits = median >= 100 ? 0 : median >= 10 ? 1 : 2;
+  const share = Math.round(level * 100);
+  return (
+    <p class="wb-verdict" data-wb="ratio">
+      {text}
+      <small>{`${low.toFixed(digits)} to ${high.toFixed(digits)} at ${share} %`}</small>
+    </p>
+  );
+}
+
+interface BarProps {
+  bar: SpeedBar;
+  most: number;
+  withSettings: boolean;
+}
+
+function Bar({ bar, most, withSettings }: BarProps) {
+  const { label, kind, median, source, settings, notes, flags } = bar;
+  const small = [source, withSettings && settings, ...notes].filter(Boolean).join(" · ");
+  return (
+    <li
+      class="wb-speed-row"
+      data-wb="speed-row"
+      data-kind={kind}
+      data-median={median ?? undefined}
+      data-reason={median === null || undefined}
+    >
+      <span class="wb-speed-label">{label}</span>
+      {median === null ? (
+        <div class="wb-track">
+          <span class="wb-reason">
+            <Icon name="warn" size={13} />
+            <span>{bar.reason || "not measured"}</span>
+          </span>
+        </div>
+      ) : (
+        <Track bar={bar} median={median} most={most} />
+      )}
+      {median === null ? (
+        <span class="wb-figure">no figure</span>
+      ) : (
+        <span class="wb-figure">
+          <b>{thousands(median)}</b> imgs/s
+          <small>{`${thousands(bar.low ?? 0)} … ${thousands(bar.high ?? 0)}`}</small>
+        </span>
+      )}
+      {small && <small class="wb-speed-under">{small}</small>}
+      {flags.length > 0 && (
+        <p class="wb-speed-flags">
+          {flags.map((flag) => (
+            <span key={flag}>
+              <Icon name="warn" size={12} />
+              {flag}
+            </span>
+          ))}
+        </p>
+      )}
+    </li>
+  );
+}
+
+function Track({ bar, median, most }: { bar: SpeedBar; median: number; most: number }) {
+  const share = (value: number): string => `${(value / most) * 100}%`;
+  const [low, high] = [bar.low ?? median, bar.high ?? median];
+  const rounds = bar.rounds.slice(0, 40).map(thousands).join(", ");
+  return (
+    <BarTrack
+      share={median / most}
+      tip={`Median of ${bar.rounds.length} rounds\n\n${rounds} imgs/s`}
+    >
+      {bar.rounds.map((round, at) => (
+        <i key={at} class="wb-round" style={{ left: share(round) }} />
+      ))}
+      <i class="wb-whisker" style={{ left: share(low), width: share(high - low) }} />
+    </BarTrack>
+  );
+}

@@ -1,0 +1,185 @@
+// Which part is open, with which settings it measures, how far it is.
+
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { focused } from "../lib/focus";
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import type { Link } from "../lib/link";
+import { numberIn } from "../lib/number";
+import { Segmented } from "../lib/segmented";
+import type { Components } from "../views";
+
+type Fields = Components["speed"]["fields"];
+export type Part = Fields["part"];
+export type Speed = Link<"speed">;
+
+const PARTS: { id: Part; label: string }[] = [
+  { id: "compare", label: "Compare" },
+  { id: "stages", label: "Where the time goes" },
+  { id: "tune", label: "Tune" },
+  { id: "scaling", label: "Scaling" },
+  { id: "peers", label: "Peers" },
+  { id: "records", label: "Records" },
+];
+
+export function Controls({ link }: { link: Speed }) {
+  const part = useField(link, "part", "compare");
+  return (
+    <>
+      <div class="wb-controls">
+        <Segmented
+          label="Part of the speed lab"
+          choices={PARTS}
+          chosen={part}
+          choose={(id) => link.set("part", id as Part)}
+        />
+        <span class="wb-grow" />
+        <span class="wb-speed-settings" hidden={part === "records"}>
+          <label class="wb-control">
+            batch size
+            <Setting link={link} name="batch_size" label="Batch size" usual={64} />
+          </label>
+          <label class="wb-control">
+            threads
+            <Setting link={link} name="threads" label="Threads" usual={4} />
+          </label>
+        </span>
+      </div>
+      <Progress link={link} />
+    </>
+  );
+}
+
+interface SettingProps {
+  link: Speed;
+  name: "batch_size" | "threads";
+  label: string;
+  usual: number;
+}
+
+function Setting({ link, name, label, usual }: SettingProps) {
+  const value = useField(link, name, usual);
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    const el = input.current!;
+    if (focused(el) !== el || !el.value) el.value = String(value);
+  }, [value]);
+  return (
+    <input
+      ref={input}
+      class="wb-val"
+      type="number"
+      min={1}
+      step={1}
+      aria-label={label}
+      data-wb={name}
+      onChange={({ currentTarget: el }) => {
+        const typed = numberIn(el);
+        const whole = typed !== null && typed >= 1 ? Math.floor(typed) : null;
+        if (whole !== null) link.set(name, whole);
+        el.value = String(whole ?? value);
+      }}
+    />
+  );
+}
+
+/** The run that goes on, wherever it was begun; else what the last one, or the last action, said. */
+function Progress({ link }: { link: Speed }) {
+  const running = useField(link, "running", false);
+  const words = useField(link, "message", "");
+  const failed = useField(link, "failed", false);
+  const what = useField(link, "what", "");
+  const share = useField(link, "progress", 0);
+  const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
+  const of = PARTS.find(({ id }) => id === what);
+  return (
+    <div
+      class="wb-speed-run"
+      data-wb="run"
+      data-failed={failed || undefined}
+      hidden={!running && !words}
+    >
+      {failed && <Icon name="warn" size={14} />}
+      <b hidden={!running}>{running && of?.label}</b>
+      <div
+        class="wb-progress"
+        role="progressbar"
+        aria-label="Measurement"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={percent}
+        aria-valuetext={running ? `${percent} %: ${words}` : undefined}
+        hidden={!running}
+      >
+        <i style={{ width: `${percent}%` }} />
+      </div>
+      <span class="wb-speed-message" data-wb="message">
+        {running ? `${percent} % · ${words}` : words}
+      </span>
+      <button
+        class="wb-quiet"
+        type="button"
+        data-wb="cancel"
+        hidden={!running}
+        onClick={() => link.ask("cancel", {})}
+      >
+        Cancel
+      </button>
+      {/* Told once, when it ends: nobody wants to hear each round. */}
+      <span class="wb-hidden" role="status">
+        {!running && words}
+      </span>
+    </div>
+  );
+}
+
+interface StartProps {
+  link: Speed;
+  words: string;
+  run: () => void;
+  /** Why it cannot be begun at all. */
+  impossible?: string;
+}
+
+/** A button that begins a run; while one goes on it cannot be pressed. */
+export function StartButton({ link, words, run, impossible = "" }: StartProps) {
+  const running = useField(link, "running", false);
+  return (
+    <button
+      class="wb-btn"
+      type="button"
+      data-wb="measure"
+      data-tip={impossible || undefined}
+      disabled={running || impossible !== ""}
+      onClick={run}
+    >
+      {words}
+    </button>
+  );
+}
+
+/** How carefully: a first look, or the method's rounds. */
+export function Effort({ link, usual = "Precise" }: { link: Speed; usual?: string }) {
+  return (
+    <Segmented
+      label="How carefully"
+      choices={[
+        { id: "usual", label: usual },
+        { id: "quick", label: "Quick look" },
+      ]}
+      chosen={useField(link, "effort", "usual")}
+      choose={(id) => link.set("effort", id as Fields["effort"])}
+    />
+  );
+}
+
+/** The line over a figure: what it is, its button, and how carefully. */
+export function Head({ line, children }: { line: string; children: ComponentChildren }) {
+  return (
+    <div class="wb-speed-head">
+      <p class="wb-speed-lead">{line}</p>
+      {children}
+    </div>
+  );
+}

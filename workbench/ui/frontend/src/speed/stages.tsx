@@ -1,0 +1,273 @@
+// Where the time of a batch goes: what each stage adds, beside each operator alone.
+
+import type { StageEntry, StagesView } from "../views";
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import { thousands } from "../lib/number";
+import { Effort, Head, StartButton, type Speed } from "./controls";
+import { Notes, PartialMark } from "./notes";
+import { Provenance, sentence } from "./provenance";
+import { Table, Wide } from "./table";
+
+/** Of the whole width: below it a name does not fit. */
+const NAMED = 0.09;
+/** Of the whole width: below it nothing is drawn. */
+const SEEN = 0.001;
+
+type Show = (node: string) => void;
+
+export function Stages({ link }: { link: Speed }) {
+  const view = useField(link, "stages", {}) as Partial<StagesView>;
+  const known = !!view.on?.length;
+  return (
+    <>
+      <Head line="What each stage adds to a batch, and each operator alone; the ceiling without reading and decoding.">
+        <Effort link={link} usual="Usual" />
+        <StartButton
+          link={link}
+          words="Measure"
+          run={() => link.ask("measure", { what: "stages" })}
+        />
+      </Head>
+      <div data-wb="figure" hidden={!known}>
+        {known && (
+          <Figure view={view as StagesView} show={(node) => link.ask("select", { node })} />
+        )}
+      </div>
+      <p class="wb-empty" hidden={known}>
+        Nothing measured yet. The script is cut behind each stage, and what a stage adds to a batch
+        is its cost.
+      </p>
+    </>
+  );
+}
+
+function Figure({ view, show }: { view: StagesView; show: Show }) {
+  const sum = (values: (number | null)[]): number =>
+    values.reduce<number>((all, value) => all + Math.max(0, value ?? 0), 0);
+  const most = Math.max(
+    view.total,
+    sum(view.stages.map(({ adds }) => adds)),
+    sum(view.stages.map(({ alone }) => alone)),
+    1e-9,
+  );
+  const alone = view.stages.filter((stage) => stage.alone !== null);
+  const bottleneck = view.bottleneck;
+  return (
+    <>
+      <PartialMark all={view.on} />
+      <p class="wb-speed-advice" data-wb="advice" hidden={!view.advice}>
+        <Icon name="warn" size={14} />
+        <span>{sentence(view.advice)}</span>
+      </p>
+      <div data-wb="functions">
+        <Notes words={view.functions} />
+      </div>
+      <Notes words={view.notes} />
+      <p class="wb-speed-sum">
+        <Sum name="whole pipeline" value={`${thousands(view.rate)} imgs/s`}>
+          {`${thousands(view.low)} … ${thousands(view.high)}`}
+        </Sum>
+        <Sum name="a batch" value={`${ms(view.total)} ms`} />
+        {view.ceiling !== null && (
+          <Sum name="ceiling" value={`${thousands(view.ceiling)} imgs/s`}>
+            with the decoded batch cached
+          </Sum>
+        )}
+      </p>
+      <div class="wb-stacks">
+        <Stack
+          label="In the pipeline"
+          stages={view.stages}
+          value={(stage) => stage.adds}
+          rest={0}
+          {...{ most, bottleneck, show }}
+        />
+        {alone.length > 0 && (
+          <Stack
+            label="Each alone"
+            stages={alone}
+            value={(stage) => stage.alone}
+            rest={Math.max(0, view.remainder ?? 0)}
+            {...{ most, bottleneck, show }}
+          />
+        )}
+      </div>
+      <div>
+        <Wide label="Stages">
+          <Numbers view={view} show={show} />
+        </Wide>
+      </div>
+      <Provenance all={view.on} />
+    </>
+  );
+}
+
+function Sum({ name, value, children }: { name: string; value: string; children?: string }) {
+  return (
+    <span>
+      {`${name} `}
+      <b>{value}</b>
+      {children && <small>{` ${children}`}</small>}
+    </span>
+  );
+}
+
+function ms(value: number | null): string {
+  if (value === null) return "not measured";
+  return value.toFixed(Math.abs(value) < 10 ? 2 : 1).replace("-", "−");
+}
+
+/** As the canvas and the script call it: ``color (color_twist)``. */
+function titleOf({ name, op }: StageEntry): string {
+  return op ? `${name} (${op})` : name;
+}
+
+interface StackProps {
+  label: string;
+  stages: readonly StageEntry[];
+  value: (stage: StageEntry) => number | null;
+  /** Milliseconds of the whole width. */
+  most: number;
+  /** Milliseconds that no stage takes. */
+  rest: number;
+  bottleneck: string;
+  show: Show;
+}
+
+function Stack({ label, stages, value, most, rest, bottleneck, show }: StackProps) {
+  const left = `remainder ${ms(rest)} ms`;
+  return (
+    <div class="wb-stack-row" role="group" aria-label={`${label}, milliseconds`}>
+      <span>{label}</span>
+      <div class="wb-stack">
+        {stages.map((stage, at) => {
+          const share = Math.max(0, value(stage) ?? 0) / most;
+          if (share <= SEEN) return null;
+          return (
+            <Part
+              key={stage.name}
+              stage={stage}
+              spent={ms(value(stage))}
+              share={share}
+              odd={at % 2 === 1}
+              worst={stage.name === bottleneck}
+              show={show}
+            />
+          );
+        })}
+        {rest / most > SEEN && (
+          <span
+            class="wb-stage wb-stage-rest"
+            data-tip={`${left}: reading, waiting, handing over`}
+            style={{ width: `${(rest / most) * 100}%` }}
+          >
+            {rest / most > NAMED && (
+              <>
+                <span>remainder</span>
+                <small>{ms(rest)}</small>
+              </>
+            )}
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** A difference below zero says only that it could not be told from nothing. */
+function added(adds: number | null): string {
+  return adds !== null && adds < 0 ? "not measurable" : ms(adds);
+}
+
+interface PartProps {
+  stage: StageEntry;
+  spent: string;
+  share: number;
+  odd: boolean;
+  worst: boolean;
+  show: Show;
+}
+
+function Part({ stage, spent, share, odd, worst, show }: PartProps) {
+  const { name, node, op, device } = stage;
+  const title = titleOf(stage);
+  const where = `${device}${worst ? ", the bottleneck" : ""}`;
+  return (
+    <button
+      type="button"
+      class="wb-stage"
+      data-device={device}
+      data-odd={odd || undefined}
+      data-worst={worst || undefined}
+      data-node={node || undefined}
+      data-tip={`${title}: ${spent} ms, ${where}`}
+      disabled={!node}
+      style={{ width: `${share * 100}%` }}
+      onClick={() => show(node)}
+    >
+      {share > NAMED ? (
+        <>
+          <span>{name}</span>{" "}
+          <small>
+            {spent}
+            <span class="wb-hidden"> ms</span>
+            {op && ` · ${op}`}
+          </small>
+          <span class="wb-hidden">{`, ${where}`}</span>
+        </>
+      ) : (
+        <span class="wb-hidden">{`${title} ${spent} ms, ${where}`}</span>
+      )}
+    </button>
+  );
+}
+
+function Numbers({ view, show }: { view: StagesView; show: Show }) {
+  const lines = view.stages.map((stage) => {
+    const { name, node, op, kind, device, adds, alone, low, high } = stage;
+    const claimed = view.bottleneck !== "" && adds !== null && adds >= 0;
+    const share = claimed ? `${((100 * adds) / view.total).toFixed(0)} %` : "";
+    return [
+      <span>
+        {node ? (
+          <button type="button" class="wb-link" data-stage={name} onClick={() => show(node)}>
+            {name}
+          </button>
+        ) : (
+          <span data-stage={name}>{name}</span>
+        )}
+        {op && <small>{op}</small>}
+        {name === view.bottleneck && <em>bottleneck</em>}
+      </span>,
+      kind,
+      device,
+      <span>
+        {added(adds)}
+        {low !== null && high !== null && <small>{`${ms(low)} … ${ms(high)}`}</small>}
+      </span>,
+      share,
+      kind === "read" || kind === "copy" ? "–" : ms(alone),
+    ];
+  });
+  const heads = ["stage", "does", "on", "adds, ms", "of a batch", "alone, ms"];
+  return (
+    <Table caption="Stages" heads={heads} lines={lines}>
+      <tfoot>
+        <tr>
+          <th scope="row">whole, and remainder</th>
+          <td />
+          <td />
+          <td>{ms(view.total)}</td>
+          <td />
+          <td>{ms(view.remainder)}</td>
+        </tr>
+      </tfoot>
+      {(view.remainder ?? 0) < 0 && (
+        <caption>
+          Below zero: the operators together take less than each alone, as they run at once.
+        </caption>
+      )}
+    </Table>
+  );
+}

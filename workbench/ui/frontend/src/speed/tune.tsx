@@ -1,0 +1,203 @@
+// The settings to use: the tuner, or every setting, as heat maps; one button writes the best.
+
+import type { RefObject } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { Components, HeatCell, HeatPanel, TuneView } from "../views";
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import { thousands } from "../lib/number";
+import { Segmented } from "../lib/segmented";
+import { Head, StartButton, type Speed } from "./controls";
+import { Notes, PartialMark } from "./notes";
+import { Provenance } from "./provenance";
+
+type Asked = Components["speed"]["actions"]["tune"];
+type Field = Exclude<keyof Asked, "search">;
+
+const FIELDS: { id: Field; label: string }[] = [
+  { id: "threads", label: "threads" },
+  { id: "batches", label: "batch sizes" },
+  { id: "prefetch", label: "prefetch" },
+  { id: "loads", label: "hw_decoder_load" },
+  { id: "memory", label: "most host memory, GiB" },
+];
+const SEARCHES = [
+  { id: "tuner", label: "Tuner" },
+  { id: "all", label: "Every setting" },
+];
+
+export function Tune({ link }: { link: Speed }) {
+  const view = useField(link, "tune", {}) as Partial<TuneView>;
+  const usual = useField(link, "limits", {}).grid ?? {};
+  const [search, choose] = useState("tuner");
+  const values = useRef<HTMLDetailsElement>(null);
+  const known = !!view.on?.length;
+  return (
+    <>
+      <Head line="The fastest threads, batch, prefetch and hw_decoder_load for the whole pipeline.">
+        <Segmented label="How to search" choices={SEARCHES} chosen={search} choose={choose} />
+        <StartButton
+          link={link}
+          words="Tune"
+          run={() => link.ask("tune", { search, ...typed(values.current!) })}
+        />
+      </Head>
+      <Values list={values} usual={usual} />
+      <div data-wb="figure" data-running={view.running || undefined} hidden={!known}>
+        {known && <Figure view={view as TuneView} link={link} />}
+      </div>
+      <p class="wb-empty" hidden={known}>
+        Nothing tried yet. The tuner tries up to a quarter of the settings (of eight or fewer, all),
+        and measures the best anew beside the graph's own.
+      </p>
+    </>
+  );
+}
+
+interface ValuesProps {
+  list: RefObject<HTMLDetailsElement | null>;
+  usual: Record<string, string>;
+}
+
+/** What is to be tried; an empty field takes the usual values, which it shows. */
+function Values({ list, usual }: ValuesProps) {
+  return (
+    <details class="wb-speed-fold wb-speed-try" ref={list}>
+      <summary data-wb="values">Values to try</summary>
+      <div>
+        {FIELDS.map(({ id, label }) => (
+          <label key={id}>
+            {label}
+            <input
+              class="wb-val"
+              type="text"
+              spellcheck={false}
+              autocomplete="off"
+              aria-label={id === "memory" ? label : `Values of ${label} to try`}
+              data-wb={`try-${id}`}
+              placeholder={id === "memory" ? "80 %" : usual[id] || "as it is"}
+            />
+          </label>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function typed(list: HTMLElement): Record<Field, string> {
+  const inputs = [...list.querySelectorAll("input")];
+  return Object.fromEntries(
+    FIELDS.map(({ id }, at) => [id, inputs[at]?.value.trim() ?? ""]),
+  ) as Record<Field, string>;
+}
+
+function Figure({ view, link }: { view: TuneView; link: Speed }) {
+  const { best, running, adopted, on } = view;
+  const adopt = (): void => {
+    if (on[0]) link.ask("adopt", { record: on[0].id });
+  };
+  return (
+    <>
+      <PartialMark all={on} />
+      <div class="wb-speed-won">
+        <div>
+          <p class="wb-speed-best" data-wb="best">
+            {best ? (
+              <>
+                {running ? "Best so far: " : "Best: "}
+                <b>{best}</b>
+                {`, ${thousands(view.median)} imgs/s`}
+                <small>{`${thousands(view.low)} … ${thousands(view.high)}`}</small>
+              </>
+            ) : running ? (
+              "The first is being measured."
+            ) : (
+              "No setting could be measured."
+            )}
+          </p>
+          <p class="wb-muted">{[view.gain, view.tried].filter(Boolean).join(" · ")}</p>
+        </div>
+        <button
+          class="wb-btn"
+          type="button"
+          data-wb="adopt"
+          hidden={!best || adopted || running}
+          onClick={adopt}
+        >
+          Use these settings
+        </button>
+        <span class="wb-speed-used" data-wb="adopted" hidden={!best || !adopted || running}>
+          <Icon name="check" size={14} />
+          The graph has these settings
+        </span>
+      </div>
+      <div class="wb-heats" data-wb="heat">
+        {view.panels.map((panel) => (
+          <Heat key={panel.title} panel={panel} most={view.most} />
+        ))}
+      </div>
+      <Notes words={view.notes} />
+      <Provenance all={on} />
+    </>
+  );
+}
+
+function Heat({ panel, most }: { panel: HeatPanel; most: number }) {
+  const { title, threads, batches, cells } = panel;
+  return (
+    <table class="wb-heat">
+      <caption>{title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">threads \ batch</th>
+          {batches.map((batch) => (
+            <th key={batch} scope="col">
+              {batch}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {threads.map((count) => (
+          <tr key={count}>
+            <th scope="row">{count}</th>
+            {batches.map((batch) => (
+              <Cell
+                key={batch}
+                cell={cells.find((cell) => cell.threads === count && cell.batch === batch)}
+                most={most}
+              />
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Cell({ cell, most }: { cell: HeatCell | undefined; most: number }) {
+  if (!cell) return <td />;
+  const { rate, reason, now, best, own } = cell;
+  const failed = rate === null && reason !== "not tried";
+  const words = rate !== null ? thousands(rate) : failed ? "failed" : now ? "…" : "·";
+  const share = rate === null ? 0 : Math.round(100 * (rate / (most || 1)) ** 2);
+  return (
+    <td
+      data-best={best || undefined}
+      data-own={own || undefined}
+      data-now={now || undefined}
+      data-failed={failed || undefined}
+      data-rate={rate ?? undefined}
+      data-tip={rate === null ? reason : undefined}
+      tabIndex={failed ? 0 : undefined}
+      style={rate === null ? {} : { "--share": `${share}%` }}
+    >
+      {words}
+      {rate === null && !failed && (
+        <span class="wb-hidden">{now ? "being measured" : "not tried"}</span>
+      )}
+      {best && <small>best</small>}
+      {own && <small>now</small>}
+    </td>
+  );
+}

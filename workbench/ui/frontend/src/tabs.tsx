@@ -1,0 +1,40 @@
+// Which of the lower panels is open.
+
+import type { TargetedKeyboardEvent } from "preact";
+import { component, type PanelProps } from "./lib/component";
+import { useField } from "./lib/hooks";
+import css from "./styles/tabs.css";
+import { TABS } from "./views";
+
+function Tabs({ link }: PanelProps<"tabs">) {
+  const open = useField(link, "tab", "preview");
+  const move = (event: TargetedKeyboardEvent<HTMLElement>): void => {
+    const at = TABS.indexOf(open);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const next = TABS.at(to % TABS.length) ?? "preview";
+    link.set("tab", next);
+    event.currentTarget.querySelector<HTMLElement>(`[data-tab=${next}]`)?.focus();
+  };
+  return (
+    <div class="wb-tabs-list" role="tablist" aria-label="Panels" onKeyDown={move}>
+      {TABS.map((name) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          data-wb="tab"
+          data-tab={name}
+          aria-selected={name === open}
+          tabIndex={name === open ? 0 : -1}
+          onClick={() => link.set("tab", name)}
+        >
+          {name.charAt(0).toUpperCase() + name.slice(1)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export default component("tabs", css, Tabs);

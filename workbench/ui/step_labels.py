@@ -1,0 +1,205 @@
+"""What a step of undo did, in a few words: read off the documents before and after it.
+
+So a drag is told by its last value, an edit made in Python as one made by the mouse, and what comes
+back after a reload needs no labels in its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from workbench.graph.layout import Document, Layout
+from workbench.graph.model import Graph, Node, Port, Settings
+
+_LONGEST = 60
+_NAMED = 3
+_SETTING_WORDS = {
+    "batch_size": "batch size",
+    "num_threads": "threads",
+    "seed": "seed",
+    "device": "decoding",
+    "prefetch_queue_depth": "prefetch",
+}
+
+
+def step_label(before: Document, after: Document) -> str:
+    """What leads from one document to the other: ``angle of rotate to 5``."""
+    words = next(_changes(before, after), "change of the view")
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
+
+
+def changed_nodes(before: Graph, after: Graph) -> list[str]:
+    """Ids of the nodes of ``after`` that are new or not as they were, those inside others first."""
+    old = {node.id: node for node in before.walk()}
+    found = [node.id for node in after.walk() if old.get(node.id) != node]
+    return found[::-1]
+
+
+def _changes(before: Document, after: Document) -> Iterator[str]:
+    old, new = before.graph, after.graph
+    if old is not new and old != new:
+        yield from _graph_changes(old, new)
+    if before.layout != after.layout:
+        yield from _layout_changes(before, after)
+    if before.draws != after.draws:
+        kept = len(after.draws) > len(before.draws)
+        yield "keep these draws" if kept else "change of the kept draws"
+
+
+def _graph_changes(old: Graph, new: Graph) -> Iterator[str]:
+    ours = {node.id: node for node in old.walk()}
+    theirs = {node.id: node for node in new.walk()}
+    added = [node for key, node in theirs.items() if key not in ours]
+    removed = [node for key, node in ours.items() if key not in theirs]
+    if (ours and not ours.keys() & theirs.keys()) or (added and removed and old.name != new.name):
+        yield f"open {new.name}"
+    if len(added) == len(removed) == 1 and replace(added[0], id=removed[0].id) == removed[0]:
+        yield f"rename {removed[0].id} to {added[0].id}"
+    yield from _regions(added, removed)
+    changed = [(ours[key], node) for key, node in theirs.items() if ours.get(key, node) != node]
+    changed.sort(key=lambda pair: bool(pair[0].bodies))  # what is inside changes what is around
+    for one, other in changed:
+        yield from _values(one, other, added, theirs)
+    if added or removed:
+        shown = _drawn(added) or _drawn(removed)
+        yield f"{'add' if _drawn(added) else 'remove'} {_listed(node.id for node in shown)}"
+    flags = [other for one, other in changed if one.muted != other.muted]
+    if flags:
+        word = "mute" if flags[0].muted else "unmute"
+        yield f"{word} {_listed(node.id for node in flags)}"
+    for one, other in changed:
+        yield from _links(one, other)
+        yield from _body_titles(one, other)
+    yield from _outputs(old.outputs, new.outputs)
+    if old.name != new.name:
+        yield f"title to {new.name}"
+    for each in fields(Settings):
+        value = getattr(new.settings, each.name)
+        if getattr(old.settings, each.name) != value:
+            yield f"{_SETTING_WORDS[each.name]} to {value}"
+    yield "order of the nodes"
+
+
+def _regions(added: Collection[Node], removed: Collection[Node]) -> Iterator[str]:
+    for word, nodes in (("put into", added), ("take apart", removed)):
+        region = next((node for node in nodes if node.bodies), None)
+        if region is not None and len(_drawn(nodes)) == 1:
+            yield f"{word} {region.id}"
+
+
+def _values(
+    one: Node, other: Node, added: Collection[Node], nodes: Mapping[str, Node]
+) -> Iterator[str]:
+    """Changes of values, and of what feeds arguments."""
+    for name in dict.fromkeys((*other.args, *one.args)):
+        if one.args.get(name) == other.args.get(name):
+            continue
+        drawn = other.inputs.get(name)
+        if name in other.args:
+            yield f"{name} of {other.id} to {_short(other.args[name])}"
+        elif drawn is not None:
+            yield _fed(name, other, drawn, nodes)
+        else:
+            yield f"reset {name} of {other.id}"
+    fresh = {node.id for node in added}
+    for name, port in other.inputs.items():
+        if one.inputs.get(name) != port and port.node in fresh and _is_draw(nodes[port.node]):
+            yield _fed(name, other, port, nodes)
+    if one.device != other.device:
+        yield f"{other.id} on {other.device or 'the device of its input'}"
+    if one.op != other.op:
+        yield f"{other.id} to {other.op}"
+    if one.seed != other.seed:
+        yield f"seed of {other.id} to {other.seed}"
+
+
+def _fed(name: str, node: Node, port: Port, nodes: Mapping[str, Node]) -> str:
+    source = nodes.get(port.node)
+    if source is not None and _is_draw(source):
+        return f"random {name} of {node.id}"
+    return f"{name} of {node.id} from {port.node}"
+
+
+def _body_titles(one: Node, other: Node) -> Iterator[str]:
+    for name, body in other.bodies.items():
+        if name in one.bodies and one.bodies[name].title != body.title:
+            yield f"name {other.id}.{name} {body.title}".rstrip()
+
+
+def _links(one: Node, other: Node) -> Iterator[str]:
+    for name, port in other.inputs.items():
+        if one.inputs.get(name) != port:
+            yield f"connect {port.node} to {other.id}.{name}"
+    for name in one.inputs.keys() - other.inputs.keys():
+        yield f"disconnect {other.id}.{name}"
+
+
+def _outputs(old: Mapping[str, Port], new: Mapping[str, Port]) -> Iterator[str]:
+    gone, fresh = old.keys() - new.keys(), new.keys() - old.keys()
+    if len(gone) == len(fresh) == 1:
+        yield f"rename output {min(gone)} to {min(fresh)}"
+    if fresh:
+        yield f"give out {_listed(sorted(fresh))}"
+    if gone:
+        yield f"remove output {_listed(sorted(gone))}"
+    for name, port in new.items():
+        if old.get(name) != port:
+            yield f"output {name} from {port.node}"
+
+
+def _layout_changes(before: Document, after: Document) -> Iterator[str]:
+    old, new = before.layout, after.layout
+    for what, ours, theirs in (
+        ("frame", _titles(old), _titles(new)),
+        ("note", _texts(old), _texts(new)),
+    ):
+        if ours != theirs:
+            fresh = [key for key in theirs if ours.get(key) != theirs[key]]
+            if fresh:
+                yield f"{what} {theirs[fresh[0]][0]}"
+            yield f"remove {what} {next((v[0] for k, v in ours.items() if k not in theirs), '')}"
+    if old.positions != new.positions:
+        moved = [
+            key for key, at in new.positions.items() if old.positions.get(key) not in (None, at)
+        ]
+        if not new.positions:
+            yield "lay out anew"
+        yield f"move {_listed(moved)}" if moved else "move on the canvas"
+    if old.unfolded != new.unfolded:
+        shown, folded = new.unfolded - old.unfolded, old.unfolded - new.unfolded
+        yield f"show {_listed(sorted(shown))}" if shown else f"fold {_listed(sorted(folded))}"
+
+
+def _titles(layout: Layout) -> dict[str, tuple[str, Any]]:
+    return {key: (frame.title, frame.nodes) for key, frame in layout.frames.items()}
+
+
+def _texts(layout: Layout) -> dict[str, tuple[str, Any]]:
+    return {
+        key: (note.text.splitlines()[0][:30], (note.text, note.at))
+        for key, note in layout.notes.items()
+    }
+
+
+def _is_draw(node: Node) -> bool:
+    return node.op.startswith("random.")
+
+
+def _drawn(nodes: Collection[Node]) -> list[Node]:
+    """Without draws, where there is anything else."""
+    others = [node for node in nodes if not _is_draw(node)]
+    return others or list(nodes)
+
+
+def _listed(names: Any) -> str:
+    found = list(names)
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return ", ".join(found[:_NAMED]) + more
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_short, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
