@@ -69,7 +69,7 @@ class Augmenter:
         """What the node does to each sample: ``rotate -27, equalize``; ``identity`` for nothing."""
         drawn = self.drawn(draws, position, count) if draws else []
         steps = applied_steps(node, drawn)
-        bins = _bins(node)
+        bins = bins_of(node)
         return tuple(
             ", ".join(_in_words(step[index], bins) for step in steps if step[index].augmentation)
             or "identity"
@@ -198,7 +198,7 @@ def _single(node: Node, augmentation: Any, data: Batch, linked: bool, size: int)
     from nvidia.dali.auto_aug.core import signed_bin
 
     given: dict[str, Any] = _keywords(node)
-    bins = _bins(node)
+    bins = bins_of(node)
 
     def define() -> Any:
         source = fn.external_source(name="data", device=data.device, layout=data.layout)
@@ -220,22 +220,30 @@ def _single(node: Node, augmentation: Any, data: Batch, linked: bool, size: int)
     )
 
 
-def _bins(node: Node) -> int:
+def bins_of(node: Node) -> int:
+    """How many steps each magnitude has."""
     if node.op == "auto_augment":
         return int(policy_of(node).num_magnitude_bins)
     return int(argument_of(node, "num_magnitude_bins"))
 
 
-def _in_words(applied: Applied, bins: int) -> str:
-    """The augmentation and its magnitude, as far from the range's beginning as its step."""
+def strength_of(applied: Applied, bins: int) -> float | None:
+    """The magnitude, with its sign, as far from the range's beginning as its step of ``bins``.
+
+    In the augmentation's own unit: degrees, pixels, shares. None for what has no magnitude.
+    """
     augmentation = applied.augmentation
     if augmentation.mag_range is None:
-        return str(augmentation.name)
+        return None
     low, high = augmentation.mag_range
     magnitude = float(np.linspace(low, high, bins, dtype=np.float32)[applied.magnitude])
-    if augmentation.randomly_negate and applied.sign:
-        magnitude = -magnitude
-    return f"{augmentation.name} {magnitude:.3g}"
+    return -magnitude if augmentation.randomly_negate and applied.sign else magnitude
+
+
+def _in_words(applied: Applied, bins: int) -> str:
+    strength = strength_of(applied, bins)
+    name = str(applied.augmentation.name)
+    return name if strength is None else f"{name} {strength:.3g}"
 
 
 def _keywords(node: Node) -> dict[str, Any]:
