@@ -60,7 +60,11 @@ def test_a_node_put_in_and_taken_out_leaves_no_trace(graph: Graph, where: int, w
         assume(False)
     assert [n.id for n in longer.nodes if not graph.has(n.id)] == [node_id]
     if is_movable(longer.node(node_id), CATALOG):
-        assert remove_nodes(longer, CATALOG, [node_id]) == graph
+        shorter = remove_nodes(longer, CATALOG, [node_id])
+        if any(fault.code == "kind" for fault in check_graph(graph, CATALOG)):
+            assert shorter.nodes != longer.nodes  # an edge of the wrong kind may be cut
+        else:
+            assert shorter == graph
 
 
 def moves(graph: Graph, by: int) -> dict[str, Graph]:

@@ -292,9 +292,12 @@ def show_whole(
     return show(engine, graph, data, batch=batch, tile_size=max(like.shape))
 
 
-# Those left out have values that are no ImageNet normalisation, or outputs of two sizes.
+NORMALISED = recipe_cases("chest-xray", "ct-slice", "dino")
+"""Those left out have values that are no ImageNet normalisation, or outputs of two sizes."""
+
+
 @pytest.mark.parametrize("batch", [0, 2])
-@pytest.mark.parametrize("graph", recipe_cases("chest-xray", "ct-slice", "dino"))
+@pytest.mark.parametrize("graph", NORMALISED)
 def test_the_picture_is_the_exported_scripts(
     graph: Graph, batch: int, engine: Engine, photos: Path, tmp_path: Path
 ) -> None:
@@ -415,7 +418,7 @@ def test_a_graph_without_a_decoder_shows_no_original(engine: Engine, folder: Pat
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("graph", recipe_cases())
+@pytest.mark.parametrize("graph", NORMALISED)
 def test_mixed_decoding_shows_the_exported_scripts_pictures(
     graph: Graph, engine: Engine, photos: Path, tmp_path: Path
 ) -> None:
@@ -430,7 +433,7 @@ def test_mixed_decoding_shows_the_exported_scripts_pictures(
     size = max(outputs[0][0].shape)
     lossy = show(engine, graph, photos, batch=1, tile_size=size, lossless=False)
     for mine, its in zip(augmented(lossy), augmented(preview), strict=True):
-        assert np.abs(mine.astype(int) - its).mean() < 6
+        assert np.abs(mine.astype(int) - its).mean() < 10  # JPEG, of inverted colours too
 
 
 def test_nothing_is_said_twice(engine: Engine, photos: Path) -> None:

@@ -175,7 +175,11 @@ def held(target: str, names: Iterable[str]) -> list[str]:
         names = [name for name in names if name != OWN_CODE]
     if target not in HOLD_NO_REGION:
         return list(names)
-    return [name for name in names if not any(node.bodies for node in RECIPES[name].nodes)]
+    return [
+        name
+        for name in names
+        if not any(node.bodies or CATALOG[node.op].module for node in RECIPES[name].nodes)
+    ]
 
 
 def first_of(target: str, names: Iterable[str], folder: Path, data: Path) -> tuple[Any, ...]:

@@ -39,6 +39,9 @@ export function roomBelow(size: Size): number {
   return footerOf(size).rows === 2 ? ROOM.stacked : ROOM.below;
 }
 
+/** The room that a card's own buttons take above them, where there is none beside the card. */
+export const ROOM_OF_TOOLBAR = 34;
+
 export interface View extends Point {
   zoom: number;
 }

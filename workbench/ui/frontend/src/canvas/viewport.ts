@@ -3,7 +3,7 @@
 import { useReactFlow } from "@xyflow/react";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/compat";
 import type { CanvasStore } from "./canvasStore";
-import { firstView, roomBelow, type Seen, type View } from "./firstView";
+import { firstView, roomBelow, ROOM_OF_TOOLBAR, type Seen, type View } from "./firstView";
 import type { LayoutCache } from "./layoutCache";
 
 const GLIDE = 180;
@@ -88,7 +88,8 @@ export function useView(
       const left = at.x * zoom + x;
       const top = at.y * zoom + y;
       const dx = pushed(left, left + own.width * zoom, box.width - 16);
-      const dy = pushed(top, (at.y + own.height) * zoom + y, box.height - roomBelow(box));
+      const most = box.height - roomBelow(box) - ROOM_OF_TOOLBAR;
+      const dy = pushed(top, (at.y + own.height) * zoom + y, most);
       if (dx || dy) go({ x: x + dx, y: y + dy, zoom }, GLIDE);
     },
     [flow, go],
