@@ -21,7 +21,7 @@ from jupyter_client.manager import KernelManager, start_new_kernel
 from tests.ui.labserver import await_server, free_port
 from tests.ui.websocket_client import PageClient
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class Host(Protocol):

@@ -18,7 +18,7 @@ from workbench.roots import Roots
 from workbench.ui import web
 from workbench.ui.access import AccessPolicy
 
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds: a worker starts in one second, on a busy machine in twenty."""
 
 # Playwright looks into shadow roots (Panel's) by itself; scripts in the page do not.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workbench.preview.contact_sheet import decode
 from workbench.ui.view_model import ViewModel
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 class Screen:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from workbench.ui import measurement_job
 from workbench.ui.measurement_job import JobListener, MeasurementJob, OwnedJobs
 
-PATIENCE = 30
+PATIENCE = 90
 
 
 class Ended:

@@ -10,7 +10,7 @@ from tests.engine.tasks import until
 from workbench.errors import CancelledError
 from workbench.ui.measurement_queue import MeasurementQueue
 
-PATIENCE = 10
+PATIENCE = 60
 
 
 class Turn:

@@ -10,7 +10,7 @@ import pytest
 from workbench.ui import page_heartbeat
 from workbench.ui.page_heartbeat import LEASE, PageHeartbeat
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 def test_it_beats_while_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:

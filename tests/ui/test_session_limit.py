@@ -23,7 +23,7 @@ from workbench.ui import web
 from workbench.ui.session_limit import SessionLimit
 from workbench.ui.web import create_app  # here: the browser tests' server puts its own there
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 def test_places_are_taken_and_given_back() -> None:

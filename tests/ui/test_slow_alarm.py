@@ -8,7 +8,7 @@ import pytest
 
 from workbench.ui.slow_alarm import SlowAlarm
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class Bell:

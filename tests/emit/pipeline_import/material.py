@@ -41,6 +41,9 @@ class Material:
     variable: str = ""
     """The environment variable from which the script takes the folder; else from ``data_dir``."""
     gpu: bool = False
+    live: bool = True
+    """Whether the pipeline object tells as much as the script: not what automatic augmentation was
+    called with."""
 
     @property
     def path(self) -> Path:
@@ -85,13 +88,13 @@ MATERIAL = (
         "auto_augment.py",
         "auto_augmented",
         "partly",
-        ("auto_augment.auto_augment_image_net",),
+        live=False,
     ),
     Material(
         "trivial_augment.py",
         "trivially_augmented",
         "partly",
-        ("trivial_augment.trivial_augment_wide",),
+        live=False,
     ),
     Material("external_source.py", "from_python", "partly", ("fn.external_source",)),
     Material("python_function.py", "with_python", "exact"),

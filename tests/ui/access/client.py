@@ -18,7 +18,7 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 T = TypeVar("T")
-PATIENCE = 60
+PATIENCE = 120
 """Seconds for an answer on a busy machine; one that never comes is what is looked for."""
 
 

@@ -24,7 +24,7 @@ from workbench.ui.components import ACTIONS
 from workbench.ui.speed import RunAction, SpeedPanel
 
 NO_GPU = replace(MACHINE, gpu="", gpu_memory_gib=0.0, driver="", no_gpu="there is no GPU", cores=2)
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class Bed:
