@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from nvidia.dali.types import DALIDataType
 
 from tests.helpers import chain_graph
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.auto_augment import SUITE
+from workbench.catalog.auto_augment import SUITE, WARPS
 from workbench.graph import check_graph
+from workbench.graph.edit import set_arg, set_setting
 from workbench.graph.fixes import fixes
 
 CATALOG = load_catalog()
@@ -23,6 +26,8 @@ CATALOG = load_catalog()
         ("rand_augment", {"n": -1}, "n", "-1"),
         ("rand_augment", {"excluded": ("turn",)}, "excluded", "'turn' is no augmentation"),
         ("trivial_augment_wide", {"excluded": SUITE}, "excluded", "leaves out all of them"),
+        ("rand_augment", {"excluded": WARPS}, "excluded", "Leave one of them in: translate_x"),
+        ("trivial_augment_wide", {"excluded": (*WARPS, "color")}, "excluded", "DALI 2.4"),
         ("trivial_augment_wide", {"max_translate_rel": (0.5, 0.5)}, "max_translate_rel", "shape"),
         ("auto_augment", {"policy_name": "cifar"}, "policy_name", "cifar"),
         (
@@ -55,3 +60,30 @@ def test_what_goes_together_has_no_fault() -> None:
     for args in ({"m": 30}, {"shape": (64, 64), "max_translate_rel": (0.2, 0.4)}):
         graph = chain_graph("resize", "rand_augment", rand_augment=args)  # type: ignore[arg-type]
         assert check_graph(graph, CATALOG) == ()
+
+
+def test_fixed_magnitudes_are_refused_on_the_gpu() -> None:
+    graph = chain_graph("resize", "rand_augment", rand_augment={"monotonic_mag": False})
+    assert check_graph(graph, CATALOG) == ()
+    graph = set_setting(graph, device="mixed")
+    (fault,) = check_graph(graph, CATALOG)
+    assert (fault.node, fault.arg) == ("rand_augment", "monotonic_mag")
+    assert [check_graph(fix.graph, CATALOG) for fix in fixes(graph, CATALOG, fault)] == [()]
+    for name in ("brightness", "contrast"):
+        assert (
+            check_graph(set_arg(graph, CATALOG, "rand_augment", "excluded", (name,)), CATALOG) == ()
+        )
+
+
+def test_dali_builds_none_without_what_moves_the_image() -> None:
+    """Until it does, the fault is right."""
+    from nvidia.dali import fn, pipeline_def
+    from nvidia.dali.auto_aug import rand_augment
+
+    @pipeline_def(enable_conditionals=True, batch_size=1, num_threads=1, device_id=None)
+    def augmented() -> Any:
+        images = fn.random.uniform(range=[0, 255], shape=[8, 8, 3], dtype=DALIDataType.UINT8)
+        return rand_augment.rand_augment(images, n=1, m=9, excluded=list(WARPS))
+
+    with pytest.raises(Exception, match="fill_value"):
+        augmented()

@@ -19,6 +19,9 @@ SUITE = (
 )
 """The augmentations of ``rand_augment`` and ``trivial_augment_wide``, in DALI's order."""
 
+WARPS = SUITE[:5]
+"""Those that move the image: the only ones that take ``fill_value`` and ``interp_type``."""
+
 POLICIES = ("image_net", "reduced_image_net", "svhn", "reduced_cifar10")
 WITHOUT_TRANSLATION = "reduced_image_net"
 """The policy that moves nothing: it takes none of the arguments of translations."""

@@ -16,7 +16,7 @@ from workbench.graph.check_nodes import argument_faults, input_faults, port_prob
 from workbench.graph.check_regions import region_faults
 from workbench.graph.check_types import type_faults
 from workbench.graph.dataset_parameters import parameter_faults
-from workbench.graph.devices import infer_devices
+from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.faults import Fault
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, ancestors, is_name, topological
@@ -98,7 +98,9 @@ def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
             faults += region_faults(node, spec, graph, catalog, flows)
             faults += order_faults(node, graph)
         if spec.module:
-            faults += auto_augment_faults(node, spec)
+            data = node.inputs.get("data")
+            on_gpu = data is not None and device_of(devices, data) == "gpu"
+            faults += auto_augment_faults(node, spec, on_gpu)
         faults += argument_faults(node, spec, graph)
         faults += input_faults(node, spec, graph, catalog)
         faults += type_faults(node, spec, devices, flows)

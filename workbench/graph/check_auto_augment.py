@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.catalog.auto_augment import SUITE, WITHOUT_TRANSLATION
+from workbench.catalog.auto_augment import SUITE, WARPS, WITHOUT_TRANSLATION
 from workbench.catalog.spec import OpSpec
 from workbench.graph.faults import Fault
 from workbench.graph.model import Node
 
+_MADE_TWICE = {"brightness", "contrast"}
+"""Augmentations that DALI 2.4 cannot build beside each other on the GPU from fixed magnitudes."""
 
-def auto_augment_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
-    """What DALI would refuse of one call, beyond what each argument takes by itself."""
+
+def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Fault]:
+    """What DALI would refuse of one call, beyond what each argument takes by itself.
+
+    ``on_gpu`` says whether its images are there.
+    """
     yield from _magnitude(node, spec)
     yield from _left_out(node)
+    if on_gpu:
+        yield from _fixed_magnitudes(node)
     translating = [name for name in ("shape", "max_translate_abs", "max_translate_rel")
                    if name in node.args or name in node.inputs]  # fmt: skip
     if node.args.get("policy_name") == WITHOUT_TRANSLATION:
@@ -67,4 +75,26 @@ def _left_out(node: Node) -> Iterator[Fault]:
     elif names and set(names) == set(SUITE):
         yield Fault(
             node.id, "excluded", "it leaves out all of them", "Leave one of them in.", "value"
+        )
+    elif set(WARPS) <= set(names):
+        yield Fault(
+            node.id,
+            "excluded",
+            "it leaves out all that move the image, and DALI 2.4 builds none without these",
+            f"Leave one of them in: {', '.join(WARPS)}.",
+            "value",
+        )
+
+
+def _fixed_magnitudes(node: Node) -> Iterator[Fault]:
+    """``OpSpec's input "__Split[1]" not found``, says DALI; on the CPU it builds them."""
+    excluded = node.args.get("excluded") or ()
+    left_out = set(excluded) if isinstance(excluded, tuple) else set()
+    if node.args.get("monotonic_mag") is False and not _MADE_TWICE & left_out:
+        yield Fault(
+            node.id,
+            "monotonic_mag",
+            "it is False, with which DALI 2.4 builds brightness and contrast on the CPU only",
+            "Set it to True, leave one of the two out with excluded, or decode on the CPU.",
+            "value",
         )

@@ -1,4 +1,5 @@
-"""rand-augment: ImageNet training with RandAugment, N = 2 and M = 9 (arXiv 1909.13719).
+"""rand-augment: ImageNet training with RandAugment as torchvision does it, N = 2 and M
+= 9 of 31 (arXiv 1909.13719).
 
 A PyTorch loader, and a training loop to start from.
 
@@ -75,15 +76,13 @@ def rand_augment_pipeline(
         images,
         size=SIZE,
         random_area=[0.08, 1.0],
-        interp_type=types.INTERP_CUBIC,
+        interp_type=types.INTERP_LINEAR,
         num_attempts=10,
         seed=base_seed + 1,
     )
     mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
     images = fn.flip(images, horizontal=mirror)
-    images = rand_augment.rand_augment(
-        images, n=2, m=9, num_magnitude_bins=11, monotonic_mag=False
-    )
+    images = rand_augment.rand_augment(images, n=2, m=9)
     return images, labels
 
 
