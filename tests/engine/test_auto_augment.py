@@ -108,11 +108,12 @@ def test_what_each_sample_gets_is_told(photos: Path) -> None:
     result = Runner(CATALOG).run(graph, photos, 1, 10, [Port("rand_augment", "output")])
     texts = result.augmented["rand_augment"]
     assert len(texts) == 10
-    assert all(len(text.split(", ")) == 2 for text in texts)
-    words = {text.split(" ")[0] for texts in texts for text in texts.split(", ")}
-    assert words <= set(SUITE)
-    turned = [text for texts in texts for text in texts.split(", ") if text.startswith("rotate")]
+    assert all(len(each) == 2 for each in texts)
+    assert {one.name for each in texts for one in each} <= set(SUITE)
+    turned = [one.text for each in texts for one in each if one.name == "rotate"]
     assert set(turned) <= {"rotate 27", "rotate -27"}
+    runner = Runner(CATALOG)
+    assert runner.augmented(graph, photos, ["rand_augment"], 1, 10) == result.augmented
 
 
 def test_shares_and_strengths_are_even() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.emit.code import Code
 from workbench.emit.preview_stage import Draw, emit_draws
-from workbench.engine.auto_augment import argument_of, policy_of, suite_of
+from workbench.engine.auto_augment import IDENTITY, argument_of, policy_of, suite_of
 from workbench.engine.batch_store import Batch
 from workbench.engine.pipelines import CompiledSource, plain_reason
 from workbench.engine.stage_pipeline import THREADS
@@ -38,6 +38,14 @@ class Applied(NamedTuple):
     """A step of the augmentation's range."""
     sign: int
     """1 for the negative magnitude, where the augmentation takes a sign."""
+
+
+class Augmented(NamedTuple):
+    """An augmentation that a sample got."""
+
+    name: str
+    text: str
+    """With its magnitude, where it has one: ``rotate -27``."""
 
 
 class Augmenter:
@@ -65,14 +73,14 @@ class Augmenter:
 
     def describe(
         self, node: Node, draws: Sequence[Draw], position: int, count: int
-    ) -> tuple[str, ...]:
-        """What the node does to each sample: ``rotate -27, equalize``; ``identity`` for nothing."""
+    ) -> tuple[tuple[Augmented, ...], ...]:
+        """What the node does to each sample, in order; ``identity`` for nothing."""
         drawn = self.drawn(draws, position, count) if draws else []
         steps = applied_steps(node, drawn)
         bins = _bins(node)
         return tuple(
-            ", ".join(_in_words(step[index], bins) for step in steps if step[index].augmentation)
-            or "identity"
+            tuple(_in_words(step[index], bins) for step in steps if step[index].augmentation)
+            or (Augmented(IDENTITY, IDENTITY),)
             for index in range(count)
         )
 
@@ -108,7 +116,7 @@ class Augmenter:
         """One step, on all samples, which it exchanges."""
         places: dict[str, list[int]] = {}
         for index, applied in enumerate(step):
-            if applied.augmentation is not None and applied.augmentation.name != "identity":
+            if applied.augmentation is not None and applied.augmentation.name != IDENTITY:
                 places.setdefault(applied.augmentation.name, []).append(index)
         for chosen in places.values():
             augmentation = step[chosen[0]].augmentation
@@ -226,16 +234,17 @@ def _bins(node: Node) -> int:
     return int(argument_of(node, "num_magnitude_bins"))
 
 
-def _in_words(applied: Applied, bins: int) -> str:
+def _in_words(applied: Applied, bins: int) -> Augmented:
     """The augmentation and its magnitude, as far from the range's beginning as its step."""
     augmentation = applied.augmentation
+    name = str(augmentation.name)
     if augmentation.mag_range is None:
-        return str(augmentation.name)
+        return Augmented(name, name)
     low, high = augmentation.mag_range
     magnitude = float(np.linspace(low, high, bins, dtype=np.float32)[applied.magnitude])
     if augmentation.randomly_negate and applied.sign:
         magnitude = -magnitude
-    return f"{augmentation.name} {magnitude:.3g}"
+    return Augmented(name, f"{name} {magnitude:.3g}")
 
 
 def _keywords(node: Node) -> dict[str, Any]:

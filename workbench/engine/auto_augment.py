@@ -31,6 +31,9 @@ _DRAWING = ("rand_augment", "trivial_augment", "auto_augment", "core._augmentati
 """The modules of ``nvidia.dali.auto_aug`` that call ``fn.random.uniform``."""
 _KEPT = 32
 
+IDENTITY = "identity"
+"""The augmentation that changes nothing: what a sample has that got none."""
+
 
 def automatic_draws(graph: Graph, catalog: Catalog) -> Mapping[str, Draws]:
     """For each automatic augmentation of a graph what it draws, by the node's id.
@@ -140,6 +143,13 @@ def policy_of(node: Node) -> Any:
     name = argument_of(node, "policy_name")
     given = {} if name == WITHOUT_TRANSLATION else _translation(node)
     return getattr(module, f"get_{name}_policy")(**given)
+
+
+def augmentation_names(node: Node) -> tuple[str, ...]:
+    """The augmentations that a sample may get at a node, in DALI's order."""
+    if node.op != "auto_augment":
+        return tuple(each.name for each in suite_of(node))
+    return (*(name for name in policy_of(node).augmentations if name != IDENTITY), IDENTITY)
 
 
 def _translation(node: Node) -> dict[str, Any]:
