@@ -17,7 +17,13 @@ import numpy as np
 
 from workbench.emit.code import Code
 from workbench.emit.preview_stage import Draw, emit_draws
-from workbench.engine.auto_augment import IDENTITY, argument_of, policy_of, suite_of
+from workbench.engine.auto_augment import (
+    IDENTITY,
+    POLICY_OPS,
+    argument_of,
+    policy_of,
+    suite_of,
+)
 from workbench.engine.batch_store import Batch
 from workbench.engine.pipelines import CompiledSource, plain_reason
 from workbench.engine.stage_pipeline import THREADS
@@ -134,7 +140,9 @@ class Augmenter:
                 samples[index] = output[place]
 
     def _pipeline(self, node: Node, augmentation: Any, data: Batch, linked: bool) -> Any:
-        fixed = {name: value for name, value in node.args.items() if name not in ("n", "m")}
+        fixed = {
+            name: value for name, value in node.args.items() if name not in ("n", "m", "policy")
+        }
         size = 1 << (len(data) - 1).bit_length()
         key = (node.op, repr(fixed), augmentation.name, data.device, data.layout, linked, size)
         if key not in self._pipelines:
@@ -152,7 +160,7 @@ def applied_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
 
     ``drawn`` has the arrays of ``uniforms_of``, each of the shape [samples, ...].
     """
-    if node.op == "auto_augment":
+    if node.op in POLICY_OPS:
         return _policy_steps(node, drawn)
     suite = suite_of(node)
     signed = any(each.randomly_negate for each in suite)
@@ -229,7 +237,7 @@ def _single(node: Node, augmentation: Any, data: Batch, linked: bool, size: int)
 
 
 def _bins(node: Node) -> int:
-    if node.op == "auto_augment":
+    if node.op in POLICY_OPS:
         return int(policy_of(node).num_magnitude_bins)
     return int(argument_of(node, "num_magnitude_bins"))
 

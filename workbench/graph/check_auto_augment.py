@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.catalog.auto_augment import SUITE, WITHOUT_TRANSLATION
+from workbench.catalog.auto_augment import OWN_POLICY, SUITE, WITHOUT_TRANSLATION
 from workbench.catalog.spec import OpSpec
 from workbench.graph.faults import Fault
 from workbench.graph.model import Node
+from workbench.graph.policy import bins_of, policy_fault
 
 
 def auto_augment_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
     """What DALI would refuse of one call, beyond what each argument takes by itself."""
     yield from _magnitude(node, spec)
     yield from _left_out(node)
+    if node.op == OWN_POLICY and policy_fault(policy := node.args.get("policy", ())) is None:
+        found = policy_fault(policy, bins_of(node))
+        if found:
+            yield Fault(node.id, "policy", *found, "value")
     translating = [name for name in ("shape", "max_translate_abs", "max_translate_rel")
                    if name in node.args or name in node.inputs]  # fmt: skip
     if node.args.get("policy_name") == WITHOUT_TRANSLATION:
