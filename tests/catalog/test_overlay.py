@@ -170,6 +170,8 @@ def test_values_are_of_the_arguments_kind(catalog: Catalog) -> None:
     scalars = {"bool": bool, "int": int, "float": int | float, "str": str, "enum": str}
     for op, arg in described(catalog):
         kind = arg.kind.removesuffix("_list")
+        if kind == "policy":  # see tests/graph/test_policy.py
+            continue
         starts = arg.start if isinstance(arg.start, tuple) else (arg.start,)
         assert not isinstance(arg.start, tuple) or arg.kind.endswith("_list"), arg
         for value in (*(value for value in starts if value is not None), *arg.choices):

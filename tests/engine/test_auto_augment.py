@@ -12,7 +12,7 @@ import pytest
 from tests.helpers import chain_graph, same, script_batches
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.auto_augment import SUITE
+from workbench.catalog.auto_augment import POLICIES, SUITE
 from workbench.engine.augmenter import Augmenter, applied_steps
 from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.runner import Runner
@@ -20,6 +20,7 @@ from workbench.graph import Graph, Port, check_graph
 from workbench.graph.compose import place_node
 from workbench.graph.edit import set_arg, set_setting
 from workbench.graph.one_of import choose_one_of
+from workbench.graph.policy import own_policy
 from workbench.graph.regions import wrap_in_region
 from workbench.graph.repeat import repeat
 
@@ -28,6 +29,13 @@ BATCHES = (0, 1, 7)
 SIZE = {"size": (64.0, 64.0)}
 
 Args = dict[str, Value]
+LONG: Value = (
+    (("translate_x", 0.9, 4), ("color", 0.5, 7), ("sharpness", 1, 2)),
+    (("brightness", 0.4, 3), ("invert", 0.6)),
+    (("solarize", 0.7, 5), ("contrast", 0.7, 8), ("posterize", 0.7, 6), ("translate_y", 1.0, 2)),
+    (("identity", 1.0),),
+    (("solarize_add", 0.0, 8), ("auto_contrast", 0.9)),
+)
 ALONE: list[tuple[str, Args]] = [
     ("trivial_augment_wide", {}),
     ("rand_augment", {"n": 2, "m": 9}),
@@ -38,6 +46,18 @@ ALONE: list[tuple[str, Args]] = [
     ("auto_augment", {"policy_name": "svhn", "fill_value": 0, "interp_type": "INTERP_NN"}),
     ("auto_augment", {"policy_name": "reduced_cifar10"}),
     ("auto_augment", {"policy_name": "reduced_image_net"}),
+    ("apply_auto_augment", {"policy": LONG, "num_magnitude_bins": 9, "fill_value": 3}),
+    ("apply_auto_augment", {"policy": ((("rotate", 1.0, 9),),), "interp_type": "INTERP_NN"}),
+    ("apply_auto_augment", {"policy": ((("equalize", 0.6), ("identity", 0.2)),)}),
+    (
+        "apply_auto_augment",
+        {
+            "policy": LONG,
+            "magnitudes": "learnt",
+            "shape": (64, 64),
+            "max_translate_rel": (0.2, 0.4),
+        },
+    ),
 ]
 
 
@@ -68,6 +88,19 @@ def test_so_it_is_with_mixed_decoding(op: str, args: Args, photos: Path, tmp_pat
     require_exact(graph, photos, tmp_path)
 
 
+@pytest.mark.parametrize("name", one_in(2, POLICIES))
+def test_a_learnt_policy_as_ones_own_gives_the_same(name: str, photos: Path) -> None:
+    learnt = small("auto_augment", auto_augment={"policy_name": name})
+    own = own_policy(learnt, CATALOG, "auto_augment")
+    assert check_graph(own, CATALOG) == ()
+    port = Port("auto_augment", "output")
+    first, second = (
+        Runner(CATALOG).run(graph, photos, 1, 10, [port]).batches[port].arrays()
+        for graph in (learnt, own)
+    )
+    assert same(first, second)
+
+
 @pytest.mark.thorough
 def test_several_beside_and_behind_each_other(photos: Path, tmp_path: Path) -> None:
     """Seeds go to the calls in the order in which DALI holds them, which starts at the outputs."""
@@ -81,6 +114,9 @@ def test_several_beside_and_behind_each_other(photos: Path, tmp_path: Path) -> N
 
 @pytest.mark.thorough
 def test_inside_regions(photos: Path, tmp_path: Path) -> None:
+    graph = small("rand_augment", "apply_auto_augment", "rotate")
+    graph, _ = choose_one_of(graph, CATALOG, ["rand_augment", "apply_auto_augment"])
+    require_exact(graph, photos, tmp_path)
     graph = small("rand_augment", "trivial_augment_wide", "rotate")
     graph, _ = choose_one_of(graph, CATALOG, ["rand_augment", "trivial_augment_wide"])
     require_exact(graph, photos, tmp_path)
@@ -108,11 +144,12 @@ def test_what_each_sample_gets_is_told(photos: Path) -> None:
     result = Runner(CATALOG).run(graph, photos, 1, 10, [Port("rand_augment", "output")])
     texts = result.augmented["rand_augment"]
     assert len(texts) == 10
-    assert all(len(text.split(", ")) == 2 for text in texts)
-    words = {text.split(" ")[0] for texts in texts for text in texts.split(", ")}
-    assert words <= set(SUITE)
-    turned = [text for texts in texts for text in texts.split(", ") if text.startswith("rotate")]
+    assert all(len(each) == 2 for each in texts)
+    assert {one.name for each in texts for one in each} <= set(SUITE)
+    turned = [one.text for each in texts for one in each if one.name == "rotate"]
     assert set(turned) <= {"rotate 27", "rotate -27"}
+    runner = Runner(CATALOG)
+    assert runner.augmented(graph, photos, ["rand_augment"], 1, 10) == result.augmented
 
 
 def test_shares_and_strengths_are_even() -> None:

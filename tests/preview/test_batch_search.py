@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tests.helpers import with_settings
+from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import CATALOG, branching_graph
 from workbench.engine import Engine
 from workbench.graph.chance import set_probability
 from workbench.graph.one_of import add_option
 from workbench.graph.recipes import load_recipe
+from workbench.graph.regions import wrap_in_region
 from workbench.graph.some_of import choose_some_of, set_count
 from workbench.preview import PreviewRequest, Tile, preview_batch
 from workbench.preview.batch_search import SampleFilter, find_batch
@@ -61,3 +62,34 @@ def test_a_body_that_runs_in_a_later_turn_is_found(engine: Engine, photos: Path)
     found = find_batch(engine, request, SampleFilter(branches=(scope,)), back=False, most=60)
     has = [scope in tiles(engine, request, batch)[0].branches for batch in range(1, 7)]
     assert found == 1 + has.index(True)
+
+
+def test_an_augmentation_is_found_where_a_tile_tells_of_it(engine: Engine, photos: Path) -> None:
+    graph, region = wrap_in_region(
+        chain_graph(
+            "resize", "trivial_augment_wide", "rand_augment", resize={"size": (32.0, 32.0)}
+        ),
+        CATALOG,
+        ["trivial_augment_wide"],
+    )
+    graph = set_probability(graph, CATALOG, region, 0.3)
+    request = PreviewRequest(with_settings(graph, batch_size=4), str(photos), tiles=3, tile_size=32)
+    first, second = ("rotate", "equalize", "color", "solarize"), ("color", "identity")
+    wide = {f"trivial_augment_wide.{name}" for name in first}
+    rand = {f"rand_augment.{name}" for name in second}
+    keys = tuple(sorted(wide | rand))
+    found = find_batch(engine, request, SampleFilter(augmentations=keys), back=False, most=200)
+    assert found is not None
+    got = [
+        [set(tile.augmentations) for tile in tiles(engine, request, batch)]
+        for batch in range(1, found + 1)
+    ]
+    passes = [any(wide & each and rand & each for each in samples) for samples in got]
+    assert passes == [False] * (found - 1) + [True]
+    after = replace(request, batch=found + 1)
+    assert find_batch(engine, after, SampleFilter(augmentations=keys), True, 200) == found
+    shown = preview_batch(engine, request)
+    assert {each.node for each in shown.augmentations} == {"trivial_augment_wide", "rand_augment"}
+    assert {key for tile in shown.tiles for key in tile.augmentations} <= {
+        each.key for each in shown.augmentations
+    }

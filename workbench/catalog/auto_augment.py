@@ -6,8 +6,11 @@ one call. All draw: which augmentation a sample gets, how much of it, and in whi
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
+from importlib import resources
 
 from workbench.catalog.spec import ArgSpec, OpSpec, OutputRule, PortSpec
 
@@ -25,6 +28,34 @@ WARPS = SUITE[:5]
 POLICIES = ("image_net", "reduced_image_net", "svhn", "reduced_cifar10")
 WITHOUT_TRANSLATION = "reduced_image_net"
 """The policy that moves nothing: it takes none of the arguments of translations."""
+
+NAMED: Mapping[str, bool] = {
+    **dict.fromkeys(SUITE, True),
+    "solarize_add": True,
+    **dict.fromkeys(("equalize", "auto_contrast", "identity", "invert"), False),
+}
+"""The augmentations that a policy of one's own may name -> whether they take a magnitude."""
+
+OWN_POLICY = "apply_auto_augment"
+"""The function that takes a policy of one's own."""
+
+POLICY_BINS = 11
+"""In how many steps the learnt policies give their magnitudes."""
+
+SubPolicies = tuple[tuple[tuple[str | float | int, ...], ...], ...]
+"""Sub-policies, of which each sample gets one, each of operations: a name, a probability and,
+where the augmentation takes one, a magnitude."""
+
+
+@cache
+def learnt_policies() -> Mapping[str, SubPolicies]:
+    """The sub-policies of ``POLICIES``."""
+    text = resources.files(__package__).joinpath("policies.toml").read_text(encoding="utf-8")
+    return {
+        name: tuple(tuple(map(tuple, sub_policy)) for sub_policy in sub_policies)
+        for name, sub_policies in tomllib.loads(text).items()
+    }
+
 
 _TRANSLATION = {
     "shape": ArgSpec(
@@ -98,6 +129,14 @@ _EXCLUDED = ArgSpec(
     *("excluded", "str_list", "Names of augmentations to leave out."),
     label="Left out",
     choices=SUITE,
+)
+
+
+_MAGNITUDES_DOC = (
+    "The ranges of brightness, contrast, color, sharpness and solarize. suite: as of "
+    "nvidia.dali.auto_aug.augmentations, the larger the stronger, darker or lighter by chance. "
+    "learnt: as of the learnt policies, colours from 0.1 to 1.9 times, where 1 changes nothing, "
+    "and solarize from strong to weak."
 )
 
 
@@ -191,6 +230,38 @@ AUTO_AUGMENT: Mapping[str, OpSpec] = {
                     choices=POLICIES,
                     start="image_net",
                     advanced=False,
+                ),
+            },
+        ),
+        _function(
+            *(OWN_POLICY, "auto_augment", "Own policy"),
+            "One of the sub-policies of a policy of your own for each sample, each of them some "
+            "augmentations with their probabilities and magnitudes.",
+            (
+                "own policy",
+                "custom policy",
+                "sub-policies",
+                "AutoAugment",
+                "automatic augmentation",
+            ),
+            {
+                "policy": ArgSpec(
+                    *("policy", "policy", "Its sub-policies, of which each sample gets one."),
+                    required=True,
+                    label="Policy",
+                    start=(
+                        (("rotate", 0.7, 6), ("equalize", 0.5)),
+                        (("color", 0.8, 8), ("solarize", 0.3, 3)),
+                        (("shear_x", 0.6, 5), ("auto_contrast", 0.5)),
+                    ),
+                    advanced=False,
+                ),
+                "num_magnitude_bins": replace(_BINS, default=POLICY_BINS),
+                "magnitudes": ArgSpec(
+                    *("magnitudes", "str", _MAGNITUDES_DOC),
+                    default="suite",
+                    label="Magnitudes",
+                    choices=("suite", "learnt"),
                 ),
             },
         ),

@@ -18,8 +18,9 @@ Value = Scalar | tuple["Value", ...]
 
 ArgKind = Literal[
     "bool", "int", "float", "str", "enum",
-    "bool_list", "int_list", "float_list", "str_list", "enum_list", "object",
+    "bool_list", "int_list", "float_list", "str_list", "enum_list", "object", "policy",
 ]  # fmt: skip
+"""``policy`` is one's own for automatic augmentation: see ``graph.policy``."""
 
 Form = Literal["", "flag", "fields", "each", "colour", "range", "matrix", "index", "shown"]
 """How an argument is edited, where its kind alone does not say: ``flag`` is a whole number that

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.emit import policies
 from workbench.emit.code import Lines
 from workbench.emit.expressions import (
     constant_type,
@@ -95,9 +96,11 @@ class Emitter:
         self._lifted: dict[tuple[str, str], str] = {}
         if lift:
             self._lift()
+        self._lift_policies()
         names = [*self.constants, *parameters(ordered), *taken]
         names += function_names(self.every_node())
         names += [module for node in self.every_node() if (module := catalog[node.op].module)]
+        names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self.names = name_outputs(graph, catalog, ordered, names)
         self.indent = INDENT
         self.scope = ""
@@ -117,15 +120,36 @@ class Emitter:
             for name, value in node.args.items():
                 arg = self.catalog[node.op].args[name]
                 text = self.value_text(value, arg)
-                if not isinstance(value, tuple) or not self.lifts(text, arg):
+                if (
+                    not isinstance(value, tuple)
+                    or arg.kind == "policy"
+                    or not self.lifts(text, arg)
+                ):
                     continue
                 constant = arg.constant or f"{node.id}_{name}".upper()
-                if self.constants.get(constant, text) != text:
-                    constant = f"{node.id}_{constant}".upper()
-                while constant in _SETTINGS or self.constants.get(constant, text) != text:
-                    constant += "_"
-                self.constants[constant] = text
-                self._lifted[node.id, name] = constant
+                self._lifted[node.id, name] = self._constant(node, constant, text)
+
+    def _lift_policies(self) -> None:
+        """Policies of one's own, which stand above the pipeline in any case."""
+        for node in filter(policies.has_policy, self.every_node()):
+            sources = policies.policy_augmentations(node)
+            names = {
+                name: source
+                if policies.is_plain(source)
+                else self._constant(node, name.upper(), source)
+                for name, source in sources.items()
+            }
+            source = policies.policy_source(node, names)
+            self._lifted[node.id, "policy"] = self._constant(node, "POLICY", source)
+
+    def _constant(self, node: Node, name: str, text: str) -> str:
+        """The name under which a constant of a node stands: this one, where it is free."""
+        if self.constants.get(name, text) != text:
+            name = f"{node.id}_{name}".upper()
+        while name in _SETTINGS or self.constants.get(name, text) != text:
+            name += "_"
+        self.constants[name] = text
+        return name
 
     def lifts(self, text: str, arg: ArgSpec) -> bool:
         """Whether a list is a constant of its own: one that the catalogue names, or a long one."""
@@ -240,6 +264,8 @@ class Emitter:
             for port in positional_ports(node, spec)
             if port in node.inputs or spec.written_numbers.get(port) in node.args
         ]
+        if policies.has_policy(node):
+            arguments.insert(0, self._lifted[node.id, "policy"])
         if node.op == "copy" and moved:
             return [f"{self.indent}{targets} = {arguments[0]}"]
         if spec.expression:
@@ -248,7 +274,7 @@ class Emitter:
         arguments += [
             f"{identifier(name)}={self.names[port]}"
             for name, port in node.inputs.items()
-            if name in spec.args
+            if name in spec.args and policies.is_of_the_call(node, name)
         ]
         arguments += self.placement(node)
         arguments += self.randomness(node)
@@ -313,7 +339,8 @@ class Emitter:
             arguments.append(f"**{find}({identifier(parameter)})")
         shard = _SHARD if self.sharded and isinstance(node, Source) else {}
         for name in node.args:
-            if name not in shard and name not in spec.written_numbers.values():
+            passed = policies.is_of_the_call(node, name)
+            if passed and name not in shard and name not in spec.written_numbers.values():
                 arg = spec.args[name]
                 value = self._lifted.get((node.id, name)) or self.value_text(node.args[name], arg)
                 arguments.append(f"{identifier(name)}={value}")

@@ -18,14 +18,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import ArgSpec, Catalog, Device, Value
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter, turn_variable
 from workbench.emit.naming import hoisted_with_turns
 from workbench.emit.own_code import function_sources, nodes_within, plugin_imports
+from workbench.emit.policies import has_policy
 from workbench.emit.python import INDENT, call, signature
-from workbench.emit.template_parts import has_regions, pipeline_decorator
+from workbench.emit.template_parts import has_regions, pipeline_decorator, policy_imports
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port, topological
 from workbench.graph.ports import output_ports, variables_read
@@ -120,7 +120,7 @@ def emit_stage(
     text = "\n".join(body.text) + "\n"
     data = [f"{name}: Any" for name in parameters(ordered)]
     signed = signature("stage", ", ".join([*data, _PARAMETERS]), "Any")
-    head = _head(text, ordered, signed, emitter.values)
+    head = _head(text, ordered, signed, emitter)
     code = Code(head + text, body.shifted(head.count("\n") + 1))
     return StageCode(code, (*taps, *emitter.tapped))
 
@@ -272,7 +272,7 @@ def unique_names(emitter: Emitter) -> dict[Port, str]:
     return names
 
 
-def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], values: Sequence[str]) -> str:
+def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _StageEmitter) -> str:
     """What stands before the body. Only what it calls: compiling the rest takes 0.3 ms.
 
     As many lines whatever the values are, for the place of the code belongs to it.
@@ -283,12 +283,14 @@ def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], values: Seq
     finders = "".join(f"{kind.find_source}\n\n" for kind in kinds)
     finders += function_sources(nodes_within(ordered))
     imports += "".join(f"{line}\n" for line in plugin_imports(nodes_within(ordered)))
-    policies = sorted({AUTO_AUGMENT[node.op].module for node in nodes_within(ordered)
-                       if node.op in AUTO_AUGMENT})  # fmt: skip
-    if policies:
-        imports += f"from nvidia.dali.auto_aug import {', '.join(policies)}\n"
+    automatic = policy_imports(nodes_within(ordered), emitter.catalog)
+    if automatic:
+        imports += "".join(f"{line}\n" for line in automatic)
         imports += "from workbench.engine.auto_augment import handing_in\n"
+    own = emitter.constants if any(map(has_policy, nodes_within(ordered))) else {}
+    constants = "".join(f"{name} = {text}\n" for name, text in own.items())
+    values = emitter.values
     state = _RANDOM_STATE if "random_state(" in body else ""
     lifted = f"VALUES = [{', '.join(values)}]\n\n\n" if values else ""
     stage = "\n".join([pipeline_decorator(ordered), *signed])
-    return f"{imports}{_IMPORTS}\n{finders}{state}{lifted}{stage}\n"
+    return f"{imports}{_IMPORTS}\n{constants}{finders}{state}{lifted}{stage}\n"

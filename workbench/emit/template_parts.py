@@ -10,7 +10,7 @@ parameter ``data``, a folder of images: it is emitted once for each parameter of
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 from textwrap import wrap
@@ -20,6 +20,8 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.own_code import function_names, function_sources, plugin_imports
+from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
+from workbench.emit.policies import MODULES, has_policy
 from workbench.emit.python import INDENT, LINE, constant, signature
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
@@ -50,7 +52,7 @@ class TemplateParts:
     plugins: Sequence[str]
     """The lines that import what functions of the user need."""
     policies: str
-    """The import of the modules of ``nvidia.dali.auto_aug``, a line."""
+    """What is imported of ``nvidia.dali.auto_aug``, whole lines."""
     not_converted: str
     """The import of the decorator of what finds the data: DALI is not to translate it."""
     pipeline_seed: str
@@ -168,7 +170,7 @@ def make_parts(
         **(more or {}),
     }
     conditional = needs_conditionals(emitter.ordered)
-    policies = sorted({emitter.catalog[node.op].module for node in emitter.every_node()} - {""})
+    imports = policy_imports(emitter.every_node(), emitter.catalog)
     needs_gpu = any(node.device in ("gpu", "mixed") for node in emitter.every_node())
     return TemplateParts(
         title=docstring_title(graph),
@@ -182,11 +184,9 @@ def make_parts(
         function=function,
         lines=lines,
         plugins=plugin_imports(emitter.every_node()),
-        policies=f"{INDENT}from nvidia.dali.auto_aug import {', '.join(policies)}\n"
-        if policies
-        else "",
+        policies="".join(f"{INDENT}{line}\n" for line in imports),
         not_converted=", do_not_convert" if conditional and kinds else "",
-        pipeline_seed=f"{INDENT * 2}seed=seed,\n" if policies else "",
+        pipeline_seed=f"{INDENT * 2}seed=seed,\n" if imports else "",
         math=", math" if any(map(emitter.calls_math, emitter.every_node())) else "",
         imports=", types" if any("types." in line for line in definition) else "",
         os="".join(f"import {module}\n" for module in modules),
@@ -194,6 +194,16 @@ def make_parts(
         prefetch=str(settings.prefetch_queue_depth),
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
     )
+
+
+def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:
+    """The lines that import what automatic augmentation needs; none where there is none."""
+    nodes = list(nodes)
+    modules = {catalog[node.op].module for node in nodes} - {""}
+    own = any(map(has_policy, nodes))
+    modules |= {*MODULES} if own else set()
+    lines = [f"from nvidia.dali.auto_aug import {', '.join(sorted(modules))}"] if modules else []
+    return [*lines, *(POLICY_IMPORTS if own else ())]
 
 
 def _finder(kind: SourceKind, conditional: bool) -> str:

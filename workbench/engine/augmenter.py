@@ -17,7 +17,13 @@ import numpy as np
 
 from workbench.emit.code import Code
 from workbench.emit.preview_stage import Draw, emit_draws
-from workbench.engine.auto_augment import argument_of, policy_of, suite_of
+from workbench.engine.auto_augment import (
+    IDENTITY,
+    POLICY_OPS,
+    argument_of,
+    policy_of,
+    suite_of,
+)
 from workbench.engine.batch_store import Batch
 from workbench.engine.pipelines import CompiledSource, plain_reason
 from workbench.engine.stage_pipeline import THREADS
@@ -38,6 +44,14 @@ class Applied(NamedTuple):
     """A step of the augmentation's range."""
     sign: int
     """1 for the negative magnitude, where the augmentation takes a sign."""
+
+
+class Augmented(NamedTuple):
+    """An augmentation that a sample got."""
+
+    name: str
+    text: str
+    """With its magnitude, where it has one: ``rotate -27``."""
 
 
 class Augmenter:
@@ -65,14 +79,14 @@ class Augmenter:
 
     def describe(
         self, node: Node, draws: Sequence[Draw], position: int, count: int
-    ) -> tuple[str, ...]:
-        """What the node does to each sample: ``rotate -27, equalize``; ``identity`` for nothing."""
+    ) -> tuple[tuple[Augmented, ...], ...]:
+        """What the node does to each sample, in order; ``identity`` for nothing."""
         drawn = self.drawn(draws, position, count) if draws else []
         steps = applied_steps(node, drawn)
         bins = bins_of(node)
         return tuple(
-            ", ".join(_in_words(step[index], bins) for step in steps if step[index].augmentation)
-            or "identity"
+            tuple(_in_words(step[index], bins) for step in steps if step[index].augmentation)
+            or (Augmented(IDENTITY, IDENTITY),)
             for index in range(count)
         )
 
@@ -108,7 +122,7 @@ class Augmenter:
         """One step, on all samples, which it exchanges."""
         places: dict[str, list[int]] = {}
         for index, applied in enumerate(step):
-            if applied.augmentation is not None and applied.augmentation.name != "identity":
+            if applied.augmentation is not None and applied.augmentation.name != IDENTITY:
                 places.setdefault(applied.augmentation.name, []).append(index)
         for chosen in places.values():
             augmentation = step[chosen[0]].augmentation
@@ -126,7 +140,9 @@ class Augmenter:
                 samples[index] = output[place]
 
     def _pipeline(self, node: Node, augmentation: Any, data: Batch, linked: bool) -> Any:
-        fixed = {name: value for name, value in node.args.items() if name not in ("n", "m")}
+        fixed = {
+            name: value for name, value in node.args.items() if name not in ("n", "m", "policy")
+        }
         size = 1 << (len(data) - 1).bit_length()
         key = (node.op, repr(fixed), augmentation.name, data.device, data.layout, linked, size)
         if key not in self._pipelines:
@@ -144,7 +160,7 @@ def applied_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
 
     ``drawn`` has the arrays of ``uniforms_of``, each of the shape [samples, ...].
     """
-    if node.op == "auto_augment":
+    if node.op in POLICY_OPS:
         return _policy_steps(node, drawn)
     suite = suite_of(node)
     signed = any(each.randomly_negate for each in suite)
@@ -222,7 +238,7 @@ def _single(node: Node, augmentation: Any, data: Batch, linked: bool, size: int)
 
 def bins_of(node: Node) -> int:
     """How many steps each magnitude has."""
-    if node.op == "auto_augment":
+    if node.op in POLICY_OPS:
         return int(policy_of(node).num_magnitude_bins)
     return int(argument_of(node, "num_magnitude_bins"))
 
@@ -240,10 +256,10 @@ def strength_of(applied: Applied, bins: int) -> float | None:
     return -magnitude if augmentation.randomly_negate and applied.sign else magnitude
 
 
-def _in_words(applied: Applied, bins: int) -> str:
+def _in_words(applied: Applied, bins: int) -> Augmented:
     strength = strength_of(applied, bins)
     name = str(applied.augmentation.name)
-    return name if strength is None else f"{name} {strength:.3g}"
+    return Augmented(name, name if strength is None else f"{name} {strength:.3g}")
 
 
 def _keywords(node: Node) -> dict[str, Any]:

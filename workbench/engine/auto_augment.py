@@ -16,11 +16,12 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from workbench.catalog.auto_augment import AUTO_AUGMENT, WITHOUT_TRANSLATION
+from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY, WITHOUT_TRANSLATION
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.draw_order import emit_draw_order
 from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
+from workbench.emit.policies import policy_module
 from workbench.emit.preview_stage import Draw, Draws
 from workbench.engine.pipelines import CompiledSource
 from workbench.graph.active import active_graph
@@ -30,6 +31,11 @@ from workbench.graph.model import Graph, Node
 _DRAWING = ("rand_augment", "trivial_augment", "auto_augment", "core._augmentation")
 """The modules of ``nvidia.dali.auto_aug`` that call ``fn.random.uniform``."""
 _KEPT = 32
+POLICY_OPS = ("auto_augment", OWN_POLICY)
+"""What gives each sample one of several sub-policies."""
+
+IDENTITY = "identity"
+"""The augmentation that changes nothing: what a sample has that got none."""
 
 
 def automatic_draws(graph: Graph, catalog: Catalog) -> Mapping[str, Draws]:
@@ -74,7 +80,7 @@ def uniforms_of(node: Node) -> list[Uniform]:
     As DALI 2.4 has them in ``auto_aug``, with the lengths of the suite that the node names.
     """
     sign = "values=[0, 1], dtype=types.INT32"
-    if node.op == "auto_augment":
+    if node.op in POLICY_OPS:
         policy = policy_of(node)
         most = max(map(len, policy.sub_policies))
         signed = any(each.randomly_negate for each in policy.augmentations.values())
@@ -135,11 +141,25 @@ def suite_of(node: Node) -> list[Any]:
 
 
 def policy_of(node: Node) -> Any:
-    """DALI's policy that a node of ``auto_augment`` names."""
+    """DALI's policy of a node of ``POLICY_OPS``."""
+    if node.op == OWN_POLICY:
+        return _policy(policy_module(node))
     module = import_module("nvidia.dali.auto_aug.auto_augment")
     name = argument_of(node, "policy_name")
     given = {} if name == WITHOUT_TRANSLATION else _translation(node)
     return getattr(module, f"get_{name}_policy")(**given)
+
+
+@lru_cache(_KEPT)
+def _policy(source: str) -> Any:
+    return CompiledSource(Code(source, {}))["POLICY"]
+
+
+def augmentation_names(node: Node) -> tuple[str, ...]:
+    """The augmentations that a sample may get at a node, in DALI's order."""
+    if node.op not in POLICY_OPS:
+        return tuple(each.name for each in suite_of(node))
+    return (*(name for name in policy_of(node).augmentations if name != IDENTITY), IDENTITY)
 
 
 def _translation(node: Node) -> dict[str, Any]:

@@ -17,10 +17,11 @@ from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from workbench.catalog.auto_augment import AUTO_AUGMENT
+from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY
 from workbench.catalog.spec import OpSpec, Value
 from workbench.emit.pipeline_import.traced import AutomaticCall, Traced
 from workbench.engine.auto_augment import held_order, run_as_it_is, uniforms_of
+from workbench.engine.policy_import import policy_arguments
 from workbench.graph.model import Node
 
 _DRAWN_INTO = ("crop_h", "crop_pos_x", "crop_pos_y")
@@ -64,12 +65,18 @@ def _noting(
         from nvidia.dali.data_node import DataNode
 
         bound = signature.bind(*given, **named).arguments
+        bound |= bound.pop("kwargs", {})
         data = bound.pop("data")
         linked = {name: value for name, value in bound.items() if isinstance(value, DataNode)}
         fixed = {name: value for name, value in bound.items() if name not in linked}
         if not isinstance(data, DataNode) or linked.keys() - {"shape"}:
             return function(*given, **named)  # whose own words say what is wrong
+        own: dict[str, Value] = {}
+        told: list[str] = []
+        if spec.name == OWN_POLICY:
+            own, told = policy_arguments(fixed.pop("policy"), "shape" in bound)
         args, lost = _held(spec, fixed)
+        args, lost = {**own, **args}, [*told, *lost]
         feeds = {_SHAPE_INTO: linked["shape"]} if linked else {}
         drawn = uniforms_of(Node("", spec.name, args))
         for into in _DRAWN_INTO[: len(held_order(drawn))]:
@@ -94,8 +101,8 @@ def _held(spec: OpSpec, given: dict[str, Any]) -> tuple[dict[str, Value], list[s
                     "hands it other seeds, and its draws differ"
                 )
             continue
-        arg = spec.args[name]
-        held = _value(value, len(arg.parts))
+        arg = spec.args.get(name)
+        held = None if arg is None else _value(value, len(arg.parts))
         if held is not None:
             args[name] = held
         elif value is not None:

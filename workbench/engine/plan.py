@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.emitter import Emitter
 from workbench.emit.own_code import nodes_calling, nodes_within
+from workbench.emit.policies import has_policy
 from workbench.emit.preview_stage import Draws, unique_names
 from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.partition import partition
@@ -135,6 +136,7 @@ def _key(plan: Plan, catalog: Catalog, emitter: Emitter, node: Node) -> str:
     if not node.inputs or draws_random_numbers(node, catalog):
         parts += [str(settings.seed), str(plan.batch), str(settings.batch_size)]
     parts += [repr(plan.draws[each.id]) for each in nodes_within([node]) if each.id in plan.draws]
+    parts += [repr(each.args) for each in nodes_within([node]) if has_policy(each)]
     parts += [str(each.args.get("source", "")) for each in nodes_calling([node])]
     if isinstance(node, Source):
         dataset = plan.dataset(node)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
 from workbench.emit.preview_stage import emit_stage, scope_of, scope_of_first_turn
-from workbench.engine.augmenter import Augmenter
+from workbench.engine.augmenter import Augmented, Augmenter
+from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.batch_store import Batch, BatchStore, Memory, tensor_list
 from workbench.engine.branch_counts import BranchCounts
 from workbench.engine.branch_places import BranchPlaces
@@ -65,7 +66,7 @@ class Result:
     reran: tuple[str, ...]
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     came: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    augmented: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    augmented: Mapping[str, tuple[tuple[Augmented, ...], ...]] = field(default_factory=dict)
     """What automatic augmentation does to each sample (in its first turn), by the node's id."""
 
     @property
@@ -410,6 +411,21 @@ class Runner:
         taps = [port for region in regions for port in self._ports(region)]
         plan = self._plan(with_datasets(graph, datasets), datasets, 0, 1, taps, None)
         return BranchPlaces(plan, self.catalog, regions)
+
+    def augmented(
+        self, graph: Graph, data: Data, nodes: Sequence[str], batch: int, count: int
+    ) -> Mapping[str, tuple[tuple[Augmented, ...], ...]]:
+        """What some automatic augmentations of a sound graph do in a batch (in their first turn).
+
+        For each node an entry for each of the first ``count`` samples. Nothing is read for it.
+        """
+        graph = with_datasets(graph, open_datasets(data))
+        draws = automatic_draws(graph, self.catalog)
+        position = batch * graph.settings.batch_size
+        return {
+            node: self._augmenter.describe(graph.node(node), draws[node][0], position, count)
+            for node in nodes
+        }
 
     def keep_built(self, stage: Stage) -> None:
         """Let a pipeline that is costly to build stay built for the next time."""

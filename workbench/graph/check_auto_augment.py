@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.catalog.auto_augment import SUITE, WARPS, WITHOUT_TRANSLATION
+from workbench.catalog.auto_augment import OWN_POLICY, SUITE, WARPS, WITHOUT_TRANSLATION
 from workbench.catalog.spec import OpSpec
 from workbench.graph.faults import Fault
 from workbench.graph.model import Node
+from workbench.graph.policy import bins_of, policy_fault
 
 _MADE_TWICE = {"brightness", "contrast"}
 """Augmentations that DALI 2.4 cannot build beside each other on the GPU from fixed magnitudes."""
@@ -20,6 +21,10 @@ def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Faul
     """
     yield from _magnitude(node, spec)
     yield from _left_out(node)
+    if node.op == OWN_POLICY and policy_fault(policy := node.args.get("policy", ())) is None:
+        found = policy_fault(policy, bins_of(node))
+        if found:
+            yield Fault(node.id, "policy", *found, "value")
     if on_gpu:
         yield from _fixed_magnitudes(node)
     translating = [name for name in ("shape", "max_translate_abs", "max_translate_rel")

@@ -7,6 +7,7 @@ import sys
 from difflib import get_close_matches
 
 from workbench.catalog.spec import ArgSpec, Value
+from workbench.graph.policy import policy_fault
 from workbench.graph.subscript_index import parse_index
 
 _SCALARS: dict[str, tuple[type, ...]] = {
@@ -34,6 +35,7 @@ def describe_kind(arg: ArgSpec) -> str:
         "str_list": "a list of texts",
         "enum_list": f"members of nvidia.dali.types.{arg.enum}",
         "object": "a value from Python, which a graph file cannot hold",
+        "policy": "a list of sub-policies",
     }
     text = words[arg.kind]
     if arg.minimum is not None and arg.maximum is not None:
@@ -53,6 +55,8 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
     element = arg.kind.removesuffix("_list")
     if element == "object":
         return f"{arg.name} cannot be written down in a graph", f"Give {describe_kind(arg)}."
+    if element == "policy":
+        return policy_fault(value)
     items = value if isinstance(value, tuple) else (value,)
     if isinstance(value, tuple) and not arg.kind.endswith("_list"):
         return f"{_show(value)} is a list", f"Give {describe_kind(arg)}."

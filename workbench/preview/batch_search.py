@@ -1,13 +1,15 @@
-"""Which batch has a sample of some classes or branches, as the exported program reads them."""
+"""Which batch has a sample that passes the filter of the preview, as the program reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Set
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from workbench.emit.preview_stage import scope_of
+from workbench.emit.preview_stage import scope_of, scope_of_first_turn
 from workbench.engine.call_handle import Caller
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
@@ -23,17 +25,27 @@ from workbench.preview.value_text import label_port, labels_of
 class SampleFilter:
     """Samples of one of the ``classes``, for which of each region one of the ``branches`` ran.
 
-    Branches are scopes, ``region.body``. Without classes or branches these do not matter.
+    Branches are scopes, ``region.body``; of each automatic augmentation that is named a sample got
+    one of the ``augmentations``, ``node.name``. What is empty does not matter.
     """
 
     classes: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
+    augmentations: tuple[str, ...] = ()
 
     def by_region(self) -> dict[str, set[str]]:
         """The branches of each region that is named."""
         found: dict[str, set[str]] = {}
         for scope in self.branches:
             found.setdefault(region_of(scope), set()).add(scope)
+        return found
+
+    def by_node(self) -> dict[str, set[str]]:
+        """The augmentations of each node that is named."""
+        found: dict[str, set[str]] = {}
+        for key in self.augmentations:
+            node, _, name = key.rpartition(".")
+            found.setdefault(node, set()).add(name)
         return found
 
 
@@ -79,19 +91,32 @@ def _with_one(
 def _came(
     worker: Worker, request: PreviewRequest, graph: Graph, wanted: SampleFilter
 ) -> Iterator[Set[int]]:
-    """For each batch from 0 on the samples that came to the branches."""
-    shown = frozenset(range(min(request.tiles, graph.settings.batch_size)))
-    regions = wanted.by_region()
-    outer = dict.fromkeys(graph.outermost(region) for region in regions)
+    """For each batch from 0 on the samples that came to the branches and got the augmentations."""
+    count = min(request.tiles, graph.settings.batch_size)
+    shown = frozenset(range(count))
+    regions, augmented = wanted.by_region(), wanted.by_node()
+    within = {node: scope for node in augmented if (scope := graph.scope_of(node))}
+    deciding = [*regions, *map(region_of, within.values())]
+    outer = dict.fromkeys(graph.outermost(region) for region in deciding)
     nodes = [graph.node(region) for region in outer]
     places = worker.runner.branch_places(graph, request.data, nodes) if nodes else None
-    while True:
+    for batch in itertools.count():
         found = shown
         came = places.run() if places else {}
         for scopes in regions.values():  # in any turn of a body that runs again
-            here = [each for name, each in came.items() if scope_of(name) in scopes]
-            found &= {int(np.asarray(each[at])) for each in here for at in range(len(each))}
+            found &= _places(each for name, each in came.items() if scope_of(name) in scopes)
+        for scope in within.values():  # what a tile tells is of the first turn
+            first = (each for name, each in came.items() if scope_of_first_turn(name) == scope)
+            found &= _places(first)
+        if found and augmented:
+            got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)
+            for node, names in augmented.items():
+                found &= {at for at in found if any(one.name in names for one in got[node][at])}
         yield found
+
+
+def _places(came: Iterable[Any]) -> set[int]:
+    return {int(np.asarray(each[at])) for each in came for at in range(len(each))}
 
 
 def _of_classes(

@@ -13,6 +13,11 @@ from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker, memory_use
 from workbench.errors import GraphError
 from workbench.graph.model import Port
+from workbench.preview.augmentations import (
+    Augmentation,
+    augmentation_keys,
+    augmentations_offered,
+)
 from workbench.preview.branches import Branch, branches_of, fired_scopes
 from workbench.preview.class_names import names_of_labels
 from workbench.preview.contact_sheet import RAW, compose, compose_on_gpu, encode, grid_of
@@ -45,7 +50,8 @@ class Tile:
     ``draws`` has a text for each generator, ``angle -7.24``; ``notes`` says what else is to be
     known of the tile: that it is one draw of many, how large its difference is. ``class_name`` is
     what the label stands for, or the label where it has no name. ``branches`` are the scopes of the
-    bodies of regions that ran for it.
+    bodies of regions that ran for it, ``augmentations`` the keys of what it got where automatic
+    augmentation chose.
     """
 
     index: int
@@ -58,6 +64,7 @@ class Tile:
     notes: tuple[str, ...] = ()
     class_name: str = ""
     branches: tuple[str, ...] = ()
+    augmentations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,8 @@ class PreviewResult:
     what each node gave, ``224×224×3 u8``; ``reran`` names the nodes that had to run;
     ``milliseconds`` is the time in the worker; ``baseline`` names, for a difference, the step that
     each output is compared with; ``folder`` is another text after a change of the data folder;
-    ``branches`` are all bodies of the graph's regions.
+    ``branches`` are all bodies of the graph's regions, ``augmentations`` all that its automatic
+    augmentations may choose.
     """
 
     image: bytes
@@ -85,6 +93,7 @@ class PreviewResult:
     memory: MemoryUse | None = None
     folder: str = ""
     branches: tuple[Branch, ...] = ()
+    augmentations: tuple[Augmentation, ...] = ()
 
 
 @task
@@ -138,6 +147,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
         memory=memory_use(worker),
         folder=run.result.plan.version,
         branches=branches_of(run.graph, run.catalog),
+        augmentations=augmentations_offered(run),
     )
 
 
@@ -179,6 +189,7 @@ def _tiles(
     names = names_of_labels(worker, run, port, labels)
     shapes = [describe_shape(shape, first.dtype) for shape in first.shapes]
     fired = fired_scopes(run)
+    augmented = augmentation_keys(run)
     return tuple(
         Tile(
             index,
@@ -191,6 +202,7 @@ def _tiles(
             (*_repeat_note(run, index), *(found.notes[index] for found in differences)),
             names[index] if names else "",
             fired[index],
+            augmented[index],
         )
         for index, sample in enumerate(run.result.samples)
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from workbench.catalog.spec import Catalog
+from workbench.engine.augmenter import Augmented
 from workbench.engine.batch_store import Batch
 from workbench.graph.devices import infer_devices, is_generator
 from workbench.graph.model import Graph, Node, Port
@@ -87,12 +88,22 @@ def inner_draws_of(run: GraphRun) -> dict[str, list[str]]:
 def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
     """What each automatic augmentation does to each sample; empty where none comes to it."""
     return {
-        node: [
-            text if run.place(run.graph.scope_of(node), index) is not None else ""
-            for index, text in enumerate(texts)
-        ]
-        for node, texts in run.result.augmented.items()
+        node: [_in_words(each) for each in augmented_at(run, node)] for node in run.result.augmented
     }
+
+
+def augmented_at(run: GraphRun, node: str) -> list[tuple[Augmented, ...]]:
+    """What one automatic augmentation does to each sample; empty where none comes to it."""
+    scope = run.graph.scope_of(node)
+    return [
+        found if run.place(scope, index) is not None else ()
+        for index, found in enumerate(run.result.augmented[node])
+    ]
+
+
+def _in_words(augmented: Sequence[Augmented]) -> str:
+    """``rotate -27, equalize``."""
+    return ", ".join(each.text for each in augmented)
 
 
 def draws_at(run: GraphRun, node: Node, index: int) -> list[str]:
@@ -104,7 +115,7 @@ def draws_at(run: GraphRun, node: Node, index: int) -> list[str]:
             truth = run.graph.has(port.node) and is_truth(run.graph.node(port.node))
             found.append(f"{name} {short_values(run.fed(port, index), truth)}")
     if node.id in run.result.augmented:
-        found.append(run.result.augmented[node.id][index])
+        found.append(_in_words(run.result.augmented[node.id][index]))
     return found
 
 

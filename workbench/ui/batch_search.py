@@ -1,4 +1,4 @@
-"""Turning to the nearest batch that has a sample of the classes and branches that are shown."""
+"""Turning to the nearest batch that has a sample which passes the filter of the preview."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ def search_batch(
     """Look for it in the background, and show it. Returns what to tell the user.
 
     Called with the lock held, as is ``turned`` when another batch is to be shown. What is found
-    after another batch, other classes or branches, another graph or other data were chosen is
+    after another batch, another filter, another graph or other data were chosen is
     passed over.
     Raises GraphEditError where it cannot be looked for.
     """
     wanted, back = _filter_of(state), action.back
     if not state.is_filtered:
-        raise GraphEditError("All samples are shown. Choose a class or a branch to look for.")
+        raise GraphEditError(
+            "All samples are shown. Choose a class, a branch or an augmentation to look for."
+        )
     if state.pinned:
         raise GraphEditError("The draws are pinned: unpin them to show another batch.")
     if data.error or state.checked.faults:
@@ -44,7 +46,8 @@ def search_batch(
     most = MOST_BATCH
     if count:
         most = min(most, request.batch + _EPOCHS * math.ceil(count / size))
-    named = " with ".join(filter(None, [_listed(wanted.classes), _listed(wanted.branches)]))
+    parts = (wanted.classes, wanted.branches, wanted.augmentations)
+    named = " with ".join(_listed(part) for part in parts if part)
     looking = f"Looking for a batch with a sample of {named}."
 
     def run(caller: Caller) -> int | None:
@@ -70,7 +73,9 @@ def search_batch(
 
 
 def _filter_of(state: ViewState) -> SampleFilter:
-    return SampleFilter(tuple(state.shown_classes), state.present_shown_branches)
+    return SampleFilter(
+        tuple(state.shown_classes), state.present_shown_branches, state.present_shown_augmentations
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -81,4 +86,5 @@ def _runs_alike(state: ViewState, request: PreviewRequest, wanted: SampleFilter)
     """Whether the batches are still those of a request, and the same one is shown."""
     then, now = request.graph, state.checked.active
     alike = then.sources == now.sources and then.settings == now.settings
-    return alike and state.batch == request.batch and (then == now or not wanted.branches)
+    drawn = wanted.branches or wanted.augmentations
+    return alike and state.batch == request.batch and (then == now or not drawn)

@@ -273,6 +273,13 @@ COMPONENTS: tuple[Component, ...] = (
                 holds=str,
             ),
             Field(
+                "shown_augmentations",
+                "both",
+                [],
+                "Keys of the augmentations, node.name, whose samples alone are shown; empty: all.",
+                holds=str,
+            ),
+            Field(
                 "stale", "show", "", "Why the picture is not of the present graph; empty if it is."
             ),
             Field("retryable", "show", False, "Whether trying again may help."),

@@ -158,6 +158,7 @@ def graph_fields(
             "classes": data_panel.view["classes"],
             "shown_classes": state.shown_classes,
             "shown_branches": list(state.present_shown_branches),
+            "shown_augmentations": list(state.present_shown_augmentations),
             "stale": data_panel.error or _first(faults),
             "retryable": again,
             "shuffles": memo(shuffles_files, graph),

@@ -76,6 +76,10 @@ def picture_bytes(preview: PreviewResult, request: PreviewRequest) -> bytes:
             {"scope": each.scope, "region": each.region, "body": each.body, "text": each.text}
             for each in preview.branches
         ],
+        "augmentations": [
+            {"key": each.key, "node": each.node, "name": each.name}
+            for each in preview.augmentations
+        ],
     }
     if preview.memory is not None:
         memory = preview.memory
@@ -99,6 +103,7 @@ def _tile(tile: Tile) -> TileEntry:
         "draws": list(tile.draws),
         "notes": list(tile.notes),
         "branches": list(tile.branches),
+        "augmentations": list(tile.augmentations),
         "error": tile.sample.error,
         "warning": tile.sample.warning,
         "original": list(tile.original or ()),

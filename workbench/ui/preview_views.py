@@ -18,6 +18,15 @@ class BranchEntry(TypedDict):
     """``branch: then``, ``one_of: option_1 (rotate)``."""
 
 
+class AugmentationEntry(TypedDict):
+    """What automatic augmentation may choose."""
+
+    key: str
+    """``rand_augment.rotate``"""
+    node: str
+    name: str
+
+
 class TileEntry(TypedDict):
     """One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet."""
 
@@ -34,6 +43,8 @@ class TileEntry(TypedDict):
     """What else is to be known: that it is one draw of many, how large its difference is."""
     branches: list[str]
     """The scopes of the bodies of regions that ran for it."""
+    augmentations: list[str]
+    """The keys of what it got where automatic augmentation chose."""
     error: str
     """Why this sample could not be shown; empty where it could."""
     warning: str
@@ -78,6 +89,8 @@ class SheetHeader(TypedDict):
     """Side of a tile in pixels."""
     branches: list[BranchEntry]
     """All bodies of the graph's regions, those of a nested region behind its own."""
+    augmentations: list[AugmentationEntry]
+    """All that the graph's automatic augmentations may choose."""
     memory: NotRequired[MemoryEntry]
 
 

@@ -59,6 +59,8 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
             state.shown_classes = _names(value)
         case "preview", "shown_branches", list():
             state.shown_branches = _names(value)
+        case "preview", "shown_augmentations", list():
+            state.shown_augmentations = _names(value)
         case "preview", "repeat", int():
             size = state.checked.graph.settings.batch_size
             if value >= size:

@@ -379,7 +379,8 @@ class ViewModel:
     def replace(self, document: Document) -> str:
         """Show another document; undo leads back. Returns what to tell the user."""
         self.history.open(document)
-        self.state.scope, self.state.shown_branches = "", []
+        self.state.scope = ""
+        self.state.shown_branches, self.state.shown_augmentations = [], []
         self.state.selected = initial_selection(document.graph, self.catalog)
         self.state.pinned = False
         name = document.graph.name

@@ -22,6 +22,7 @@ _FIELDS = {
     "lossless": "preview",
     "shown_classes": "preview",
     "shown_branches": "preview",
+    "shown_augmentations": "preview",
     "show_statistics": "preview",
     "sample": "canvas",
     "target": "code",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.script import emit_script
@@ -114,6 +115,9 @@ class ViewState:
     """Names of the classes whose samples alone are shown; empty: all."""
     shown_branches: list[str] = field(default_factory=list)
     """Scopes of the bodies whose samples alone are shown; see ``present_shown_branches``."""
+    shown_augmentations: list[str] = field(default_factory=list)
+    """Keys of the augmentations whose samples alone are shown; see
+    ``present_shown_augmentations``."""
     pinned: bool = False
     """Whether seed and batch stay as they are."""
     show_statistics: bool = False
@@ -175,9 +179,21 @@ class ViewState:
         )
 
     @property
+    def present_shown_augmentations(self) -> tuple[str, ...]:
+        """Those of ``shown_augmentations`` whose node runs; empty: all are shown."""
+        whole = self.checked.active
+        return tuple(
+            key
+            for key in self.shown_augmentations
+            if whole.has(node := key.rpartition(".")[0]) and whole.node(node).op in AUTO_AUGMENT
+        )
+
+    @property
     def is_filtered(self) -> bool:
-        """Whether samples of some classes or branches alone are shown."""
-        return bool(self.shown_classes or self.present_shown_branches)
+        """Whether samples of some classes, branches or augmentations alone are shown."""
+        return bool(
+            self.shown_classes or self.present_shown_branches or self.present_shown_augmentations
+        )
 
     def tell(self, component: str, said: str) -> None:
         """Let the user read what became of an action of a component."""

@@ -21,6 +21,7 @@ from workbench.graph.fixes.fix_candidate import (
 )
 from workbench.graph.free_seed import free_seed
 from workbench.graph.model import Graph
+from workbench.graph.policy import bins_of, mended_policy
 from workbench.graph.type_promotion import integer_range
 from workbench.graph.unfed_inputs import feed_from_new, feed_of
 from workbench.graph.values import value_fault
@@ -56,6 +57,11 @@ def fix_value(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandi
     """The nearest value that is allowed, then the usual one."""
     node = node_of(graph, fault)
     arg = catalog[node.op].args[fault.arg]
+    if arg.kind == "policy":
+        mended = mended_policy(node.args[fault.arg], bins_of(node))
+        yield "Correct the policy", partial(with_arg, graph, node, fault.arg, mended)
+        yield "Reset the policy", partial(reset_arg, graph, catalog, node.id, fault.arg)
+        return
     near = _near_values(arg, node.args[fault.arg])
     for candidate in near:
         if value_fault(arg, candidate) is None:

@@ -67,7 +67,7 @@ class ShowClass(Action, tag="show_class", frozen=True):
 
 
 class FindBatch(Action, tag="find_batch", frozen=True):
-    """Show the nearest batch with a sample of the classes and branches that are shown."""
+    """Show the nearest batch with a sample of the classes, branches and augmentations shown."""
 
     back: bool
     """Whether among those before the present one."""

@@ -7,6 +7,7 @@ import { useField, useRootData } from "./lib/hooks";
 import { heldKey, undoKey } from "./lib/keyboard";
 import { StaleLine } from "./lib/staleLine";
 import { useSheet } from "./lib/useSheet";
+import { AugmentationFilter, ofAugmentations } from "./preview/augmentations";
 import { BranchFilter, ofBranches } from "./preview/branches";
 import { ClassFilter, ofClasses } from "./preview/classFilter";
 import { Closeup } from "./preview/closeup";
@@ -69,11 +70,16 @@ function Preview({ link, root }: PanelProps<"preview">) {
   const columns = useColumns(list, [header, mode, showingOriginal]);
   const classes = useField(link, "shown_classes", []);
   const branches = useField(link, "shown_branches", []);
-  const filtered = classes.length > 0 || branches.length > 0;
+  const augmentations = useField(link, "shown_augmentations", []);
+  const filtered = classes.length > 0 || branches.length > 0 || augmentations.length > 0;
   const ofThese = useMemo(() => ofClasses(header?.tiles ?? [], classes), [header, classes]);
   const tiles = useMemo(
-    () => (header ? shownTiles(header, ofThese, branches, filtered, columns) : []),
-    [header, ofThese, branches, filtered, columns],
+    () => {
+      if (!header) return [];
+      if (filtered) return ofAugmentations(ofBranches(ofThese, branches), augmentations);
+      return wholeRows(header, columns);
+    },
+    [header, ofThese, branches, augmentations, filtered, columns],
   );
   const originals = header !== undefined && standsIn(header, mode, showingOriginal);
   const acts = {
@@ -99,6 +105,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
       >
         <ClassFilter {...{ link, header }} tiles={ofThese} />
         <BranchFilter {...{ link, header, tiles }} />
+        <AugmentationFilter {...{ link, header, tiles }} />
         {filtered && <FindBatch {...{ link, header }} />}
         <Verification link={link} />
         <DisplayOptions {...{ link, header, tiles }} filtered={filtered} />
@@ -128,15 +135,8 @@ function Preview({ link, root }: PanelProps<"preview">) {
   );
 }
 
-/** Those that are asked for; else those that fill whole rows, or all where the batch has no more. */
-function shownTiles(
-  { tiles, of }: SheetHeader,
-  ofThese: TileEntry[],
-  branches: string[],
-  filtered: boolean,
-  columns: number,
-): TileEntry[] {
-  if (filtered) return ofBranches(ofThese, branches);
+/** Those that fill whole rows, or all where the batch has no more. */
+function wholeRows({ tiles, of }: SheetHeader, columns: number): TileEntry[] {
   const whole = tiles.length - (tiles.length % columns);
   return tiles.length < of && whole ? tiles.slice(0, whole) : tiles;
 }

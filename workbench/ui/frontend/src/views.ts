@@ -370,6 +370,13 @@ export interface BranchEntry {
   text: string;
 }
 
+/** What automatic augmentation may choose. */
+export interface AugmentationEntry {
+  key: string;
+  node: string;
+  name: string;
+}
+
 /** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
 export interface TileEntry {
   index: number;
@@ -380,6 +387,7 @@ export interface TileEntry {
   draws: string[];
   notes: string[];
   branches: string[];
+  augmentations: string[];
   error: string;
   warning: string;
   original: number[];
@@ -410,6 +418,7 @@ export interface SheetHeader {
   reran: string[];
   tile: number;
   branches: BranchEntry[];
+  augmentations: AugmentationEntry[];
   memory?: MemoryEntry;
 }
 
@@ -1041,6 +1050,7 @@ export interface PreviewFields {
   classes: string[];
   shown_classes: string[];
   shown_branches: string[];
+  shown_augmentations: string[];
   stale: string;
   retryable: boolean;
   shuffles: boolean;
@@ -1173,7 +1183,7 @@ export interface Components {
   canvas: { fields: CanvasFields; both: "selected" | "sample" | "in_view" | "detail_of"; actions: CanvasActions };
   inspector: { fields: InspectorFields; both: "effect_open" | "effect_args"; actions: InspectorActions };
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
-  preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "show_statistics"; actions: PreviewActions };
+  preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "shown_augmentations" | "show_statistics"; actions: PreviewActions };
   speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "overlay" | "selected_records"; actions: SpeedActions };
   code: { fields: CodeFields; both: "target" | "in_view"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };

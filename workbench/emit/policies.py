@@ -1,0 +1,110 @@
+"""Policies of one's own in emitted source: a ``Policy`` above the pipeline, and its call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.catalog.auto_augment import OWN_POLICY
+from workbench.emit.python import INDENT, LINE, literal
+from workbench.graph.model import Node
+from workbench.graph.policy import Operation, bins_of, operations_of
+
+_MODULE = "augmentations"
+_LEARNT = {
+    **dict.fromkeys(("brightness", "contrast", "color"), ("(0.1, 1.9)", "False", "None")),
+    "sharpness": ("(0.1, 1.9)", "False", f"{_MODULE}.sharpness_kernel_shifted"),
+    "solarize": ("(0, 256)", "False"),
+}
+"""Arguments of ``augmentation`` by which the learnt policies change what DALI names."""
+_WARPING = ("translate_x", "translate_y", "shear_x", "shear_y", "rotate")
+_TRANSLATING = {"translate_y": 0, "translate_x": 1}
+"""Augmentations that translate -> the place of their limit among those of height and width."""
+
+IMPORTS = ("from nvidia.dali.auto_aug.core import Policy",)
+MODULES = (_MODULE,)
+"""What the source of a policy needs of ``nvidia.dali.auto_aug``, besides ``IMPORTS``."""
+NAMES = (_MODULE, "Policy")
+"""Names that the source of a policy takes."""
+
+
+def has_policy(node: Node) -> bool:
+    """Whether a node has a policy of one's own."""
+    return node.op == OWN_POLICY and "policy" in node.args
+
+
+def policy_augmentations(node: Node) -> dict[str, str]:
+    """What a node's policy names: each augmentation -> its source, in order of their use."""
+    used = dict.fromkeys(each.name for sub in operations_of(node.args["policy"]) for each in sub)
+    return {name: _augmentation(node, name) for name in used}
+
+
+def is_plain(source: str) -> bool:
+    """Whether an augmentation is one of DALI's as it stands there, which needs no constant."""
+    return not source.endswith(")")
+
+
+def _augmentation(node: Node, name: str) -> str:
+    if name in _TRANSLATING:
+        return _translation(node, name)
+    if node.args.get("magnitudes") == "learnt" and name in _LEARNT:
+        return _changed(name, *_LEARNT[name])
+    return f"{_MODULE}.{name}"
+
+
+def _translation(node: Node, name: str) -> str:
+    shaped = takes_shape(node)
+    limits = node.args.get("max_translate_rel" if shaped else "max_translate_abs")
+    stem = name if shaped else f"{name}_no_shape"
+    if limits is None:
+        return f"{_MODULE}.{stem}"
+    most = limits[_TRANSLATING[name]] if isinstance(limits, tuple) else limits
+    return _changed(stem, f"(0, {most!r})", "True")
+
+
+def _changed(name: str, *arguments: str) -> str:
+    whole = f"{_MODULE}.{name}.augmentation({', '.join(arguments)})"
+    if len(name) + 3 + len(whole) <= LINE:
+        return whole
+    return f"{_MODULE}.{name}.augmentation(\n{INDENT}{', '.join(arguments)}\n)"
+
+
+def takes_shape(node: Node) -> bool:
+    """Whether translations are shares of the images' shape."""
+    return "shape" in node.args or "shape" in node.inputs
+
+
+def policy_source(node: Node, names: Mapping[str, str]) -> str:
+    """A node's policy, of augmentations that stand under these names."""
+    lines = [
+        f"{INDENT}name={literal(node.id)},",
+        f"{INDENT}num_magnitude_bins={bins_of(node)},",
+        f"{INDENT}sub_policies=[",
+    ]
+    for sub_policy in operations_of(node.args["policy"]):
+        texts = [_operation(each, names) for each in sub_policy]
+        line = f"{INDENT * 2}[{', '.join(texts)}],"
+        broken = [f"{INDENT * 2}[", *(f"{INDENT * 3}{text}," for text in texts), f"{INDENT * 2}],"]
+        lines += [line] if len(line) <= LINE else broken
+    return "\n".join(["Policy(", *lines, f"{INDENT}],", ")"])
+
+
+def _operation(operation: Operation, names: Mapping[str, str]) -> str:
+    return f"({names[operation.name]}, {operation.probability!r}, {operation.magnitude!r})"
+
+
+def is_of_the_call(node: Node, name: str) -> bool:
+    """Whether an argument of a node is one of the call: DALI refuses what no augmentation uses."""
+    if not has_policy(node):
+        return True
+    used = {each.name for sub in operations_of(node.args["policy"]) for each in sub}
+    users = {"fill_value": _WARPING, "interp_type": _WARPING, "shape": tuple(_TRANSLATING)}
+    return name == "data" or bool(used.intersection(users.get(name, ())))
+
+
+def policy_module(node: Node) -> str:
+    """Source of a module that has a node's policy as ``POLICY``."""
+    sources = policy_augmentations(node)
+    made = [f"{name}_ = {source}" for name, source in sources.items()]
+    policy = policy_source(node, {name: f"{name}_" for name in sources})
+    imports = [f"from nvidia.dali.auto_aug import {', '.join(MODULES)}", *IMPORTS]
+    return "\n".join([*imports, *made, f"POLICY = {policy}"]) + "\n"
