@@ -33,7 +33,7 @@ def agree(graph: Graph, data: Datasets, batches: int) -> None:
 
 
 @pytest.mark.thorough
-@examples(60)
+@examples(8, thorough=150)
 @given(graph=REGION_GRAPHS)
 def test_places_are_those_of_the_graph(graph: Graph, photos: Path) -> None:
     agree(set_setting(graph, batch_size=BATCH), two_datasets(photos), 3)

@@ -47,6 +47,10 @@ def test_one_file_is_one_recipe_of_that_name() -> None:
         ("rand-augment", {"random_resized_crop", "flip", "rand_augment"}),
         ("auto-augment", {"random_resized_crop", "flip", "auto_augment"}),
         ("trivial-augment", {"random_resized_crop", "flip", "trivial_augment_wide"}),
+        (
+            "augmix",
+            {"if", "apply_auto_augment", "random.beta", "math.mul", "crop_mirror_normalize"},
+        ),
         ("histology-stain", {"math.log", "constant", "reductions.sum", "math.exp"}),
     ],
 )

@@ -36,9 +36,13 @@ def request_of(graph: Graph, photos: Path, **options: object) -> PreviewRequest:
 def second_batch(
     graph: Graph, ports: list[Port], photos: Path, folder: Path
 ) -> list[list[NDArray[Any]]]:
-    """What the exported script gives at these ports, output by output."""
-    outputs = {f"{port.node}__{port.output}": port for port in ports}
-    return script_batches(replace(graph, outputs=outputs), photos, 2, folder)[1]
+    """What the exported script gives at these ports, output by output.
+
+    The graph's own outputs come first: automatic augmentation draws in the order of outputs.
+    """
+    outputs = {**graph.outputs, **{f"{port.node}__{port.output}": port for port in ports}}
+    found = script_batches(replace(graph, outputs=outputs), photos, 2, folder)[1]
+    return found[len(graph.outputs) :]
 
 
 def pictures(steps: Steps) -> dict[str, NDArray[np.uint8]]:

@@ -130,7 +130,8 @@ class Emitter:
                 self._lifted[node.id, name] = self._constant(node, constant, text)
 
     def _lift_policies(self) -> None:
-        """Policies of one's own, which stand above the pipeline in any case."""
+        """Policies of one's own, which stand above the pipeline in any case, equal ones once."""
+        known: dict[str, str] = {}
         for node in filter(policies.has_policy, self.every_node()):
             sources = policies.policy_augmentations(node)
             names = {
@@ -139,8 +140,11 @@ class Emitter:
                 else self._constant(node, name.upper(), source)
                 for name, source in sources.items()
             }
-            source = policies.policy_source(node, names)
-            self._lifted[node.id, "policy"] = self._constant(node, "POLICY", source)
+            unnamed = policies.policy_source(node, names, "")
+            if unnamed not in known:
+                source = policies.policy_source(node, names, node.id)
+                known[unnamed] = self._constant(node, "POLICY", source)
+            self._lifted[node.id, "policy"] = known[unnamed]
 
     def _constant(self, node: Node, name: str, text: str) -> str:
         """The name under which a constant of a node stands: this one, where it is free."""

@@ -73,10 +73,10 @@ def takes_shape(node: Node) -> bool:
     return "shape" in node.args or "shape" in node.inputs
 
 
-def policy_source(node: Node, names: Mapping[str, str]) -> str:
-    """A node's policy, of augmentations that stand under these names."""
+def policy_source(node: Node, names: Mapping[str, str], name: str) -> str:
+    """A node's policy, called so, of augmentations that stand under these names."""
     lines = [
-        f"{INDENT}name={literal(node.id)},",
+        f"{INDENT}name={literal(name)},",
         f"{INDENT}num_magnitude_bins={bins_of(node)},",
         f"{INDENT}sub_policies=[",
     ]
@@ -105,6 +105,6 @@ def policy_module(node: Node) -> str:
     """Source of a module that has a node's policy as ``POLICY``."""
     sources = policy_augmentations(node)
     made = [f"{name}_ = {source}" for name, source in sources.items()]
-    policy = policy_source(node, {name: f"{name}_" for name in sources})
+    policy = policy_source(node, {name: f"{name}_" for name in sources}, node.id)
     imports = [f"from nvidia.dali.auto_aug import {', '.join(MODULES)}", *IMPORTS]
     return "\n".join([*imports, *made, f"POLICY = {policy}"]) + "\n"
