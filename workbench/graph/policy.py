@@ -121,6 +121,17 @@ def _short(value: Value) -> str:
     return text if len(text) <= 30 else text[:27] + "..."
 
 
+def forced(sub_policy: Value) -> Value:
+    """A policy of this sub-policy alone, each of whose operations is applied to each sample."""
+    (operations,) = operations_of((sub_policy,))
+    return (
+        tuple(
+            (name, 1.0) if magnitude is None else (name, 1.0, magnitude)
+            for name, _, magnitude in operations
+        ),
+    )
+
+
 def mended_policy(policy: Value, bins: int) -> Value:
     """The policy without its faults: the nearest names and numbers; what is none is left out."""
     given = policy if isinstance(policy, tuple) else ()
