@@ -169,41 +169,40 @@ function SubPolicy({ own, at, count, node, takes, bins, edit, sheet }: RowProps)
   return (
     <div class="wb-policy-row" role="listitem" aria-label={name} data-row={at} data-wb="sub-policy">
       <Picture {...{ own, node, sheet, name }} />
-      <div class="wb-policy-operations">
-        {own.map((operation, place) => (
-          <OperationFields
-            key={place}
-            {...{ operation, at, place, takes, bins, edit }}
-            count={own.length}
-          />
-        ))}
-        <div class="wb-policy-tools">
-          <WordButton
-            label="Operation"
-            name="policy-add-operation"
-            icon="plus"
-            aria-label={`Add an operation to ${name}`}
-            disabled={own.length >= MOST_OPERATIONS}
-            onClick={() =>
-              edit.operations(
-                at,
-                (all) => [...all, fresh(takes, bins, "equalize")],
-                field(at, own.length, "name"),
-              )
-            }
-          />
+      <div class="wb-policy-row-head">
+        <b>{at + 1}</b>
+        <span class="wb-policy-tools">
           <Tools
             name={name}
             stem="row"
             at={at}
             count={count}
             room={count < MOST_SUB_POLICIES}
-            change={(make, to, tool) =>
-              edit.rows(make, `[data-row="${to}"] > .wb-policy-operations > div > [data-wb="row-${tool}"]`)
-            }
+            change={(make, to, tool) => edit.rows(make, `[data-row="${to}"] [data-wb="row-${tool}"]`)}
           />
-        </div>
+        </span>
+        <WordButton
+          label="Operation"
+          name="policy-add-operation"
+          icon="plus"
+          aria-label={`Add an operation to ${name}`}
+          disabled={own.length >= MOST_OPERATIONS}
+          onClick={() =>
+            edit.operations(
+              at,
+              (all) => [...all, fresh(takes, bins, "equalize")],
+              field(at, own.length, "name"),
+            )
+          }
+        />
       </div>
+      {own.map((operation, place) => (
+        <OperationFields
+          key={place}
+          {...{ operation, at, place, takes, bins, edit }}
+          count={own.length}
+        />
+      ))}
     </div>
   );
 }
@@ -241,37 +240,39 @@ function OperationFields({ operation, at, place, count, takes, bins, edit }: Ope
           </option>
         ))}
       </select>
-      <label data-tip="Probability that it is applied">
-        p
-        <NumberField
-          name={`Probability, ${called}`}
-          limits={{ ...SHARE, step: 0.1 }}
-          value={asField(share)}
-          data-wb="policy-probability"
-          send={(value, el) => edit.operation(at, place, [name, value, ...operation.slice(2)], el)}
-        />
-      </label>
-      <label data-tip={`Magnitude, 0 to ${bins - 1}`} hidden={takes[known] === false && magnitude === null}>
-        m
-        <NumberField
-          name={`Magnitude, ${called}`}
-          limits={limits}
-          value={asField(magnitude)}
-          data-wb="policy-magnitude"
-          send={(value, el) => edit.operation(at, place, [name, share, value], el)}
-        />
-      </label>
-      <span class="wb-policy-tools">
-        <Tools
-          name={called}
-          stem="operation"
-          at={place}
-          count={count}
-          room={count < MOST_OPERATIONS}
-          change={(make, to, tool) =>
-            edit.operations(at, make, `[data-row="${at}"] [data-operation="${to}"] [data-wb="operation-${tool}"]`)
-          }
-        />
+      <span class="wb-policy-numbers">
+        <label data-tip="Probability that it is applied">
+          p
+          <NumberField
+            name={`Probability, ${called}`}
+            limits={{ ...SHARE, step: 0.1 }}
+            value={asField(share)}
+            data-wb="policy-probability"
+            send={(value, el) => edit.operation(at, place, [name, value, ...operation.slice(2)], el)}
+          />
+        </label>
+        <label data-tip={`Magnitude, 0 to ${bins - 1}`} hidden={takes[known] === false && magnitude === null}>
+          m
+          <NumberField
+            name={`Magnitude, ${called}`}
+            limits={limits}
+            value={asField(magnitude)}
+            data-wb="policy-magnitude"
+            send={(value, el) => edit.operation(at, place, [name, share, value], el)}
+          />
+        </label>
+        <span class="wb-policy-tools">
+          <Tools
+            name={called}
+            stem="operation"
+            at={place}
+            count={count}
+            room={count < MOST_OPERATIONS}
+            change={(make, to, tool) =>
+              edit.operations(at, make, `[data-row="${at}"] [data-operation="${to}"] [data-wb="operation-${tool}"]`)
+            }
+          />
+        </span>
       </span>
     </div>
   );
