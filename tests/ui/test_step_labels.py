@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.helpers import GRAPHS
+from tests.helpers import GRAPHS, chain_graph
 from workbench.catalog import load_catalog
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import randomise_arg, set_arg, set_setting
@@ -68,6 +68,22 @@ def test_any_two_graphs_have_a_label(one: Graph, other: Graph) -> None:
     label = step_label(Document(one), Document(other))
     assert 0 < len(label) <= 60
     assert set(changed_nodes(one, other)) <= {node.id for node in other.walk()}
+
+
+def test_changes_of_a_policy_name_the_sub_policy() -> None:
+    graph = chain_graph("resize", "apply_auto_augment")
+    policy = graph.node("apply_auto_augment").args["policy"]
+    assert isinstance(policy, tuple)
+    one, two, three = policy
+    for changed, label in (
+        ((one, (("invert", 0.5),), three), "sub-policy 2: apply_auto_augment"),
+        ((one, two, three, one), "add a sub-policy: apply_auto_augment"),
+        ((one,), "1 sub-policy: apply_auto_augment"),
+        ((two, one, three), "order of the sub-policies: apply_auto_augment"),
+        ((three, two, two), "policy: apply_auto_augment"),
+    ):
+        after = set_arg(graph, CATALOG, "apply_auto_augment", "policy", changed)
+        assert step_label(Document(graph), Document(after)) == label
 
 
 def test_the_history_names_its_steps_in_order() -> None:

@@ -121,6 +121,36 @@ def _short(value: Value) -> str:
     return text if len(text) <= 30 else text[:27] + "..."
 
 
+def policy_text(policy: Value) -> str:
+    """``25 sub-policies``."""
+    count = len(policy) if isinstance(policy, tuple) else 0
+    return f"{count} sub-polic{'y' if count == 1 else 'ies'}"
+
+
+def policy_change(before: Value, after: Value) -> str:
+    """What leads from one policy to another: ``sub-policy 2``, ``add a sub-policy``."""
+    if not isinstance(before, tuple) or not isinstance(after, tuple):
+        return "policy"
+    if len(before) != len(after):
+        return "add a sub-policy" if len(after) == len(before) + 1 else policy_text(after)
+    changed = [place for place, (one, other) in enumerate(zip(before, after, strict=True), 1)
+               if one != other]  # fmt: skip
+    if len(changed) > 1 and sorted(map(repr, before)) == sorted(map(repr, after)):
+        return "order of the sub-policies"
+    return f"sub-policy {changed[0]}" if len(changed) == 1 else "policy"
+
+
+def forced(sub_policy: Value) -> Value:
+    """A policy of this sub-policy alone, each of whose operations is applied to each sample."""
+    (operations,) = operations_of((sub_policy,))
+    return (
+        tuple(
+            (name, 1.0) if magnitude is None else (name, 1.0, magnitude)
+            for name, _, magnitude in operations
+        ),
+    )
+
+
 def mended_policy(policy: Value, bins: int) -> Value:
     """The policy without its faults: the nearest names and numbers; what is none is left out."""
     given = policy if isinstance(policy, tuple) else ()

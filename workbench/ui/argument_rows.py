@@ -34,7 +34,7 @@ from workbench.ui.views import ArgRow, InspectorView, RandomView
 
 Editor = Literal[
     "check", "choice", "number", "text", "texts", "numbers",
-    "fields", "each", "colour", "range", "matrix", "shown",
+    "fields", "each", "colour", "range", "matrix", "shown", "policy",
 ]  # fmt: skip
 
 NOTHING_SELECTED: InspectorView = {
@@ -218,6 +218,8 @@ def editor_of(arg: ArgSpec) -> Editor:
     """The control for a fixed value of an argument."""
     if _is_object(arg) or arg.form == "shown":
         return "shown"
+    if arg.kind == "policy":
+        return "policy"
     if arg.kind == "bool" or (arg.form == "flag" and arg.kind == "int"):
         return "check"
     if not arg.kind.endswith("_list"):

@@ -38,6 +38,7 @@ from workbench.ui.closeup import (
     values_bytes,
 )
 from workbench.ui.effect_job import EffectJob
+from workbench.ui.policy_job import PolicyJob
 from workbench.ui.preview_views import StatisticsEntry
 from workbench.ui.statistics_views import statistics_entries
 from workbench.ui.view_state import ViewState
@@ -64,6 +65,7 @@ class BackgroundPreviews:
         self._probed_at: tuple[int, int] | None = None
         self._cards_fault = ""
         self._effect = EffectJob(background, catalog)
+        self._policy = PolicyJob(background)
         self._branch_shares = BranchShareJob(background)
 
     def fields(self, state: ViewState, stale: str) -> dict[str, dict[str, Any]]:
@@ -85,6 +87,7 @@ class BackgroundPreviews:
             },
             "inspector": {
                 **self._effect.fields(state, stale),
+                **self._policy.fields(state),
                 **self._branch_shares.inspected(state),
             },
         }
@@ -105,6 +108,7 @@ class BackgroundPreviews:
         base = closeup_request(request)
         self._look_closely(state, base)
         self._effect.follow(state, request)
+        self._policy.follow(state, request)
         self._measure(state, base)
         self._branch_shares.follow(state, base)
         sample = min(state.sample, base.tiles - 1)
@@ -162,6 +166,7 @@ class BackgroundPreviews:
     def drop_unseen(self, state: ViewState) -> None:
         """Take back what a fault keeps from opening, with a message: no later surprise."""
         self._effect.forget()
+        self._policy.forget()
         if state.closeup is None:
             self._close()
         elif state.closeup != self._opened:

@@ -35,6 +35,7 @@ KINDS = {
     "statistics": _Kind(4, shows_older=True),
     "times": _Kind(5, shows_older=True),
     "branch_shares": _Kind(6),
+    "policy": _Kind(8),
     "effect": _Kind(9),
     "idle_arguments": _Kind(10),
 }

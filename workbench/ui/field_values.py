@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.catalog.auto_augment import NAMED, POLICIES
 from workbench.catalog.overlay import CATEGORIES
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.spec import Catalog, Device
@@ -55,6 +56,7 @@ def constant_fields(catalog: Catalog, machine: Machine) -> Fields:
             "recipes": recipe_lines(presenters.recipe_entries()),
         },
         "code": {"targets": target_entries(), "save_folder": str(Path.cwd())},
+        "inspector": {"augmentations": dict(NAMED), "policies": list(POLICIES)},
         "preview": {"limits": {"batch": MOST_BATCH, "seed": SETTINGS["seed"][1]}},
     }
 

@@ -11,6 +11,7 @@ from workbench.graph import one_of, some_of
 from workbench.graph.body_titles import set_body_title
 from workbench.graph.chance import set_probability
 from workbench.graph.model import Graph
+from workbench.graph.policy import own_policy
 from workbench.ui import argument_actions as of_argument
 from workbench.ui.actions import inspector
 
@@ -53,6 +54,8 @@ def apply_inspector_edit(graph: Graph, catalog: Catalog, action: inspector.Inspe
             return one_of.move_option(graph, catalog, action.region, action.body, action.by)
         case inspector.NameBody():
             return set_body_title(graph, catalog, action.region, action.body, action.title)
+        case inspector.OwnPolicy():
+            return own_policy(graph, catalog, action.node, action.name)
         case inspector.SetDevice():
             return _set_device(graph, catalog, action)
     assert_never(action)

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.catalog.spec import ArgSpec, OpSpec
 from workbench.graph.devices import is_generator
 from workbench.graph.model import Node
+from workbench.graph.policy import policy_text
 from workbench.ui.views import Role
 
 _ROLES: dict[str, Role] = {
@@ -51,7 +52,7 @@ def changed_values(node: Node, spec: OpSpec | None) -> str:
     if spec is None or is_generator(spec):
         return ""
     told = [
-        f"{name} {_short(value)}"
+        policy_text(value) if arg.kind == "policy" else f"{name} {_short(value)}"
         for name, value in node.args.items()
         if (arg := spec.args.get(name)) is not None and _is_changed(arg, value)
     ]

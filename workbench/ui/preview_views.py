@@ -381,6 +381,26 @@ class EffectHeader(TypedDict):
     """Why there are no pictures at all; else empty."""
 
 
+class PolicyPicture(TypedDict):
+    """The chosen sample after one sub-policy, each of its operations applied."""
+
+    sub_policy: list[Any]
+    box: list[int]
+    """Its place in the sheet, [x, y, w, h]; empty where there is an ``error``."""
+    error: str
+
+
+class PolicyHeader(TypedDict):
+    """The JSON header in front of the pictures of the sub-policies that are on the screen."""
+
+    mime: str
+    sheet: list[int]
+    node: str
+    pictures: list[PolicyPicture]
+    error: str
+    """Why there are no pictures at all; else empty."""
+
+
 class DetailHeader(TypedDict):
     """The JSON header in front of the pictures of one node's outputs for one sample."""
 

@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from workbench.catalog.auto_augment import OWN_POLICY
 from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph, Node, Port, Settings
+from workbench.graph.policy import policy_change
 
 _LONGEST = 60
 _NAMED = 3
@@ -97,7 +99,10 @@ def _values(
         if one.args.get(name) == other.args.get(name):
             continue
         drawn = other.inputs.get(name)
-        if name in other.args:
+        if other.op == one.op == OWN_POLICY and name == "policy" and {name} <= other.args.keys():
+            words = policy_change(one.args.get(name, ()), other.args[name])
+            yield f"{words}: {other.id}"
+        elif name in other.args:
             yield f"{name} of {other.id} to {_short(other.args[name])}"
         elif drawn is not None:
             yield _fed(name, other, drawn, nodes)

@@ -10,6 +10,7 @@ from typing import Any, assert_never
 from workbench.emit.targets import load_target
 from workbench.errors import GraphEditError
 from workbench.graph.layout import Document
+from workbench.preview.effect import MOST_VARIANTS
 from workbench.ui.actions import panels
 from workbench.ui.closeup import CloseupSample
 from workbench.ui.compared_graph import LONGEST_NAME
@@ -27,7 +28,14 @@ _SWITCHES = {
     ("inspector", "effect_open"): "effect_open",
 }
 """Fields of two values -> where the state has them."""
-REPORTED = frozenset({("canvas", "in_view"), ("code", "in_view"), ("preview", "show_original")})
+REPORTED = frozenset(
+    {
+        ("canvas", "in_view"),
+        ("code", "in_view"),
+        ("preview", "show_original"),
+        ("inspector", "policy_rows"),
+    }
+)
 """What a page says of itself, unasked: it takes nothing back that a person was told just now."""
 
 
@@ -72,6 +80,8 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
             state.detail_of = value
         case "inspector", "effect_args", [*names] if all(isinstance(n, str) for n in names):
             state.effect_args = names[:2]
+        case "inspector", "policy_rows", [*rows] if all(type(row) is int for row in rows):
+            state.policy_rows = sorted(set(rows))[:MOST_VARIANTS]
         case "code", "target", str():
             load_target(value)
             state.target = value

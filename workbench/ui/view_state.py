@@ -137,6 +137,8 @@ class ViewState:
     """Whether the effect of arguments of the inspected node is wanted."""
     effect_args: list[str] = field(default_factory=list)
     """The one or two that are varied, of nodes that have them; else the first of a node."""
+    policy_rows: list[int] = field(default_factory=list)
+    """The sub-policies of the inspected node that are on the screen."""
     history_in_view: bool = False
     """Whether the list of steps is on the screen."""
     message: str = ""

@@ -362,6 +362,7 @@ class ArgRow(TypedDict):
         "range",
         "matrix",
         "shown",
+        "policy",
     ]
     """The control for a fixed value. ``shown`` is read only: ``locked`` says why."""
     parts: list[str]

@@ -129,11 +129,19 @@ class NameBody(Action, tag="name_body", frozen=True):
     """Empty: no more than ``option_1``."""
 
 
+class OwnPolicy(Action, tag="own_policy", frozen=True):
+    """Make a learnt policy of automatic augmentation one's own, to be edited."""
+
+    node: str
+    name: str
+    """Of the policy; empty: the one that the node has."""
+
+
 InspectorEdit = (
     SetArgument | ResetArgument | LinkArgument | SetDevice | RandomiseArgument
     | OwnGenerator | FixArgument | SetGeneratorArgument
     | SetProbability | SetWeights | AddOption | RemoveOption | MoveOption
-    | NameBody
+    | NameBody | OwnPolicy
 )  # fmt: skip
 InspectorAction = (
     InspectorEdit | CountBranches | Mute | Unwrap | OpenScope | SelectNode | Undo | Redo

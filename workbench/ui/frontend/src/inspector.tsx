@@ -4,6 +4,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ArgumentRow } from "./inspector/argumentRow";
 import { EffectSheet } from "./inspector/effect";
 import { InteractionGuard } from "./inspector/interactionGuard";
+import { LearntPolicy, PolicyEditor } from "./inspector/policyEditor";
 import { NodeHeader } from "./inspector/nodeHeader";
 import { PreviousValues } from "./inspector/previousValues";
 import { component, type PanelProps } from "./lib/component";
@@ -42,7 +43,11 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
     setOpened(next);
   };
   // Another node's controls share nothing with these, whatever their names.
-  const argument = (row: ArgRow) => (
+  const bins = Number(rows.find(({ name }) => name === "num_magnitude_bins")?.value ?? 0);
+  const argument = (row: ArgRow) =>
+    row.editor === "policy" ? (
+    <PolicyEditor key={`${owner} ${row.name}`} node={id} {...{ row, link, guard, bins }} />
+    ) : (
     <ArgumentRow
       key={`${owner} ${row.name}`}
       ports={view.ports ?? {}}
@@ -55,6 +60,7 @@ function Inspector({ link, root }: PanelProps<"inspector">) {
       <div class="wb-inspector-body" hidden={!id}>
         <NodeHeader link={link} view={view} guard={guard} />
         <div class="wb-args">{rows.filter((row) => !folded.get(row.name)).map(argument)}</div>
+        {rows.some(({ name }) => name === "policy_name") && <LearntPolicy link={link} node={id} />}
         <EffectSheet link={link} node={id} rows={rows} />
         <button
           class="wb-link wb-more"

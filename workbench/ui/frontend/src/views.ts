@@ -235,7 +235,7 @@ export interface ArgRow {
   unit: string;
   doc: string;
   kind: string;
-  editor: "check" | "choice" | "number" | "text" | "texts" | "numbers" | "fields" | "each" | "colour" | "range" | "matrix" | "shown";
+  editor: "check" | "choice" | "number" | "text" | "texts" | "numbers" | "fields" | "each" | "colour" | "range" | "matrix" | "shown" | "policy";
   parts: string[];
   mode: "fixed" | "random" | "linked";
   value: Json;
@@ -627,6 +627,22 @@ export interface EffectHeader {
   error: string;
 }
 
+/** The chosen sample after one sub-policy, each of its operations applied. */
+export interface PolicyPicture {
+  sub_policy: Json[];
+  box: number[];
+  error: string;
+}
+
+/** The JSON header in front of the pictures of the sub-policies that are on the screen. */
+export interface PolicyHeader {
+  mime: string;
+  sheet: number[];
+  node: string;
+  pictures: PolicyPicture[];
+  error: string;
+}
+
 /** The JSON header in front of the pictures of one node's outputs for one sample. */
 export interface DetailHeader {
   mime: string;
@@ -995,6 +1011,10 @@ export interface InspectorFields {
   effect_args: string[];
   effect: Bytes;
   effect_stale: boolean;
+  policy_rows: number[];
+  policy_pictures: Bytes;
+  augmentations: Record<string, boolean>;
+  policies: string[];
 }
 
 export interface InspectorActions {
@@ -1012,6 +1032,7 @@ export interface InspectorActions {
   remove_option: { region: string; body: string };
   move_option: { region: string; body: string; by: number };
   name_body: { region: string; body: string; title: string };
+  own_policy: { node: string; name: string };
   count_branches: { batches: number };
   mute: { nodes: string[]; muted: boolean };
   unwrap: { node: string; body: string };
@@ -1181,7 +1202,7 @@ export interface StatusActions {
 export interface Components {
   bar: { fields: BarFields; both: "device" | "history_in_view"; actions: BarActions };
   canvas: { fields: CanvasFields; both: "selected" | "sample" | "in_view" | "detail_of"; actions: CanvasActions };
-  inspector: { fields: InspectorFields; both: "effect_open" | "effect_args"; actions: InspectorActions };
+  inspector: { fields: InspectorFields; both: "effect_open" | "effect_args" | "policy_rows"; actions: InspectorActions };
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
   preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "shown_augmentations" | "show_statistics"; actions: PreviewActions };
   speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "overlay" | "selected_records"; actions: SpeedActions };

@@ -21,6 +21,7 @@ const CONTROLS: Record<ArgRow["editor"], ComponentType<ControlProps>> = {
   range: Range,
   matrix: Matrix,
   shown: Shown,
+  policy: Shown, // it has an editor of its own: policyEditor.tsx
 };
 
 export function FixedControl(props: ControlProps) {

@@ -1,0 +1,41 @@
+// Which rows of a list are on the screen: Python makes pictures of these alone.
+
+import type { RefObject } from "preact";
+import { useLayoutEffect } from "preact/hooks";
+import { jsonEqual } from "../lib/jsonEquality";
+import type { Link } from "../lib/link";
+
+/** Milliseconds without another row coming into view. */
+const REST = 100;
+/** Python pictures no more at once. */
+const MOST = 16;
+
+/** Tells Python of the rows, children of `list` with `data-row`, as often as others are seen. */
+export function useRowsInView(
+  list: RefObject<HTMLElement | null>,
+  link: Link<"inspector">,
+  count: number,
+): void {
+  useLayoutEffect(() => {
+    const seen = new Set<number>();
+    let timer = 0;
+    const tell = (): void => {
+      const rows = [...seen].sort((one, other) => one - other).slice(0, MOST);
+      if (!jsonEqual(rows, link.get("policy_rows", []))) link.set("policy_rows", rows);
+    };
+    const observer = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const row = Number((target as HTMLElement).dataset["row"]);
+        if (isIntersecting) seen.add(row);
+        else seen.delete(row);
+      }
+      clearTimeout(timer);
+      timer = window.setTimeout(tell, REST);
+    });
+    for (const row of list.current?.children ?? []) observer.observe(row);
+    return () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    };
+  }, [list, link, count]);
+}
