@@ -64,7 +64,7 @@ def policy_fault(policy: Value, bins: int = 0) -> tuple[str, str] | None:
     ``bins`` is the number of magnitudes, 0 where any is allowed.
     """
     if not isinstance(policy, tuple):
-        return "it is no list of sub-policies", _EXAMPLE
+        return f"it is {_short(policy)}, no list of sub-policies", _EXAMPLE
     if not 1 <= len(policy) <= MOST_SUB_POLICIES:
         found = f"it has {len(policy)} sub-policies"
         return found, f"Give 1 to {MOST_SUB_POLICIES}."
