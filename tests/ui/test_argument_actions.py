@@ -166,6 +166,7 @@ def test_a_bad_value_is_named_with_what_is_allowed(op: str, arg: str) -> None:
         "float": ["number"],
         "str": ["text"],
         "bool": ["true or false"],
+        "policy": ["For example [["],
     }[element]
     assert all(word in fault.remedy for word in words)
 
