@@ -13,23 +13,23 @@ from nvidia.dali.pipeline import Pipeline
 SIZE = 224
 
 
-def _read(root: str) -> tuple[Any, Any]:
+def _read(root: str, device: str) -> tuple[Any, Any]:
     encoded, labels = fn.readers.file(file_root=root, name="reader")
-    images = fn.decoders.image(encoded, device="cpu", output_type=types.RGB)
+    images = fn.decoders.image(encoded, device=device, output_type=types.RGB)
     return fn.resize(images, size=[SIZE, SIZE]), labels
 
 
 @pipeline_def(enable_conditionals=True)
-def apply_with_p(root: str) -> Any:
-    images, labels = _read(root)
+def apply_with_p(root: str, device: str) -> Any:
+    images, labels = _read(root, device)
     if fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=43):
         images = fn.rotate(images, angle=20.0, fill_value=0, keep_size=True)
     return images, labels
 
 
 @pipeline_def(enable_conditionals=True)
-def one_of_four(root: str) -> Any:
-    images, labels = _read(root)
+def one_of_four(root: str, device: str) -> Any:
+    images, labels = _read(root, device)
     choice = fn.random.choice(4, seed=44)
     if choice == 0:
         images = fn.rotate(images, angle=20.0, fill_value=0, keep_size=True)
@@ -43,8 +43,8 @@ def one_of_four(root: str) -> Any:
 
 
 @pipeline_def(enable_conditionals=True)
-def nested(root: str) -> Any:
-    images, labels = _read(root)
+def nested(root: str, device: str) -> Any:
+    images, labels = _read(root, device)
     if fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=44):
         images = fn.rotate(images, angle=20.0, fill_value=0, keep_size=True)
         if fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=43):
@@ -52,9 +52,16 @@ def nested(root: str) -> Any:
     return images, labels
 
 
-def build(name: str, root: str, batch_size: int, num_threads: int) -> Pipeline:
-    """The built pipeline of a function of this module."""
+def build(name: str, root: str, batch_size: int, num_threads: int, device: str) -> Pipeline:
+    """The built pipeline of a function of this module, which decodes on this device."""
     made = {each.__name__: each for each in (apply_with_p, one_of_four, nested)}
-    pipe = made[name](root, batch_size=batch_size, num_threads=num_threads, device_id=None, seed=42)
+    pipe = made[name](
+        root,
+        device,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=0 if device == "mixed" else None,
+        seed=42,
+    )
     pipe.build()
     return pipe

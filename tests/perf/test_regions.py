@@ -75,9 +75,10 @@ def imgs_per_s(pipe: Any) -> float:
     return samples / (time.perf_counter() - start)
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("make", [apply_with_p, one_of_four, nested])
 def test_a_region_is_as_fast_as_by_hand(
-    make: Callable[[], Graph], photos: Path, table: Table
+    make: Callable[[], Graph], device: str, photos: Path, table: Table
 ) -> None:
     name = make.__name__
     namespace: dict[str, Any] = {"__name__": "exported"}
@@ -87,8 +88,8 @@ def test_a_region_is_as_fast_as_by_hand(
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     exec(compile(text, path, "exec"), namespace)
     makers: dict[str, Callable[[], Any]] = {
-        "exported": lambda: namespace["build_pipeline"](str(photos), BATCH_SIZE, THREADS, "cpu"),
-        "by hand": lambda: build(name, str(photos), BATCH_SIZE, THREADS),
+        "exported": lambda: namespace["build_pipeline"](str(photos), BATCH_SIZE, THREADS, device),
+        "by hand": lambda: build(name, str(photos), BATCH_SIZE, THREADS, device),
     }
     figures: dict[str, list[float]] = {side: [] for side in makers}
     ratios: list[float] = []
@@ -106,8 +107,10 @@ def test_a_region_is_as_fast_as_by_hand(
                 figures[side].append(value)
         ratios.append(statistics.median(turns))
     for side, values in figures.items():
-        table.add(f"{name} {side}, batch {BATCH_SIZE}, {THREADS} threads", values, "imgs/s")
-    row = table.add(f"{name}: exported / by hand", ratios, "x", "to reach: 0.97")
+        table.add(
+            f"{name} {side}, {device}, batch {BATCH_SIZE}, {THREADS} threads", values, "imgs/s"
+        )
+    row = table.add(f"{name}, {device}: exported / by hand", ratios, "x", "to reach: 0.97")
     assert row.runs == BUILDS
 
 
