@@ -64,12 +64,12 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
             f"{part.sources[0].id} reads, and a reader stands outside all regions. Paste it beside "
             f"{region_of(scope)}, and lead what it reads in."
         )
-    graph, renamed = _added(graph.at_scope(scope), part)
+    graph, renamed = add_nodes(graph.at_scope(scope), part)
     return graph.whole, tuple(renamed.values())
 
 
-def _added(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
-    """The graph with another's nodes, and the new id of each."""
+def add_nodes(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
+    """The graph with another's nodes, under free ids and with free seeds, and each new id."""
     keep_outputs = not graph.outputs
     taken = graph
     renamed: dict[str, str] = {}
@@ -127,7 +127,7 @@ def duplicate(graph: Graph, nodes: Collection[str]) -> tuple[Graph, tuple[str, .
     """
     part = load_graph(copy_fragment(graph, nodes))
     graph = graph.at_scope(common_scope(graph, nodes))
-    copied, renamed = _added(graph, part)
+    copied, renamed = add_nodes(graph, part)
     for old, new in renamed.items():
         outer = {k: p for k, p in graph.node(old).inputs.items() if p.node not in renamed}
         node = copied.node(new)

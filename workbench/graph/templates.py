@@ -8,6 +8,7 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.catalog.templates import PLACE, Template, TemplateNode
 from workbench.errors import GraphEditError
+from workbench.graph.blocks import Block, branch_block
 from workbench.graph.chance import CONDITION, DRAW
 from workbench.graph.compose import find_edge, kind_name, with_outputs
 from workbench.graph.connect import connect, set_output
@@ -18,10 +19,13 @@ from workbench.graph.model import Body, Graph, Node, Port
 from workbench.graph.scoped import scoped
 from workbench.graph.shapes import infer_types
 
+Part = Template | Block
+"""What is put into a graph as one: of the catalogue, or saved by a person."""
+
 
 @scoped("after")
 def insert_template(
-    graph: Graph, catalog: Catalog, template: Template, after: str
+    graph: Graph, catalog: Catalog, template: Part, after: str
 ) -> tuple[Graph, str]:
     """Put a template behind the image of the node ``after``: it takes all that left that port.
 
@@ -34,38 +38,44 @@ def insert_template(
     raise GraphEditError(f"{template.name} takes image, and {after} gives none. Add it later on.")
 
 
-def _in_place_of(
-    graph: Graph, catalog: Catalog, template: Template, source: Port
-) -> tuple[Graph, str]:
+def _in_place_of(graph: Graph, catalog: Catalog, template: Part, source: Port) -> tuple[Graph, str]:
     followed = graph.consumers(source.node)
     names = [name for name, port in graph.outputs.items() if port == source]
-    graph, out = branch_template(graph, catalog, template, source)
-    given = _output(graph, catalog, out)
+    graph, given = _branch(graph, catalog, template, source)
     for edge in followed:
         if edge.source == source:
             fed = graph.node(edge.target)
             graph = graph.replace_node(replace(fed, inputs={**fed.inputs, edge.input: given}))
     for name in names:
         graph = set_output(graph, name, given)
-    return with_outputs(graph, catalog, out), out
+    return with_outputs(graph, catalog, given.node), given.node
 
 
 def insert_template_on_edge(
-    graph: Graph, catalog: Catalog, template: Template, edge: str
+    graph: Graph, catalog: Catalog, template: Part, edge: str
 ) -> tuple[Graph, str]:
     """Put a template into one edge; otherwise as ``insert_template``."""
     source, target, into = find_edge(graph, edge)
-    graph, out = branch_template(graph, catalog, template, source)
-    given = _output(graph, catalog, out)
+    graph, given = _branch(graph, catalog, template, source)
     if not target:
-        return set_output(graph, into, given), out
-    return connect(graph, catalog, given, target, into), out
+        return set_output(graph, into, given), given.node
+    return connect(graph, catalog, given, target, into), given.node
+
+
+def _branch(graph: Graph, catalog: Catalog, part: Part, source: Port) -> tuple[Graph, Port]:
+    if isinstance(part, Block):
+        return branch_block(graph, catalog, part, source)
+    graph, out = branch_template(graph, catalog, part, source)
+    return graph, _output(graph, catalog, out)
 
 
 def branch_template(
-    graph: Graph, catalog: Catalog, template: Template, source: Port
+    graph: Graph, catalog: Catalog, template: Part, source: Port
 ) -> tuple[Graph, str]:
     """Add a template that is fed by ``source``, beside what that feeds already."""
+    if isinstance(template, Block):
+        graph, given = branch_block(graph, catalog, template, source)
+        return graph, given.node
     if port_kind(graph, catalog, source) != "image":
         kind = port_kind(graph, catalog, source)
         raise GraphEditError(f"{template.name} takes image, and {source} gives {kind}.")

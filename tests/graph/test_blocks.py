@@ -1,0 +1,100 @@
+"""Nodes that are saved under a name and put into other graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import chain_graph, same, script_batches
+from workbench.catalog import load_catalog
+from workbench.errors import GraphEditError, GraphFormatError
+from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph.blocks import Block, dump_block, load_block, make_block
+from workbench.graph.connect import connect
+from workbench.graph.edit import randomise_arg
+from workbench.graph.regions import wrap_in_region
+from workbench.graph.templates import branch_template, insert_template, insert_template_on_edge
+
+CATALOG = load_catalog()
+
+
+def made() -> tuple[Graph, Block]:
+    """A graph, and a region of it with what follows as a block."""
+    graph = chain_graph("resize", "rotate", "gaussian_blur", "crop_mirror_normalize")
+    graph = randomise_arg(graph, CATALOG, "rotate", "angle")
+    graph, region = wrap_in_region(graph, CATALOG, ["rotate"])
+    return graph, make_block(graph, CATALOG, [region, "gaussian_blur"], " Turned  and\tblurred ")
+
+
+def test_a_block_survives_its_file() -> None:
+    _, block = made()
+    assert block.name == "Turned and blurred"
+    assert load_block(dump_block(block)) == block
+
+
+def test_it_does_what_its_nodes_did(photos: Path, tmp_path: Path) -> None:
+    graph, block = made()
+    plain = chain_graph("resize", "crop_mirror_normalize")
+    for put, _ in (
+        insert_template(plain, CATALOG, block, "resize"),
+        insert_template_on_edge(plain, CATALOG, block, "crop_mirror_normalize:data"),
+    ):
+        assert check_graph(put, CATALOG) == ()
+        ours, theirs = (script_batches(g, photos, 1, tmp_path)[0][0] for g in (put, graph))
+        assert [a.shape for a in ours] == [b.shape for b in theirs]
+        assert [node.op for node in put.walk()] == [node.op for node in graph.walk()]
+    without_draws = chain_graph("resize", "rotate", "gaussian_blur", rotate={"angle": 20.0})
+    block = make_block(without_draws, CATALOG, ["rotate", "gaussian_blur"], "still")
+    put, _ = insert_template(chain_graph("resize"), CATALOG, block, "resize")
+    ours, theirs = (script_batches(g, photos, 1, tmp_path)[0][0] for g in (put, without_draws))
+    assert same(ours, theirs)
+
+
+def test_two_of_one_draw_apart() -> None:
+    _, block = made()
+    graph = chain_graph("resize")
+    for _ in range(2):
+        graph, out = branch_template(graph, CATALOG, block, Port("resize", "output"))
+        assert graph.has(out)
+    seeds = [node.seed for node in graph.walk() if node.seed is not None]
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_a_whole_view_of_a_recipe_is_one() -> None:
+    graph = load_recipe("simclr")
+    inside = [node.id for node in graph.nodes if node.id.endswith("_1") and "crop" not in node.id]
+    block = make_block(graph, CATALOG, inside, "a view")
+    put, _ = insert_template(chain_graph("resize"), CATALOG, block, "resize")
+    assert check_graph(put, CATALOG) == ()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "name", "words"),
+    [
+        ([], "x", "No node is selected"),
+        (["resize"], "  ", "has 0 characters"),
+        (["resize"], "x" * 61, "has 61 characters"),
+        (["decode"], "x", "no image"),
+        (["reader"], "x", "by nothing"),
+        (["resize", "gaussian_blur"], "x", "fed by one image"),
+    ],
+)
+def test_what_cannot_be_one_says_why(nodes: list[str], name: str, words: str) -> None:
+    graph = chain_graph("resize", "rotate", "gaussian_blur")
+    with pytest.raises(GraphEditError, match=words):
+        make_block(graph, CATALOG, nodes, name)
+
+
+def test_a_draw_that_feeds_others_too_is_to_come_along() -> None:
+    graph = chain_graph("resize", "rotate", "gaussian_blur")
+    graph = randomise_arg(graph, CATALOG, "rotate", "angle")
+    graph = connect(graph, CATALOG, Port("angle", "output"), "gaussian_blur", "sigma")
+    with pytest.raises(GraphEditError, match=r"fed by angle\.output.*Select angle"):
+        make_block(graph, CATALOG, ["rotate"], "x")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": "dali-workbench-block"}'])
+def test_a_text_without_a_block_is_refused(text: str) -> None:
+    with pytest.raises(GraphFormatError):
+        load_block(text)
