@@ -27,6 +27,7 @@ from workbench.ui.exports import target_entries
 from workbench.ui.history import History
 from workbench.ui.identity_memo import IdentityMemo
 from workbench.ui.region_views import scope_entries
+from workbench.ui.saved_blocks import block_entries
 from workbench.ui.saved_draws import saved_draw_entries
 from workbench.ui.search_views import argument_entries, recipe_lines, template_entries
 from workbench.ui.view_state import MOST_BATCH, ViewState, faults_of, shuffles_files
@@ -122,6 +123,7 @@ def graph_fields(
             "notes": memo(note_entries, layout, shown),
             "selected": state.selected,
             "fragment": memo(_fragment, shown, layout, state.selected),
+            "blocks": memo(block_entries, state.blocks),
             "copied_code": state.copied_code,
             "connect_targets": state.connect_targets,
             "compatible_ops": state.compatible_ops,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from workbench.catalog.spec import Catalog
-from workbench.catalog.templates import Template, load_templates
+from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
 from workbench.graph import compose
 from workbench.graph.bounds import MOST_CANVAS_NODES
@@ -15,12 +15,14 @@ from workbench.graph.edit import insert_node
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Port
 from workbench.graph.templates import (
+    Part,
     branch_template,
     insert_template,
     insert_template_on_edge,
 )
 from workbench.graph.unfed_inputs import feed_node
 from workbench.ui.actions import canvas
+from workbench.ui.saved_blocks import PREFIX, find_block
 
 Edited = tuple[Document, list[str] | None]
 """The new document and the nodes to select, or None to leave the selection."""
@@ -101,7 +103,9 @@ def _with_template(graph: Graph, catalog: Catalog, action: canvas.AddTemplate) -
     return insert_template(graph, catalog, template, after)
 
 
-def _template(name: str) -> Template:
+def _template(name: str) -> Part:
+    if name.startswith(PREFIX):
+        return find_block(name.removeprefix(PREFIX))
     templates = load_templates()
     if name not in templates:
         raise CatalogError(f"{name[:40]!r} is no template. There are: {', '.join(templates)}.")

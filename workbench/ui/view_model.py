@@ -61,6 +61,7 @@ from workbench.ui.output_paths import OutputPath
 from workbench.ui.page_heartbeat import PageHeartbeat
 from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
+from workbench.ui.saved_blocks import remove_block, save_block, saved_blocks
 from workbench.ui.selection import follow_graph, open_scope, select_node
 from workbench.ui.session_actions import SessionActions
 from workbench.ui.session_keeper import Claim, SessionKeeper, own_tab
@@ -134,6 +135,7 @@ class ViewModel:
         self._closed = self._rests_after_first = False
         self._connected = connected
         self.state = ViewState(check_before_run(self.graph, self.catalog, self.machine, roots))
+        self.state.blocks = saved_blocks()
         self.state.selected = initial_selection(self.graph, self.catalog)
         self.data_panel = DataPanel(data, self.lock, self._on_folder, self._roots)
         records = state_folder() / "records" if restore else None
@@ -341,6 +343,10 @@ class ViewModel:
                 find_suggestions(state, self.graph, self.catalog, action)
             case canvas.CopyCode():
                 return copy_code(state, action)
+            case canvas.SaveBlock():
+                return save_block(state, self.catalog, action)
+            case canvas.RemoveBlock():
+                return remove_block(state, action)
             case bar.Share():
                 self._share()
             case _ if isinstance(action, bar.SessionAction):

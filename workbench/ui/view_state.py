@@ -12,6 +12,7 @@ from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
 from workbench.errors import WorkbenchError, WorkerLostError
 from workbench.graph.active import active_graph
+from workbench.graph.blocks import Block
 from workbench.graph.check import Fault, loose_faults, stopping_faults
 from workbench.graph.devices import image_outputs, port_kind
 from workbench.graph.edit import chain, is_movable
@@ -162,6 +163,8 @@ class ViewState:
     shared: bytes = b""
     """The picture to share, of ``shared_of``."""
     shared_of: Document | None = None
+    blocks: tuple[Block, ...] = ()
+    """Those that the person saved."""
     copied_code: TextFile = field(default_factory=lambda: TextFile(number=0, text=""))
     """The lines that were last asked for, to be put onto the clipboard."""
     script: TextFile = field(default_factory=lambda: TextFile(number=0, text=""))

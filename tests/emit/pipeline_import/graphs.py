@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.helpers import Step, apply_step, step
 from tests.placed import CATALOG, USABLE
 from workbench.catalog import Value
+from workbench.emit.policies import is_of_the_call
 from workbench.graph import Graph, Node, Port, Settings, check_graph
 from workbench.graph.edit import new_node, start_graph
 from workbench.graph.model import Source, region_of
@@ -176,14 +177,19 @@ def canonical(graph: Graph) -> Canonical:
 
 def _operands(node: Node) -> dict[str, Port]:
     """The inputs; of ``left / data``, both of them tensors, as ``data / right``: it is the same."""
-    inputs = dict(node.inputs)
+    inputs = {name: port for name, port in node.inputs.items() if is_of_the_call(node, name)}
     if "left" in inputs and "right" not in inputs:
         inputs["data"], inputs["right"] = inputs.pop("left"), inputs["data"]
     return inputs
 
 
 def _idle(node: Node, arg: str) -> bool:
-    """Whether an argument says the type of a constant that is not there, or the usual one."""
+    """Whether an argument says the type of a constant that is not there, or the usual one.
+
+    Or what no augmentation of a policy takes, and so no call is given.
+    """
+    if not is_of_the_call(node, arg):
+        return True
     if arg != "constant_type":
         return False
     usual = CATALOG[node.op].args[arg].default

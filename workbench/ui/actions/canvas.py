@@ -215,6 +215,19 @@ class Fold(Action, tag="fold", frozen=True):
     node: str
 
 
+class SaveBlock(Action, tag="save_block", frozen=True):
+    """Keep nodes under a name, to be put into any graph; one of this name is replaced."""
+
+    nodes: list[str]
+    name: str
+
+
+class RemoveBlock(Action, tag="remove_block", frozen=True):
+    """Remove a block that was saved."""
+
+    name: str
+
+
 class CopyCode(Action, tag="copy_code", frozen=True):
     """Ask for the lines that the exported script has for nodes."""
 
@@ -264,6 +277,7 @@ CanvasEdit = (
     | SetFrame | RemoveFrame | SetNote | Unfold | Fold | Collapse
 )  # fmt: skip
 CanvasAction = (
-    CanvasEdit | OpenScope | CopyCode | FindConnectTargets | FindCompatibleOps | ListFolders
-    | NewGraph | OpenRecipe | OpenFolder | Verify | Measure | Undo | Redo
+    CanvasEdit | OpenScope | CopyCode | SaveBlock | RemoveBlock | FindConnectTargets
+    | FindCompatibleOps | ListFolders | NewGraph | OpenRecipe | OpenFolder | Verify | Measure
+    | Undo | Redo
 )  # fmt: skip

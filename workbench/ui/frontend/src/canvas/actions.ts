@@ -40,6 +40,13 @@ export function remove(store: CanvasStore): void {
   store.set({ picked: NONE }); // what is selected then, Python says
 }
 
+/** Asks for the name under which the selected nodes are kept. */
+export function saveBlock(store: CanvasStore): void {
+  const nodes = store.get().selected.filter((id) => store.node(id)?.op);
+  if (!nodes.length) return store.say("Select what is to be a block");
+  store.set({ popup: { kind: "block", nodes } });
+}
+
 export function duplicate(store: CanvasStore): void {
   const { selected } = store.get();
   if (selected.length) store.link.ask("duplicate", { nodes: [...selected] });

@@ -40,6 +40,7 @@ export type Popup = (
   | { kind: "edges"; node: string }
   | { kind: "draws"; node: string }
   | { kind: "align" }
+  | { kind: "block"; nodes: readonly string[] }
 ) & {
   at?: Point;
   /** What had the focus, where that was outside of the canvas. */
@@ -59,6 +60,8 @@ export interface State {
   categories: readonly string[];
   regions: readonly OperatorEntry[];
   templates: readonly TemplateEntry[];
+  /** What the person saved. */
+  blocks: readonly TemplateEntry[];
   recipes: readonly RecipeLine[];
   /** Of the inspected node. */
   args: readonly ArgumentSearchEntry[];
@@ -109,6 +112,7 @@ const EMPTY: State = {
   categories: [],
   regions: [],
   templates: [],
+  blocks: [],
   recipes: [],
   args: [],
   folders: [],
@@ -159,6 +163,7 @@ export class CanvasStore {
       "categories",
       "regions",
       "templates",
+      "blocks",
       "recipes",
       "arguments",
       "recent_folders",
@@ -248,6 +253,7 @@ export class CanvasStore {
       categories: link.get("categories", []),
       regions: link.get("regions", []),
       templates: link.get("templates", []),
+      blocks: link.get("blocks", []),
       recipes: link.get("recipes", []),
       args: link.get("arguments", []),
       folders: link.get("recent_folders", []),

@@ -5,7 +5,7 @@ import { controlOf } from "../lib/siblings";
 import { align, ALIGNMENTS } from "./alignment";
 import { copyCode } from "./codeCopy";
 import { showPalette } from "./paletteVisibility";
-import { chooseChain, chooseOneOf, chooseSomeOf, duplicate, remove, repeat, unwrap, wrap } from "./actions";
+import { chooseChain, chooseOneOf, chooseSomeOf, duplicate, remove, repeat, saveBlock, unwrap, wrap } from "./actions";
 import type { CanvasStore } from "./canvasStore";
 import type { Command } from "./searchItems";
 
@@ -112,6 +112,15 @@ const COMMANDS: readonly Run[] = [
     note: "The selected nodes, or all, as lines of Python on the clipboard",
     synonyms: ["copy python", "python lines", "snippet", "clipboard"],
     run: copyCode,
+  },
+  {
+    id: "save-block",
+    name: "Save as a block",
+    keys: "S",
+    note: "The selected nodes under a name, to be put into any graph; Delete in the list removes one",
+    synonyms: ["reuse", "my blocks", "snippet", "macro", "group", "preset", "remove block"],
+    selected: 1,
+    run: saveBlock,
   },
   {
     id: "palette",

@@ -15,6 +15,7 @@ import {
   openScope,
   remove,
   repeat,
+  saveBlock,
   search,
   unwrap,
   wrap,
@@ -184,6 +185,7 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
     { label: "Rename", keys: "F2", run: () => store.set({ renaming: id }) },
     chosen.length > 1 && { label: "Align", keys: "a", run: () => chooseAlignment(store) },
     { label: "Copy as code", keys: "Shift C", run: () => copyCode(store) },
+    { label: "Save as a block", keys: "s", run: () => saveBlock(store) },
     { label: "Duplicate", keys: "Ctrl D", run: () => duplicate(store) },
     { label: "Remove", keys: "Delete", run: () => remove(store) },
   ];

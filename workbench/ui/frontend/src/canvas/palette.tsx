@@ -45,6 +45,7 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
   const operators = useCanvasState((state) => state.operators);
   const categories = useCanvasState((state) => state.categories);
   const templates = useCanvasState((state) => state.templates);
+  const blocks = useCanvasState((state) => state.blocks);
   const regions = useCanvasState((state) => state.regions);
   const recipes = useCanvasState((state) => state.recipes);
   const selected = useCanvasState((state) => state.selected);
@@ -57,8 +58,8 @@ function Column({ store, dropUnder }: { store: CanvasStore; dropUnder: (at: Poin
     // Not where it is open since the page was loaded.
     if (store.root.matches(":focus-within")) column.current?.querySelector("input")?.focus();
   }, []);
-  const all = { operators, categories, templates, regions, recipes, selected };
-  const known = [operators, categories, templates, regions, recipes, selected];
+  const all = { operators, categories, templates, blocks, regions, recipes, selected };
+  const known = [operators, categories, templates, blocks, regions, recipes, selected];
   const groups = useMemo(() => paletteGroups(all), known);
   const wanted = query.trim();
   const finds = useMemo(() => (wanted ? paletteFinds(all, wanted).slice(0, FOUND) : []), [wanted, ...known]);

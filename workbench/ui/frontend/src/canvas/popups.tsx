@@ -7,7 +7,7 @@ import { alignmentItems, drawItems, edgeItems, NEW_OUTPUT, offerItems, outputIte
 import type { Place, Popup } from "./canvasStore";
 import { align, ALIGNMENTS, selectedBoxes } from "./alignment";
 import { SearchableList } from "./searchableList";
-import type { Item } from "./searchItems";
+import { blockItems, PREFIXES, type Item } from "./searchItems";
 import { connectTo, inspectedOperator } from "./actions";
 import { askCompatibleOps, wherePlaced } from "./operatorSearch";
 import { chooseFound, insertedName, searchItems } from "./search";
@@ -33,6 +33,8 @@ export function Popups() {
       return <Edges popup={popup} />;
     case "align":
       return <Align popup={popup} />;
+    case "block":
+      return <BlockName popup={popup} />;
     case "draws":
       return <Draws popup={popup} />;
   }
@@ -241,6 +243,49 @@ function Align({ popup }: { popup: Of<"align"> }) {
         const row = ALIGNMENTS.find(({ how }) => how === item.id);
         if (row) align(store, row.how);
         else store.link.ask("arrange", {});
+      }}
+      close={close}
+    />
+  );
+}
+
+/** The name under which the selected nodes are kept. */
+function BlockName({ popup }: { popup: Of<"block"> }) {
+  const { store, close, style } = usePopup(popup);
+  const blocks = useCanvasState((state) => state.blocks);
+  const items = useMemo(
+    () => blockItems(blocks).map((item) => ({ ...item, group: "Replace" })),
+    [blocks],
+  );
+  const typed = useCallback(
+    (text: string): Item => ({
+      id: text,
+      name: `Save as “${text}”`,
+      group: "New",
+      chips: [],
+      note: `${popup.nodes.join(", ")}: to be put into any graph`,
+      reason: "",
+    }),
+    [popup.nodes],
+  );
+  return (
+    <SearchableList
+      title="Save as a block"
+      placeholder="Its name"
+      where={popup.nodes.join(", ")}
+      items={items}
+      typed={typed}
+      empty="Type a name."
+      hook="choice"
+      grouped
+      style={style}
+      choose={(item) => {
+        close(true);
+        const known = item.id.startsWith(PREFIXES.template);
+        store.link.ask("save_block", { nodes: [...popup.nodes], name: known ? item.name : item.id });
+      }}
+      cut={(item) => {
+        if (item.id.startsWith(PREFIXES.template)) store.link.ask("remove_block", { name: item.name });
       }}
       close={close}
     />

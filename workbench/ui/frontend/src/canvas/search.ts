@@ -7,6 +7,7 @@ import { commandsNow, runCommand } from "./commands";
 import { addTo } from "./operatorSearch";
 import {
   argumentItems,
+  blockItems,
   commandItems,
   folderItems,
   nodeItems,
@@ -25,7 +26,7 @@ export function searchItems(
   everything: boolean,
   asked: string,
 ): Item[] {
-  const { operators, templates, regions, recipes, nodes, args, folders, selected, compatibleOps } =
+  const { operators, templates, blocks, regions, recipes, nodes, args, folders, selected, compatibleOps } =
     store.get();
   const empty = !nodes.length;
   const wrapped = place.do === "add" && !empty ? regionItems(regions, selected) : [];
@@ -33,6 +34,7 @@ export function searchItems(
     ...operatorItems(operators, compatibleOps, asked),
     ...(empty ? recipeItems(recipes, true) : []),
     ...templateItems(templates, compatibleOps, asked),
+    ...blockItems(blocks),
     ...wrapped,
   ].sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0));
   if (!everything) return fitting;

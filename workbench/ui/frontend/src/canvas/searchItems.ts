@@ -94,6 +94,16 @@ export function templateItems(
   });
 }
 
+/** Templates that the person made. */
+export function blockItems(blocks: readonly TemplateEntry[]): Item[] {
+  return templateItems(blocks, {}, "").map((item) => ({
+    ...item,
+    name: item.label ?? item.name,
+    label: "",
+    chips: ["block", ...item.chips],
+  }));
+}
+
 /** What can be made of the selected nodes. */
 export function regionItems(regions: readonly OperatorEntry[], selected: readonly string[]): Item[] {
   return regions.map((region) => ({

@@ -18,6 +18,8 @@ interface Props {
   hook: string;
   style: CSSProperties;
   choose: (item: Item) => void;
+  /** What a text that is typed stands for by itself, before all that it finds. */
+  typed?: (text: string) => Item;
   /** Whether a query's finds stay in their groups; else the best of all groups stands first. */
   grouped?: boolean;
   /** Hears what is found, best first. */
@@ -49,6 +51,7 @@ export function SearchableList({
   hook,
   style,
   grouped = false,
+  typed,
   onFound,
   choose,
   cut,
@@ -60,7 +63,11 @@ export function SearchableList({
   const pop = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const prefix = useId();
-  const found = useMemo(() => find(items, query.trim(), grouped), [items, query, grouped]);
+  const found = useMemo(() => {
+    const text = query.trim();
+    const finds = find(items, text, grouped);
+    return typed && text ? [typed(text), ...finds] : finds;
+  }, [items, query, grouped, typed]);
   useEffect(() => onFound?.(found), [found, onFound]);
   const more = (): void => setShown((count) => Math.min(count, found.length) + SHOWN);
   const active = Math.max(

@@ -1,0 +1,78 @@
+"""Blocks that a person saved, in the state folder, and what the canvas does with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import chain_graph
+from workbench.catalog import load_catalog
+from workbench.engine.machine import describe_machine
+from workbench.errors import GraphEditError
+from workbench.graph import check_graph
+from workbench.graph.layout import Document
+from workbench.ui.actions.canvas import AddTemplate, RemoveBlock, SaveBlock
+from workbench.ui.autosave import state_folder
+from workbench.ui.insertions import apply_insertion
+from workbench.ui.saved_blocks import (
+    PREFIX,
+    block_entries,
+    remove_block,
+    save_block,
+    saved_blocks,
+)
+from workbench.ui.view_state import ViewState, check_before_run
+
+CATALOG = load_catalog()
+NAME = "Turned / blurred.."
+OTHER = chain_graph("resize", "flip")
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DALI_WORKBENCH_STATE", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def state() -> ViewState:
+    graph = chain_graph("resize", "rotate", "gaussian_blur")
+    return ViewState(check_before_run(graph, CATALOG, describe_machine()))
+
+
+def save(state: ViewState, name: str = NAME, *nodes: str) -> str:
+    return save_block(state, CATALOG, SaveBlock(list(nodes or ("rotate", "gaussian_blur")), name))
+
+
+def test_one_is_saved_replaced_put_in_and_removed(state: ViewState) -> None:
+    assert "is saved" in save(state)
+    assert "is replaced" in save(state)
+    assert [block.name for block in saved_blocks()] == [NAME]
+    assert len(list((state_folder() / "blocks").iterdir())) == 1
+    (entry,) = block_entries(state.blocks)
+    assert (entry["name"], entry["nodes"]) == (PREFIX + NAME, ["rotate", "gaussian_blur"])
+    for place in ({"after": "resize"}, {"edge": "flip:data"}, {"after": "flip"}):
+        action = AddTemplate(PREFIX + NAME, sound=True, **place)
+        document, selected = apply_insertion(Document(OTHER), CATALOG, action)
+        assert selected == ["gaussian_blur"]
+        assert check_graph(document.graph, CATALOG) == ()
+    remove_block(state, RemoveBlock(NAME))
+    assert (saved_blocks(), state.blocks) == ((), ())
+
+
+def test_what_is_none_is_refused_and_named(state: ViewState) -> None:
+    with pytest.raises(GraphEditError, match="There are: none"):
+        remove_block(state, RemoveBlock("x"))
+    with pytest.raises(GraphEditError, match="no block 'x'"):
+        apply_insertion(Document(OTHER), CATALOG, AddTemplate(PREFIX + "x", after="resize"))
+    with pytest.raises(GraphEditError, match="No node is selected"):
+        save(state, NAME, "gone")
+    assert saved_blocks() == ()
+
+
+def test_a_damaged_file_hides_no_other(state: ViewState) -> None:
+    save(state)
+    for name, text in {"a": "", "b": "{}", "c": "\udcff"}.items():
+        path = state_folder() / "blocks" / f"{name}.json"
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    assert [block.name for block in saved_blocks()] == [NAME]
