@@ -126,6 +126,16 @@ def test_inside_regions(photos: Path, tmp_path: Path) -> None:
     require_exact(applied, photos, tmp_path)
 
 
+def test_what_is_made_of_a_policy_in_a_region_is_told(photos: Path) -> None:
+    graph = small("apply_auto_augment", apply_auto_augment={"policy": LONG})
+    graph, _ = wrap_in_region(graph, CATALOG, ["apply_auto_augment"])
+    told: list[str] = []
+    runner = Runner(CATALOG, report_making=told.append)
+    for _ in range(2):
+        runner.run(graph, photos, 0, 4, list(graph.outputs.values()))
+    assert told == [f"building apply_auto_augment, {place} of 4" for place in (1, 2, 3, 4)]
+
+
 def test_seeds_are_those_that_dali_hands_out() -> None:
     graph = small("rand_augment", "trivial_augment_wide", rand_augment={"n": 2, "m": 9})
     draws = automatic_draws(graph, CATALOG)

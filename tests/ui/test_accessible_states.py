@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.helpers import chain_graph
 from tests.region_graphs import branching_graph
 from tests.thorough import one_in
 from tests.ui.hosts import PATIENCE, Host, await_picture, part, preview_mode, small
@@ -66,6 +67,19 @@ def look_at_effect(page: Page) -> None:
     expect(inspector.locator("[data-wb=effect-value]").first).to_be_visible(timeout=PATIENCE)
 
 
+def learnt() -> Graph:
+    """A policy that can be made one's own."""
+    graph = chain_graph("resize", "auto_augment", resize={"size": (64.0, 64.0)})
+    return replace(graph, settings=replace(graph.settings, batch_size=4, num_threads=2))
+
+
+def look_at_policy(page: Page) -> None:
+    part(page, "canvas").locator("[data-node=auto_augment]").click()
+    part(page, "inspector").locator("[data-wb=own-policy]").click()
+    picture = part(page, "inspector").locator("[data-wb=policy-picture]").first
+    expect(picture).to_have_attribute("data-pictured", "true", timeout=PATIENCE)
+
+
 def look_at_comparison(page: Page) -> None:
     preview_mode(page, "Compare").click()
     against = part(page, "preview").locator("[data-wb=against]")
@@ -83,6 +97,7 @@ STATES = [
     (frames, look_at_frames),
     (small, look_at_palette),
     (small, look_at_effect),
+    (learnt, look_at_policy),
     (small, look_at_comparison),
     (small, look_at_charts),
 ]

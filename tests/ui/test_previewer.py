@@ -101,7 +101,7 @@ def grow_slow(previewer: Previewer) -> None:
     alarm.ring()
 
 
-def batch_number(engine: Caller, request: PreviewRequest) -> Any:
+def batch_number(engine: Caller, request: PreviewRequest, on_report: object = None) -> Any:
     """Stands in for ``preview_batch``."""
     return engine.call(tasks.echo, request.batch)
 

@@ -101,6 +101,11 @@ def is_of_the_call(node: Node, name: str) -> bool:
     return name == "data" or bool(used.intersection(users.get(name, ())))
 
 
+def longest(node: Node) -> int:
+    """Operations of the longest sub-policy of a node."""
+    return max(map(len, operations_of(node.args["policy"])))
+
+
 def policy_module(node: Node) -> str:
     """Source of a module that has a node's policy as ``POLICY``."""
     sources = policy_augmentations(node)

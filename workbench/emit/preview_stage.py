@@ -23,8 +23,8 @@ from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter, turn_variable
 from workbench.emit.naming import hoisted_with_turns
 from workbench.emit.own_code import function_sources, nodes_within, plugin_imports
-from workbench.emit.policies import has_policy
-from workbench.emit.python import INDENT, call, signature
+from workbench.emit.policies import has_policy, longest
+from workbench.emit.python import INDENT, call, literal, signature
 from workbench.emit.template_parts import has_regions, pipeline_decorator, policy_imports
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port, topological
@@ -159,7 +159,10 @@ class _StageEmitter(Emitter):
             return made
         number = " + ".join(self._calls) or "0"
         inside = [INDENT + line for line in made]
-        return [f"{self.indent}with handing_in({_draws_name(node)}[{number}]):", *inside]
+        handed = [f"{_draws_name(node)}[{number}]"]
+        if has_policy(node):
+            handed += [literal(node.id), str(longest(node))]
+        return [f"{self.indent}with handing_in({', '.join(handed)}):", *inside]
 
     def drawn_before(self, node: Node) -> Lines:
         """What an automatic augmentation draws: for all samples, so outside every region."""

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from importlib import import_module
+from itertools import count
 from typing import Any, NamedTuple
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY, WITHOUT_TRANSLATION
@@ -218,9 +220,34 @@ def run_as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
     return do_not_convert(function)  # type: ignore[no-any-return]
 
 
+_heard = ContextVar[Callable[[str], None] | None]("_heard", default=None)
+"""What hears how far DALI is with the making of an automatic augmentation."""
+
+
 @contextmanager
-def handing_in(draws: Sequence[Any]) -> Iterator[None]:
-    """Meanwhile automatic augmentation takes these draws, in order, in the place of its own."""
+def making_heard(listener: Callable[[str], None]) -> Iterator[None]:
+    """Meanwhile this hears, for automatic augmentation inside a region, what is being made.
+
+    DALI writes every augmentation anew for each place of a sub-policy: up to some seconds.
+    """
+    token = _heard.set(listener)
+    try:
+        yield
+    finally:
+        _heard.reset(token)
+
+
+@contextmanager
+def handing_in(draws: Sequence[Any], node: str = "", places: int = 0) -> Iterator[None]:
+    """Meanwhile automatic augmentation takes these draws, in order, in the place of its own.
+
+    Of a node of so many ``places`` one after another it is told which is being made.
+    """
+    listener = _heard.get()
+    if places and listener is not None:
+        with _told(node, places, listener), handing_in(draws):
+            yield
+        return
     waiting = list(draws)
     modules: list[Any] = [import_module(f"nvidia.dali.auto_aug.{name}") for name in _DRAWING]
     known = [module.fn for module in modules]
@@ -231,6 +258,26 @@ def handing_in(draws: Sequence[Any]) -> Iterator[None]:
     finally:
         for module, fn in zip(modules, known, strict=True):
             module.fn = fn
+
+
+@contextmanager
+def _told(node: str, places: int, listener: Callable[[str], None]) -> Iterator[None]:
+    module: Any = import_module("nvidia.dali.auto_aug.auto_augment")
+    select, place = module._pretty_select, count(1)
+
+    @run_as_it_is
+    def tell() -> None:
+        listener(f"building {node}, {next(place)} of {places}")
+
+    def pretty_select(*args: Any, **kwargs: Any) -> Any:  # DALI translates it as its own
+        tell()
+        return select(*args, **kwargs)
+
+    module._pretty_select = pretty_select
+    try:
+        yield
+    finally:
+        module._pretty_select = select
 
 
 class _Functions:

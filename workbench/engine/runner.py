@@ -17,7 +17,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
 from workbench.emit.preview_stage import emit_stage, scope_of, scope_of_first_turn
 from workbench.engine.augmenter import Augmented, Augmenter
-from workbench.engine.auto_augment import automatic_draws
+from workbench.engine.auto_augment import automatic_draws, making_heard
 from workbench.engine.batch_store import Batch, BatchStore, Memory, tensor_list
 from workbench.engine.branch_counts import BranchCounts
 from workbench.engine.branch_places import BranchPlaces
@@ -117,13 +117,16 @@ class Runner:
         catalog: Catalog,
         report_running: Callable[[Sequence[str]], None] = lambda _: None,
         budget: dict[Memory, int] | None = None,
+        report_making: Callable[[str], None] = lambda _: None,
     ) -> None:
         """``report_running`` hears which nodes run next: the last word before a crash.
 
+        ``report_making`` hears what is being made of a node that takes long to build.
         ``budget`` limits what is kept, in bytes on each device.
         """
         self.catalog = catalog
         self._report_running = report_running
+        self._report_making = report_making
         self.store = BatchStore(budget or default_budget())
         self._samples: OrderedDict[str, tuple[Sample, ...]] = OrderedDict()
         self._cursors: OrderedDict[tuple[Dataset | None, str], ReaderCursor] = OrderedDict()
@@ -381,7 +384,8 @@ class Runner:
         self._report_running([node.id for node in nodes])
         stage = self.stage(job.plan, nodes, job.batches)
         if not stage.built:
-            stage.build()
+            with making_heard(self._report_making):
+                stage.build()
         stage.feed(job.batches)
         given = stage.run()
         if keep_built:

@@ -60,7 +60,12 @@ class Worker:
         limits: dict[Memory, int] | None = (
             None if budget is None else {"cpu": budget, "gpu": budget}
         )
-        self.runner = Runner(load_catalog(), report_running=self.report_running, budget=limits)
+        self.runner = Runner(
+            load_catalog(),
+            report_running=self.report_running,
+            report_making=self.report,
+            budget=limits,
+        )
         self.kept: dict[Any, Any] = {}
         """What tasks keep between calls, dropped by ``release``."""
         self.running: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from workbench.engine.call_handle import Caller
+from workbench.engine.call_handle import Caller, ReportListener
 from workbench.graph.check import require_sound
 from workbench.graph.model import Graph
 from workbench.preview.branch_shares import BranchShares, count_branches
@@ -45,15 +45,19 @@ __all__ = [
 ]
 
 
-def preview_batch(engine: Caller, request: PreviewRequest) -> PreviewResult:
+def preview_batch(
+    engine: Caller, request: PreviewRequest, on_report: ReportListener | None = None
+) -> PreviewResult:
     """Render a preview in the worker process.
+
+    ``on_report`` hears what is being made of what takes long to build.
 
     Raises GraphFaultsError where the graph cannot run, DataError for the folder, PipelineError with
     the node where DALI refuses, and the errors of the worker process: a WorkerCrashedError names
     the node that ended it, where that can be found out by running the nodes one by one.
     """
     _require_sound(request)
-    preview: PreviewResult = call_isolating_faults(engine, render, request)
+    preview: PreviewResult = call_isolating_faults(engine, render, request, on_report=on_report)
     return preview
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.engine.call_handle import Caller
+from workbench.engine.call_handle import Caller, ReportListener
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import CancelledError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
@@ -20,7 +20,11 @@ LIMIT = 20.0
 
 
 def call_isolating_faults(
-    engine: Caller, task: Callable[..., Any], request: PreviewRequest, *arguments: Any
+    engine: Caller,
+    task: Callable[..., Any],
+    request: PreviewRequest,
+    *arguments: Any,
+    on_report: ReportListener | None = None,
 ) -> Any:
     """``engine.call(task, request, *arguments)``.
 
@@ -31,7 +35,9 @@ def call_isolating_faults(
     memory cannot be found out by running it again.
     """
     try:
-        return engine.call(task, request, *arguments)
+        if on_report is None:
+            return engine.call(task, request, *arguments)
+        return engine.call(task, request, *arguments, on_report=on_report)
     except WorkerCrashedError as error:
         if error.killed or len(error.nodes) < 2:
             raise

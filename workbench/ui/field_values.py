@@ -262,7 +262,8 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
     if faults:
         return {"state": "fault", "text": f"{len(faults)} fault{'s' * (len(faults) > 1)}"}
     if state.preview is None or state.slow:
-        return {"state": "busy", "text": "computing" if state.preview else "starting"}
+        usual = "computing" if state.preview else "starting"
+        return {"state": "busy", "text": state.making or usual}
     return {"state": "ready", "text": f"ready · {_duration(state.preview.milliseconds)}"}
 
 

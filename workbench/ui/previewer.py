@@ -53,11 +53,16 @@ class Previewer:
         engine: Engine,
         on_done: Callable[[PreviewRequest, Outcome], None],
         on_slow: Callable[[], None],
+        on_making: Callable[[str], None] | None = None,
     ) -> None:
-        """Both are called from threads of this object."""
+        """All are called from threads of this object.
+
+        ``on_making`` hears what is being made of what takes long to build.
+        """
         self._engine = engine
         self._on_done = on_done
         self._on_slow = on_slow
+        self._on_making = on_making
         self._condition = threading.Condition()
         self._waiting: PreviewRequest | None = None
         self._background_jobs: dict[str, BackgroundJob] = {}
@@ -156,7 +161,7 @@ class Previewer:
 
     def _render(self, request: PreviewRequest) -> None:
         self._alarm.watch(request, PATIENCE)
-        outcome = self._attempt(lambda: preview_batch(self._handle, request))
+        outcome = self._attempt(lambda: preview_batch(self._handle, request, self._on_making))
         self._alarm.clear()
         if isinstance(outcome, PreviewResult):
             self._proven = self._engine.pid

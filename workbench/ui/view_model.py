@@ -141,7 +141,9 @@ class ViewModel:
         records = state_folder() / "records" if restore else None
         with self.lock:  # what threads find meanwhile waits until all is here
             self.speed = SpeedPanel(self.lock, self._refresh, self.machine, records, roots)
-            self.previewer = Previewer(self.engine, self._on_done, self._on_slow)
+            self.previewer = Previewer(
+                self.engine, self._on_done, self._on_slow, partial(self._on_worker, "making")
+            )
             self.background = BackgroundResults(self.previewer, self.lock, self._refresh)
             self.background_previews = BackgroundPreviews(self.background, self.catalog)
             self.verification = SessionVerification(self.lock, self._refresh, roots=roots)
@@ -471,7 +473,7 @@ class ViewModel:
         with self.lock:
             state = self.state
             state.slow = state.silent = False
-            state.waits_for = ""
+            state.waits_for = state.making = ""
             if isinstance(outcome, PreviewResult):
                 state.preview, state.picture = outcome, picture_bytes(outcome, request)
                 self._publisher.show("preview", "picture", state.picture)  # the rest takes time

@@ -150,6 +150,8 @@ class ViewState:
     slow: bool = True
     silent: bool = False
     """Whether the worker gives no sign of life."""
+    making: str = ""
+    """What is being made of a graph that takes long to build."""
     waits_for: str = ""
     """What memory a worker that is to start waits for."""
     source: Code = field(default_factory=lambda: Code("", {}))
