@@ -138,7 +138,7 @@ def test_what_no_sample_can_have_is_refused(condition: Condition, words: str) ->
 def test_so_is_what_cannot_be_asked() -> None:
     with pytest.raises(GraphEditError, match="rotate is no if"):
         set_condition(BRANCHED, CATALOG, "rotate", Chance())
-    with pytest.raises(GraphEditError, match="cannot ask this of color.output"):
+    with pytest.raises(GraphEditError, match=r"cannot ask this of color\.output"):
         set_condition(BRANCHED, CATALOG, REGION, SizeIs(), Port("color", "output"))
     with pytest.raises(GraphEditError, match="rotate is no if"):
         add_elif(BRANCHED, CATALOG, "rotate")

@@ -202,6 +202,7 @@ COMPONENTS: tuple[Component, ...] = (
         "The arguments of the selected node.",
         (
             Field("node", "show", {}, "InspectorView", holds=views.InspectorView),
+            Field("classes", "show", [], "Names of the classes of the data.", holds=str),
             Field(
                 "shares",
                 "show",

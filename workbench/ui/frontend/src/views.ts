@@ -261,6 +261,18 @@ export interface ArgRow {
   error: string;
 }
 
+/** What an ``if`` asks of each sample. */
+export interface ConditionEntry {
+  kind: string;
+  classes: number[];
+  measure: string;
+  comparison: string;
+  value: number | null;
+  source: string;
+  sources: Record<string, string[]>;
+  has_elif: boolean;
+}
+
 /** The selected node; ``id`` is empty where none is. */
 export interface InspectorView {
   id: string;
@@ -282,6 +294,7 @@ export interface InspectorView {
   condition: string;
   control: string;
   condition_node: string;
+  asks: ConditionEntry | null;
   probability: number | null;
   numbered: boolean;
   weights: number[];
@@ -953,8 +966,9 @@ export interface CanvasActions {
   paste: { text: string; x: number; y: number };
   rename: { node: string; to: string };
   place: { positions: Record<string, number[]>; aligned?: string };
-  wrap: { nodes: string[]; op: string; together?: boolean };
+  wrap: { nodes: string[]; op: string; together?: boolean; condition?: string };
   unwrap: { node: string; body: string };
+  add_elif: { node: string };
   arrange: {};
   frame: { title: string; nodes: string[]; frame?: string };
   remove_frame: { frame: string };
@@ -979,6 +993,7 @@ export interface CanvasActions {
 /** The arguments of the selected node. */
 export interface InspectorFields {
   node: Partial<InspectorView>;
+  classes: string[];
   shares: Partial<InspectedSharesEntry>;
   effect_open: boolean;
   effect_choices: string[];
@@ -998,6 +1013,7 @@ export interface InspectorActions {
   fix: { node: string; arg: string };
   set_random: { node: string; arg: string; key: string; value: Json; group?: string };
   set_probability: { region: string; probability: number | string; group?: string };
+  set_condition: { region: string; kind: string; classes?: number[] | null; measure?: string; comparison?: string; value?: number | string | null; source?: string; group?: string };
   set_weights: { region: string; weights: (number | string)[] };
   add_option: { region: string };
   remove_option: { region: string; body: string };
@@ -1006,6 +1022,7 @@ export interface InspectorActions {
   count_branches: { batches: number };
   mute: { nodes: string[]; muted: boolean };
   unwrap: { node: string; body: string };
+  add_elif: { node: string };
   open_scope: { scope: string };
   select: { node: string };
   undo: {};
