@@ -77,4 +77,4 @@ def test_so_it_is_by_keyboard(host: Host, photos: Path) -> None:
     page.keyboard.press("Control+k")
     search.fill("add an elif")
     search.press("Enter")
-    expect(card(page, "branch_2")).to_be_visible(timeout=PATIENCE)
+    await_python(host, "model.graph.has('branch_2')", lambda found: found)
