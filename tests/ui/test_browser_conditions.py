@@ -78,3 +78,20 @@ def test_so_it_is_by_keyboard(host: Host, photos: Path) -> None:
     search.fill("add an elif")
     search.press("Enter")
     await_python(host, "model.graph.has('branch_2')", lambda found: found)
+
+
+@pytest.mark.thorough
+def test_one_operator_is_offered_measured_and_used(host: Host, photos: Path) -> None:
+    graph, region = wrap_in_region(small(), CATALOG, ["rotate"])
+    host.open(photos, graph)
+    page = host.page
+    await_picture(page)
+    card(page, region).click(position={"x": 20, "y": 12})
+    inspector = part(page, "inspector")
+    inspector.get_by_role("button", name="Measure both").click()
+    figures = inspector.locator("[data-wb=fused-figures]")
+    expect(figures).to_contain_text("× the if", timeout=120_000)
+    expect(figures.locator("small")).to_have_count(2)
+    inspector.get_by_role("button", name="Use rotate alone").press("Enter")
+    await_python(host, f"model.graph.has('{region}')", lambda found: not found)
+    await_picture(page)

@@ -21,6 +21,7 @@ from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import chain, move_node
 from workbench.graph.else_if import add_elif
 from workbench.graph.fragment import duplicate, paste_fragment
+from workbench.graph.fused import fuse
 from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph, Port
 from workbench.graph.regions import unwrap_region, wrap_in_region
@@ -271,6 +272,9 @@ def _apply(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> E
             return _unwrap(document, catalog, action)
         case canvas.AddElif():
             return _add_elif(document, catalog, action)
+        case canvas.Fuse():
+            whole, fused = fuse(document.graph, catalog, action.node)
+            return document.with_graph(whole.at_scope(document.graph.scope)), [fused]
         case canvas.Arrange():
             return _arrange(document, catalog, action)
         case canvas.SetFrame():

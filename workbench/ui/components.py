@@ -204,6 +204,13 @@ COMPONENTS: tuple[Component, ...] = (
             Field("node", "show", {}, "InspectorView", holds=views.InspectorView),
             Field("classes", "show", [], "Names of the classes of the data.", holds=str),
             Field(
+                "fused_speed",
+                "show",
+                {},
+                "An if against one operator: FusedSpeedEntry.",
+                holds=speed_views.FusedSpeedEntry,
+            ),
+            Field(
                 "shares",
                 "show",
                 {},

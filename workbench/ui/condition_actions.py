@@ -23,7 +23,9 @@ from workbench.graph.conditions import (
     condition_sources,
     set_condition,
 )
+from workbench.graph.devices import is_generator
 from workbench.graph.else_if import elif_of
+from workbench.graph.fused import fused_refusal
 from workbench.graph.lead_in import origin_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.ui.actions.inspector import SetCondition
@@ -57,6 +59,7 @@ def condition_entry(graph: Graph, catalog: Catalog, node: Node) -> ConditionEntr
         "source": "",
         "sources": {kind: [str(port) for port in ports] for kind, ports in sources.items()},
         "has_elif": elif_of(node) is not None,
+        "fused": "" if fused_refusal(graph, catalog, node.id) else _operator_in(node, catalog),
     }
     if found is None:
         return entry
@@ -72,6 +75,13 @@ def condition_entry(graph: Graph, catalog: Catalog, node: Node) -> ConditionEntr
         case NumberIs(comparison, value):
             entry.update(comparison=comparison, value=value)
     return entry
+
+
+def _operator_in(region: Node, catalog: Catalog) -> str:
+    """The operator that a region on a coin flip holds, by its name in the code."""
+    return next(
+        node.op for node in region.bodies["then"].nodes if not is_generator(catalog[node.op])
+    )
 
 
 def condition_words(graph: Graph, catalog: Catalog, node: Node) -> str:

@@ -56,9 +56,10 @@ def apply_document_edit(
                 label = f"condition of {action.region}"
             edited = document.with_graph(graph)
             return Edited(edited, group=getattr(action, "group", ""), label=label)
-        case canvas.AddElif():
+        case canvas.AddElif() | canvas.Fuse():
             added = apply_canvas_edit(document, catalog, action, state.scope)
-            return Edited(*added, label=f"elif of {action.node}")
+            word = "elif of" if isinstance(action, canvas.AddElif) else "fuse"
+            return Edited(*added, label=f"{word} {action.node}")
         case canvas.SetPositions() if action.aligned:
             if action.aligned not in canvas.ALIGNMENTS:
                 raise GraphEditError(

@@ -414,6 +414,8 @@ class ConditionEntry(TypedDict):
     sources: dict[str, list[str]]
     """For each kind the ports of which it may be asked; none: the kind cannot be had here."""
     has_elif: bool
+    fused: str
+    """The operator that does the same without the ``if``; empty where there is none."""
 
 
 class InspectorView(TypedDict):

@@ -173,6 +173,12 @@ class AddElif(Action, tag="add_elif", frozen=True):
     node: str
 
 
+class Fuse(Action, tag="fuse", frozen=True):
+    """Replace an ``if`` by the one operator in it, which runs on every sample from then on."""
+
+    node: str
+
+
 class Arrange(Action, tag="arrange", frozen=True):
     """Lay all out automatically again."""
 
@@ -268,7 +274,7 @@ ALIGNMENTS = {
 Insertion = Add | AddOnEdge | Branch | AddFeeding | AddTemplate
 CanvasEdit = (
     Insertion | Connect | Disconnect | Splice | Move | Remove
-    | Mute | Duplicate | Paste | Rename | SetPositions | Wrap | Unwrap | AddElif
+    | Mute | Duplicate | Paste | Rename | SetPositions | Wrap | Unwrap | AddElif | Fuse
     | Arrange | SetFrame | RemoveFrame | SetNote | Unfold | Fold | Collapse
 )  # fmt: skip
 CanvasAction = (

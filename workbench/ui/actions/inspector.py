@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.ui.actions.base import Action, OpenScope, Redo, SelectNode, Undo
-from workbench.ui.actions.canvas import AddElif, Mute, Unwrap
+from workbench.ui.actions.canvas import AddElif, Fuse, Mute, Unwrap
 from workbench.ui.actions.panels import CountBranches
+from workbench.ui.actions.speed import MeasureFused, StopFused
 
 
 class SetArgument(Action, tag="set", frozen=True):
@@ -156,5 +157,16 @@ InspectorEdit = (
     | NameBody
 )  # fmt: skip
 InspectorAction = (
-    InspectorEdit | CountBranches | Mute | Unwrap | AddElif | OpenScope | SelectNode | Undo | Redo
+    InspectorEdit
+    | CountBranches
+    | Mute
+    | Unwrap
+    | AddElif
+    | Fuse
+    | MeasureFused
+    | StopFused
+    | OpenScope
+    | SelectNode
+    | Undo
+    | Redo
 )

@@ -271,6 +271,7 @@ export interface ConditionEntry {
   source: string;
   sources: Record<string, string[]>;
   has_elif: boolean;
+  fused: string;
 }
 
 /** The selected node; ``id`` is empty where none is. */
@@ -835,6 +836,25 @@ export interface FileHeader {
   n: number;
 }
 
+/** imgs/s of one of both, with its interval. */
+export interface FusedRow {
+  name: string;
+  median: number;
+  low: number;
+  high: number;
+}
+
+/** An ``if`` measured against the one operator that does the same. */
+export interface FusedSpeedEntry {
+  state: string;
+  region: string;
+  text: string;
+  share: number;
+  rows: FusedRow[];
+  ratio: number[];
+  stale: boolean;
+}
+
 /** One reason why the graph cannot run. */
 export interface FaultEntry {
   node: string;
@@ -969,6 +989,7 @@ export interface CanvasActions {
   wrap: { nodes: string[]; op: string; together?: boolean; condition?: string };
   unwrap: { node: string; body: string };
   add_elif: { node: string };
+  fuse: { node: string };
   arrange: {};
   frame: { title: string; nodes: string[]; frame?: string };
   remove_frame: { frame: string };
@@ -994,6 +1015,7 @@ export interface CanvasActions {
 export interface InspectorFields {
   node: Partial<InspectorView>;
   classes: string[];
+  fused_speed: Partial<FusedSpeedEntry>;
   shares: Partial<InspectedSharesEntry>;
   effect_open: boolean;
   effect_choices: string[];
@@ -1023,6 +1045,9 @@ export interface InspectorActions {
   mute: { nodes: string[]; muted: boolean };
   unwrap: { node: string; body: string };
   add_elif: { node: string };
+  fuse: { node: string };
+  measure_fused: { region: string };
+  stop_fused: {};
   open_scope: { scope: string };
   select: { node: string };
   undo: {};

@@ -12,6 +12,7 @@ import { BodyShare, CountShares } from "./bodyShares";
 import { BodyTitle } from "./bodyTitle";
 import { Probability, Weights } from "./chance";
 import { Condition } from "./condition";
+import { Fused } from "./fused";
 
 interface Props {
   link: Link<"inspector">;
@@ -45,6 +46,7 @@ export function Region({ link, view, guard }: Props) {
         <Probability key={id} {...{ link, guard, probability }} region={id} />
       )}
       {weights.length > 0 && <Weights key={id} {...{ link, guard, weights }} region={id} />}
+      {asks?.fused && <Fused link={link} region={id} op={asks.fused} />}
       <div class="wb-region-bodies">
         {bodies.map(({ name, title, scope, nodes, faulty }, at) => (
           <div
