@@ -56,8 +56,12 @@ class Fake:
 
 @pytest.mark.parametrize(
     ("outcome", "state", "text"),
-    [(DONE, "done", ""), (DataError("No folder."), "failed", "No folder."), (None, "stopped", "stopped")],
-)  # fmt: skip
+    [
+        (DONE, "done", ""),
+        (DataError("No folder."), "failed", "No folder."),
+        (None, "stopped", "stopped"),
+    ],
+)
 def test_figures_come_with_their_spread(
     monkeypatch: pytest.MonkeyPatch, outcome: Any, state: str, text: str
 ) -> None:

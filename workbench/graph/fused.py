@@ -66,7 +66,9 @@ def fuse(graph: Graph, catalog: Catalog, region: str) -> tuple[Graph, str]:
         if port is None and (value == neutral or value is None):
             continue
         drawn = next((node for node in parts.generators if port and node.id == port.node), None)
-        inputs[name] = maker.blended(value if port is None else port, neutral, drawn is not None)
+        given = port if port is not None else value
+        assert given is not None
+        inputs[name] = maker.blended(given, neutral, drawn is not None)
         args.pop(name, None)
     node = replace(parts.node, args=args, inputs=inputs)
     coin_args = {name: value for name, value in parts.coin.args.items() if name != "dtype"}

@@ -71,9 +71,10 @@ def condition_entry(graph: Graph, catalog: Catalog, node: Node) -> ConditionEntr
         case LabelIs(classes):
             entry["classes"] = list(classes)
         case SizeIs(measure, comparison, value):
-            entry.update(measure=measure, comparison=comparison, value=value)
+            entry["measure"] = measure
+            entry["comparison"], entry["value"] = comparison, value
         case NumberIs(comparison, value):
-            entry.update(comparison=comparison, value=value)
+            entry["comparison"], entry["value"] = comparison, value
     return entry
 
 
