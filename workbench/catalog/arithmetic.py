@@ -75,6 +75,7 @@ def arithmetic_specs() -> dict[str, OpSpec]:
         ),
         *(_clamp(function) for function in _FUNCTIONS["clamp"]),
         _subscript(),
+        _shape(),
     ]
     return {op.name: op for op in made}
 
@@ -175,6 +176,27 @@ def _subscript() -> OpSpec:
         synonyms=("[]", "indexing", "subscript", "channel", "extract channel"),
         expression="{}[{}]",
         operands=(("data",), ("index",)),
+    )
+
+
+def _shape() -> OpSpec:
+    summary = "The extents of an array, such as height, width and channels of an image."
+    rule = OutputRule(dtype="INT64", layout="", shape=("extents",))
+    return OpSpec(
+        name="shape",
+        schema="",
+        devices=("cpu",),
+        inputs=(PortSpec("data", device="any"),),
+        max_inputs=1,
+        outputs=(PortSpec("output", kind="number", gives=rule),),
+        doc=f"{summary} Written images.shape(); its numbers are on the CPU, wherever the array is.",
+        summary=summary,
+        category="arithmetic",
+        label="Shape",
+        synonyms=("size", "height", "width", "extents", "shapes", "get_size", "resolution"),
+        expression="{}.shape()",
+        operands=(("data",),),
+        stays=True,
     )
 
 

@@ -20,13 +20,14 @@ from workbench.emit.expressions import (
     number_of,
     plain_constant,
 )
+from workbench.emit.in_place import joined, written_in_place
 from workbench.emit.naming import hoisted_generators, hoisted_with_turns, name_outputs
 from workbench.emit.own_code import called, function_names, layout_calls, own_arguments
 from workbench.emit.python import INDENT, LINE, assigned, call, identifier, literal
 from workbench.emit.regions import load_region
 from workbench.graph.dataset_parameters import parameter_of, parameters
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
-from workbench.graph.model import Graph, Node, Port, Source, running_order
+from workbench.graph.model import Body, Graph, Node, Port, Source, running_order
 from workbench.graph.ports import outputs_of, positional_ports
 from workbench.graph.subscript_index import index_text, parse_index
 from workbench.graph.type_promotion import operands
@@ -60,6 +61,8 @@ class Emitter:
         Whether random operators get ``_random_state``, so that a pipeline that begins at any batch
         draws what a long run draws there. Inside a body they stand where ``positions`` says for
         its scope: at the number of samples that came to it before.
+    conditions:
+        Whether arithmetic that decides is written in the ``if`` itself.
     sharded:
         Whether readers read the part ``shard_id`` of ``num_shards``, each sample once an epoch.
     taken:
@@ -76,6 +79,7 @@ class Emitter:
         *,
         lift: bool = False,
         positioned: bool = False,
+        conditions: bool = True,
         sharded: bool = False,
         taken: Collection[str] = (),
     ) -> None:
@@ -101,7 +105,12 @@ class Emitter:
         names += function_names(self.every_node())
         names += [module for node in self.every_node() if (module := catalog[node.op].module)]
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
-        self.names = name_outputs(graph, catalog, ordered, names)
+        self.in_place: Mapping[str, str] = {}
+        """Nodes that are written in the condition of a region, and that region."""
+        if conditions:
+            whole = Body(tuple(ordered), graph.outputs)
+            self.in_place = written_in_place(whole, catalog, self._mixed)
+        self.names = name_outputs(graph, catalog, ordered, names, self.in_place)
         self.indent = INDENT
         self.scope = ""
         self.turns: list[str] = []
@@ -163,6 +172,9 @@ class Emitter:
         """The lines of one node: its call, assigned to variables, or a region's statements."""
         if node.bodies:
             return load_region(node.op)(self, node)
+        if node.id in self.in_place:
+            self.names[Port(node.id, "output")] = self._in_place_text(node)
+            return Lines()
         return Lines.of(node.id, self.call_lines(node))
 
     def written_before(self, region: Node) -> Lines:
@@ -293,6 +305,17 @@ class Emitter:
         spec = self.catalog[node.op]
         texts = [self.operand_text(node, name, moved) for name in operands(node, spec)]
         return expression_parts(self.expression_of(spec), texts)
+
+    def _in_place_text(self, node: Node) -> str:
+        """A node as part of the expression that decides in a region."""
+        spec = self.catalog[node.op]
+        parts: list[tuple[str, OpSpec | None]] = []
+        for name in operands(node, spec):
+            source = node.inputs.get(name)
+            placed = source is not None and source.node in self.in_place
+            inner = self.catalog[self.graph.node(source.node).op] if source and placed else None
+            parts.append((self.operand_text(node, name, {}), inner))
+        return joined(spec, parts)
 
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""

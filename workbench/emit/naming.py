@@ -31,22 +31,30 @@ that are read as numbers (E741 of pycodestyle)."""
 
 
 def name_outputs(
-    graph: Graph, catalog: Catalog, ordered: Sequence[Node], taken: Collection[str] = ()
+    graph: Graph,
+    catalog: Catalog,
+    ordered: Sequence[Node],
+    taken: Collection[str] = (),
+    in_place: Mapping[str, str] | None = None,
 ) -> dict[Port, str]:
     """A variable for every output of the nodes, which stand in running order, and of those inside.
 
     What a body takes in has the name that it has outside. ``taken`` are names that the source uses
-    otherwise, besides ``RESERVED``.
+    otherwise, besides ``RESERVED``; nodes that are written ``in_place`` of a region's condition get
+    none, and what they read is needed until there.
     """
-    namer = _Namer(catalog, RESERVED.union(taken))
+    namer = _Namer(catalog, RESERVED.union(taken), in_place or {})
     namer.name_body(ordered, graph.outputs, {name: name for name in graph.outputs}, {}, frozenset())
     return namer.names
 
 
 class _Namer:
-    def __init__(self, catalog: Catalog, taken: frozenset[str]) -> None:
+    def __init__(
+        self, catalog: Catalog, taken: frozenset[str], in_place: Mapping[str, str]
+    ) -> None:
         self.catalog = catalog
         self.taken = taken
+        self.in_place = in_place
         self.names: dict[Port, str] = {}
 
     def name_body(
@@ -62,9 +70,11 @@ class _Namer:
         ``wanted`` are the variables that its outputs are to end in, ``held`` the ports that
         variables stand for at its beginning, ``blocked`` the variables that are needed behind it.
         """
-        last_use = _last_uses(ordered, outputs)
+        last_use = _last_uses(ordered, outputs, self.in_place)
         reached = _reached_outputs(self.catalog, ordered, outputs)
         for line, node in enumerate(ordered):
+            if node.id in self.in_place:
+                continue
             spec = self.catalog[node.op]
             own: list[str] = []
             if spec.consecutive:
@@ -171,9 +181,13 @@ def _read_throughout(node: Node, spec: OpSpec) -> list[Port]:
     return [port for name, port in node.inputs.items() if name not in given]
 
 
-def _last_uses(ordered: Sequence[Node], outputs: Mapping[str, Port]) -> dict[Port, int]:
+def _last_uses(
+    ordered: Sequence[Node], outputs: Mapping[str, Port], in_place: Mapping[str, str]
+) -> dict[Port, int]:
     uses = {port: len(ordered) for port in outputs.values()}
-    for line, node in enumerate(ordered):
+    lines = {node.id: line for line, node in enumerate(ordered)}
+    for node in ordered:
+        line = lines[in_place.get(node.id, node.id)]
         for port in node.inputs.values():
             uses[port] = max(uses.get(port, -1), line)
     return uses

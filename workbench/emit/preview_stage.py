@@ -137,7 +137,7 @@ class _StageEmitter(Emitter):
         positioned: bool,
         lifts_values: bool,
     ) -> None:
-        super().__init__(graph, catalog, ordered, positioned=positioned)
+        super().__init__(graph, catalog, ordered, conditions=False, positioned=positioned)
         self.tapped: list[Port] = []
         self.values: list[str] = []
         self._draws = draws

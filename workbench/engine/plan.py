@@ -81,7 +81,7 @@ def make_plan(
     nodes = tuple(node for node in ordered if node.id in needed)
     size = graph.settings.batch_size
     wanted = min(count, size)
-    emitter = Emitter(graph, catalog, nodes)
+    emitter = Emitter(graph, catalog, nodes, conditions=False)
     plan = Plan(
         graph,
         data,

@@ -13,6 +13,7 @@ from workbench.graph.devices import is_decoder, is_generator
 from workbench.graph.generators import element_for
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.one_of import weights_of
+from workbench.ui.condition_actions import condition_entry
 from workbench.ui.own_code_views import caution_of
 from workbench.ui.random_views import CHOICE as CHOICE
 from workbench.ui.random_views import (
@@ -57,6 +58,7 @@ NOTHING_SELECTED: InspectorView = {
     "condition": "",
     "control": "",
     "condition_node": "",
+    "asks": None,
     "probability": None,
     "weights": [],
     "numbered": False,
@@ -115,6 +117,7 @@ def inspector_view(
         view["condition"] = condition_of(graph, catalog, node)
         view["control"] = spec.inputs[0].name if spec.inputs else next(iter(spec.args))
         view["numbered"] = spec.numbered_bodies
+        view["asks"] = condition_entry(graph, catalog, node)
         view["probability"] = probability_of(graph, node)
         view["weights"] = list(weights_of(graph, node) or ())
         view["condition_node"] = source.node if source and graph.has(source.node) else ""

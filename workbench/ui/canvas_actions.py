@@ -15,10 +15,13 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph import compose, one_of, some_of
 from workbench.graph.active import set_muted
+from workbench.graph.conditions import set_condition
 from workbench.graph.connect import connect, disconnect, port_taken_reason, set_output
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import chain, move_node
+from workbench.graph.else_if import add_elif
 from workbench.graph.fragment import duplicate, paste_fragment
+from workbench.graph.fused import fuse
 from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph, Port
 from workbench.graph.regions import unwrap_region, wrap_in_region
@@ -27,6 +30,7 @@ from workbench.graph.rename import rename_node, rename_output
 from workbench.ui import canvas_annotations as remarks
 from workbench.ui import canvas_positions as positions
 from workbench.ui.actions import canvas
+from workbench.ui.condition_actions import usual_condition
 from workbench.ui.edited_bodies import split_by_body
 from workbench.ui.insertions import Edited, apply_insertion, within_limit
 
@@ -167,6 +171,8 @@ def _wrap(document: Document, catalog: Catalog, action: canvas.Wrap) -> Edited:
         whole, region = some_of.choose_some_of(graph.whole, catalog, nodes)
     else:
         whole, region = wrap_in_region(graph.whole, catalog, nodes, action.op)
+    if action.condition:
+        whole = set_condition(whole, catalog, region, usual_condition(action.condition))
     return within_limit(document, whole.at_scope(graph.scope)), [region]
 
 
@@ -174,6 +180,11 @@ def _unwrap(document: Document, catalog: Catalog, action: canvas.Unwrap) -> Edit
     graph, nodes = unwrap_region(document.graph, catalog, action.node, action.body)
     drawn = _drawn(graph, catalog, nodes)
     return document.with_graph(graph), drawn
+
+
+def _add_elif(document: Document, catalog: Catalog, action: canvas.AddElif) -> Edited:
+    whole, added = add_elif(document.graph, catalog, action.node)
+    return within_limit(document, whole.at_scope(document.graph.scope)), [added]
 
 
 def _arrange(document: Document, catalog: Catalog, action: canvas.Arrange) -> Edited:
@@ -259,6 +270,11 @@ def _apply(document: Document, catalog: Catalog, action: canvas.CanvasEdit) -> E
             return _wrap(document, catalog, action)
         case canvas.Unwrap():
             return _unwrap(document, catalog, action)
+        case canvas.AddElif():
+            return _add_elif(document, catalog, action)
+        case canvas.Fuse():
+            whole, fused = fuse(document.graph, catalog, action.node)
+            return document.with_graph(whole.at_scope(document.graph.scope)), [fused]
         case canvas.Arrange():
             return _arrange(document, catalog, action)
         case canvas.SetFrame():

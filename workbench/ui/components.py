@@ -203,6 +203,14 @@ COMPONENTS: tuple[Component, ...] = (
         "The arguments of the selected node.",
         (
             Field("node", "show", {}, "InspectorView", holds=views.InspectorView),
+            Field("classes", "show", [], "Names of the classes of the data.", holds=str),
+            Field(
+                "fused_speed",
+                "show",
+                {},
+                "An if against one operator: FusedSpeedEntry.",
+                holds=speed_views.FusedSpeedEntry,
+            ),
             Field(
                 "shares",
                 "show",

@@ -51,7 +51,15 @@ def apply_document_edit(
             return Edited(document.with_graph(graph), said=f"{label}.")
         case _ if isinstance(action, inspector.InspectorEdit):
             graph = apply_inspector_edit(document.graph, catalog, action)
-            return Edited(document.with_graph(graph), group=getattr(action, "group", ""))
+            label = ""
+            if isinstance(action, inspector.SetCondition):
+                label = f"condition of {action.region}"
+            edited = document.with_graph(graph)
+            return Edited(edited, group=getattr(action, "group", ""), label=label)
+        case canvas.AddElif() | canvas.Fuse():
+            added = apply_canvas_edit(document, catalog, action, state.scope)
+            word = "elif of" if isinstance(action, canvas.AddElif) else "fuse"
+            return Edited(*added, label=f"{word} {action.node}")
         case canvas.SetPositions() if action.aligned:
             if action.aligned not in canvas.ALIGNMENTS:
                 raise GraphEditError(

@@ -142,7 +142,8 @@ def graph_fields(
                 devices.get(state.inspected, ""),
                 shown_faults,
                 len(state.selected),
-            )
+            ),
+            "classes": data_panel.view["classes"],
         },
         "tabs": {"tab": state.tab},
         "preview": {

@@ -14,6 +14,7 @@ from workbench.graph.model import Graph
 from workbench.graph.policy import own_policy
 from workbench.ui import argument_actions as of_argument
 from workbench.ui.actions import inspector
+from workbench.ui.condition_actions import ask_condition
 
 
 def apply_inspector_edit(graph: Graph, catalog: Catalog, action: inspector.InspectorEdit) -> Graph:
@@ -38,6 +39,8 @@ def apply_inspector_edit(graph: Graph, catalog: Catalog, action: inspector.Inspe
         case inspector.SetProbability():
             probability = _number(action.probability, "a number from 0 to 1")
             return set_probability(graph, catalog, action.region, probability)
+        case inspector.SetCondition():
+            return ask_condition(graph, catalog, action)
         case inspector.SetWeights():
             return one_of.set_weights(
                 graph,

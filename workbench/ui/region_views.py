@@ -11,6 +11,7 @@ from workbench.graph.layout import Layout
 from workbench.graph.model import Body, Graph, Node, Port, region_of
 from workbench.graph.repeat import OP as REPEAT
 from workbench.graph.repeat import TIMES, most_turns
+from workbench.ui.condition_actions import condition_words
 from workbench.ui.random_views import distribution, random_view
 from workbench.ui.views import BodyEntry, ScopeBody, ScopeEntry
 
@@ -97,6 +98,8 @@ def condition_of(graph: Graph, catalog: Catalog, node: Node) -> str:
     if node.op == some_of.OP:
         order = ", in any order" if some_of.is_shuffled(node) else ""
         return f"{some_of.count_of(node)} of {len(node.bodies)}{order}"
+    if words := condition_words(graph, catalog, node):
+        return words
     source = node.inputs.get(TIMES) if node.op == REPEAT else condition_port(node, catalog)
     if source is None:
         return f"{most_turns(node)} times" if node.op == REPEAT else ""

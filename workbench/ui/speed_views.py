@@ -256,3 +256,27 @@ class FileHeader(TypedDict):
     view: str
     """The view that asked for it."""
     n: int
+
+
+class FusedRow(TypedDict):
+    """imgs/s of one of both, with its interval."""
+
+    name: str
+    median: float
+    low: float
+    high: float
+
+
+class FusedSpeedEntry(TypedDict):
+    """An ``if`` measured against the one operator that does the same."""
+
+    state: str
+    """none, running, done, failed, stopped."""
+    region: str
+    text: str
+    share: float
+    rows: list[FusedRow]
+    ratio: list[float]
+    """Of the speed of the operator over that of the ``if``: median, low and high."""
+    stale: bool
+    """Whether it is of another graph or other data than those that are shown."""

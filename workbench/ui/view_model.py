@@ -494,15 +494,15 @@ class ViewModel:
     def _fields(self) -> Fields:
         shown = graph_fields(self.state, self.history, self.catalog, self.data_panel, self._memo)
         shown["bar"] |= self.sessions.fields()
-        shown["speed"] |= self.speed.fields(self.state.checked.active, self.data_panel.datasets)
+        active, data = self.state.checked.active, self.data_panel.datasets
+        shown["speed"] |= self.speed.fields(active, data)
         shown["code"] |= self.exports.fields(self.state, self.history.layout)
         auxiliary = self.background_previews.fields(self.state, shown["preview"]["stale"])
         shown["preview"] |= auxiliary["preview"] | self.comparison.fields(self.state)
         shown["canvas"] |= auxiliary["canvas"]
         shown["inspector"] |= auxiliary["inspector"]
-        shown["preview"]["verification"] = self.verification.entry(
-            self.state.checked.active, self.data_panel.datasets
-        )
-        speeds = self.speed.last_speeds(self.state.checked.active, self.data_panel.datasets)
+        shown["inspector"]["fused_speed"] = self.speed.fused.entry(active, data)
+        shown["preview"]["verification"] = self.verification.entry(active, data)
+        speeds = self.speed.last_speeds(active, data)
         shown["status"] = status_fields(shown["bar"]["faults"], speeds, self.sessions.kept)
         return shown

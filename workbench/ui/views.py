@@ -401,6 +401,24 @@ class ArgRow(TypedDict):
     """What is wrong with the value, or empty."""
 
 
+class ConditionEntry(TypedDict):
+    """What an ``if`` asks of each sample."""
+
+    kind: str
+    """``chance``, ``label``, ``size``, ``comparison``, ``other``; empty where nothing decides."""
+    classes: list[int]
+    measure: str
+    comparison: str
+    value: float | None
+    source: str
+    """The port of which it is asked; empty of a draw."""
+    sources: dict[str, list[str]]
+    """For each kind the ports of which it may be asked; none: the kind cannot be had here."""
+    has_elif: bool
+    fused: str
+    """The operator that does the same without the ``if``; empty where there is none."""
+
+
 class InspectorView(TypedDict):
     """The selected node; ``id`` is empty where none is."""
 
@@ -437,6 +455,8 @@ class InspectorView(TypedDict):
     """The input of a region that decides: ``condition``."""
     condition_node: str
     """The node that feeds it; empty where nothing does."""
+    asks: ConditionEntry | None
+    """Of an ``if``; else null."""
     probability: float | None
     """Of an ``if`` that a coin flip decides; else null."""
     numbered: bool

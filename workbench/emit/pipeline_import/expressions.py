@@ -20,6 +20,8 @@ from workbench.graph.subscript_index import index_text
 ARITHMETIC = "_ArithmeticGenericOp"
 INDEXING = frozenset({"_TensorSubscript", "_SubscriptDimCheck"})
 """DALI's hidden operators, of which ``expression_node`` makes nodes."""
+SHAPE = "_Shape"
+"""Of ``images.shape()``."""
 
 _CALL = re.compile(r"(\w+)\(([^()]*)\)")
 _EDGE = re.compile(r"&(\d+)")
@@ -59,6 +61,8 @@ def expression_node(op: TracedOp, ops_by_edge: Mapping[str, TracedOp]) -> Expres
         return _arithmetic(op, ops_by_edge)
     if op.schema in INDEXING:
         return _subscript(op)
+    if op.schema == SHAPE:
+        return _shape(op)
     return None
 
 
@@ -170,6 +174,13 @@ def _subscript(op: TracedOp) -> Expression | None:
         ends = [_whole(op, f"{end}_{axis}") for end in ("lo", "hi", "step")]
         items.append(slice(*ends) if at is None else at)
     return Expression("subscript", {"index": index_text(tuple(items))}, {"data": fed[0]})
+
+
+def _shape(op: TracedOp) -> Expression | None:
+    """None where the numbers are of another type, or on the GPU."""
+    if len(op.inputs) != 1 or op.device != "cpu" or op.args.get("dtype") not in (None, "INT64"):
+        return None
+    return Expression("shape", {}, {"data": op.inputs[0].edge})
 
 
 def _whole(op: TracedOp, name: str) -> int | None:

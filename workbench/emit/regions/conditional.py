@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from workbench.emit.code import Lines
 from workbench.emit.emitter import Emitter
+from workbench.emit.in_place import condition_lines, nodes_in_condition
 from workbench.emit.python import INDENT
 from workbench.emit.region_comments import body_comment
 from workbench.graph.model import Node
@@ -18,7 +19,10 @@ def write(emitter: Emitter, node: Node) -> Lines:
     made = emitter.written_before(node)
     start = len(made.text)
     comment = body_comment(node, "then")
-    made.text.append(f"{emitter.indent}if {emitter.control_text(node, 'condition')}:{comment}")
+    text = emitter.control_text(node, "condition")
+    made.text += condition_lines("if", text, comment, emitter.indent)
+    for inner in nodes_in_condition(node, emitter.in_place):
+        made.nodes[inner] = range(start, len(made.text))
     then, otherwise = (emitter.body_lines(node, name) for name in ("then", "else"))
     if not then.text:
         then.text.append(f"{emitter.indent}{INDENT}pass")
@@ -37,7 +41,7 @@ def _is_one_statement(lines: Sequence[str], indent: str) -> bool:
     """Whether the lines are an ``if`` with its branches, and nothing else."""
     own = [line for line in lines if not line.startswith(indent + " ")]
     words = [line.removeprefix(indent).partition(" ")[0] for line in own]
-    return words[:1] == ["if"] and set(words[1:]) <= {"elif", "else:"}
+    return words[:1] == ["if"] and set(words[1:]) <= {"elif", "else:", "):"}
 
 
 def _as_elif(lines: Lines, indent: str) -> Lines:

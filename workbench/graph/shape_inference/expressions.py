@@ -56,4 +56,14 @@ def _length(item: slice, extent: int | None) -> int | None:
     return None
 
 
-EXPRESSION_RULES: Mapping[ShapeWord, ShapeRule] = {"broadcast": _broadcast, "subscript": _subscript}
+def _extents(call: TypedCall, flow: TensorType) -> TensorType:
+    """One number for each axis."""
+    shape = call.first.shape
+    return flow.reshaped((None if shape is None else len(shape),), "")
+
+
+EXPRESSION_RULES: Mapping[ShapeWord, ShapeRule] = {
+    "broadcast": _broadcast,
+    "subscript": _subscript,
+    "extents": _extents,
+}

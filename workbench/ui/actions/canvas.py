@@ -156,6 +156,8 @@ class Wrap(Action, tag="wrap", frozen=True):
     """The kind of region: ``if``."""
     together: bool = False
     """Whether they are one option of it; else each is one."""
+    condition: str = ""
+    """Of an ``if`` what it asks: ``label``, ``size`` or ``comparison``; empty: a coin flip."""
 
 
 class Unwrap(Action, tag="unwrap", frozen=True):
@@ -163,6 +165,18 @@ class Unwrap(Action, tag="unwrap", frozen=True):
 
     node: str
     body: str
+
+
+class AddElif(Action, tag="add_elif", frozen=True):
+    """Ask a second condition where that of an ``if`` does not hold."""
+
+    node: str
+
+
+class Fuse(Action, tag="fuse", frozen=True):
+    """Replace an ``if`` by the one operator in it, which runs on every sample from then on."""
+
+    node: str
 
 
 class Arrange(Action, tag="arrange", frozen=True):
@@ -273,8 +287,8 @@ ALIGNMENTS = {
 Insertion = Add | AddOnEdge | Branch | AddFeeding | AddTemplate
 CanvasEdit = (
     Insertion | Connect | Disconnect | Splice | Move | Remove
-    | Mute | Duplicate | Paste | Rename | SetPositions | Wrap | Unwrap | Arrange
-    | SetFrame | RemoveFrame | SetNote | Unfold | Fold | Collapse
+    | Mute | Duplicate | Paste | Rename | SetPositions | Wrap | Unwrap | AddElif | Fuse
+    | Arrange | SetFrame | RemoveFrame | SetNote | Unfold | Fold | Collapse
 )  # fmt: skip
 CanvasAction = (
     CanvasEdit | OpenScope | CopyCode | SaveBlock | RemoveBlock | FindConnectTargets

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.ui.actions.base import Action, OpenScope, Redo, SelectNode, Undo
-from workbench.ui.actions.canvas import Mute, Unwrap
+from workbench.ui.actions.canvas import AddElif, Fuse, Mute, Unwrap
 from workbench.ui.actions.panels import CountBranches
+from workbench.ui.actions.speed import MeasureFused, StopFused
 
 
 class SetArgument(Action, tag="set", frozen=True):
@@ -90,6 +91,26 @@ class SetProbability(Action, tag="set_probability", frozen=True):
     """As of ``set``."""
 
 
+class SetCondition(Action, tag="set_condition", frozen=True):
+    """Say of what an ``if`` asks each sample. What is left out stays as it is, or is as usual."""
+
+    region: str
+    kind: str
+    """``chance``, ``label``, ``size`` or ``comparison``."""
+    classes: list[int] | None = None
+    """Of ``label``: numbers of the classes."""
+    measure: str = ""
+    """Of ``size``: ``height``, ``width``, ``longer side``, ``shorter side`` or ``aspect``."""
+    comparison: str = ""
+    """Of ``size`` and ``comparison``: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``."""
+    value: float | str | None = None
+    """What it is compared with. Words are refused."""
+    source: str = ""
+    """The port of which it is asked: ``decode.output``."""
+    group: str = ""
+    """As of ``set``."""
+
+
 class SetWeights(Action, tag="set_weights", frozen=True):
     """Say in which proportion the bodies of a region run."""
 
@@ -140,9 +161,20 @@ class OwnPolicy(Action, tag="own_policy", frozen=True):
 InspectorEdit = (
     SetArgument | ResetArgument | LinkArgument | SetDevice | RandomiseArgument
     | OwnGenerator | FixArgument | SetGeneratorArgument
-    | SetProbability | SetWeights | AddOption | RemoveOption | MoveOption
+    | SetProbability | SetCondition | SetWeights | AddOption | RemoveOption | MoveOption
     | NameBody | OwnPolicy
 )  # fmt: skip
 InspectorAction = (
-    InspectorEdit | CountBranches | Mute | Unwrap | OpenScope | SelectNode | Undo | Redo
+    InspectorEdit
+    | CountBranches
+    | Mute
+    | Unwrap
+    | AddElif
+    | Fuse
+    | MeasureFused
+    | StopFused
+    | OpenScope
+    | SelectNode
+    | Undo
+    | Redo
 )

@@ -12,6 +12,16 @@ class Measure(Action, tag="measure", frozen=True):
     """compare, stages, peers, threads or workers."""
 
 
+class MeasureFused(Action, tag="measure_fused", frozen=True):
+    """Measure an ``if`` against the one operator that does the same."""
+
+    region: str
+
+
+class StopFused(Action, tag="stop_fused", frozen=True):
+    """End that measurement."""
+
+
 class Tune(Action, tag="tune", frozen=True):
     """Look for the best settings. Numbers are text, and empty means the usual ones."""
 

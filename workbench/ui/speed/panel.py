@@ -22,6 +22,7 @@ from workbench.roots import Roots
 from workbench.sources import Datasets, describe_datasets
 from workbench.ui.actions import speed
 from workbench.ui.binary_payload import pack_payload
+from workbench.ui.fused_speed_job import FusedSpeed
 from workbench.ui.measurement_job import JobListener
 from workbench.ui.speed.chart_views import measured_on
 from workbench.ui.speed.experiment_factory import (
@@ -51,7 +52,10 @@ PARTS = ("compare", "stages", "tune", "scaling", "peers", "records")
 FIGURES = ("compare", "stages", "tune", "scaling", "peers")
 """The parts that show a record."""
 EFFORTS = tuple(MEASUREMENT_CONFIGS)
-RunAction = speed.Measure | speed.Tune | speed.Cancel | speed.RecordAction
+RunAction = (
+    speed.Measure | speed.MeasureFused | speed.StopFused | speed.Tune | speed.Cancel
+    | speed.RecordAction
+)  # fmt: skip
 LARGEST = 16_000_000
 """Characters of a record that is opened."""
 
@@ -103,6 +107,7 @@ class SpeedPanel:
         self._version = 0
         self._hash: tuple[Graph | None, str] = (None, "")
         self._speeds: tuple[Any, list[LastSpeed]] = (None, [])
+        self.fused = FusedSpeed(lock, changed, roots)
         self._look()
 
     # What the browser asks for
@@ -153,6 +158,7 @@ class SpeedPanel:
 
     def cancel(self) -> None:
         """Stop the run, if there is one; earlier figures stay. Another page's goes on."""
+        self.fused.cancel()
         if self.run is not None and self.run.listener is self._listener:
             self.run.cancel()
 
@@ -172,6 +178,8 @@ class SpeedPanel:
 
     def leave(self) -> None:
         """The page is gone: a run goes on, and the session's next page finds it."""
+        self.fused.cancel()
+        self.fused.cancel()
         run = self.run
         if run is None:
             return
@@ -188,6 +196,12 @@ class SpeedPanel:
             case speed.Measure(what=what):
                 part = "scaling" if what in ("threads", "workers") else what
                 return self._start(part, lambda: self._experiment(what, graph, data))
+            case speed.MeasureFused():
+                self.fused.start(action.region, graph, data)
+                return None
+            case speed.StopFused():
+                self.fused.cancel()
+                return None
             case speed.Tune():
                 return self._start("tune", lambda: tuner_for(action, graph, data, self.machine))
             case speed.Cancel():

@@ -261,6 +261,19 @@ export interface ArgRow {
   error: string;
 }
 
+/** What an ``if`` asks of each sample. */
+export interface ConditionEntry {
+  kind: string;
+  classes: number[];
+  measure: string;
+  comparison: string;
+  value: number | null;
+  source: string;
+  sources: Record<string, string[]>;
+  has_elif: boolean;
+  fused: string;
+}
+
 /** The selected node; ``id`` is empty where none is. */
 export interface InspectorView {
   id: string;
@@ -282,6 +295,7 @@ export interface InspectorView {
   condition: string;
   control: string;
   condition_node: string;
+  asks: ConditionEntry | null;
   probability: number | null;
   numbered: boolean;
   weights: number[];
@@ -847,6 +861,25 @@ export interface FileHeader {
   n: number;
 }
 
+/** imgs/s of one of both, with its interval. */
+export interface FusedRow {
+  name: string;
+  median: number;
+  low: number;
+  high: number;
+}
+
+/** An ``if`` measured against the one operator that does the same. */
+export interface FusedSpeedEntry {
+  state: string;
+  region: string;
+  text: string;
+  share: number;
+  rows: FusedRow[];
+  ratio: number[];
+  stale: boolean;
+}
+
 /** One reason why the graph cannot run. */
 export interface FaultEntry {
   node: string;
@@ -979,8 +1012,10 @@ export interface CanvasActions {
   paste: { text: string; x: number; y: number };
   rename: { node: string; to: string };
   place: { positions: Record<string, number[]>; aligned?: string };
-  wrap: { nodes: string[]; op: string; together?: boolean };
+  wrap: { nodes: string[]; op: string; together?: boolean; condition?: string };
   unwrap: { node: string; body: string };
+  add_elif: { node: string };
+  fuse: { node: string };
   arrange: {};
   frame: { title: string; nodes: string[]; frame?: string };
   remove_frame: { frame: string };
@@ -1007,6 +1042,8 @@ export interface CanvasActions {
 /** The arguments of the selected node. */
 export interface InspectorFields {
   node: Partial<InspectorView>;
+  classes: string[];
+  fused_speed: Partial<FusedSpeedEntry>;
   shares: Partial<InspectedSharesEntry>;
   effect_open: boolean;
   effect_choices: string[];
@@ -1030,6 +1067,7 @@ export interface InspectorActions {
   fix: { node: string; arg: string };
   set_random: { node: string; arg: string; key: string; value: Json; group?: string };
   set_probability: { region: string; probability: number | string; group?: string };
+  set_condition: { region: string; kind: string; classes?: number[] | null; measure?: string; comparison?: string; value?: number | string | null; source?: string; group?: string };
   set_weights: { region: string; weights: (number | string)[] };
   add_option: { region: string };
   remove_option: { region: string; body: string };
@@ -1039,6 +1077,10 @@ export interface InspectorActions {
   count_branches: { batches: number };
   mute: { nodes: string[]; muted: boolean };
   unwrap: { node: string; body: string };
+  add_elif: { node: string };
+  fuse: { node: string };
+  measure_fused: { region: string };
+  stop_fused: {};
   open_scope: { scope: string };
   select: { node: string };
   undo: {};

@@ -108,11 +108,11 @@ export function note(store: CanvasStore, { x, y }: Point): void {
   if (store.link.ask("note", { text: "Note", ...at, note: "" })) store.set({ renaming: NEW.note });
 }
 
-/** Puts the selected nodes into a region: an `if` on a coin flip, or as the options of one. */
-export function wrap(store: CanvasStore, op = "if", together = false): void {
+/** Puts the selected nodes into a region: an `if` on a coin flip or a `condition`, or as options. */
+export function wrap(store: CanvasStore, op = "if", together = false, condition = ""): void {
   const { selected } = store.get();
   if (!selected.length) return store.say("Select what is to run for some samples only");
-  store.link.ask("wrap", { nodes: [...selected], op, together });
+  store.link.ask("wrap", { nodes: [...selected], op, together, condition });
   store.say(`${selected.join(", ")} put into ${op}`);
 }
 
@@ -142,6 +142,14 @@ export function unwrap(store: CanvasStore): void {
   if (!node?.bodies[0]) return;
   store.link.ask("unwrap", { node: node.id, body: node.bodies[0].name });
   store.say(`${node.id} taken apart`);
+}
+
+/** Asks a second condition where that of the inspected `if` does not hold. */
+export function addElif(store: CanvasStore): void {
+  const node = store.node(store.inspected);
+  if (node?.op !== "if") return store.say("Select an if: it gets the elif");
+  store.link.ask("add_elif", { node: node.id });
+  store.say(`elif added to ${node.id}`);
 }
 
 export function move(store: CanvasStore, by: -1 | 1): void {

@@ -5,7 +5,7 @@ import { controlOf } from "../lib/siblings";
 import { align, ALIGNMENTS } from "./alignment";
 import { copyCode } from "./codeCopy";
 import { showPalette } from "./paletteVisibility";
-import { chooseChain, chooseOneOf, chooseSomeOf, duplicate, remove, repeat, saveBlock, unwrap, wrap } from "./actions";
+import { addElif, chooseChain, chooseOneOf, chooseSomeOf, duplicate, remove, repeat, saveBlock, unwrap, wrap } from "./actions";
 import type { CanvasStore } from "./canvasStore";
 import type { Command } from "./searchItems";
 
@@ -156,6 +156,28 @@ const COMMANDS: readonly Run[] = [
     synonyms: ["wrap", "put into an if", "sometimes", "apply with p", "RandomApply"],
     selected: 1,
     run: (store) => wrap(store),
+  },
+  ...(
+    [
+      ["label", "Apply by class", "Where the label is one of some classes", ["label is", "class", "per class"]],
+      ["size", "Apply by size", "Where the image is large or small, wide or tall", ["size is", "height", "width", "aspect"]],
+      ["comparison", "Apply by comparison", "Where a number of the graph is more or less", ["condition", "less than", "threshold"]],
+    ] as const
+  ).map(([kind, name, note, synonyms]) => ({
+    id: `wrap-${kind}`,
+    name,
+    note: `${note}, the selected nodes run`,
+    synonyms: [...synonyms, "if"],
+    selected: 1,
+    run: (store: CanvasStore) => wrap(store, "if", false, kind),
+  })),
+  {
+    id: "add-elif",
+    name: "Add an elif",
+    note: "A second condition, asked where that of the selected if does not hold",
+    synonyms: ["else if", "another condition", "case"],
+    selected: 1,
+    run: addElif,
   },
   {
     id: "one-of",

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Menu } from "../lib/popover";
 import {
+  addElif,
   chooseChain,
   chooseOneOf,
   chooseSomeOf,
@@ -163,6 +164,8 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
     },
     { label: "Frame", keys: "g", run: () => frame(store) },
     node.movable && { label: "Apply with probability", keys: "i", run: () => wrap(store) },
+    node.movable && { label: "Apply by class", run: () => wrap(store, "if", false, "label") },
+    node.movable && { label: "Apply by size", run: () => wrap(store, "if", false, "size") },
     node.movable && {
       label: chosen.length > 1 ? "One of the selected" : "One of this and nothing",
       keys: "b",
@@ -181,6 +184,7 @@ function ofNode(store: CanvasStore, id: string): { label: string; entries: Entry
         run: () => chooseChain(store),
       },
     node.movable && { label: "Repeat", keys: "r", run: () => repeat(store) },
+    node.op === "if" && { label: "Add an elif", run: () => addElif(store) },
     !!body && { label: "Take out of the region", keys: "Shift I", run: () => unwrap(store) },
     { label: "Rename", keys: "F2", run: () => store.set({ renaming: id }) },
     chosen.length > 1 && { label: "Align", keys: "a", run: () => chooseAlignment(store) },

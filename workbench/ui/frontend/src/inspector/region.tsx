@@ -3,6 +3,7 @@
 
 import { useRef } from "preact/hooks";
 import type { InspectorView } from "../views";
+import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { tidy } from "../lib/number";
@@ -10,6 +11,8 @@ import type { InteractionGuard } from "./interactionGuard";
 import { BodyShare, CountShares } from "./bodyShares";
 import { BodyTitle } from "./bodyTitle";
 import { Probability, Weights } from "./chance";
+import { Condition } from "./condition";
+import { Fused } from "./fused";
 
 interface Props {
   link: Link<"inspector">;
@@ -20,6 +23,8 @@ interface Props {
 export function Region({ link, view, guard }: Props) {
   const { bodies = [], condition = "", condition_node: node = "", id = "" } = view;
   const add = useRef<HTMLButtonElement>(null);
+  const classes = useField(link, "classes", []);
+  const { asks = null } = view;
   const { control = "", probability = null, weights = [], numbered = false } = view;
   return (
     <div class="wb-region" data-wb="region" hidden={!bodies.length}>
@@ -36,10 +41,12 @@ export function Region({ link, view, guard }: Props) {
           Show
         </button>
       </div>
+      {asks && <Condition key={`asks ${id}`} {...{ link, guard, asks, classes }} region={id} />}
       {probability !== null && (
         <Probability key={id} {...{ link, guard, probability }} region={id} />
       )}
       {weights.length > 0 && <Weights key={id} {...{ link, guard, weights }} region={id} />}
+      {asks?.fused && <Fused link={link} region={id} op={asks.fused} />}
       <div class="wb-region-bodies">
         {bodies.map(({ name, title, scope, nodes, faulty }, at) => (
           <div
@@ -101,6 +108,17 @@ export function Region({ link, view, guard }: Props) {
         ))}
       </div>
       <CountShares link={link} />
+      {asks && (
+        <button
+          class="wb-quiet"
+          type="button"
+          data-wb="add-elif"
+          data-tip="A second condition, asked where this one does not hold"
+          onClick={() => link.ask("add_elif", { node: id })}
+        >
+          Add an elif
+        </button>
+      )}
       {numbered && (
         <button
           ref={add}

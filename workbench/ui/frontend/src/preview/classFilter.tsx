@@ -1,15 +1,12 @@
 // Which classes are shown: of a batch, as it is exported, only the tiles of these are drawn.
 
-import { useState } from "preact/hooks";
 import { IconButton } from "../lib/button";
+import { ClassChooser } from "../lib/classChooser";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { Popover } from "../lib/popover";
 import type { SheetHeader, TileEntry } from "../views";
-
-const SEARCHED = 12;
-const LISTED = 200;
 
 interface Props {
   link: Link<"preview">;
@@ -43,7 +40,7 @@ export function ClassFilter({ link, header, tiles }: Props) {
   return (
     <span class="wb-class-filter" data-filtered={shown.length ? "true" : undefined}>
       <Popover label="Classes that are shown" align="end" button={button}>
-        <Chooser names={names} shown={shown} choose={(to) => link.set("shown_classes", to)} />
+        <ClassChooser names={names} shown={shown} choose={(to) => link.set("shown_classes", to)} />
       </Popover>
       {shown.length > 0 && (
         <IconButton
@@ -69,45 +66,4 @@ function counted({ tiles, of }: SheetHeader, count: number, shown: string[]): st
 
 function namedShortly(names: string[]): string {
   return names.length > 2 ? `of ${names.length} classes` : names.join(" or ");
-}
-
-interface ChooserProps {
-  names: string[];
-  shown: string[];
-  choose: (shown: string[]) => void;
-}
-
-function Chooser({ names, shown, choose }: ChooserProps) {
-  const [typed, type] = useState("");
-  const found = names.filter((name) => name.toLowerCase().includes(typed.toLowerCase()));
-  return (
-    <div class="wb-class-chooser">
-      {names.length > SEARCHED && (
-        <input
-          class="wb-val"
-          type="search"
-          placeholder="Find a class"
-          aria-label="Find a class"
-          value={typed}
-          onInput={(event) => type(event.currentTarget.value)}
-        />
-      )}
-      <div role="group" aria-label="Classes">
-        {found.slice(0, LISTED).map((name) => (
-          <label key={name}>
-            <input
-              type="checkbox"
-              checked={shown.includes(name)}
-              onChange={({ currentTarget: { checked } }) =>
-                choose(checked ? [...shown, name] : shown.filter((each) => each !== name))
-              }
-            />
-            {name}
-          </label>
-        ))}
-        {found.length > LISTED && <p class="wb-muted">and {found.length - LISTED} more</p>}
-        {!found.length && <p class="wb-muted">No class is called so.</p>}
-      </div>
-    </div>
-  );
 }

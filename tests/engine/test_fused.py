@@ -1,0 +1,109 @@
+"""Every row of fused.toml: the operator alone gives the pixels of the if around it, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import chain_graph, same, script_batches
+from tests.thorough import one_in
+from workbench.catalog import Value, load_catalog
+from workbench.catalog.fused import FUSED_FORMS
+from workbench.engine.runner import Runner
+from workbench.errors import GraphEditError
+from workbench.graph import Graph, check_graph
+from workbench.graph.chance import set_probability
+from workbench.graph.edit import randomise_arg, set_arg, set_setting
+from workbench.graph.fused import fuse
+from workbench.graph.regions import wrap_in_region
+
+CATALOG = load_catalog()
+WRITTEN: Mapping[str, Mapping[str, Value]] = {
+    "flip": {"horizontal": 1, "vertical": 1},
+    "rotate": {"angle": 17.0, "keep_size": True, "fill_value": 7},
+    "gaussian_blur": {"sigma": 1.7},
+    "brightness": {"brightness": 1.37, "brightness_shift": 0.1},
+    "contrast": {"contrast": 1.3, "contrast_center": 90.0},
+    "brightness_contrast": {"brightness": 0.7, "contrast": 1.3},
+    "saturation": {"saturation": 0.3},
+    "hue": {"hue": 31.0},
+    "hsv": {"hue": 31.0, "saturation": 0.3, "value": 1.2},
+    "color_twist": {"hue": 31.0, "saturation": 0.3, "brightness": 1.2, "contrast": 0.6},
+    "sphere": {},
+    "water": {},
+}
+DRAWN = {
+    "flip": "horizontal",
+    "rotate": "angle",
+    "gaussian_blur": "sigma",
+    "brightness": "brightness",
+    "color_twist": "saturation",
+}
+
+
+def sometimes(op: str, args: Mapping[str, Value], drawn: str = "") -> tuple[Graph, str]:
+    graph = chain_graph("resize", op, resize={"size": (57.0, 91.0)})
+    node = next(node for node in graph.nodes if node.op == op)
+    graph = graph.replace_node(replace(node, args=dict(args)))
+    if drawn:
+        graph = randomise_arg(graph, CATALOG, node.id, drawn,
+                              *(["random.coin_flip"] if op == "flip" else []))  # fmt: skip
+    graph, region = wrap_in_region(set_setting(graph, batch_size=20), CATALOG, [node.id])
+    return set_probability(graph, CATALOG, region, 0.4), region
+
+
+@pytest.mark.parametrize(
+    ("op", "drawn"),
+    one_in(4, [*((op, "") for op in FUSED_FORMS), *((op, arg) for op, arg in DRAWN.items())]),
+)
+def test_the_pixels_stay(op: str, drawn: str, photos: Path, tmp_path: Path) -> None:
+    graph, region = sometimes(op, WRITTEN[op], drawn)
+    fused, node = fuse(graph, CATALOG, region)
+    assert check_graph(fused, CATALOG) == ()
+    assert not any(each.bodies for each in fused.nodes)
+    runner = Runner(CATALOG)
+    expected = script_batches(graph, photos, 2, tmp_path)
+    for batch in (0, 1):
+        theirs = runner.run(fused, photos, batch, 20, list(fused.outputs.values()))
+        for place, port in enumerate(fused.outputs.values()):
+            assert same(theirs.batches[port].arrays(), expected[batch][place]), (batch, port)
+    assert fused.has(node)
+
+
+def test_what_the_region_holds_more_is_refused() -> None:
+    graph, region = sometimes("flip", {"horizontal": 1})
+    more = chain_graph("resize", "flip", "rotate")
+    names = [node.id for node in more.nodes if node.op in ("flip", "rotate")]
+    two, both = wrap_in_region(more, CATALOG, names)
+    noisy, noise = sometimes("noise.gaussian", {"stddev": 9.0})
+    grown, turned = sometimes("rotate", {"angle": 9.0})
+    shared = replace(
+        graph, outputs={**graph.outputs, "coin": graph.node(region).inputs["condition"]}
+    )
+    for refused, name, words in (
+        (two, both, "holds 2 operators"),
+        (noisy, noise, "no argument of noise.gaussian"),
+        (grown, turned, "keep_size=True alone"),
+        (shared, region, "feeds other nodes too"),
+    ):
+        with pytest.raises(GraphEditError, match=words):
+            fuse(refused, CATALOG, name)
+
+
+def test_so_is_what_was_not_proven_for_a_type() -> None:
+    graph = chain_graph("resize", "cast", "hue", resize={"size": (32.0, 32.0)})
+    graph = set_arg(graph, CATALOG, "cast", "dtype", "FLOAT")
+    graph, region = wrap_in_region(graph, CATALOG, ["hue"])
+    with pytest.raises(GraphEditError, match="no bit of UINT8 alone, and FLOAT comes in"):
+        fuse(graph, CATALOG, region)
+
+
+def test_a_region_inside_another_is_fused_there() -> None:
+    graph, region = sometimes("flip", {"horizontal": 1})
+    graph, _ = wrap_in_region(graph, CATALOG, [region])
+    fused, node = fuse(graph, CATALOG, region)
+    assert fused.scope_of(node) == "branch_2.then"
+    assert not check_graph(fused, CATALOG)

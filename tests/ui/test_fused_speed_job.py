@@ -1,0 +1,116 @@
+"""What the inspector says of an if that one operator can do."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from tests.bench.fakes import measured, report
+from tests.ui.screen import Make
+from workbench.catalog import load_catalog
+from workbench.errors import CancelledError, DataError
+from workbench.graph import load_recipe
+from workbench.graph.chance import set_probability
+from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.regions import wrap_in_region
+from workbench.ui import fused_speed_job
+from workbench.ui.fused_speed_job import FusedSpeed
+
+CATALOG = load_catalog()
+JITTER = set_setting(load_recipe("rotate-jitter"), batch_size=4)
+FLIPPED, REGION = wrap_in_region(
+    set_arg(JITTER, CATALOG, "flip", "horizontal", 1), CATALOG, ["flip"]
+)
+DONE = report(
+    measured(100.0, "with the if"),
+    measured(150.0, "fused"),
+    extra={"fused_over_if": [1.5, 1.4, 1.6]},
+)
+
+
+class Fake:
+    """Stands in for ``FusedSpeedExperiment``: runs until it is told how to end."""
+
+    outcome: Any = None
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.ended = threading.Event()
+        self.cancelled = False
+        self.usable = type("Usable", (), {})()
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        self.ended.set()
+
+    def run(self, progress: Any) -> Any:
+        progress(0.5, "round 2 of 3")
+        assert self.ended.wait(30)
+        if self.cancelled:
+            raise CancelledError("Cancelled.")
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state", "text"),
+    [
+        (DONE, "done", ""),
+        (DataError("No folder."), "failed", "No folder."),
+        (None, "stopped", "stopped"),
+    ],
+)
+def test_figures_come_with_their_spread(
+    monkeypatch: pytest.MonkeyPatch, outcome: Any, state: str, text: str
+) -> None:
+    monkeypatch.setattr(Fake, "outcome", outcome)
+    monkeypatch.setattr(fused_speed_job, "FusedSpeedExperiment", Fake)
+    changed = threading.Semaphore(0)
+    speed = FusedSpeed(threading.RLock(), changed.release)
+    assert speed.entry(FLIPPED, {})["state"] == "none"
+    speed.start(REGION, FLIPPED, {})
+    assert changed.acquire(timeout=30)
+    assert speed._job is not None
+    running: Any = speed._job.measurement
+    assert speed.entry(FLIPPED, {})["state"] == "running"
+    if outcome is None:
+        speed.cancel()
+    else:
+        running.ended.set()
+    while speed.entry(FLIPPED, {})["state"] == "running":
+        assert changed.acquire(timeout=30)
+    entry = speed.entry(FLIPPED, {})
+    assert (entry["state"], entry["region"], entry["text"]) == (state, REGION, text)
+    assert not entry["stale"]
+    assert speed.entry(JITTER, {})["stale"]
+    if outcome is DONE:
+        assert entry["ratio"] == [1.5, 1.4, 1.6]
+        assert [row["name"] for row in entry["rows"]] == ["with the if", "fused"]
+        assert all(row["low"] <= row["median"] <= row["high"] for row in entry["rows"])
+
+
+def test_it_is_offered_used_and_undone(make: Make) -> None:
+    model, screen = make(graph=FLIPPED)
+    model.receive("canvas", "selected", [REGION])
+    assert screen["inspector", "node"]["asks"]["fused"] == "flip"
+    assert screen["inspector", "fused_speed"]["state"] == "none"
+    model.act("inspector", {"do": "fuse", "node": REGION})
+    assert not model.graph.has(REGION)
+    assert model.graph.node("flip").inputs["horizontal"].node == "chance"
+    assert screen["canvas", "selected"] == ["flip"]
+    assert screen["bar", "undo_label"] == f"fuse {REGION}"
+    model.act("inspector", {"do": "undo"})
+    assert model.graph == FLIPPED
+
+
+def test_it_is_not_offered_where_the_region_holds_more(make: Make) -> None:
+    graph, region = wrap_in_region(JITTER, CATALOG, ["rotate", "color"])
+    graph = set_probability(graph, CATALOG, region, 0.2)
+    model, screen = make(graph=graph)
+    model.receive("canvas", "selected", [region])
+    assert screen["inspector", "node"]["asks"]["fused"] == ""
+    model.act("inspector", {"do": "fuse", "node": region})
+    assert "it holds 2 operators" in screen["bar", "message"]
+    assert model.graph == graph

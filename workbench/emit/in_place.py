@@ -1,0 +1,98 @@
+"""Arithmetic that is written where it decides: ``if images.shape()[0] > 500:``, in no variable."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from workbench.catalog.spec import Catalog, Device, OpSpec
+from workbench.emit.python import INDENT, LINE
+from workbench.graph.devices import device_of
+from workbench.graph.model import Body, Node, Port, edges_of
+
+_DECIDES = {"if": "condition"}
+_CHAINED = frozenset({"math.bitor", "math.bitand"})
+"""Operators of which several in a row need no brackets."""
+
+_COMPARES = frozenset({"<", "<=", ">", ">=", "==", "!="})
+_CALCULATES = frozenset({"+", "-", "*", "/", "//"})
+
+
+def written_in_place(
+    body: Body, catalog: Catalog, devices: Mapping[str, Device]
+) -> Mapping[str, str]:
+    """Nodes whose expression stands in the condition of an ``if``, and the id of that ``if``.
+
+    Those that nothing else reads, on the CPU, at any depth of regions; ``devices`` are those of
+    mixed decoding, with which every script must run.
+    """
+    readers: dict[Port, list[tuple[str, str]]] = {port: [] for port in body.outputs.values()}
+    for port in body.outputs.values():
+        readers[port].append(("", ""))
+    for edge in edges_of(body.nodes):
+        readers.setdefault(edge.source, []).append((edge.target, edge.input))
+    nodes = {node.id: node for node in body.nodes}
+    found: dict[str, str] = {}
+    for region in body.nodes:
+        for inner in region.bodies.values():
+            found |= written_in_place(inner, catalog, devices)
+        waiting = [port for port in [region.inputs.get(_DECIDES.get(region.op, ""))] if port]
+        while waiting:
+            port = waiting.pop()
+            node = nodes.get(port.node)
+            if node is None or len(readers[port]) > 1:
+                continue
+            if node.device is None and catalog[node.op].expression:
+                sources = [p for p in node.inputs.values() if node.op != "shape"]
+                if all(device_of(devices, each) == "cpu" for each in (port, *sources)):
+                    found[node.id] = region.id
+                    waiting += node.inputs.values()
+    return found
+
+
+def joined(spec: OpSpec, operands: Sequence[tuple[str, OpSpec | None]]) -> str:
+    """An expression on one line; each operand with the operator that it is itself written with."""
+    head, bracket, _ = spec.expression.partition("(")
+    called = bool(bracket) and "{" not in head
+    texts = [
+        f"({text})" if inner and not called and not _stands_alone(spec, inner, place) else text
+        for place, (text, inner) in enumerate(operands)
+    ]
+    if called:
+        return f"{head}({', '.join(texts)})"
+    return spec.expression.format(*texts)
+
+
+def _stands_alone(spec: OpSpec, inner: OpSpec, place: int) -> bool:
+    """Python binds arithmetic tighter than comparisons."""
+    chained = place == 0 and spec.name == inner.name and spec.name in _CHAINED
+    compared = _sign(spec) in _COMPARES and _sign(inner) in _CALCULATES
+    return chained or compared or inner.expression.endswith((")", "]"))
+
+
+def _sign(spec: OpSpec) -> str:
+    words = spec.expression.split(" ")
+    return words[1] if len(words) == 3 else ""
+
+
+def condition_lines(head: str, text: str, comment: str, indent: str) -> list[str]:
+    """``if text:``, on several lines where it is long."""
+    line = f"{indent}{head} {text}:{comment}"
+    parts = text.split(" | ")
+    if len(line) <= LINE or len(parts) == 1 or not _balanced(parts):
+        return [line]
+    first, *rest = parts
+    inner = [first, *(f"| {part}" for part in rest)]
+    return [
+        f"{indent}{head} (",
+        *(indent + INDENT + part for part in inner),
+        f"{indent}):{comment}",
+    ]
+
+
+def _balanced(parts: Collection[str]) -> bool:
+    return all(part.count("(") == part.count(")") for part in parts)
+
+
+def nodes_in_condition(node: Node, in_place: Mapping[str, str]) -> list[str]:
+    """Ids of the nodes that stand in a region's condition."""
+    return [inner for inner, region in in_place.items() if region == node.id]

@@ -1,0 +1,200 @@
+// When the first body of an `if` runs: by chance, or where label, size or a number say so.
+
+import { ClassChooser } from "../lib/classChooser";
+import type { Link } from "../lib/link";
+import { asField, NumberField, UNBOUNDED } from "../lib/numberInputs";
+import { Popover } from "../lib/popover";
+import type { ConditionEntry, InspectorActions } from "../views";
+import { Held } from "./chance";
+import type { InteractionGuard } from "./interactionGuard";
+
+const KINDS = {
+  chance: "chance",
+  label: "label is",
+  size: "size is",
+  comparison: "comparison",
+} as const;
+const MEASURES = ["height", "width", "longer side", "shorter side", "aspect"];
+const SIGNS = { "<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "=", "!=": "≠" };
+const SIDE = { ...UNBOUNDED, low: 1, high: 4000, step: 1 };
+const ASPECT = { ...UNBOUNDED, low: 0, high: 4, step: 0.1 };
+const NUMBER = { ...UNBOUNDED, low: 0, high: 1, step: 0.1 };
+
+interface Props {
+  link: Link<"inspector">;
+  guard: InteractionGuard;
+  region: string;
+  asks: ConditionEntry;
+  /** Names of the classes of the data; empty where they have none. */
+  classes: readonly string[];
+}
+
+type Change = Partial<Omit<InspectorActions["set_condition"], "region" | "kind">>;
+
+export function Condition({ link, guard, region, asks, classes }: Props) {
+  const { kind, sources } = asks;
+  const ask = (to: string, change: Change = {}): void => {
+    link.ask("set_condition", { region, kind: to, ...change });
+  };
+  return (
+    <div class="wb-region-asks" data-wb="asks" role="group" aria-label={`When ${region} runs`}>
+      <label>
+        when{" "}
+        <select
+          aria-label={`when of ${region}`}
+          data-wb="asks-kind"
+          value={kind}
+          onChange={({ currentTarget: { value } }) => ask(value)}
+        >
+          {!(kind in KINDS) && (
+            <option value={kind} disabled>
+              {kind ? "as connected" : "nothing"}
+            </option>
+          )}
+          {Object.entries(KINDS).map(([name, words]) => (
+            <option
+              key={name}
+              value={name}
+              disabled={name !== "chance" && !sources[name]?.length && name !== kind}
+            >
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      {kind === "label" && (
+        <Classes {...{ region, classes }} chosen={asks.classes} choose={(to) => ask(kind, { classes: to })} />
+      )}
+      {kind === "size" && (
+        <Choice
+          name={`measure of ${region}`}
+          options={MEASURES.map((each) => [each, each])}
+          value={asks.measure}
+          choose={(measure) => ask(kind, { measure })}
+        />
+      )}
+      {kind === "comparison" && <Source {...{ region, asks, ask }} />}
+      {(kind === "size" || kind === "comparison") && (
+        <>
+          <Choice
+            name={`comparison of ${region}`}
+            options={Object.entries(SIGNS)}
+            value={asks.comparison}
+            choose={(comparison) => ask(kind, { comparison })}
+          />
+          <Held guard={guard}>
+            <NumberField
+              name={`value of ${region}`}
+              data-wb="asks-value"
+              limits={kind === "comparison" ? NUMBER : asks.measure === "aspect" ? ASPECT : SIDE}
+              value={asField(asks.value)}
+              send={(value, from) => {
+                const group = guard.group(from);
+                link.ask("set_condition", { region, kind, value, group }, true);
+              }}
+            />
+          </Held>
+        </>
+      )}
+      {kind === "size" && (
+        <>
+          <span class="wb-muted">{asks.measure === "aspect" ? "width / height, of" : "px, of"}</span>
+          <Source {...{ region, asks, ask }} />
+        </>
+      )}
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  name: string;
+  options: [string, string][];
+  value: string;
+  choose: (value: string) => void;
+}
+
+function Choice({ name, options, value, choose }: ChoiceProps) {
+  return (
+    <select
+      aria-label={name}
+      value={value}
+      onChange={({ currentTarget }) => choose(currentTarget.value)}
+    >
+      {options.map(([each, words]) => (
+        <option key={each} value={each}>
+          {words}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+interface SourceProps {
+  region: string;
+  asks: ConditionEntry;
+  ask: (kind: string, change: Change) => void;
+}
+
+/** Of which output it is asked. */
+function Source({ region, asks: { kind, source, sources }, ask }: SourceProps) {
+  const all = sources[kind] ?? [];
+  const ports = all.includes(source) ? all : [source, ...all];
+  return (
+    <Choice
+      name={`source of ${region}`}
+      options={ports.map((port) => [port, port.replace(/\.output$/, "")])}
+      value={source}
+      choose={(to) => ask(kind, { source: to })}
+    />
+  );
+}
+
+interface ClassesProps {
+  region: string;
+  classes: readonly string[];
+  chosen: number[];
+  choose: (to: number[]) => void;
+}
+
+/** By name; by number where the data have no names. */
+function Classes({ region, classes, chosen, choose }: ClassesProps) {
+  const name = `classes of ${region}`;
+  if (!classes.length) {
+    return (
+      <input
+        class="wb-val"
+        type="text"
+        spellcheck={false}
+        autocomplete="off"
+        aria-label={name}
+        data-wb="asks-numbers"
+        data-tip="Numbers of the classes, such as 0, 3"
+        value={chosen.join(", ")}
+        onChange={({ currentTarget: el }) => {
+          const numbers = el.value.split(/[,:;\s]+/).filter(Boolean).map(Number);
+          if (numbers.length && numbers.every(Number.isInteger)) choose(numbers);
+          else el.value = chosen.join(", ");
+        }}
+      />
+    );
+  }
+  const named = (number: number): string => classes[number] ?? String(number);
+  const button = {
+    class: "wb-quiet wb-asks-classes",
+    "data-wb": "asks-classes",
+    "aria-label": `${name}: ${chosen.map(named).join(", ")}`,
+    children: `${chosen.map(named).join(" or ")} ▾`,
+  };
+  return (
+    <Popover label={name} button={button}>
+      <ClassChooser
+        names={[...classes]}
+        shown={chosen.map(named)}
+        choose={(names) => {
+          const numbers = names.map((each) => classes.indexOf(each)).filter((at) => at >= 0);
+          if (numbers.length) choose(numbers); // the last one stays: nothing is no class
+        }}
+      />
+    </Popover>
+  );
+}

@@ -1,0 +1,84 @@
+// Where one operator does what an `if` does: that it does, and on request how fast either is.
+
+import { useField } from "../lib/hooks";
+import type { Link } from "../lib/link";
+import type { FusedSpeedEntry } from "../views";
+
+interface Props {
+  link: Link<"inspector">;
+  region: string;
+  /** The operator. */
+  op: string;
+}
+
+export function Fused({ link, region, op }: Props) {
+  const speed: Partial<FusedSpeedEntry> = useField(link, "fused_speed", {});
+  const own = speed.region === region;
+  const running = own && speed.state === "running";
+  return (
+    <div class="wb-region-fused" data-wb="fused" role="group" aria-label={`${op} without ${region}`}>
+      <p>
+        <b>{op}</b> alone gives the same pixels: the coin feeds its arguments, and all draws stay. It
+        then runs on every sample, not on those alone that the coin chooses.
+      </p>
+      <div>
+        <button
+          class="wb-quiet"
+          type="button"
+          data-wb="fuse"
+          onClick={() => link.ask("fuse", { node: region })}
+        >
+          Use {op} alone
+        </button>
+        <button
+          class="wb-quiet"
+          type="button"
+          data-wb="measure-fused"
+          data-tip="imgs/s of both exported scripts, in turns, on your photos"
+          onClick={() => {
+            if (running) link.ask("stop_fused", {});
+            else link.ask("measure_fused", { region });
+          }}
+        >
+          {running ? "Stop" : "Measure both"}
+        </button>
+      </div>
+      {own && <Figures speed={speed} />}
+    </div>
+  );
+}
+
+function Figures({ speed }: { speed: Partial<FusedSpeedEntry> }) {
+  const { state, text = "", share = 0, rows = [], ratio = [], stale } = speed;
+  if (state === "running") {
+    return <p role="status">{`${Math.round(share * 100)} % · ${text}`}</p>;
+  }
+  if (state !== "done") return <p role="status">{text}</p>;
+  const [times = 0, low = 0, high = 0] = ratio;
+  return (
+    <div role="status" data-wb="fused-figures">
+      <table>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <th scope="row">{row.name}</th>
+              <td>
+                {whole(row.median)} imgs/s <small>{`${whole(row.low)} to ${whole(row.high)}`}</small>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {ratio.length > 0 && (
+        <p>
+          {`fused is ${times.toFixed(2)} × the if (${low.toFixed(2)} to ${high.toFixed(2)})`}
+          {stale && ", of the graph or data before"}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function whole(rate: number): string {
+  return Math.round(rate).toLocaleString("en-US");
+}
