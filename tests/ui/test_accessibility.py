@@ -62,7 +62,9 @@ def show_all_cards(page: Page) -> None:
 def themed(host: Host, photos: Path, request: pytest.FixtureRequest) -> Iterator[Host]:
     """A workbench in each theme. JupyterLab keeps its own between notebooks: light comes back."""
     theme: Literal["light", "dark"] = request.param
-    host.page.emulate_media(color_scheme=theme)
+    host.page.emulate_media(
+        color_scheme=theme, reduced_motion="reduce"
+    )  # a colour on its way is none
     host.open(photos, small("two-view"))
     set_theme(host, theme)
     expect(part(host.page, "canvas")).to_have_attribute("data-theme", theme, timeout=PATIENCE)

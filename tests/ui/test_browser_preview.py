@@ -19,6 +19,7 @@ from tests.ui.hosts import (
     await_cards,
     await_mean,
     await_picture,
+    await_python,
     part,
     preview_control,
     preview_mode,
@@ -309,7 +310,7 @@ def test_a_wrong_mean_shows(host: Host, photos: Path) -> None:
     expect(figures.locator("tbody tr")).to_have_count(3)
     fold.click()
     expect(figures).to_be_hidden()
-    assert host.python("model.state.show_statistics") is False
+    await_python(host, "model.state.show_statistics", lambda shown: shown is False)
 
 
 @pytest.mark.thorough
