@@ -10,7 +10,7 @@ from workbench.errors import DataError
 from workbench.sources import (
     Dataset,
     describe_datasets,
-    every_file,
+    every_sample,
     kind_of_reader,
     load_source,
     open_dataset,
@@ -81,7 +81,7 @@ def test_data_by_parameter(tmp_path: Path) -> None:
     assert describe_datasets(one) == str(tmp_path)
     two = open_datasets({"data": tmp_path, "others": tmp_path / "list.txt"})
     assert describe_datasets(two) == f"data={tmp_path}, others={tmp_path}/list.txt"
-    assert [(file.name, file.label) for file in every_file(two)] == [("a.jpg", 0), ("b.jpg", 2)]
+    assert [(file.name, file.label) for file in every_sample(two)] == [("a.jpg", 0), ("b.jpg", 2)]
     with pytest.raises(DataError, match="is no data to read"):
         open_datasets({"data": tmp_path, "others": 3})  # type: ignore[dict-item]
 
