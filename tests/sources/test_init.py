@@ -30,7 +30,8 @@ def test_kinds_are_the_modules_and_each_says_all() -> None:
         assert source.find_source.endswith("\n")
         compile(source.find_source, kind, "exec")
     assert kind_of_reader("readers.file") == "folder"
-    assert kind_of_reader("readers.tfrecord") == ""
+    assert kind_of_reader("readers.tfrecord") == "tfrecord"
+    assert kind_of_reader("readers.caffe") == ""
 
 
 def test_an_unknown_kind_names_the_nearest() -> None:

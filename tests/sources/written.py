@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,5 +39,43 @@ def write_webdataset(photos: Photos, folder: Path) -> Path:
     return folder
 
 
-WRITERS: Mapping[str, Callable[[Photos, Path], Path]] = {"webdataset": write_webdataset}
+def _varint(number: int) -> bytes:
+    digits = b""
+    while number > 127:
+        digits += bytes([number & 127 | 128])
+        number >>= 7
+    return digits + bytes([number])
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A field of a protobuf message."""
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def example(image: bytes, label: int) -> bytes:
+    """A ``tf.train.Example`` as TensorFlow's data sets write it."""
+    pixels = field(1, b"image/encoded") + field(2, field(1, field(1, image)))
+    classes = field(1, b"image/class/label") + field(2, field(3, field(1, _varint(label))))
+    return field(1, field(1, pixels) + field(1, classes))
+
+
+def framed(record: bytes) -> bytes:
+    """A record of a TFRecord file; DALI does not look at the checksums."""
+    return struct.pack("<QI", len(record), 0) + record + bytes(4)
+
+
+def write_tfrecord(photos: Photos, folder: Path) -> Path:
+    """Two files, with labels and without an index."""
+    folder.mkdir()
+    half = len(photos) // 2
+    for number, part in enumerate([photos[:half], photos[half:]]):
+        records = (framed(example(image, label)) for image, label in part)
+        (folder / f"photos-{number}.tfrecord").write_bytes(b"".join(records))
+    return folder
+
+
+WRITERS: Mapping[str, Callable[[Photos, Path], Path]] = {
+    "webdataset": write_webdataset,
+    "tfrecord": write_tfrecord,
+}
 """By kind of source: writes photos to a new place, and gives the path to open."""

@@ -62,9 +62,10 @@ def find_shards(data: Any) -> dict[str, Any]:
 def read_shards(**options: Any) -> Any:
     """Images and labels of WebDataset archives: the digits of cls as a number, or 0."""
     if len(options["ext"]) == 1:
-        jpegs = fn.readers.webdataset(**options)
+        jpegs: Any = fn.readers.webdataset(**options)
         return jpegs, fn.cast(jpegs.shape() * 0, dtype=types.INT32)
-    jpegs, digits = fn.readers.webdataset(**options)
+    made: Any = fn.readers.webdataset(**options)
+    jpegs, digits = made
     powers = types.Constant([10**power for power in range(9, -1, -1)], device="cpu")
     count = digits.shape()[0]
     powers = fn.slice(powers, 10 - count, count, axes=[0])
@@ -97,7 +98,7 @@ def _members(path: str) -> Iterator[tuple[str, str, tarfile.TarInfo]]:
                 key, _, component = name.partition(".")
                 if member.isfile() and key:
                     yield os.path.join(folder, key), component.lower(), member
-                archive.members = []  # type: ignore[assignment]  # tarfile keeps all that it saw
+                archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all that it saw
     except (tarfile.TarError, EOFError, OSError) as error:
         raise DataError(
             f"{path} cannot be read as a tar archive: {error}. Write it anew, or leave it out."

@@ -31,6 +31,8 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
         depth = _depth(reader, readers) or 0
         folded[reader.name] = replace(
             reader,
+            schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader
+            refused=None,
             outputs=outputs,
             places=reader.places[:depth],
             display=reader.places[depth].function,
