@@ -138,7 +138,7 @@ def find_records(data: Any) -> dict[str, Any]:
     with open(paths[0], "rb") as file:
         file.seek(offset + 12)
         image, label = choose_features(file.read(size - 16))
-    features = {image: tfrecord.FixedLenFeature((), tfrecord.string, "")}
+    features = {image: tfrecord.FixedLenFeature([], tfrecord.string, "")}
     if label:
         features[label] = tfrecord.FixedLenFeature([1], tfrecord.int64, -1)
     return {
