@@ -8,8 +8,8 @@ from workbench.catalog import Catalog
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("readers.tfrecord", "no module of workbench.sources reads with it"),
-        ("readers.coco", "no module of workbench.sources reads with it"),
+        ("readers.caffe2", "no module of workbench.sources reads with it"),
+        ("readers.caffe", "no module of workbench.sources reads with it"),
         ("spectrogram", "sound"),
         ("readers.video", "video"),
         ("segmentation.select_masks", "COCO"),

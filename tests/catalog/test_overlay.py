@@ -11,6 +11,7 @@ from workbench.catalog.overlay import Overlay, apply_overlay, read_overlay
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import NOTHING_KNOWN, Feed, OutputRule, kind_fits
 from workbench.errors import CatalogError
+from workbench.sources import kind_of_reader, load_source
 
 ROTATE = OpSpec(
     name="rotate",
@@ -139,7 +140,9 @@ def test_every_required_argument_of_a_usable_operator_can_be_given(
 ) -> None:
     for op, arg in described(catalog):
         if arg.required and op.unusable is None:
-            given = arg.start is not None or arg.feed is not None
+            kind = kind_of_reader(op.name)
+            found = load_source(kind).located_by if kind else ()
+            given = arg.start is not None or arg.feed is not None or arg.name in found
             assert given, f"{op.name}.{arg.name}"
 
 

@@ -19,7 +19,7 @@ from workbench.engine.findings import CheckedFile
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.errors import PipelineError
-from workbench.sources import File
+from workbench.sources import Sample
 
 
 @task
@@ -173,7 +173,7 @@ def until(true: Callable[[], bool], seconds: float) -> None:
 
 
 @task
-def check_deadly_files(worker: Worker, files: Sequence[File]) -> list[CheckedFile]:
+def check_deadly_files(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
     """As ``check_decoding``, where some files end the process and one never ends."""
     for number, file in enumerate(files):
         worker.report(number)
@@ -185,7 +185,7 @@ def check_deadly_files(worker: Worker, files: Sequence[File]) -> list[CheckedFil
 
 
 @task
-def check_files_of_a_killed_worker(worker: Worker, files: Sequence[File]) -> list[CheckedFile]:
+def check_files_of_a_killed_worker(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
     """As ``check_decoding``, in a worker that is killed once, at the file with a marker beside."""
     for number, file in enumerate(files):
         worker.report(number)

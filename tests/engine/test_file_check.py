@@ -12,15 +12,15 @@ import pytest
 
 from workbench.engine import file_check
 from workbench.engine.file_check import check_header
-from workbench.sources import File
+from workbench.sources import Sample
 
 _CHECK_OFTEN = """
 import sys
 from workbench.engine.file_check import check_header
-from workbench.sources import File
+from workbench.sources import Sample
 print("begins", flush=True)
 for _ in range(100):
-    check_header(File(sys.argv[1], "photo.jpg", 0))
+    check_header(Sample(sys.argv[1], "photo.jpg", 0))
 """
 
 
@@ -32,7 +32,7 @@ def photo(photos: Path, tmp_path: Path) -> Path:
 
 
 def kinds(path: Path) -> list[str]:
-    return [finding.kind for finding in check_header(File(str(path), path.name, 0)).findings]
+    return [finding.kind for finding in check_header(Sample(str(path), path.name, 0)).findings]
 
 
 def test_a_file_that_shrinks_meanwhile_does_not_end_the_process(photo: Path) -> None:

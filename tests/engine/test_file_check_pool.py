@@ -13,12 +13,12 @@ from tests.thorough import one_in
 from workbench.engine import file_check_pool
 from workbench.engine.file_check_pool import check_each
 from workbench.errors import CancelledError
-from workbench.sources import File
+from workbench.sources import Sample
 
 
-def files_of(photos: Path, count: int) -> list[File]:
+def files_of(photos: Path, count: int) -> list[Sample]:
     paths = sorted(photos.rglob("*.jpg"))
-    return [File(str(paths[n % len(paths)]), f"{n}.jpg", 0) for n in range(count)]
+    return [Sample(str(paths[n % len(paths)]), f"{n}.jpg", 0) for n in range(count)]
 
 
 def test_a_file_that_ends_its_process_is_blamed_and_no_other(

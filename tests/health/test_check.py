@@ -7,7 +7,7 @@ from PIL import ExifTags, Image
 
 from workbench.errors import CancelledError, DataError
 from workbench.health import check, check_folder
-from workbench.sources import File
+from workbench.sources import Sample
 
 
 def test_good_photos_are_good(photos: Path) -> None:
@@ -61,7 +61,7 @@ def test_files_that_did_not_change_are_not_checked_again(
     asked: list[str] = []
     check_each = check.check_each
 
-    def watched(files: Iterable[File], *others: Any) -> Any:
+    def watched(files: Iterable[Sample], *others: Any) -> Any:
         files = list(files)
         asked.extend(file.name for file in files)
         return check_each(files, *others)

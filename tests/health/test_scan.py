@@ -6,7 +6,7 @@ from PIL import Image
 
 from workbench.errors import DataError
 from workbench.health import scan_folder
-from workbench.sources import list_files, open_dataset
+from workbench.sources import list_samples, open_dataset
 
 
 def area(size: tuple[int, int]) -> int:
@@ -30,7 +30,7 @@ def test_only_what_the_reader_reads_counts(tmp_path: Path) -> None:
     for name in ("a/x.jpg", "a/y.PNG", "a/notes.txt", "a/deep/z.jpg", "b/w.webp", "top.jpg"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"x")
-    assert sorted(Path(file.name).name for file in list_files(open_dataset(tmp_path))) == [
+    assert sorted(Path(file.name).name for file in list_samples(open_dataset(tmp_path))) == [
         "w.webp",
         "x.jpg",
         "y.PNG",

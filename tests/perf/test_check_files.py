@@ -17,7 +17,7 @@ from workbench.engine.file_check_pool import check_each
 from workbench.engine.machine import usable_cores
 from workbench.health import check_folder
 from workbench.samples import write_samples
-from workbench.sources import list_files, open_dataset
+from workbench.sources import list_samples, open_dataset
 
 FILES, DECODED, ROUNDS = 60_000, 3_000, 5
 
@@ -87,7 +87,7 @@ def test_headers(tmp_path: Path, table: Table) -> None:
 
 
 def headers(folder: Path) -> None:
-    for _ in check_each(list_files(open_dataset(str(folder))), full=False):
+    for _ in check_each(list_samples(open_dataset(str(folder))), full=False):
         pass
 
 

@@ -13,7 +13,7 @@ from workbench.errors import DataError
 from workbench.sources import (
     Data,
     class_names,
-    list_files,
+    list_samples,
     load_source,
     no_files_reason,
     open_dataset,
@@ -28,7 +28,7 @@ def written(path: Path, text: str | bytes) -> str:
 
 
 def named(data: Any) -> list[tuple[str, int]]:
-    return [(file.name, file.label) for file in list_files(open_dataset(data))]
+    return [(file.name, file.label) for file in list_samples(open_dataset(data))]
 
 
 def refusal(data: Any) -> str:
@@ -78,7 +78,7 @@ def test_relative_paths_start_at_the_list(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "lists").mkdir()
     written(tmp_path / "lists" / "list.txt", f"../a.jpg 0\n{tmp_path}/b.jpg 0\n")
     monkeypatch.chdir(tmp_path)
-    paths = [file.path for file in list_files(open_dataset("lists/list.txt"))]
+    paths = [file.path for file in list_samples(open_dataset("lists/list.txt"))]
     assert [os.path.normpath(path) for path in paths] == [
         str(tmp_path / "a.jpg"),
         str(tmp_path / "b.jpg"),
@@ -94,7 +94,7 @@ def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         (f"{here}/b.jpg", 2),
     ]
     pairs = open_dataset([("a.jpg", "dog"), ("b.jpg", "cat")])
-    assert [file.label for file in list_files(pairs)] == [1, 0]
+    assert [file.label for file in list_samples(pairs)] == [1, 0]
     assert class_names(pairs) == ["cat", "dog"]
     assert str(pairs) == "a list of 2 files"
 
@@ -123,7 +123,7 @@ def test_lists_that_are_missing_or_empty(tmp_path: Path) -> None:
     assert "is no file" in refusal(tmp_path / "pipe.txt")
     for name, text in (("empty.txt", ""), ("header.csv", "path,label\n")):
         dataset = open_dataset(written(tmp_path / name, text))
-        assert list(list_files(dataset)) == []
+        assert list(list_samples(dataset)) == []
         assert "names no file. Write 'path label'" in no_files_reason(dataset)
 
 

@@ -17,7 +17,7 @@ from workbench.sources import (
     Dataset,
     class_names,
     dump_file_list,
-    list_files,
+    list_samples,
     load_source,
     no_files_reason,
     open_dataset,
@@ -28,7 +28,7 @@ from workbench.sources.folder import IMAGES, SOUNDS, find_files
 
 
 def listed(data: Path) -> list[tuple[str, int]]:
-    return [(file.name, file.label) for file in list_files(open_dataset(data))]
+    return [(file.name, file.label) for file in list_samples(open_dataset(data))]
 
 
 def test_the_suffixes_are_those_that_dali_looks_for() -> None:
@@ -61,12 +61,12 @@ def test_a_flat_folder_has_one_label_also_beside_hidden_ones(photos: Path, tmp_p
 def test_what_cannot_be_read(photos: Path, tmp_path: Path) -> None:
     bad, good = make_folder(photos, tmp_path, ["empty.jpg", "text.jpg"])
     (bad / "class" / "link.jpg").symlink_to(tmp_path / "gone.jpg")
-    reasons = {file.name: unreadable_reason(file.path) for file in list_files(open_dataset(bad))}
+    reasons = {file.name: unreadable_reason(file.path) for file in list_samples(open_dataset(bad))}
     assert {path: reason for path, reason in reasons.items() if reason} == {
         "class/00_empty.jpg": "the file is empty",
         "class/link.jpg": "No such file or directory",
     }
-    assert not any(unreadable_reason(file.path) for file in list_files(open_dataset(good)))
+    assert not any(unreadable_reason(file.path) for file in list_samples(open_dataset(good)))
 
 
 def test_why_there_is_no_image(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_links_in_a_circle_and_names_that_are_not_utf8_lose_no_other_file(tmp_pa
     (tmp_path / "circle").symlink_to("circle")
     (tmp_path / "again").symlink_to(".")
     (tmp_path / "c" / "lost.jpg").symlink_to("lost.jpg")
-    found = [file.name for file in list_files(open_dataset(tmp_path))]
+    found = [file.name for file in list_samples(open_dataset(tmp_path))]
     assert found == ["circle", "c/a.jpg", f"c/{name}", "c/lost.jpg"]
     assert class_names(open_dataset(tmp_path)) == ["again", "c"]
 
@@ -121,9 +121,9 @@ def test_a_list_of_names_that_are_not_utf8_is_read_by_dali_itself(
     for name in names:
         (tmp_path / name).write_bytes(photo)
     listed = tmp_path / "good.txt"
-    listed.write_bytes(dump_file_list(list_files(open_dataset(tmp_path))))
+    listed.write_bytes(dump_file_list(list_samples(open_dataset(tmp_path))))
     dataset = open_dataset(listed)
-    assert [Path(file.path).name for file in list_files(dataset)] == names
+    assert [Path(file.path).name for file in list_samples(dataset)] == names
     graph = with_settings(chain_graph("resize"), batch_size=2)
     with Engine() as engine:
         for data in (str(tmp_path), str(listed)):

@@ -10,7 +10,7 @@ from workbench.errors import DataError
 from workbench.sources import (
     Dataset,
     describe_datasets,
-    every_file,
+    every_sample,
     kind_of_reader,
     load_source,
     open_dataset,
@@ -30,7 +30,8 @@ def test_kinds_are_the_modules_and_each_says_all() -> None:
         assert source.find_source.endswith("\n")
         compile(source.find_source, kind, "exec")
     assert kind_of_reader("readers.file") == "folder"
-    assert kind_of_reader("readers.tfrecord") == ""
+    assert kind_of_reader("readers.tfrecord") == "tfrecord"
+    assert kind_of_reader("readers.caffe") == ""
 
 
 def test_an_unknown_kind_names_the_nearest() -> None:
@@ -81,7 +82,7 @@ def test_data_by_parameter(tmp_path: Path) -> None:
     assert describe_datasets(one) == str(tmp_path)
     two = open_datasets({"data": tmp_path, "others": tmp_path / "list.txt"})
     assert describe_datasets(two) == f"data={tmp_path}, others={tmp_path}/list.txt"
-    assert [(file.name, file.label) for file in every_file(two)] == [("a.jpg", 0), ("b.jpg", 2)]
+    assert [(file.name, file.label) for file in every_sample(two)] == [("a.jpg", 0), ("b.jpg", 2)]
     with pytest.raises(DataError, match="is no data to read"):
         open_datasets({"data": tmp_path, "others": 3})  # type: ignore[dict-item]
 

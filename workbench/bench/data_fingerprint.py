@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from workbench.errors import DataError
-from workbench.sources import Datasets, File, describe_datasets, every_file
+from workbench.sources import Datasets, Sample, describe_datasets, every_sample
 
 SCAN_SECONDS = 5.0
 """Limit for one pass over the data folder."""
@@ -60,9 +59,9 @@ def folder_size(
     deadline = time.monotonic() + SCAN_SECONDS
     files = size = 0
     try:
-        for file in every_file(data):
+        for file in every_sample(data):
             check_cancelled()
-            files, size = files + 1, size + os.stat(file.path).st_size
+            files, size = files + 1, size + file.size
             if time.monotonic() > deadline:
                 return None, None
     except (OSError, DataError):  # a folder that changes, or a link to nowhere
@@ -70,11 +69,11 @@ def folder_size(
     return files, size
 
 
-def files_within_limit(data: Datasets) -> Iterator[File]:
+def files_within_limit(data: Datasets) -> Iterator[Sample]:
     """The files that the script reads, with their paths in the folder, as far as time allows."""
     deadline = time.monotonic() + SCAN_SECONDS
     with suppress(DataError):
-        for file in islice(every_file(data), _SCAN_FILES):
+        for file in islice(every_sample(data), _SCAN_FILES):
             if time.monotonic() > deadline:
                 return
             yield file

@@ -6,9 +6,10 @@ import ctypes
 import mmap
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 import psutil
@@ -16,7 +17,7 @@ import psutil
 from workbench.bench.data_fingerprint import folder_size, never_cancelled, sample_paths
 from workbench.engine.machine import usable_memory
 from workbench.errors import DataError
-from workbench.sources import Datasets, every_file
+from workbench.sources import Datasets, every_sample
 
 _PROBED = 200
 """Files that are asked whether they are in memory."""
@@ -53,9 +54,9 @@ def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None
     read = files = 0
     stopped = ""
     with suppress(DataError):
-        for file in every_file(data):
+        for path in _paths(data):
             check_cancelled()
-            read += _read(file.path)
+            read += _read(path)
             files += 1
             if time.monotonic() > deadline or read > room:
                 what = "a minute" if read <= room else "half of the free memory"
@@ -65,12 +66,17 @@ def make_cache(data: Datasets, wanted: Cache, check_cancelled: Callable[[], None
     return CacheState("warm", how, resident_share(data, check_cancelled))
 
 
+def _paths(data: Datasets) -> Iterator[str]:
+    """Every file that holds samples, each once where its samples stand together."""
+    return (path for path, _ in groupby(sample.path for sample in every_sample(data)))
+
+
 def _evict(data: Datasets, check_cancelled: Callable[[], None]) -> CacheState:
     files = 0
     with suppress(DataError):
-        for file in every_file(data):
+        for path in _paths(data):
             check_cancelled()
-            with suppress(OSError), open(file.path, "rb") as opened:
+            with suppress(OSError), open(path, "rb") as opened:
                 os.fsync(opened.fileno())
                 os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 files += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.catalog.spec import OpSpec
-from workbench.sources import kind_of_reader
+from workbench.sources import kind_of_reader, load_source
 
 
 def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
@@ -18,7 +18,10 @@ def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
         return "works on sound, and there is no reader for sound yet"
     if op.category == "source" and not kind_of_reader(op.name):
         return "no module of workbench.sources reads with it: not yet"
-    if any(arg.required and arg.kind == "object" for arg in op.args.values()):
+    kind = kind_of_reader(op.name)
+    found = load_source(kind).located_by if kind else frozenset()
+    needed = (arg for arg in op.args.values() if arg.required and arg.name not in found)
+    if any(arg.kind == "object" for arg in needed):
         return "needs a Python function: not yet"
     if op.category == "video" and not op.inputs:
         return "reads video: not yet"

@@ -269,7 +269,7 @@ def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ..
 def _output_kinds(op: OpSpec, kinds: Mapping[str, str], where: str) -> tuple[PortSpec, ...]:
     if not kinds:
         return op.outputs
-    if len(kinds) != len(op.outputs):
+    if op.outputs and len(kinds) != len(op.outputs):  # of some readers arguments say how many
         raise CatalogError(
             f"{where}: outputs: {len(kinds)} ports, but it has {len(op.outputs)} outputs"
         )

@@ -25,7 +25,7 @@ from workbench.emit.naming import hoisted_generators, hoisted_with_turns, name_o
 from workbench.emit.own_code import called, function_names, layout_calls, own_arguments
 from workbench.emit.python import INDENT, LINE, assigned, call, identifier, literal
 from workbench.emit.regions import load_region
-from workbench.graph.dataset_parameters import parameter_of, parameters
+from workbench.graph.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
 from workbench.graph.model import Body, Graph, Node, Port, Source, running_order
 from workbench.graph.ports import outputs_of, positional_ports
@@ -296,7 +296,11 @@ class Emitter:
         arguments += self.randomness(node)
         if isinstance(node, Source):
             arguments.append(f'name="{identifier(node.id)}"')
-        name = called(node) or f"{spec.module or self.module}.{identifier(node.op)}"
+        name = (
+            called(node)
+            or reader_name(node)
+            or f"{spec.module or self.module}.{identifier(node.op)}"
+        )
         made = call(targets, name, arguments, self.indent)
         return made + layout_calls(node, targets.split(", "), self.indent)
 

@@ -188,7 +188,9 @@ def make_parts(
         not_converted=", do_not_convert" if conditional and kinds else "",
         pipeline_seed=f"{INDENT * 2}seed=seed,\n" if imports else "",
         math=", math" if any(map(emitter.calls_math, emitter.every_node())) else "",
-        imports=", types" if any("types." in line for line in definition) else "",
+        imports=", types"
+        if any("types." in text for text in (*definition, *(kind.find_source for kind in kinds)))
+        else "",
         os="".join(f"import {module}\n" for module in modules),
         any="from typing import Any\n" if kinds else "",
         prefetch=str(settings.prefetch_queue_depth),
@@ -208,8 +210,11 @@ def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:
 
 def _finder(kind: SourceKind, conditional: bool) -> str:
     """The function that finds the data. DALI translates what a pipeline with conditionals calls."""
-    head = f"def {kind.find.__name__}("
-    return kind.find_source.replace(head, f"@do_not_convert\n{head}" if conditional else head)
+    text = kind.find_source
+    for function in filter(None, [kind.find, kind.reader] if conditional else []):
+        head = f"def {function.__name__}("
+        text = text.replace(head, f"@do_not_convert\n{head}")
+    return text
 
 
 def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:

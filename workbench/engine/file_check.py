@@ -20,7 +20,7 @@ from workbench.engine.image_hash import image_hash
 from workbench.engine.pipelines import plain_reason
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
-from workbench.sources import File, unreadable_reason
+from workbench.sources import Sample, unreadable_reason
 
 _ENDINGS = {
     "JPEG": (".jpg", ".jpeg"),
@@ -44,20 +44,20 @@ _NOISE = re.compile(r"\x1b\[[0-9;]*m|^\[[A-Z]+\] |^libpng warning: |\(\d+@\S+\) 
 _KEY = "file_check"
 
 
-def check_header(file: File) -> CheckedFile:
+def check_header(file: Sample) -> CheckedFile:
     """Look at a file's header and end (about 60 µs)."""
     reason = unreadable_reason(file.path)
     if reason:
         return CheckedFile(file.name, findings=(Finding(_unreadable_kind(file.path), reason),))
     try:
-        with open(file.path, "rb") as opened:
-            facts = os.fstat(opened.fileno())
+        with file.open() as opened:
+            size, modified = file.size, os.stat(file.path).st_mtime_ns
             image = open_image(opened)
             found = (image,) if isinstance(image, Finding) else tuple(_look(image, file.name))
     except OSError as error:
         refused = Finding("unreadable", error.strerror or str(error))
         return CheckedFile(file.name, findings=(refused,))
-    return CheckedFile(file.name, facts.st_size, facts.st_mtime_ns, found)
+    return CheckedFile(file.name, size, modified, found)
 
 
 def _unreadable_kind(path: str) -> str:
@@ -116,13 +116,13 @@ def _read_at(file: Any, at: int, count: int) -> bytes:
 
 
 @task
-def check_headers(worker: Worker, files: Sequence[File]) -> list[CheckedFile]:
+def check_headers(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
     """Task: ``check_header`` of each."""
-    return [check_header(File(*file)) for file in files]
+    return [check_header(Sample(*file)) for file in files]
 
 
 @task
-def check_decoding(worker: Worker, files: Sequence[File]) -> list[CheckedFile]:
+def check_decoding(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
     """Task: look at each file and let DALI decode it; reports the number of each before.
 
     What DALI's decoders print is taken from standard error: libjpeg-turbo and libpng warn there,
@@ -133,16 +133,16 @@ def check_decoding(worker: Worker, files: Sequence[File]) -> list[CheckedFile]:
     with _captured_stderr() as printed:
         for number, file in enumerate(files):
             worker.report(number)
-            checked.append(_decode(File(*file), decoder, printed))
+            checked.append(_decode(Sample(*file), decoder, printed))
     return checked
 
 
-def _decode(file: File, decoder: _Decoder, printed: int) -> CheckedFile:
+def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
     found = check_header(file)
     if found.level == "bad" and any(f.kind != "cut short" for f in found.findings):
         return found  # a bomb is not to be set off, and why the others fail is known
     try:
-        with open(file.path, "rb") as opened:
+        with file.open() as opened:
             content = opened.read()
     except OSError as error:
         return CheckedFile(file.name, findings=(Finding("unreadable", error.strerror or ""),))

@@ -22,7 +22,7 @@ from workbench.errors import (
     WorkerTimeoutError,
 )
 from workbench.roots import Roots
-from workbench.sources import File
+from workbench.sources import Sample
 
 HERE = 2_000
 """Headers that are read in this process: starting workers takes longer."""
@@ -32,7 +32,7 @@ _DECODE_LIMIT = 60.0
 
 
 def check_each(
-    files: Iterable[File],
+    files: Iterable[Sample],
     full: bool,
     stop: Callable[[], bool] = lambda: False,
     roots: Roots | None = None,
@@ -56,14 +56,14 @@ def check_each(
     return (refused[n] if n in refused else next(inside) for n in range(len(files)))
 
 
-def check_outside_roots(roots: Roots, file: File) -> CheckedFile | None:
+def check_outside_roots(roots: Roots, file: Sample) -> CheckedFile | None:
     """A file that lies outside the roots, or that a symbolic link leads out of them to."""
     reason = roots.refusal(file.path)
     return CheckedFile(file.name, findings=(Finding("unreadable", reason),)) if reason else None
 
 
 def _check_all(
-    files: Iterable[File],
+    files: Iterable[Sample],
     full: bool,
     stop: Callable[[], bool],
     on_silence: Callable[[bool], None],
@@ -77,14 +77,14 @@ def _check_all(
     return _checked_by_workers(chain(first, remaining), full, stop, on_silence)
 
 
-def _checked_here(files: Iterable[File], stop: Callable[[], bool]) -> Iterator[CheckedFile]:
+def _checked_here(files: Iterable[Sample], stop: Callable[[], bool]) -> Iterator[CheckedFile]:
     for file in files:
         yield check_header(file)
         _require_wanted(stop)
 
 
 def _checked_by_workers(
-    files: Iterator[File],
+    files: Iterator[Sample],
     full: bool,
     stop: Callable[[], bool],
     on_silence: Callable[[bool], None],
@@ -99,7 +99,7 @@ def _checked_by_workers(
     for engine in engines:
         free.put(engine)
 
-    def check(part: list[File]) -> list[CheckedFile]:
+    def check(part: list[Sample]) -> list[CheckedFile]:
         engine = free.get()
         try:
             return _check_part(engine, part, full)
@@ -133,7 +133,7 @@ def _result(future: Future[list[CheckedFile]], stop: Callable[[], bool]) -> list
 
 
 def _check_part(
-    engine: Engine, files: list[File], full: bool, suspected: bool = False
+    engine: Engine, files: list[Sample], full: bool, suspected: bool = False
 ) -> list[CheckedFile]:
     """The files after their check. One that ends its worker is told, the others checked again.
 
@@ -165,7 +165,7 @@ def _took_too_long(error: WorkerLostError) -> bool:
     return isinstance(error, WorkerTimeoutError) and not isinstance(error, WorkerSilentError)
 
 
-def _blamed(file: File, error: WorkerLostError) -> CheckedFile:
+def _blamed(file: Sample, error: WorkerLostError) -> CheckedFile:
     words = str(error).partition(".")[0].replace("The worker", "the process that decoded it")
     crash = Finding("crashes the decoder", words)
     seen = check_header(file)

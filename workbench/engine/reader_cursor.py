@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -26,7 +27,7 @@ from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.model import Source
 from workbench.sources import (
     Dataset,
-    list_files,
+    list_samples,
     load_source,
     no_files_reason,
     require_dataset,
@@ -50,8 +51,8 @@ def require_room(data: Dataset, batch_size: int) -> None:
     The reader holds a batch as a whole, also where few of its samples are shown. ``MOST_READ`` of
     the machine's memory are enough for 20,000 usual photos on 16 GiB.
     """
-    paths = (file.path for file in islice(list_files(data), _LOOKED_AT))
-    sizes = [os.stat(path).st_size for path in paths if not unreadable_reason(path)]
+    samples = islice(list_samples(data), _LOOKED_AT)
+    sizes = [each.size for each in samples if not unreadable_reason(each.path)]
     room = describe_machine().memory_gib * 2**30 * MOST_READ
     need = batch_size * sum(sizes) / max(1, len(sizes))
     if need > room:
@@ -113,6 +114,9 @@ class ReaderCursor:
         self._position: _Position | None = None
         self._stand_ins: tempfile.TemporaryDirectory[str] | None = None
         self._originals: dict[str, str] = {}
+        """By the name that a stand-in has."""
+        named_in_full = data is not None and not load_source(data.kind).lists_files
+        self._prefix = os.path.join(data.root, "") if data is not None and named_in_full else ""
         self.unreadable: dict[str, str] = {}
 
     def batch(self, index: int) -> ReadBatch:
@@ -134,12 +138,12 @@ class ReaderCursor:
 
     def _name_files(self) -> bool:
         """Name the files to the reader, with a stand-in where it needs one. Whether any does."""
-        if self._data is None:
+        if self._data is None or not load_source(self._data.kind).lists_files:
             return False
         folder = tempfile.TemporaryDirectory(prefix="workbench-data-")
         files: list[str] = []
         labels: list[int] = []
-        for file in list_files(self._data):
+        for file in list_samples(self._data):
             reason = unreadable_reason(file.path)
             path = file.name
             if reason:
@@ -205,7 +209,7 @@ class ReaderCursor:
         copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
             copies,
-            tuple(self._originals.get(path, path) for path in paths),
+            tuple(self._originals.get(path, path.removeprefix(self._prefix)) for path in paths),
             sum(Batch(output).nbytes for output in copies),
         )
 
@@ -214,6 +218,11 @@ class ReaderCursor:
         """What the files of its batches are relative to."""
         found = self._data.root if self._data else self._source.args.get("file_root")
         return found if isinstance(found, str) else ""
+
+    @property
+    def holder(self) -> Callable[[str], str] | None:
+        """As of ``SourceKind``."""
+        return load_source(self._data.kind).holder if self._data is not None else None
 
     @property
     def nbytes(self) -> int:

@@ -8,7 +8,7 @@ reads, and shows only what files inside the roots hold, byte for byte.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -48,15 +48,22 @@ def require_inside(source: Source, data: Dataset | None) -> None:
 
 
 def outside_roots(
-    files: Iterable[str], folder: str, read: Iterable[NDArray[Any] | None]
+    files: Iterable[str],
+    folder: str,
+    read: Iterable[NDArray[Any] | None],
+    holder: Callable[[str], str] | None = None,
 ) -> dict[str, str]:
     """The files, relative to a folder, that this worker may not show, and why.
 
-    ``read`` has for each its bytes, as DALI read them, or None where it read none.
+    ``read`` has for each its bytes, as DALI read them, or None where it read none. ``holder`` names
+    the file that holds a sample, of which no more is asked than where it lies.
     """
     roots = roots_of_worker()
     if roots is None:
         return {}
+    if holder is not None:
+        found = {file: roots.refusal(os.path.join(folder, holder(file))) for file in files}
+        return {file: reason for file, reason in found.items() if reason}
     found = {
         file: _refusal(roots, os.path.join(folder, file), data)
         for file, data in zip(files, read, strict=True)

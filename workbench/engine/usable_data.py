@@ -19,7 +19,8 @@ from workbench.sources import (
     Datasets,
     dump_file_list,
     fits_list,
-    list_files,
+    list_samples,
+    load_source,
     no_files_reason,
 )
 
@@ -74,7 +75,7 @@ class UsableData:
         for dataset in dict.fromkeys(self.given.values()):
             known = self._bad.setdefault(dataset, {})
             before, count = len(known), 0
-            files = list_files(dataset)
+            files = list_samples(dataset)
             for one in check_each(files, full, stop, self.roots, self._on_silence):
                 count += 1
                 if one.level == "bad":
@@ -94,11 +95,17 @@ class UsableData:
 
     def _replace(self, dataset: Dataset) -> None:
         """Give the parameters that had this dataset a list of its other files."""
+        if not load_source(dataset.kind).lists_files:
+            bad = describe_left_out(tuple(self._bad[dataset].values())).replace(" left out", "")
+            raise DataError(
+                f"{dataset}: {bad}. No reader can leave out samples of a "
+                f"{load_source(dataset.kind).about}: write it anew without these."
+            )
         known = self._bad[dataset]
-        for file in list_files(dataset):
+        for file in list_samples(dataset):
             if not fits_list(file):
                 known.setdefault(file.name, CheckedFile(file.name, findings=(LINE_BREAK,)))
-        files = [file for file in list_files(dataset) if file.name not in known]
+        files = [file for file in list_samples(dataset) if file.name not in known]
         if not files:
             raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="workbench-good-")

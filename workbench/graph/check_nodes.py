@@ -9,6 +9,7 @@ from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import Catalog, OpSpec, kind_fits
 from workbench.graph.bounds import LARGEST_SEED
 from workbench.graph.check_weights import weight_faults
+from workbench.graph.dataset_parameters import found_by_source
 from workbench.graph.devices import port_kind
 from workbench.graph.faults import Fault
 from workbench.graph.free_seed import free_seed
@@ -73,7 +74,8 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
         yield from own_code_faults(node, graph)
     yield from _combinations(node, spec)
     for name, arg in spec.args.items():
-        if arg.required and name not in node.args and name not in node.inputs:
+        given = name in node.args or name in node.inputs or name in found_by_source(node)
+        if arg.required and not given:
             yield Fault(node.id, name, f"{node.op} needs it", "Give a value.", "missing_arg")
     yield from _seed(node, spec, graph)
 

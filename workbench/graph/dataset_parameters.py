@@ -71,6 +71,21 @@ def parameter_of(source: Source) -> str | None:
     return source.dataset
 
 
+def reader_name(node: Node) -> str:
+    """The function of the program that reads, where that is not DALI's reader; else empty."""
+    if not isinstance(node, Source) or parameter_of(node) is None:
+        return ""
+    reader = load_source(node.kind).reader
+    return reader.__name__ if reader else ""
+
+
+def found_by_source(node: Node) -> frozenset[str]:
+    """The arguments of a reader that the program finds by the data that it is given."""
+    if not isinstance(node, Source) or parameter_of(node) is None:
+        return frozenset()
+    return load_source(node.kind).located_by
+
+
 def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
     """The parameters of a program of these nodes that name data, and what each is."""
     found: dict[str, SourceKind] = {}
@@ -92,6 +107,14 @@ def require_datasets(graph: Graph, data: Datasets) -> None:
             )
 
 
+def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
+    """The ports of a source that are used, and that a source of another kind does not have."""
+    used = [port for node in graph.walk() for port in node.inputs.values()]
+    used += graph.outputs.values()
+    names = dict.fromkeys(port.output for port in used if port.node == source.id)
+    return [name for name in names if name not in load_source(kind).outputs]
+
+
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """The graph with each source of the kind of the data that it is given.
 
@@ -106,13 +129,14 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 nodes.append(node)  # a loose one: ``require_datasets`` asks of the others
                 continue
             kind = data[name].kind
-            if load_source(kind).op != node.op:
+            if missing := missing_ports(graph, node, kind):
                 raise DataError(
-                    f"{node.id}: {node.op} does not read {load_source(kind).about}. Give "
+                    f"{node.id}: {data[name]} is a {load_source(kind).about}, which gives no "
+                    f"{', '.join(missing)}. Unlink that, or give "
                     f"{load_source(node.kind).about}."
                 )
             if kind != node.kind:
-                node = replace(node, kind=kind)
+                node = replace(node, kind=kind, op=load_source(kind).op)
         nodes.append(node)
     changed = any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
     return replace(graph, nodes=tuple(nodes)) if changed else graph

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog, Feed, OpSpec, PortKind, kind_fits
+from workbench.graph.dataset_parameters import found_by_source
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import new_node, ports_at
 from workbench.graph.model import Graph, Node, Port, ancestors
@@ -16,7 +17,7 @@ from workbench.graph.scoped import scoped
 def unfed(node: Node, spec: OpSpec) -> list[str]:
     """The inputs and arguments that a node needs and does not have."""
     ports = [p.name for p in spec.inputs if not p.optional and p.name not in node.inputs]
-    given = node.args.keys() | node.inputs.keys()
+    given = node.args.keys() | node.inputs.keys() | found_by_source(node)
     return ports + [a.name for a in spec.args.values() if a.required and a.name not in given]
 
 

@@ -16,11 +16,12 @@ from workbench.health.duplicates import find_duplicates
 from workbench.roots import Roots
 from workbench.sources import (
     Dataset,
-    File,
     Location,
+    Sample,
     dump_file_list,
     fits_list,
-    list_files,
+    list_samples,
+    load_source,
     open_dataset,
 )
 
@@ -60,9 +61,15 @@ class FolderCheck:
         Paths are absolute. One with a line break is left out, which its finding says. Raises
         DataError where no file is left.
         """
+        kind = load_source(self.dataset.kind)
+        if not kind.lists_files:
+            raise DataError(
+                f"{self.dataset} is a {kind.about}: DALI's file_list cannot name its samples. "
+                "Write it anew without the bad ones."
+            )
         left_out = {file.file for file in self.of_level("bad", "damaged")}
         written = dump_file_list(
-            file for file in list_files(self.dataset) if file.name not in left_out
+            file for file in list_samples(self.dataset) if file.name not in left_out
         )
         if not written:
             raise DataError(f"No file of {self.dataset} can be used and can be in a list.")
@@ -74,14 +81,14 @@ class FolderCheck:
         left_out = {file.file for file in self.of_level("bad", "damaged")}
         return tuple(
             file.name
-            for file in list_files(self.dataset)
+            for file in list_samples(self.dataset)
             if file.name not in left_out and not fits_list(file)
         )
 
     def bad_list(self) -> bytes:
         """The paths of the others, one a line; none with a line break."""
         named = self.of_level("bad", "damaged")
-        paths = {file.name: file.path for file in list_files(self.dataset) if fits_list(file)}
+        paths = {file.name: file.path for file in list_samples(self.dataset) if fits_list(file)}
         return b"".join(
             os.fsencode(os.path.abspath(paths[one.file])) + b"\n"
             for one in named
@@ -108,7 +115,7 @@ def check_folder(
     where no worker starts, and CancelledError.
     """
     dataset = open_dataset(data)
-    files = list(list_files(dataset))
+    files = list(list_samples(dataset))
     record = CheckRecord(dataset, full)
     inside = [file for file in files if roots is None or not check_outside_roots(roots, file)]
     checked = {} if again else _unchanged(record, inside)
@@ -137,7 +144,7 @@ def check_folder(
     return FolderCheck(dataset, len(files), full, tuple(one for one in every if one.findings))
 
 
-def _unchanged(record: CheckRecord, files: Sequence[File]) -> dict[str, CheckedFile]:
+def _unchanged(record: CheckRecord, files: Sequence[Sample]) -> dict[str, CheckedFile]:
     """The files that are known and did not change since."""
     known = record.load()
     found: dict[str, CheckedFile] = {}

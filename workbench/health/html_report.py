@@ -14,7 +14,7 @@ from workbench.engine.encoded_images import open_image
 from workbench.engine.exit_status import printable
 from workbench.engine.findings import CheckedFile, Finding
 from workbench.health.check import FolderCheck
-from workbench.sources import list_files
+from workbench.sources import list_samples
 
 PICTURES = 1_000
 """Files that are shown with a picture: 3 kB each."""
@@ -29,7 +29,7 @@ tr { border-top: 1px solid #ddd } img { display: block; max-width: 96px; max-hei
 
 def html_report(check: FolderCheck) -> str:
     """The page: what was found how often, then each file with its findings, the worst first."""
-    paths = {file.name: file.path for file in list_files(check.dataset)}
+    paths = {file.name: file.path for file in list_samples(check.dataset)}
     order = [*check.bad, *check.of_level("damaged"), *check.of_level("unusual")]
     rows = [
         _row(one, _picture(paths.get(one.file, "")) if number < PICTURES else "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import warnings
 from bisect import bisect_left
@@ -14,7 +13,14 @@ from PIL import Image
 
 from workbench.errors import DataError
 from workbench.roots import Roots
-from workbench.sources import Location, class_names, list_files, no_files_reason, open_dataset
+from workbench.sources import (
+    Location,
+    Sample,
+    class_names,
+    list_samples,
+    no_files_reason,
+    open_dataset,
+)
 
 _FORMATS = {
     "jpg": "JPEG",
@@ -62,9 +68,9 @@ def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
     count = size = 0
     formats: Counter[str] = Counter()
     labels: Counter[int] = Counter()
-    sample: list[str] = []
+    sample: list[Sample] = []
     chance = random.Random(0)
-    for file in list_files(dataset):
+    for file in list_samples(dataset):
         count += 1
         labels[file.label] += 1
         suffix = file.name.rpartition(".")[2].lower()
@@ -74,9 +80,9 @@ def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
         # Every file has the same chance to be in the sample (reservoir sampling, Vitter 1985).
         at = len(sample) if len(sample) < SAMPLE else chance.randrange(count)
         if at < SAMPLE:
-            sample[at : at + 1] = [file.path]
+            sample[at : at + 1] = [file]
         try:
-            size += os.stat(file.path).st_size
+            size += file.size
         except OSError:
             continue  # a dangling link: `check_folder` names it
     if not count:
@@ -109,11 +115,11 @@ def _span(at: int) -> str:
     return f"{low} … {LONGER_SIDES[at]}" if at < len(LONGER_SIDES) else f"{low} and more"
 
 
-def _size(path: str) -> tuple[int, int] | None:
+def _size(sample: Sample) -> tuple[int, int] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with Image.open(path) as image:
+            with sample.open() as file, Image.open(file) as image:
                 return image.size
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return None  # `check_folder` says what is wrong with it

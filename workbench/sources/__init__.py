@@ -10,6 +10,7 @@ one for every parameter of the exported program that names data, most often ``da
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from importlib import import_module
 from numbers import Integral
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from workbench.errors import DataError
 
@@ -72,12 +73,33 @@ Datasets = Mapping[str, Dataset]
 """For each parameter of a graph's program that names data what it is given."""
 
 
-class File(NamedTuple):
-    """One file of a dataset: where it lies, its name as the reader is given it, and its label."""
+class Sample(NamedTuple):
+    """One sample of a dataset: where its encoded image lies, its name, and its label.
+
+    The name is that by which the reader tells of it, relative to the root of the dataset.
+    """
 
     path: str
+    """The file that holds it."""
     name: str
     label: int
+    offset: int = 0
+    """Where in that file it begins, in bytes."""
+    nbytes: int | None = None
+    """Its size; None where it is the whole file."""
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes. Raises OSError where the file is not there."""
+        return os.stat(self.path).st_size if self.nbytes is None else self.nbytes
+
+    def open(self) -> BinaryIO:
+        """Its bytes, as a file that begins at 0. Raises OSError."""
+        if self.nbytes is None:
+            return open(self.path, "rb")
+        with open(self.path, "rb") as holder:
+            holder.seek(self.offset)
+            return io.BytesIO(holder.read(self.nbytes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +117,17 @@ class SourceKind:
     find:
         The function that the exported code calls with the parameter for the reader's arguments;
         its source is exported, so it stands on its own.
+    outputs:
+        The ports that its reader has in a graph.
+    reader:
+        The function that the exported code calls in the place of DALI's reader, where that gives
+        other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
+        exported. What it gives last it makes last.
+    suffixes:
+        Endings of files that hold many samples: a list of these in Python is of this kind.
+    holder:
+        The file, relative to the root, that holds the sample of a name; where samples are files
+        None.
     helpers:
         Source of what ``find`` needs beside it, exported before it.
     imports:
@@ -103,8 +136,8 @@ class SourceKind:
         Whether a path is of this kind. ``folder``, which takes any folder, is asked last.
     require:
         Raises DataError, with the remedy, where a dataset cannot be read at all.
-    list_files:
-        Every file, in the reader's order. Raises DataError.
+    list_samples:
+        Every sample, in the reader's order. Raises DataError.
     root:
         The folder that names are relative to.
     class_names:
@@ -112,7 +145,7 @@ class SourceKind:
     watched:
         Paths of which one changes when files come or go.
     nothing_found:
-        Why there are no files, and what to do.
+        Why there are no samples, and what to do.
     write_placeholder:
         Writes data of the kind into an empty folder and gives their path: an exported program is
         imported on them, which reads nothing.
@@ -124,7 +157,7 @@ class SourceKind:
     find: Callable[[Any], dict[str, Any]]
     accepts: Callable[[Path], bool]
     require: Callable[[Dataset], None]
-    list_files: Callable[[Dataset], Iterator[File]]
+    list_samples: Callable[[Dataset], Iterator[Sample]]
     root: Callable[[Dataset], str]
     class_names: Callable[[Dataset], list[str]]
     watched: Callable[[Dataset], Iterator[str]]
@@ -132,12 +165,22 @@ class SourceKind:
     write_placeholder: Callable[[Path], Path]
     helpers: str = ""
     imports: tuple[str, ...] = field(default=())
+    outputs: tuple[str, ...] = ("jpegs", "labels")
+    reader: Callable[..., Any] | None = None
+    suffixes: tuple[str, ...] = ()
+    holder: Callable[[str], str] | None = None
 
     @property
     def find_source(self) -> str:
-        """The source of ``helpers`` and ``find``, with a line break at its end."""
-        gap = "\n\n" if self.helpers else ""
-        return f"{self.helpers}{gap}{inspect.getsource(self.find)}"
+        """The source of ``helpers``, ``find`` and ``reader``, with a line break at its end."""
+        written = [self.helpers] if self.helpers else []
+        written += map(inspect.getsource, filter(None, [self.find, self.reader]))
+        return "\n\n".join(written)
+
+    @property
+    def lists_files(self) -> bool:
+        """Whether samples can be left out by naming the others: DALI's ``file_list``."""
+        return self.op == "readers.file"
 
 
 @cache
@@ -191,7 +234,12 @@ def open_dataset(data: Location) -> Dataset:
         )
     if not data:
         raise DataError("The list of files is empty. Give at least one path.")
-    return Dataset("file_list", items=tuple(map(_item, data)))
+    items = tuple(map(_item, data))
+    for kind in source_kinds():
+        suffixes = load_source(kind).suffixes
+        if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):
+            return Dataset(kind, items=items)
+    return Dataset("file_list", items=items)
 
 
 def _item(item: Any) -> tuple[str, int | str]:
@@ -221,24 +269,24 @@ def describe_datasets(data: Datasets) -> str:
     return ", ".join(f"{name}={dataset}" for name, dataset in data.items())
 
 
-def every_file(data: Datasets) -> Iterator[File]:
-    """Every file of all datasets, one dataset after the other. Raises DataError."""
+def every_sample(data: Datasets) -> Iterator[Sample]:
+    """Every sample of all datasets, one dataset after the other. Raises DataError."""
     for dataset in dict.fromkeys(data.values()):
-        yield from list_files(dataset)
+        yield from list_samples(dataset)
 
 
-def list_files(dataset: Dataset) -> Iterator[File]:
-    """Every file of a dataset in the reader's order. Raises DataError."""
-    return load_source(dataset.kind).list_files(dataset)
+def list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """Every sample of a dataset in the reader's order. Raises DataError."""
+    return load_source(dataset.kind).list_samples(dataset)
 
 
-def fits_list(file: File) -> bool:
+def fits_list(file: Sample) -> bool:
     """Whether a list, which has a file on each line, can hold this one: not with a line break."""
     path = os.path.abspath(file.path)
     return "\n" not in path and "\r" not in path
 
 
-def dump_file_list(files: Iterable[File]) -> bytes:
+def dump_file_list(files: Iterable[Sample]) -> bytes:
     """The files as DALI's ``file_list``: on each line an absolute path and a label.
 
     Bytes, for names need not be UTF-8. One that does not ``fits_list`` is left out.

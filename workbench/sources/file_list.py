@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, File, SourceKind
+from workbench.sources import Dataset, Sample, SourceKind
 
 _SUFFIXES = (".txt", ".csv", ".lst")
 
@@ -86,10 +86,10 @@ def _read(dataset: Dataset) -> dict[str, Any]:
     return found
 
 
-def _list_files(dataset: Dataset) -> Iterator[File]:
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     found = _read(dataset)
     for name, label in zip(found["files"], found["labels"], strict=True):
-        yield File(os.path.join(found["file_root"], name), name, label)
+        yield Sample(os.path.join(found["file_root"], name), name, label)
 
 
 def _class_names(dataset: Dataset) -> list[str]:
@@ -140,7 +140,7 @@ SOURCE = SourceKind(
     imports=("csv", "os"),
     accepts=_accepts,
     require=_require,
-    list_files=_list_files,
+    list_samples=_list_samples,
     root=_root,
     class_names=_class_names,
     watched=lambda dataset: iter([dataset.location] if dataset.location else []),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, File, SourceKind, file_list
+from workbench.sources import Dataset, Sample, SourceKind, file_list
 
 IMAGES = (
     *(".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm"),
@@ -87,10 +87,10 @@ def _class_names(dataset: Dataset) -> list[str]:
     return folders if any(not name.startswith(".") for name in folders) else []
 
 
-def _list_files(dataset: Dataset) -> Iterator[File]:
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     _require(dataset)
     if _is_list(dataset):
-        yield from file_list.SOURCE.list_files(dataset)
+        yield from file_list.SOURCE.list_samples(dataset)
         return
     data, folders = dataset.location, _class_names(dataset)
     if folders:
@@ -104,15 +104,15 @@ def _list_files(dataset: Dataset) -> Iterator[File]:
             raise DataError(f"{data}/{folder} cannot be listed: {error.strerror}.") from None
         for entry in sorted(found, key=lambda entry: entry.name):
             if not os.path.isdir(entry.path) and (folders or not entry.name.startswith(".")):
-                yield File(entry.path, os.path.join(folder, entry.name), label)
+                yield Sample(entry.path, os.path.join(folder, entry.name), label)
 
 
-def _lost_links(data: str) -> Iterator[File]:
+def _lost_links(data: str) -> Iterator[Sample]:
     """Links beside the class folders that lead nowhere, or in a circle: DALI stops at one."""
     with os.scandir(data) as entries:
         lost = sorted(e.name for e in entries if e.is_symlink() and not os.path.exists(e.path))
     for name in lost:
-        yield File(os.path.join(data, name), name, 0)
+        yield Sample(os.path.join(data, name), name, 0)
 
 
 def _watched(dataset: Dataset) -> Iterator[str]:
@@ -162,7 +162,7 @@ SOURCE = SourceKind(
     imports=("os",),
     accepts=lambda path: os.path.isdir(path) or file_list.is_list(path),
     require=_require,
-    list_files=_list_files,
+    list_samples=_list_samples,
     root=_root,
     class_names=_class_names,
     watched=_watched,

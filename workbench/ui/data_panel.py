@@ -13,7 +13,7 @@ from workbench.engine.exit_status import printable
 from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
-from workbench.graph.dataset_parameters import parameters
+from workbench.graph.dataset_parameters import missing_ports, parameter_of, parameters
 from workbench.graph.model import Graph
 from workbench.health import FolderCheck, FolderFacts, check_folder, scan_folder
 from workbench.health.html_report import html_report
@@ -22,8 +22,9 @@ from workbench.roots import Roots
 from workbench.sources import (
     PARAMETER,
     Data,
+    Dataset,
     Datasets,
-    list_files,
+    list_samples,
     load_source,
     no_files_reason,
     open_datasets,
@@ -110,7 +111,7 @@ class DataPanel:
         try:
             if roots is not None:
                 roots.require(each.location for each in self.datasets.values() if each.location)
-            if next(list_files(self.dataset), None) is None:
+            if next(list_samples(self.dataset), None) is None:
                 raise DataError(no_files_reason(self.dataset))
         except DataError as error:
             self.view["error"] = str(error)
@@ -289,8 +290,9 @@ def data_parameters(graph: Graph, data: Datasets) -> list[DataParameter]:
         error = ""
         if dataset is None:
             error = f"nothing is given: Workbench({{{name!r}: ...}}) in Python gives it"
-        elif load_source(dataset.kind).op != kind.op:
-            error = f"{dataset} is a {load_source(dataset.kind).about}"
+        elif missing := _missing(graph, name, dataset):
+            about = load_source(dataset.kind).about
+            error = f"{dataset} is a {about}, which gives no {', '.join(missing)}"
         else:
             try:
                 require_dataset(dataset)
@@ -299,6 +301,12 @@ def data_parameters(graph: Graph, data: Datasets) -> list[DataParameter]:
         reads = str(dataset) if dataset is not None else ""
         found.append({"name": name, "about": kind.about, "reads": reads, "error": error})
     return found
+
+
+def _missing(graph: Graph, name: str, dataset: Dataset) -> list[str]:
+    reading = [source for source in graph.sources if parameter_of(source) == name]
+    found = (port for each in reading for port in missing_ports(graph, each, dataset.kind))
+    return list(dict.fromkeys(found))
 
 
 def _sizes(facts: FolderFacts) -> str:

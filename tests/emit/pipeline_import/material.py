@@ -76,13 +76,7 @@ MATERIAL = (
     Material("notebook.ipynb", "pipe", "exact", variable="NOTEBOOK_DATA"),
     Material("sequence_frames.py", "clip", "exact"),
     Material("detection_flip.py", "detection", "exact"),
-    Material(
-        "detection_coco.py",
-        "ssd",
-        "partly",
-        ("fn.readers.coco",),
-        data="coco",
-    ),
+    Material("detection_coco.py", "ssd", "exact", data="coco"),
     Material("conditionals.py", "sometimes", "exact"),
     Material(
         "auto_augment.py",

@@ -150,7 +150,7 @@ class TestOpaque:
         [
             (op("_conditional__Split", "__S_1", IMAGES, outputs=2), "cannot be told apart"),
             (
-                op("readers__COCO", "__C_1", outputs=3),
+                op("readers__Caffe", "__C_1", outputs=2),
                 "no module of workbench.sources reads with it",
             ),
             (op("NoSuchThing", "__N_1", IMAGES), "no such operator"),
@@ -175,7 +175,7 @@ class TestOpaque:
 
 def test_an_opaque_reader_reads() -> None:
     found = brought(
-        op("readers__COCO", "__C_1", outputs=3), gives=(TracedInput("__C_1[0]", "cpu"),)
+        op("readers__Caffe", "__C_1", outputs=2), gives=(TracedInput("__C_1[0]", "cpu"),)
     )
     assert "nothing reads images" not in str(found.report)
     assert found.report.faults == ()

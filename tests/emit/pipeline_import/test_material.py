@@ -19,7 +19,7 @@ from tests.emit.pipeline_import.material import (
     folders,
     original,
 )
-from tests.helpers import import_script, same
+from tests.helpers import built, import_script, same
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import ImportedGraph
@@ -153,7 +153,7 @@ def test_a_refusal_says_why(bring: Bring, material: Material) -> None:
 def compare(material: Material, found: ImportedGraph, folder: Path, tmp_path: Path) -> None:
     text = emit_script(found.graph, CATALOG).text
     script = import_script(text, tmp_path)
-    ours = batches(script.build_pipeline(str(folder)), BATCHES)
+    ours = batches(built(script, folder), BATCHES)
     theirs = batches(original(material, folder), BATCHES)
     for number, (left, right) in enumerate(zip(ours, theirs, strict=True)):
         assert len(left) == len(right)

@@ -43,9 +43,9 @@ from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
 from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
-from workbench.errors import CancelledError, EngineError
+from workbench.errors import CancelledError, DataError, EngineError
 from workbench.graph.model import DecodeDevice
-from workbench.sources import Datasets, every_file
+from workbench.sources import Datasets, every_sample, load_source
 
 
 def _peers() -> Iterator[Peer]:
@@ -92,7 +92,7 @@ class PeerJob:
     workers: int
 
     def start(self) -> Workload:
-        files = [file.path for file in every_file(self.data)]
+        files = sample_files(self.data)
         start = _module_of(self.peer).start
         workload: Workload = start(self.peer, self.program, files, self.batch_size, self.workers)
         return workload
@@ -151,6 +151,18 @@ def _pixels(experiment: SpeedExperiment, catalog: Catalog, peer: Peer) -> PixelD
     return found
 
 
+def sample_files(data: Datasets) -> list[str]:
+    """The files that the others read. Raises DataError where samples are no files."""
+    for dataset in data.values():
+        kind = load_source(dataset.kind)
+        if kind.holder is not None:
+            raise DataError(
+                f"{dataset} is a {kind.about}: the other libraries are compared on files. Give a "
+                "folder of images."
+            )
+    return [sample.path for sample in every_sample(data)]
+
+
 @task
 def compare_with_peer(
     worker: Worker, source: Code, program: Program, peer: Peer, data: Datasets
@@ -160,7 +172,7 @@ def compare_with_peer(
     For an output of normalised floats, in its unit.
     """
     ours = first_batch(source, data, "cpu")
-    paths = [file.path for file in every_file(data)]
+    paths = sample_files(data)
     files = [paths[index % len(paths)] for index in range(len(ours))]
     theirs = _module_of(peer).images(peer, program, files)
     return compare_cpu_with_mixed(ours, theirs)

@@ -15,6 +15,7 @@ from workbench.emit.pipeline_import.fold import fold_calls
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.logic import without_logic
 from workbench.emit.pipeline_import.nodes import automatic_call, make_call, read_folder
+from workbench.emit.pipeline_import.reader_functions import without_reader_calls
 from workbench.emit.pipeline_import.regions import BlockConverter, every_call
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.emit.pipeline_import.seeds import Seeds, assign_seeds, automatic_changes
@@ -48,7 +49,7 @@ class ImportedGraph:
 
 def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
     """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report."""
-    pipeline = traced.pipeline
+    pipeline = without_reader_calls(traced.pipeline)
     seeded = {spec.schema for spec in catalog.values() if spec.seeded}
     lines = Lines(traced.sources, pipeline.ops)
     ordered = in_call_order(pipeline.ops, lines)

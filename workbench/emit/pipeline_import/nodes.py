@@ -138,7 +138,8 @@ def _operator(
     source = _source(op, spec, lines)
     if source is not None:
         folder = given.get(_FOLDER)
-        given = {k: v for k, v in given.items() if k not in (_FOLDER, *_LISTED)}
+        found = {_FOLDER, *_LISTED} | load_source(source[0]).located_by
+        given = {k: v for k, v in given.items() if k not in found}
     elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
         folder = given.pop(_FOLDER)
     args = {name: _value(name, value, spec) for name, value in given.items()}

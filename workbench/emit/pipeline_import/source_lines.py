@@ -113,9 +113,7 @@ class Lines:
         calls = [
             node
             for node in ast.walk(statement)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == op.display
+            if isinstance(node, ast.Call) and _called(node.func) == op.display
         ]
         return calls[0].keywords if len(calls) == 1 else []
 
@@ -216,6 +214,13 @@ def _own_places(op: TracedOp) -> tuple[SourceLocation, ...]:
 def _own_place(op: TracedOp) -> SourceLocation | None:
     own = _own_places(op)
     return own[-1] if own else None
+
+
+def _called(function: ast.expr) -> str:
+    match function:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
 
 
 def _names(target: ast.expr) -> Iterator[str]:

@@ -1,0 +1,99 @@
+"""What every kind of source must do, on the same photos."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import import_script, same, script_batches
+from tests.sources.written import WRITERS, read_photos
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export
+from workbench.engine import Engine
+from workbench.engine.importing import from_file
+from workbench.graph import load_recipe
+from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.model import Graph
+from workbench.health import scan_folder
+from workbench.preview.verify import Verifier
+from workbench.sources import list_samples, open_dataset, open_datasets, require_dataset
+
+BATCH = 5
+
+
+@pytest.fixture(scope="module", params=sorted(WRITERS))
+def kind(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="module")
+def data(kind: str, photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return WRITERS[kind](read_photos(photos), tmp_path_factory.mktemp(kind) / kind)
+
+
+def a_graph(*, shuffled: bool) -> Graph:
+    graph = load_recipe("rotate-jitter")
+    (reader,) = graph.sources
+    reader = replace(reader, args={**reader.args, "random_shuffle": shuffled})
+    nodes = tuple(reader if node.id == reader.id else node for node in graph.nodes)
+    return replace(graph, nodes=nodes, settings=replace(graph.settings, batch_size=BATCH))
+
+
+def test_its_samples_are_those_of_the_folder(kind: str, data: Path, photos: Path) -> None:
+    dataset = open_dataset(data)
+    assert dataset.kind == kind
+    require_dataset(dataset)
+    found, wanted = list(list_samples(dataset)), read_photos(photos)
+    for sample, (image, label) in zip(found, wanted, strict=True):
+        with sample.open() as file:
+            assert file.read() == image
+        assert sample.size == len(image)
+        assert kind == "coco" or sample.label == label
+    facts = scan_folder(data)
+    assert facts.count == len(wanted)
+    assert facts.largest == scan_folder(photos).largest
+
+
+def test_any_in_the_place_of_a_folder_gives_the_same_bits(
+    kind: str, data: Path, photos: Path, tmp_path: Path
+) -> None:
+    graph = a_graph(shuffled=False)
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours.mkdir()
+    theirs.mkdir()
+    changed = with_datasets(graph, open_datasets(str(data)))
+    assert changed.sources[0].kind == kind
+    found = script_batches(changed, data, 2, ours)
+    wanted = script_batches(graph, photos, 2, theirs)
+    for one, other in zip(found, wanted, strict=True):
+        assert same(one[0], other[0])
+        assert kind == "coco" or same(one[1], other[1])
+
+
+def test_the_preview_is_the_script_to_batch_seven(data: Path, engine: Engine) -> None:
+    found = Verifier(a_graph(shuffled=True), str(data), 8, engine=engine).run()
+    assert found.exact, found.lines()
+
+
+def test_it_is_imported_back(data: Path, tmp_path: Path) -> None:
+    catalog = load_catalog()
+    graph = with_datasets(a_graph(shuffled=True), open_datasets(str(data)))
+    path = tmp_path / "pipe.py"
+    path.write_text(export(graph, "script", catalog).main.text)
+    imported = from_file(path)
+    assert not imported.report.faults
+    (reader,) = imported.graph.sources
+    (wanted,) = graph.sources
+    assert (reader.op, reader.kind, reader.args) == (wanted.op, wanted.kind, wanted.args)
+    assert len(imported.graph.nodes) == len(graph.nodes)
+
+
+@pytest.mark.thorough
+def test_its_pytorch_loader_runs(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    graph = with_datasets(a_graph(shuffled=True), open_datasets(str(data)))
+    module = import_script(export(graph, "pytorch", load_catalog()).main.text, tmp_path)
+    assert module.__doc__

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.sources.written import example, framed
+from workbench.errors import DataError
+from workbench.sources import open_dataset, require_dataset
+
+RECORD = framed(example(b"\xff\xd8\xff\xd9", 3))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (RECORD[:-3], "the record at byte 0 is cut short"),
+        (framed(example(b"text", 3)), r"found: image/class/label \(int64\), image/encoded"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=words):
+        require_dataset(open_dataset(path))
+
+
+def test_the_index_of_another_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(RECORD * 2)
+    (tmp_path / "a.idx").write_text(f"0 {len(RECORD)}\n")
+    with pytest.raises(DataError, match="is the index of another file"):
+        require_dataset(open_dataset(path))

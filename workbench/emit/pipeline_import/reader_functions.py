@@ -1,0 +1,52 @@
+"""The calls inside a reader's function of an exported program, as the one call that they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.emit.pipeline_import.traced import TracedOp, TracedPipeline
+from workbench.sources import load_source, source_kinds
+
+
+def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
+    """The pipeline with one call for each call of a ``SourceKind.reader``.
+
+    It gives what DALI's reader gives first, and what the function makes last.
+    """
+    kinds = map(load_source, source_kinds())
+    readers = {kind.reader.__name__ for kind in kinds if kind.reader is not None}
+    groups: dict[tuple[object, ...], list[TracedOp]] = {}
+    for op in pipeline.ops:
+        depth = _depth(op, readers)
+        if depth is not None:
+            groups.setdefault(op.places[:depth], []).append(op)
+    folded: dict[str, TracedOp] = {}
+    inside: set[str] = set()
+    for calls in groups.values():
+        reader = next((op for op in calls if op.schema.startswith(_READERS)), None)
+        if reader is None:
+            continue
+        inside |= {op.name for op in calls}
+        outputs = (reader.outputs[0], calls[-1].outputs[-1])
+        depth = _depth(reader, readers) or 0
+        folded[reader.name] = replace(
+            reader,
+            schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader
+            refused=None,
+            outputs=outputs,
+            places=reader.places[:depth],
+            display=reader.places[depth].function,
+        )
+    kept = (folded.get(op.name, op) for op in pipeline.ops)
+    ops = tuple(op for op in kept if op.name in folded or op.name not in inside)
+    return replace(pipeline, ops=ops) if folded else pipeline
+
+
+_READERS = "readers__"
+"""How DALI's registry names readers begin."""
+
+
+def _depth(op: TracedOp, readers: set[str]) -> int | None:
+    """How many frames of its stack stand outside the reader's function; None: it is not in one."""
+    names = [place.function for place in op.places]
+    return next((depth for depth, name in enumerate(names) if name in readers), None)

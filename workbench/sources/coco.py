@@ -1,0 +1,139 @@
+"""COCO: images of a folder, with the boxes and classes of an annotations file (.json).
+
+The images lie beside the file, in ``images`` there or one folder above, or in the folder that the
+file is named after: ``annotations/instances_train2017.json`` and ``train2017``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind
+
+
+def find_annotations(data: str) -> dict[str, Any]:
+    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    with open(data, encoding="utf-8") as file:
+        images = json.load(file)["images"]
+    beside = os.path.dirname(os.path.abspath(data))
+    above = os.path.dirname(beside)
+    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
+    places = [(beside, ""), (beside, "images"), (above, "images"), (above, named), (beside, named)]
+    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
+    first = images[0]["file_name"] if images else ""
+    there = (folder for folder in folders if os.path.isfile(os.path.join(folder, first)))
+    return {"annotations_file": data, "file_root": next(there, beside)}
+
+
+@lru_cache(maxsize=2)
+def _read(location: str, stamp: int) -> dict[str, Any]:
+    """The annotations of a file that was changed at ``stamp``. Raises DataError."""
+    try:
+        with open(location, encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{location} cannot be read as annotations: {error}.") from None
+    lacking = [
+        key
+        for key in ("images", "annotations", "categories")
+        if not isinstance(found, dict) or not isinstance(found.get(key), list)
+    ]
+    if lacking:
+        raise DataError(
+            f"{location} has no list of {' and of '.join(lacking)}. Give the annotations of a COCO "
+            "data set (instances_*.json)."
+        )
+    return dict(found)
+
+
+def _annotations(dataset: Dataset) -> dict[str, Any]:
+    try:
+        stamp = os.stat(dataset.location).st_mtime_ns
+    except OSError:
+        raise DataError(f"There is no file {dataset}. Give annotations, a .json file.") from None
+    return _read(dataset.location, stamp)
+
+
+def _require(dataset: Dataset) -> None:
+    found = _annotations(dataset)
+    try:
+        known = {image["id"] for image in found["images"]}
+        classes = {category["id"] for category in found["categories"]}
+        lost = [one for one in found["annotations"] if one["image_id"] not in known]
+        unnamed = {one["category_id"] for one in found["annotations"]} - classes
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{dataset}: an entry has no {error}. Write it, or remove it.") from None
+    if lost:
+        raise DataError(
+            f"{dataset}: {len(lost):,} annotations are of images that it does not list, the first "
+            f"of image {lost[0]['image_id']}. Remove them, or list the images."
+        )
+    if unnamed:
+        raise DataError(
+            f"{dataset}: annotations are of category {min(unnamed)}, which it does not list. Add "
+            "it to the categories."
+        )
+    missing = [each.name for each in _list_samples(dataset) if not os.path.isfile(each.path)]
+    if missing:
+        raise DataError(
+            f"{dataset}: {len(missing):,} of {len(known):,} images are not in {_root(dataset)}, "
+            f"the first is {missing[0]}. Put them there, or into a folder images beside."
+        )
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    root = _root(dataset)
+    for image in _annotations(dataset)["images"]:
+        yield Sample(os.path.join(root, image["file_name"]), image["file_name"], 0)
+
+
+@lru_cache(maxsize=8)
+def _root_of(location: str) -> str:
+    return str(find_annotations(location)["file_root"])
+
+
+def _root(dataset: Dataset) -> str:
+    try:
+        return _root_of(dataset.location)
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return os.path.dirname(os.path.abspath(dataset.location))
+
+
+def _class_names(dataset: Dataset) -> list[str]:
+    """DALI numbers the categories from 1, in the order in which the file lists them."""
+    listed = _annotations(dataset)["categories"]
+    return ["background", *(str(category.get("name", category["id"])) for category in listed)]
+
+
+def _accepts(path: Path) -> bool:
+    return path.suffix.lower() == ".json" and not os.path.isdir(path)
+
+
+def _write_placeholder(folder: Path) -> Path:
+    path = folder / "annotations.json"
+    path.write_text('{"images": [], "annotations": [], "categories": []}', encoding="utf-8")
+    return path
+
+
+SOURCE = SourceKind(
+    about="COCO annotations (.json)",
+    op="readers.coco",
+    located_by=frozenset({"annotations_file", "file_root"}),
+    find=find_annotations,
+    outputs=("jpegs", "boxes", "labels"),
+    imports=("json", "os"),
+    accepts=_accepts,
+    require=_require,
+    list_samples=_list_samples,
+    root=_root,
+    class_names=_class_names,
+    watched=lambda dataset: iter([dataset.location]),
+    nothing_found=lambda dataset: f"{dataset} lists no images. Add them.",
+    write_placeholder=_write_placeholder,
+)

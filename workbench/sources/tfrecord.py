@@ -1,0 +1,346 @@
+"""TFRecord: files of ``tf.train.Example`` records.
+
+A file, a folder of files, or a list of files in Python. The image and the label are found by
+looking at the first record. DALI needs an index of each file: one beside it (``.idx``, as
+``tfrecord2idx`` makes it) is used, and where it is missing one is made in a temporary folder, in
+5 µs a record. Nothing is written beside the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import struct
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+_SUFFIXES = (".tfrecord", ".tfrecords")
+
+
+def list_records(data: Any) -> list[str]:
+    """The files: one, those of a folder, or those of a list."""
+    if not isinstance(data, str):
+        return [path for path, _ in data]
+    if not os.path.isdir(data):
+        return [data]
+    names = sorted(name for name in os.listdir(data) if ".tfrecord" in name)
+    names = [name for name in names if not name.startswith(".") and not name.endswith(".idx")]
+    return [os.path.join(data, name) for name in names]
+
+
+def scan_records(path: str) -> Any:
+    """Offset and size of each record of a file, in bytes, with its frame."""
+    size, offset = os.path.getsize(path), 0
+    with open(path, "rb") as file:
+        while offset < size:
+            file.seek(offset)
+            head = file.read(8)
+            length = struct.unpack("<Q", head)[0] + 16 if len(head) == 8 else size
+            if offset + length > size:
+                raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
+            yield offset, length
+            offset += length
+
+
+def index_of(path: str) -> str:
+    """The index of a file: the one beside it, or one made in a temporary folder."""
+    for beside in (f"{path}.idx", os.path.splitext(path)[0] + ".idx"):
+        if os.path.isfile(beside):
+            return beside
+    found = os.stat(path)
+    known = f"{os.path.abspath(path)} {found.st_mtime_ns} {found.st_size} {os.getuid()}"
+    name = hashlib.sha256(known.encode()).hexdigest()[:32]
+    folder = os.path.join(tempfile.gettempdir(), f"tfrecord-index-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    index = os.path.join(folder, f"{name}.idx")
+    if os.stat(folder).st_uid != os.getuid():
+        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    if not os.path.isfile(index):
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
+            file.writelines(f"{offset} {size}\n" for offset, size in scan_records(path))
+        os.replace(file.name, index)
+    return index
+
+
+def fields_of(data: bytes, start: int, end: int) -> Any:
+    """The fields of a protobuf message: number, and where its content begins and ends."""
+
+    def varint(at: int) -> tuple[int, int]:
+        value = shift = 0
+        while True:
+            byte = data[at]
+            value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+            if byte < 128:
+                return value, at
+
+    while start < end:
+        key, start = varint(start)
+        if key & 7 == 2:
+            length, start = varint(start)
+            yield key >> 3, start, start + length
+            start += length
+        elif key & 7 == 0:
+            value, start = varint(start)
+            yield key >> 3, value, value
+        else:
+            start += 8 if key & 7 == 1 else 4
+            yield key >> 3, start, start
+
+
+def read_features(record: bytes) -> dict[str, tuple[str, int, int]]:
+    """The features of a ``tf.train.Example``: bytes, float or int64, and its place."""
+    found = {}
+    for _, start, end in fields_of(record, 0, len(record)):
+        for _, first, last in fields_of(record, start, end):
+            name, value = list(fields_of(record, first, last))[:2]
+            for number, begin, stop in fields_of(record, value[1], value[2]):
+                content = list(fields_of(record, begin, stop))
+                place = content[0][1:] if content else (begin, stop)
+                text = record[name[1] : name[2]].decode()
+                found[text] = ({1: "bytes", 2: "float", 3: "int64"}[number], *place)
+    return found
+
+
+def choose_features(record: bytes) -> tuple[str, str]:
+    """Name of the image and of the label in a record; empty where there is none."""
+    features = read_features(record)
+    heads = (b"\xff\xd8", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"P5", b"P6")
+    images = [
+        name
+        for name, (kind, start, _) in features.items()
+        if kind == "bytes" and record[start : start + 4].startswith(heads)
+    ]
+    words = ("label", "class", "target", "cls", "category")
+    labels = [
+        name
+        for word in words
+        for name, (kind, *_) in sorted(features.items())
+        if kind == "int64" and word in name.lower()
+    ]
+    return (sorted(images) or [""])[0], (labels or [""])[0]
+
+
+def find_records(data: Any) -> dict[str, Any]:
+    """Arguments of the TFRecord reader; its features are those of the first record."""
+    from nvidia.dali import tfrecord
+
+    paths = list_records(data)
+    offset, size = next(scan_records(paths[0]))
+    with open(paths[0], "rb") as file:
+        file.seek(offset + 12)
+        image, label = choose_features(file.read(size - 16))
+    features = {image: tfrecord.FixedLenFeature([], tfrecord.string, "")}
+    if label:
+        features[label] = tfrecord.FixedLenFeature([1], tfrecord.int64, -1)
+    return {
+        "path": paths,
+        "index_path": [index_of(path) for path in paths],
+        "features": features,
+    }
+
+
+def read_records(**options: Any) -> Any:
+    """Images and labels of TFRecord files; labels are 0 where records have none."""
+    made: Any = fn.readers.tfrecord(**options)
+    found = list(made.values())
+    labels = found[1] if len(found) > 1 else found[0].shape() * 0
+    return found[0], fn.cast(labels, dtype=types.INT32)
+
+
+def _paths(dataset: Dataset) -> list[str]:
+    """The files. Raises DataError where one is missing or may not be read."""
+    try:
+        paths = list_records(dataset.argument)
+    except OSError as error:
+        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
+    if not paths:
+        raise DataError(_nothing_found(dataset))
+    for path in paths:
+        if not os.path.isfile(path):
+            raise DataError(f"There is no file {path}. Give a .tfrecord, or a folder of these.")
+        if not os.access(path, os.R_OK):
+            raise DataError(f"The file {path} may not be read. Check its permissions.")
+    return paths
+
+
+_HELPERS: tuple[Any, ...] = (
+    list_records,
+    scan_records,
+    index_of,
+    fields_of,
+    read_features,
+    choose_features,
+)
+
+
+def _records(path: str) -> Iterator[tuple[int, bytes]]:
+    """Offset and content of each record. Raises DataError."""
+    try:
+        with open(path, "rb") as file:
+            for offset, size in scan_records(path):
+                file.seek(offset + 12)
+                yield offset + 12, file.read(size - 16)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{error}. Write the file anew, or leave it out.") from None
+
+
+def _features(path: str, offset: int, record: bytes) -> dict[str, tuple[str, int, int]]:
+    try:
+        return read_features(record)
+    except (IndexError, KeyError, ValueError):
+        raise DataError(
+            f"{path}: the record at byte {offset - 12} is no tf.train.Example. Write the file anew."
+        ) from None
+
+
+def _chosen(path: str) -> tuple[str, str]:
+    """Name of the image and of the label. Raises DataError where there is no image."""
+    first = next(_records(path), None)
+    if first is None:
+        raise DataError(f"{path} is empty. Give a file with records.")
+    features = _features(path, *first)
+    image, label = choose_features(first[1])
+    if not image:
+        found = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
+        raise DataError(
+            f"{path}: no feature of its first record holds an image (found: {found or 'none'}). "
+            "Write the encoded image (JPEG, PNG, ...) as a feature of bytes."
+        )
+    return image, label
+
+
+def _require(dataset: Dataset) -> None:
+    paths = _paths(dataset)
+    _chosen(paths[0])
+    for path in paths:
+        _require_index(path)
+
+
+def _require_index(path: str) -> None:
+    """Raise DataError where the index beside a file is that of another, or none can be made."""
+    try:
+        index = index_of(path)
+        with open(index, encoding="utf-8") as lines:
+            first, last = "", ""
+            for line in lines:
+                first, last = first or line, line
+        begin, end = list(map(int, first.split())), list(map(int, last.split()))
+        fits = begin == list(next(scan_records(path))) and sum(end) == os.path.getsize(path)
+    except (OSError, StopIteration) as error:
+        raise DataError(f"{path}: its index cannot be made: {error}.") from None
+    except ValueError as error:
+        if "record" in str(error):
+            raise DataError(f"{error}. Write the file anew, or leave it out.") from None
+        fits = False
+    if not fits:
+        raise DataError(
+            f"{index} is the index of another file than {path}. Make it anew (`tfrecord2idx {path} "
+            f"{index}`), or remove it: then the workbench makes one in a temporary folder."
+        )
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    paths, root = _paths(dataset), _root(dataset)
+    image, label = _chosen(paths[0])
+    for path in paths:
+        for number, (offset, record) in enumerate(_records(path)):
+            features = _features(path, offset, record)
+            for name, wanted in ((image, "bytes"), (label, "int64")):
+                kind = features.get(name, ("missing", 0, 0))[0]
+                if name and kind != wanted:
+                    raise DataError(
+                        f"{path}: in record {number} the feature {name} is {kind}, and {wanted} in "
+                        "the first one. Write it alike in every record."
+                    )
+            _, start, end = features[image]
+            value = 0
+            if label:
+                _, at, stop = features[label]
+                packed = list(_varints(record, at, stop))
+                value = packed[0] if packed else at
+            name = f"{os.path.relpath(path, root)} at index {offset - 12}"
+            yield Sample(path, name, value, offset + start, end - start)
+
+
+def _varints(data: bytes, start: int, end: int) -> Iterator[int]:
+    value = shift = 0
+    for byte in data[start:end]:
+        value, shift = value | (byte & 127) << shift, shift + 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+def _root(dataset: Dataset) -> str:
+    if dataset.location:
+        path = os.path.abspath(dataset.location)
+        return path if os.path.isdir(path) else os.path.dirname(path)
+    return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
+
+
+def _watched(dataset: Dataset) -> Iterator[str]:
+    if dataset.location:
+        yield dataset.location
+    try:
+        yield from list_records(dataset.argument)
+    except OSError:
+        return  # the reader says what is wrong
+
+
+def _nothing_found(dataset: Dataset) -> str:
+    return f"There is no record in {dataset}. Give a .tfrecord, or a folder of these."
+
+
+def _accepts(path: Path) -> bool:
+    if not os.path.isdir(path):
+        return path.name.lower().endswith(_SUFFIXES)
+    try:
+        names = [name for name in os.listdir(path) if not name.startswith(".")]
+    except OSError:
+        return False
+    rest = [name for name in names if ".tfrecord" not in name and not name.endswith(".idx")]
+    return bool(names) and not rest
+
+
+def _write_placeholder(folder: Path) -> Path:
+    """One record with an image and a label, of no pixels."""
+
+    def field(number: int, content: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    image = field(1, b"image") + field(2, field(1, field(1, b"\xff\xd8")))
+    label = field(1, b"label") + field(2, field(3, field(1, b"\0")))
+    record = field(1, field(1, image) + field(1, label))
+    path = folder / "samples.tfrecord"
+    path.write_bytes(struct.pack("<QI", len(record), 0) + record + bytes(4))
+    return path
+
+
+SOURCE = SourceKind(
+    about="TFRecord (.tfrecord, or a folder of these)",
+    op="readers.tfrecord",
+    located_by=frozenset({"path", "index_path", "features", "feature_names"}),
+    find=find_records,
+    reader=read_records,
+    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
+    imports=("hashlib", "os", "struct", "tempfile"),
+    suffixes=_SUFFIXES,
+    holder=lambda name: name.rpartition(" at index ")[0],
+    accepts=_accepts,
+    require=_require,
+    list_samples=_list_samples,
+    root=_root,
+    class_names=lambda dataset: [],
+    watched=_watched,
+    nothing_found=_nothing_found,
+    write_placeholder=_write_placeholder,
+)
