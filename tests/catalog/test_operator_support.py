@@ -9,7 +9,6 @@ from workbench.catalog import Catalog
     ("name", "reason"),
     [
         ("readers.tfrecord", "no module of workbench.sources reads with it"),
-        ("readers.coco", "no module of workbench.sources reads with it"),
         ("spectrogram", "sound"),
         ("readers.video", "video"),
         ("segmentation.select_masks", "COCO"),

@@ -180,7 +180,7 @@ class _Writer:
                 ):
                     continue
                 spec = self.emitter.catalog[each.op]
-                old = {new: name for new, name in each.args.items()}
+                old = each.args
                 args = {n: step.node.args[o] for n, o in old.items() if o in step.node.args}
                 inputs = {n: step.node.inputs[o] for n, o in old.items() if o in step.node.inputs}
                 if each.op == "flip" and not args and not inputs:

@@ -18,6 +18,7 @@ from workbench.graph.active import set_muted
 from workbench.graph.connect import connect, disconnect, port_taken_reason, set_output
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import chain, move_node
+from workbench.graph.followers import with_followers
 from workbench.graph.fragment import duplicate, paste_fragment
 from workbench.graph.layout import Document, Layout
 from workbench.graph.model import Graph, Port
@@ -218,7 +219,8 @@ def apply_canvas_edit(
     for inner, part in split_by_body(document.graph, action, scope):
         shown = replace(document, graph=document.graph.at_scope(inner))
         edited, nodes = _apply(shown, catalog, part)
-        document = replace(edited, graph=edited.graph.whole)
+        followed = with_followers(document.graph, edited.graph.whole, catalog)
+        document = edited.with_graph(followed)
     return document, nodes
 
 
