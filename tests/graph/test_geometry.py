@@ -41,7 +41,7 @@ STEPS = (
     ("pad", {"align": (64, 32)}, ()),
     ("paste", {"ratio": 1.3, "paste_x": 0.2, "paste_y": 0.6, "n_channels": 3}, ()),
     ("slice", {"rel_start": (0.05, 0.1), "rel_shape": (0.8, 0.85)}, ()),
-    ("transpose", {"perm": (1, 0, 2)}, ()),
+    ("transpose", {"perm": (1, 0, 2), "transpose_layout": False}, ()),
 )
 
 

@@ -23,6 +23,7 @@ from workbench.preview.output_tiles import (
     tiles_of,
 )
 from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_request
+from workbench.preview.target_marks import Marks, marks_of
 from workbench.preview.tiles import Tiles
 from workbench.preview.value_text import (
     augmentations_of,
@@ -58,6 +59,8 @@ class Tile:
     notes: tuple[str, ...] = ()
     class_name: str = ""
     branches: tuple[str, ...] = ()
+    marks: tuple[Marks, ...] = ()
+    """Boxes and points on the original, if it is shown, and then on each augmented picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,9 @@ def _tiles(
     names = names_of_labels(worker, run, port, labels)
     shapes = [describe_shape(shape, first.dtype) for shape in first.shapes]
     fired = fired_scopes(run)
+    shown = [run.original] if has_original else []
+    shown += run.images.values() if boxes and len(boxes[0]) > len(shown) else []
+    marks = [marks_of(worker, run, each) for each in shown if each is not None]
     return tuple(
         Tile(
             index,
@@ -191,6 +197,7 @@ def _tiles(
             (*_repeat_note(run, index), *(found.notes[index] for found in differences)),
             names[index] if names else "",
             fired[index],
+            tuple(group[index] for group in marks),
         )
         for index, sample in enumerate(run.result.samples)
     )
