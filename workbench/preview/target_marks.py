@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +135,7 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
         stat = os.stat(file)
         key = ("coco classes", file, stat.st_mtime_ns)
         if key not in worker.kept:
-            document = json.loads(open(file, "rb").read()) if stat.st_size < _LARGEST_FILE else {}
+            document = json.loads(Path(file).read_bytes()) if stat.st_size < _LARGEST_FILE else {}
             classes = sorted(document.get("categories", []), key=lambda each: int(each["id"]))
             worker.kept[key] = [str(each.get("name", each["id"])) for each in classes]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
