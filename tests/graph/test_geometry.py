@@ -16,6 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
+from workbench.catalog.spec import Value
 from workbench.emit.targets import export
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node, randomise_arg
@@ -25,7 +26,7 @@ from workbench.graph.model import Graph, Node, Port, Settings
 BATCH = 4
 WIDTH, HEIGHT = 250, 220
 """A value for each column and row."""
-STEPS = (
+STEPS: tuple[tuple[str, dict[str, Value], tuple[str, ...]], ...] = (
     ("flip", {"horizontal": 1, "vertical": 0}, ("horizontal",)),
     ("flip", {"horizontal": 0, "vertical": 1}, ()),
     ("rotate", {"keep_size": True}, ("angle",)),
@@ -54,7 +55,8 @@ def _coco(folder: Path) -> Path:
     (folder / "images").mkdir()
     x, y = np.meshgrid(np.arange(WIDTH), np.arange(HEIGHT))
     ramps = np.stack([x, y, np.full_like(x, 255)], axis=2)
-    pictures, notes = [], []
+    pictures: list[dict[str, object]] = []
+    notes: list[dict[str, object]] = []
     chance = random.Random(7)
     for index in range(BATCH):
         name = f"{index}.png"
@@ -82,7 +84,7 @@ def _coco(folder: Path) -> Path:
 
 
 def _start(folder: Path) -> Graph:
-    args = {
+    args: dict[str, Value] = {
         "file_root": str(folder / "images"),
         "annotations_file": str(folder / "boxes.json"),
         "ltrb": True,
@@ -106,7 +108,9 @@ def _chain(folder: Path, seed: int) -> Graph:
     for op, args, drawn in chance.choices(STEPS, k=chance.randint(1, 5)):
         before = graph
         graph, after = insert_node(graph, catalog, op, after)
-        start = {"interp_type": "INTERP_LINEAR"} if "interp_type" in catalog[op].args else {}
+        start: dict[str, Value] = (
+            {"interp_type": "INTERP_LINEAR"} if "interp_type" in catalog[op].args else {}
+        )
         own = {n: v for n, v in graph.node(after).args.items() if n in ("fill_value", "axis_names")}
         graph = graph.replace_node(replace(graph.node(after), args={**own, **start, **args}))
         for name in drawn:

@@ -270,6 +270,11 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
     require_no_own_code(nodes, "DALI's dynamic mode has no Python functions")
     require_no_regions(nodes, "DALI's dynamic mode")
     for node in nodes:
+        if catalog[node.op].follows:
+            raise GraphExportError(
+                f"{node.id}: DALI's dynamic mode has no targets that follow an image yet. Export "
+                "the graph as a script, or leave them out."
+            )
         if node.op == "constant":
             _constant(node)
         elif is_missing(node.op):
