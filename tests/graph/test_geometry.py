@@ -253,3 +253,30 @@ def test_colour_brings_no_follower(folder: Path) -> None:
     catalog, start = load_catalog(), _start(folder)
     graph, _ = insert_node(start, catalog, "brightness", "decode")
     assert with_followers(start, graph, catalog) is graph
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("flip", {"horizontal": 1}),
+        ("rotate", {"keep_size": True, "angle": 20.0, "interp_type": "INTERP_NN", "fill_value": 0}),
+        ("crop", {"crop": (100, 120), "crop_pos_x": 0.2}),
+        ("random_resized_crop", {"size": (90, 80), "interp_type": "INTERP_NN"}),
+        ("resize", {"size": (90, 80), "interp_type": "INTERP_NN"}),
+        ("warp_affine", {"interp_type": "INTERP_NN", "fill_value": 0}),
+    ],
+)
+def test_a_mask_is_moved_as_its_image_to_the_pixel(
+    folder: Path, op: str, args: dict[str, Value]
+) -> None:
+    catalog = load_catalog()
+    graph, after = insert_node(_start(folder), catalog, op, "decode")
+    node = graph.node(after)
+    graph = graph.replace_node(replace(node, args={**node.args, **args}))
+    mask = Node("mask", "decoders.image", {}, {"data": Port("reader", "images")})
+    inputs = {"masks": Port("mask", "output"), "image": Port(after, "output")}
+    follower = Node("follow_masks", "follow_masks", {}, inputs)
+    outputs = {"images": Port(after, "output"), "masks": Port("follow_masks", "masks")}
+    images, masks = _run(replace(graph, nodes=(*graph.nodes, mask, follower), outputs=outputs))
+    for image, moved in zip(images, masks, strict=True):
+        np.testing.assert_array_equal(image, moved)
