@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.emit.targets import export
+from workbench.errors import GraphExportError
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node, randomise_arg
 from workbench.graph.followers import with_followers
@@ -280,3 +281,33 @@ def test_a_mask_is_moved_as_its_image_to_the_pixel(
     images, masks = _run(replace(graph, nodes=(*graph.nodes, mask, follower), outputs=outputs))
     for image, moved in zip(images, masks, strict=True):
         np.testing.assert_array_equal(image, moved)
+
+
+def test_points_follow_a_flip_and_say_which_are_seen(folder: Path) -> None:
+    catalog = load_catalog()
+    graph, flip = insert_node(_start(folder), catalog, "flip", "decode")
+    graph, crop = insert_node(graph, catalog, "crop", flip)
+    cropped = replace(graph.node(crop), args={"crop": (100, 100)})
+    graph = graph.replace_node(cropped)
+    drawn: dict[str, Value] = {"range": (0.0, 220.0), "shape": (6, 2)}
+    points = Node("points", "random.uniform", drawn, seed=9)
+    inputs = {"points": Port("points", "output"), "image": Port(crop, "output")}
+    follower = Node("follow_points", "follow_points", {}, inputs)
+    outputs = {
+        "images": Port(crop, "output"),
+        "before": Port("points", "output"),
+        "after": Port("follow_points", "points"),
+        "seen": Port("follow_points", "visible"),
+    }
+    graph = replace(graph, nodes=(*graph.nodes, points, follower), outputs=outputs)
+    _, before, after, seen = _run(graph)
+    for one, two, visible in zip(before, after, seen, strict=True):
+        wanted = np.asarray(one, np.float64) * (-1, 1) + (WIDTH, 0) - (75, 60)
+        np.testing.assert_allclose(two, wanted, atol=1e-3)
+        inside = ((wanted >= 0) & (wanted <= 100)).all(axis=1)
+        np.testing.assert_array_equal(np.asarray(visible, bool), inside)
+
+
+def test_pytorch_refuses_boxes_of_which_each_image_has_another_number(folder: Path) -> None:
+    with pytest.raises(GraphExportError, match="each image has another number"):
+        export(_start(folder), "pytorch", load_catalog())
