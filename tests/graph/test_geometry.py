@@ -186,7 +186,7 @@ def _worst(folder: Path, seed: int) -> tuple[float, float]:
             low, high = corners.min(axis=0), corners.max(axis=0)
             if (low < 0).any() or (high > (width, height)).any():
                 continue  # cut at the edge
-            inner = corners + 0.08 * (corners.mean(axis=0) - corners)
+            inner = corners + 0.015 * (corners.mean(axis=0) - corners)
             if not all(picture[int(y), int(x), 2] > 250 for x, y in inner):
                 continue  # cut at the edge of an image on the way
             truths.append([*low, *high])
