@@ -245,6 +245,8 @@ class OpSpec:
     """Whether a region may have more bodies than these two, numbered on: ``option_2``, ..."""
     consecutive: bool = False
     """Of a region: its bodies run one after another, each on what was given before."""
+    follows: PortKind | None = None
+    """Of an operator of the workbench (``catalog.followers``): the targets that follow an image."""
     unusable: str | None = None
     """Why the workbench cannot use it yet, or None."""
 
@@ -274,6 +276,8 @@ class OpSpec:
         """The port at a position, also beyond the named ones where any number is allowed."""
         if index < len(self.inputs):
             return self.inputs[index]
+        if self.follows:
+            return PortSpec(f"input_{index}", "any", True, device="any")
         return PortSpec(f"input_{index}", self.inputs[-1].kind if self.inputs else "any", True)
 
 

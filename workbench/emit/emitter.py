@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Literal
 
 from workbench.catalog.own_code import OWN_CODE
-from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
+from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, Value
 from workbench.emit import policies
 from workbench.emit.code import Lines
 from workbench.emit.expressions import (
@@ -20,6 +21,7 @@ from workbench.emit.expressions import (
     number_of,
     plain_constant,
 )
+from workbench.emit.followers import follower_lines
 from workbench.emit.in_place import joined, written_in_place
 from workbench.emit.naming import hoisted_generators, hoisted_with_turns, name_outputs
 from workbench.emit.own_code import called, function_names, layout_calls, own_arguments
@@ -116,6 +118,19 @@ class Emitter:
         self.turns: list[str] = []
         """The variables of the loops around, the outermost first."""
 
+    @property
+    def devices(self) -> Mapping[str, Device]:
+        """Where each node runs."""
+        return self._devices
+
+    def transfers_of(self, node_id: str) -> Mapping[str, Literal["cpu", "gpu"]]:
+        """The inputs of a node whose data change sides."""
+        return self._transfers[node_id]
+
+    def set_transfers(self, node_id: str, to: Mapping[str, Literal["cpu", "gpu"]]) -> None:
+        """Say which inputs of a node change sides."""
+        self._transfers[node_id] = dict(to)
+
     def every_node(self) -> Iterator[Node]:
         """The nodes, and those inside them."""
         waiting = list(self.ordered)
@@ -175,6 +190,8 @@ class Emitter:
         if node.id in self.in_place:
             self.names[Port(node.id, "output")] = self._in_place_text(node)
             return Lines()
+        if self.catalog[node.op].follows:
+            return follower_lines(self, node)
         return Lines.of(node.id, self.call_lines(node))
 
     def written_before(self, region: Node) -> Lines:
@@ -323,7 +340,8 @@ class Emitter:
 
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""
-        return self.catalog[node.op].expression.startswith("math.")
+        spec = self.catalog[node.op]
+        return spec.expression.startswith("math.") or spec.follows in ("boxes", "points")
 
     def expression_of(self, spec: OpSpec) -> str:
         """Python's expression with ``{}`` for each operand."""

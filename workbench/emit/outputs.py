@@ -58,6 +58,16 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
         )
 
 
+def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
+    """Raise GraphExportError for boxes and points, of which each image has another number."""
+    for name in (*outputs_of_kind(outputs, "boxes"), *outputs_of_kind(outputs, "points")):
+        raise GraphExportError(
+            f"{graph.outputs[name]}: {target} makes one array of a batch, and of {name} each image "
+            "has another number. Put a pad after it, whose fill_value tells what is none, or "
+            "export as a script."
+        )
+
+
 def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
     """Raise GraphExportError for types that DALI's iterators for PyTorch and Paddle do not know."""
     for name, flow in outputs.items():

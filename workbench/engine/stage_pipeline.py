@@ -52,7 +52,8 @@ class Stage:
         self._plan = plan
         self._positions = dict(positions or {})
         self._has_regions = has_regions(nodes)
-        self._uses_gpu = any(plan.devices[node.id] != "cpu" for node in nodes)
+        fed_from_gpu = any(known[port].device == "gpu" for port in self.feeds)
+        self._uses_gpu = fed_from_gpu or any(plan.devices[node.id] != "cpu" for node in nodes)
         works_on_gpu = all(plan.devices[n.id] == "gpu" or not n.inputs for n in nodes)
         usual = GPU_THREADS if self._uses_gpu and works_on_gpu else THREADS
         self.threads = threads or usual

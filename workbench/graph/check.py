@@ -18,6 +18,7 @@ from workbench.graph.check_types import type_faults
 from workbench.graph.dataset_parameters import parameter_faults
 from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.faults import Fault
+from workbench.graph.followers import follower_faults
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, ancestors, is_name, topological
 from workbench.graph.shapes import infer_types
@@ -104,6 +105,8 @@ def _faults_of(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
         faults += argument_faults(node, spec, graph)
         faults += input_faults(node, spec, graph, catalog)
         faults += type_faults(node, spec, devices, flows)
+        if spec.follows:
+            faults += follower_faults(node, graph.at_scope(graph.scope_of(node.id)), catalog)
     return tuple(faults)
 
 

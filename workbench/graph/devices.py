@@ -85,6 +85,8 @@ def port_device(spec: OpSpec, name: str) -> PortDevice:
     """On which side the data of an input or argument must lie."""
     if name in spec.args:
         return "any"  # always the CPU: a fault of its own, not a way to the GPU
+    if spec.follows and name not in {port.name for port in spec.inputs}:
+        return "any"  # what the image came through: its shape is asked for
     return next((port.device for port in spec.inputs if port.name == name), "operator")
 
 

@@ -34,6 +34,9 @@ def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
         named: dict[str, PortKind] = {port.name: port.kind for port in spec.inputs}
         others = (name for name in node.inputs if name not in named and name not in spec.args)
         return named | dict.fromkeys(others, "any")
+    if spec.follows:
+        kinds: dict[str, PortKind] = {port.name: port.kind for port in spec.inputs}
+        return kinds | {name: "any" for name in node.inputs if name not in (*kinds, *spec.args)}
     used = sum(name not in spec.args for name in node.inputs)
     count = min(spec.max_inputs, max(len(spec.inputs), used))
     return {spec.input(i).name: spec.input(i).kind for i in range(count)}

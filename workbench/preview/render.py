@@ -28,6 +28,7 @@ from workbench.preview.output_tiles import (
     tiles_of,
 )
 from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_request
+from workbench.preview.target_marks import Marks, marks_of
 from workbench.preview.tiles import Tiles
 from workbench.preview.value_text import (
     augmentations_of,
@@ -65,6 +66,8 @@ class Tile:
     class_name: str = ""
     branches: tuple[str, ...] = ()
     augmentations: tuple[str, ...] = ()
+    marks: tuple[Marks, ...] = ()
+    """Boxes and points on the original, if it is shown, and then on each augmented picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +193,9 @@ def _tiles(
     shapes = [describe_shape(shape, first.dtype) for shape in first.shapes]
     fired = fired_scopes(run)
     augmented = augmentation_keys(run)
+    shown = [run.original] if has_original else []
+    shown += run.images.values() if boxes and len(boxes[0]) > len(shown) else []
+    marks = [marks_of(worker, run, each) for each in shown if each is not None]
     return tuple(
         Tile(
             index,
@@ -203,6 +209,7 @@ def _tiles(
             names[index] if names else "",
             fired[index],
             augmented[index],
+            tuple(group[index] for group in marks),
         )
         for index, sample in enumerate(run.result.samples)
     )

@@ -20,6 +20,7 @@ from workbench.graph.connect import connect, disconnect, port_taken_reason, set_
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import chain, move_node
 from workbench.graph.else_if import add_elif
+from workbench.graph.followers import with_followers
 from workbench.graph.fragment import duplicate, paste_fragment
 from workbench.graph.fused import fuse
 from workbench.graph.layout import Document, Layout
@@ -229,7 +230,8 @@ def apply_canvas_edit(
     for inner, part in split_by_body(document.graph, action, scope):
         shown = replace(document, graph=document.graph.at_scope(inner))
         edited, nodes = _apply(shown, catalog, part)
-        document = replace(edited, graph=edited.graph.whole)
+        followed = with_followers(document.graph, edited.graph.whole, catalog)
+        document = edited.with_graph(followed)
     return document, nodes
 
 

@@ -108,4 +108,10 @@ def _tile(tile: Tile) -> TileEntry:
         "warning": tile.sample.warning,
         "original": list(tile.original or ()),
         "augmented": [list(box) for box in tile.augmented],
+        "marks": [
+            [{"corners": list(m.corners), "text": m.text, "colour": m.colour} for m in marks]
+            for marks in tile.marks
+        ]
+        if any(tile.marks)
+        else [],
     }

@@ -27,6 +27,17 @@ class AugmentationEntry(TypedDict):
     name: str
 
 
+class MarkEntry(TypedDict):
+    """A box over a picture, or a point where its corners are one."""
+
+    corners: list[float]
+    """Left, top, right, bottom, as shares of the picture's sides."""
+    text: str
+    """The name of its class."""
+    colour: int
+    """The same number for the same class."""
+
+
 class TileEntry(TypedDict):
     """One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet."""
 
@@ -52,6 +63,9 @@ class TileEntry(TypedDict):
     original: list[int]
     augmented: list[list[int]]
     """One rectangle for each image output of the graph (two for two views)."""
+    marks: list[list[MarkEntry]]
+    """Boxes and points on ``original``, where it is there, and on each of ``augmented``; empty
+    where there are none."""
 
 
 class MemoryEntry(TypedDict):

@@ -13,6 +13,7 @@ from workbench.emit.outputs import (
     describe_outputs,
     first_reader,
     require_arrays,
+    require_even,
     require_unsharded,
 )
 from workbench.emit.python import constant
@@ -162,6 +163,7 @@ def sharded_module(graph: Graph, catalog: Catalog, target: str) -> Module:
     outputs = describe_outputs(graph, catalog)
     if target != "ray":  # it writes sample by sample
         require_arrays(graph, outputs, target)
+        require_even(graph, outputs, target)
     parts = pipeline_parts(graph, catalog, sharded=True, taken=("shard_id", "num_shards"))
     return Module(graph, nodes, outputs, parts)
 

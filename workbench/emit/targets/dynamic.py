@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.code import Code
 from workbench.emit.emitter import Emitter
@@ -270,6 +271,11 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
     require_no_own_code(nodes, "DALI's dynamic mode has no Python functions")
     require_no_regions(nodes, "DALI's dynamic mode")
     for node in nodes:
+        if node.op in FOLLOWERS:
+            raise GraphExportError(
+                f"{node.id}: DALI's dynamic mode has no targets that follow an image yet. Export "
+                "the graph as a script, or leave them out."
+            )
         if node.op == "constant":
             _constant(node)
         elif is_missing(node.op):

@@ -57,6 +57,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "same_dtype": edge_fixes.fix_same_dtype,
     "layout": edge_fixes.fix_layout,
     "shapes": graph_fixes.fix_unusable_op,
+    "unfollowed": graph_fixes.fix_unusable_op,
     "channels": edge_fixes.fix_channels,
     "muted": graph_fixes.fix_muted,
     "control": region_fixes.fix_region,

@@ -15,6 +15,7 @@ import { Comparison } from "./preview/comparison";
 import { Controls } from "./preview/controls";
 import { DisplayOptions } from "./preview/displayOptions";
 import { FindBatch, NoneInBatch } from "./preview/findBatch";
+import { hasMarks, marksOf } from "./preview/marks";
 import { SheetRemarks } from "./preview/sheetRemarks";
 import { Statistics } from "./preview/statistics";
 import { StatusLine } from "./preview/statusLine";
@@ -57,6 +58,17 @@ function Preview({ link, root }: PanelProps<"preview">) {
     root.addEventListener("keydown", (event) => undoKey(event, (action) => link.ask(action, {})));
   }, [root, link]);
 
+  const [marked, mark] = useState(true);
+  useLayoutEffect(() => {
+    const toggle = (event: KeyboardEvent): void => {
+      const typed = (event.target as HTMLElement).closest("input, textarea, select");
+      if (event.key !== "b" || event.ctrlKey || event.metaKey || event.altKey || typed) return;
+      event.preventDefault();
+      mark((on) => !on);
+    };
+    root.addEventListener("keydown", toggle);
+    return () => root.removeEventListener("keydown", toggle);
+  }, [root]);
   const compares = mode === "compare";
   const beside = useSheet<SheetHeader, "compared">(link, "compared");
   const there = useField(link, "compared", NOT_NEAR).byteLength > 0;
@@ -108,15 +120,28 @@ function Preview({ link, root }: PanelProps<"preview">) {
         <AugmentationFilter {...{ link, header, tiles }} />
         {filtered && <FindBatch {...{ link, header }} />}
         <Verification link={link} />
+        {hasMarks(header) && (
+          <button
+            class="wb-quiet"
+            type="button"
+            data-wb="marks-toggle"
+            data-tip="Boxes and points over the pictures (b)"
+            aria-pressed={marked}
+            onClick={() => mark(!marked)}
+          >
+            {marked ? "Hide targets" : "Show targets"}
+          </button>
+        )}
         <DisplayOptions {...{ link, header, tiles }} filtered={filtered} />
       </SheetRemarks>
       <Tiles
-        {...{ sheet, tiles, other, split, distances, mode, showingOriginal, sized, acts, list }}
+        {...{ sheet, tiles, other, split, distances, mode, showingOriginal, sized, marked, acts, list }}
         hidden={near}
       />
       {filtered && !tiles.length && !near && <NoneInBatch {...{ link, header }} />}
       {closeup && (
         <Closeup
+          marksFor={(tile, of) => (marked && header ? marksOf(tile, of, header) : [])}
           {...{ link, closeup, showingOriginal, split, against }}
           tiles={tiles}
           branches={header?.branches ?? []}

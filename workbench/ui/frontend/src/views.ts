@@ -391,6 +391,13 @@ export interface AugmentationEntry {
   name: string;
 }
 
+/** A box over a picture, or a point where its corners are one. */
+export interface MarkEntry {
+  corners: number[];
+  text: string;
+  colour: number;
+}
+
 /** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
 export interface TileEntry {
   index: number;
@@ -406,6 +413,7 @@ export interface TileEntry {
   warning: string;
   original: number[];
   augmented: number[][];
+  marks: MarkEntry[][];
 }
 
 /** Bytes that the worker keeps between changes, and may keep; ``resident`` is all it takes. */

@@ -9,9 +9,10 @@ import { RandomIcon, Icon } from "../lib/icons";
 import type { Link } from "../lib/link";
 import { showWithin } from "../lib/scrolling";
 import { Segmented } from "../lib/segmented";
-import type { BranchEntry, CloseupHeader, TileEntry } from "../views";
+import type { BranchEntry, CloseupHeader, MarkEntry, TileEntry } from "../views";
 import { branchTexts } from "./branches";
 import { CloseupSplit, Sides, useComparedCloseup } from "./closeupSplit";
+import { Marks } from "./marks";
 import { PixelValues, valueText } from "./pixelValues";
 import type { Split } from "./split";
 import { Zoom, type View } from "./zoom";
@@ -29,6 +30,8 @@ interface Props {
   split: Split;
   /** What the graph is compared with. */
   against: string;
+  /** What is drawn over a picture. */
+  marksFor: (tile: TileEntry, of: string) => MarkEntry[];
   /** Back to all tiles, from this one. */
   leave: (index: number) => void;
 }
@@ -39,7 +42,7 @@ interface Held {
 }
 
 export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...rest }: Props) {
-  const { split, against, leave } = rest;
+  const { split, against, marksFor, leave } = rest;
   const { header } = closeup;
   const { index, of, choices, error, full, note } = header;
   const place = tiles.findIndex((each) => each.index === index);
@@ -56,6 +59,9 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
   const { image, zoom, pixel, byKey, scale } = useZoom(closeup, section, again);
 
   const compared = useComparedCloseup(link, header);
+  const marks = tile ? marksFor(tile, of) : [];
+  const layer = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => zoom.current!.cover(layer.current), [marks.length > 0]);
 
   // The original while it is held, and then what was there before.
   useLayoutEffect(() => {
@@ -157,6 +163,7 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
       >
         <canvas aria-hidden="true" />
         <i class="wb-mark" hidden />
+        {marks.length > 0 && <Marks marks={marks} layer={layer} />}
         {compared?.pixels && (
           <CloseupSplit pixels={compared.pixels} {...{ zoom, split, file }} />
         )}

@@ -6,8 +6,9 @@ import { IconButton } from "../lib/button";
 import { RandomIcon, Icon } from "../lib/icons";
 import type { Sheet } from "../lib/contactSheet";
 import { Picture } from "../lib/picture";
-import type { BranchEntry, PreviewFields, SheetHeader, TileEntry } from "../views";
+import type { BranchEntry, MarkEntry, PreviewFields, SheetHeader, TileEntry } from "../views";
 import { branchTexts } from "./branches";
+import { Marks, marksAt, markWords } from "./marks";
 import { counterparts, SplitHandles, SplitPicture, type Split } from "./split";
 
 type Mode = PreviewFields["mode"];
@@ -34,12 +35,14 @@ interface Props {
   showingOriginal: boolean;
   sized: boolean;
   hidden: boolean;
+  /** Whether boxes and points are drawn. */
+  marked: boolean;
   acts: Acts;
   list: RefObject<HTMLDivElement | null>;
 }
 
 export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: Props) {
-  const { showingOriginal, sized, hidden, acts, list } = rest;
+  const { showingOriginal, sized, hidden, marked, acts, list } = rest;
   const [reached, reach] = useState(0);
   const at = Math.min(reached, Math.max(0, tiles.length - 1));
   const parts = (tile: TileEntry): number[][] =>
@@ -101,6 +104,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
           // Shape and draws are the augmented picture's.
           changed={mode !== "original"}
           known={sheet!.header.branches}
+          marked={marked}
           acts={acts}
           reached={index === at}
           reach={() => reach(index)}
@@ -165,19 +169,22 @@ interface TileProps {
   changed: boolean;
   /** All bodies of the graph's regions. */
   known: BranchEntry[];
+  marked: boolean;
   acts: Acts;
   reached: boolean;
   reach: () => void;
 }
 
 function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest }: TileProps) {
-  const { changed, known, acts, reached, reach } = rest;
+  const { changed, known, marked, acts, reached, reach } = rest;
   const bad = tile.error !== "";
   const has = parts.map((_, index) => other !== null && otherParts[index] !== undefined);
   const fired = changed ? branchTexts(tile, known) : [];
   const said = lines(tile, changed ? [tile.shape, ...fired, ...tile.draws] : []);
   const { label, class_name } = tile;
   const named = class_name === label ? `label ${label}` : `${class_name}, label ${label}`;
+  const words = marked ? markWords(tile.marks.at(-1) ?? []) : "";
+  if (words) said.unshift(words);
   if (label) said.unshift(named);
   return (
     <div
@@ -216,7 +223,12 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
                 otherRect={otherRect}
               />
             ) : (
-              <Picture key={index} pixels={pixels} rect={rect} />
+              <MarkedPicture
+                key={index}
+                pixels={pixels}
+                rect={rect}
+                marks={marked ? marksAt(tile, rect) : []}
+              />
             );
           })
         )}
@@ -242,6 +254,23 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
       </div>
       <Caption {...{ tile, distance, fired }} />
     </div>
+  );
+}
+
+interface MarkedProps {
+  pixels: ImageBitmap;
+  rect: number[];
+  marks: MarkEntry[];
+}
+
+/** A picture, and what lies on it. */
+function MarkedPicture({ pixels, rect, marks }: MarkedProps) {
+  if (!marks.length) return <Picture pixels={pixels} rect={rect} />;
+  return (
+    <span class="wb-marked">
+      <Picture pixels={pixels} rect={rect} />
+      <Marks marks={marks} ratio={rect[2]! / rect[3]!} />
+    </span>
   );
 }
 

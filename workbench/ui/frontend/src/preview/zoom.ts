@@ -21,6 +21,7 @@ export class Zoom {
   private left = 0;
   private top = 0;
   private over: HTMLCanvasElement | null = null;
+  private layer: HTMLElement | null = null;
   private drag: { x: number; y: number } | null = null;
   /** The marked pixel of the picture. */
   pixel: { x: number; y: number } | null = null;
@@ -76,6 +77,12 @@ export class Zoom {
     };
   }
 
+  /** Lay an element over the picture that is as large as it. */
+  cover(layer: HTMLElement | null): void {
+    this.layer = layer;
+    this.place();
+  }
+
   view(): View {
     const { scale, left, top } = this;
     return { scale, left, top };
@@ -122,7 +129,7 @@ export class Zoom {
       length <= room ? (room - length) / 2 : Math.min(0, Math.max(room - length, at));
     this.left = keep(this.left, this.el.clientWidth, wide * scale);
     this.top = keep(this.top, this.el.clientHeight, tall * scale);
-    for (const canvas of [this.canvas, this.over]) {
+    for (const canvas of [this.canvas, this.over, this.layer]) {
       Object.assign(canvas?.style ?? {}, {
         width: `${wide * scale}px`,
         height: `${tall * scale}px`,

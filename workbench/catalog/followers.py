@@ -1,0 +1,96 @@
+"""Operators of the workbench by which targets follow an image: boxes, points and masks.
+
+None is an operator of DALI. A follower is told the image that its target is to lie on; which calls
+of DALI it becomes follows from the operators that this image came through (``graph.geometry``),
+by the rules of ``geometry.toml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.catalog.spec import ArgSpec, OpSpec, OutputRule, PortKind, PortSpec
+
+BOX_FORMATS = ("relative xywh", "relative ltrb", "absolute xywh", "absolute ltrb")
+"""Left, top and width, height, or left, top, right, bottom; of the image's sides or in pixels."""
+_UNLIMITED = 999
+_IMAGE = PortSpec("image", "image", device="any")
+_DROPPED = ArgSpec(
+    *("visible", "float", "Boxes of which no larger share can be seen are left out."),
+    default=0.25,
+    label="Visible share",
+    low=0,
+    high=1,
+    step=0.05,
+    minimum=0,
+    maximum=1,
+    start=0.25,
+    advanced=False,
+)
+_FORMAT = ArgSpec(
+    *("format", "str", "How the boxes are written, where their source does not tell."),
+    label="Format",
+    choices=BOX_FORMATS,
+)
+
+
+def _follower(
+    kind: PortKind,
+    inputs: tuple[PortSpec, ...],
+    outputs: tuple[PortSpec, ...],
+    args: Mapping[str, ArgSpec],
+    summary: str,
+) -> OpSpec:
+    plural = {"mask": "masks"}.get(kind, kind)
+    return OpSpec(
+        name=f"follow_{plural}",
+        schema="",
+        devices=("cpu", "gpu") if kind == "mask" else ("cpu",),
+        inputs=inputs,
+        max_inputs=_UNLIMITED,
+        outputs=outputs,
+        args=args,
+        doc=summary,
+        summary=summary,
+        category=plural,
+        label=f"{plural.capitalize()} follow the image",
+        synonyms=("targets", "annotations", "geometry", f"transform {plural}"),
+        stays=kind != "mask",
+        follows=kind,
+    )
+
+
+FOLLOWERS: Mapping[str, OpSpec] = {
+    spec.name: spec
+    for spec in (
+        _follower(
+            "boxes",
+            (PortSpec("boxes", "boxes"), _IMAGE, PortSpec("labels", "label", optional=True)),
+            (
+                PortSpec("boxes", "boxes", gives=OutputRule("FLOAT", "", (None, 4))),
+                PortSpec("labels", "label", needs="labels", gives=OutputRule("INT32", "", (None,))),
+            ),
+            {"visible": _DROPPED, "format": _FORMAT},
+            "Boxes, and their labels, follow what was done to the image; they are cut at its edge.",
+        ),
+        _follower(
+            "points",
+            (PortSpec("points", "points"), _IMAGE),
+            (
+                PortSpec("points", "points", gives=OutputRule("FLOAT", "", (None, 2))),
+                PortSpec("visible", "label", gives=OutputRule("BOOL", "", (None,))),
+            ),
+            {},
+            "Points (x, y) in pixels follow what was done to the image; visible says which are "
+            "still in it.",
+        ),
+        _follower(
+            "mask",
+            (PortSpec("masks", "mask"), _IMAGE),
+            (PortSpec("masks", "mask", gives=OutputRule("input", "HWC", (None, None, 1))),),
+            {},
+            "Masks follow what was done to the image, without new values at their edges.",
+        ),
+    )
+}
+"""By name."""

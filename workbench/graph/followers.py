@@ -1,0 +1,184 @@
+"""Targets that follow images: what followers depend on, and which an edit brings about.
+
+A follower is one node a target (``catalog.followers``). It names the image that its target is to
+lie on and depends on every geometric operator that this image came through, so that it is in step
+with them whatever is changed. What it depends on are further inputs, in the graph that runs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.spec import Catalog, PortKind
+from workbench.graph.devices import port_kind
+from workbench.graph.edit import free_id, new_node
+from workbench.graph.faults import Fault
+from workbench.graph.geometry import GeometryPath, geometry_path
+from workbench.graph.identity_cache import identity_cached
+from workbench.graph.model import Graph, Node, Port, Source, ancestors
+
+_THROUGH = "through_"
+
+
+def follows(node: Node) -> bool:
+    """Whether a node is a follower."""
+    return node.op in FOLLOWERS
+
+
+@identity_cached
+def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
+    """The graph in which each follower also takes in what tells how its target moves."""
+    if not any(map(follows, graph.nodes)):
+        return graph
+    nodes = tuple(_with_inputs(graph, catalog, n) if follows(n) else n for n in graph.nodes)
+    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
+    return graph if same else replace(graph, nodes=nodes)
+
+
+def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | None:
+    """What the image of a follower came through; None where nothing feeds it."""
+    image = follower.inputs.get("image")
+    return geometry_path(graph, catalog, image) if image is not None else None
+
+
+def _with_inputs(graph: Graph, catalog: Catalog, node: Node) -> Node:
+    path = path_of(graph, catalog, node)
+    own = {name: port for name, port in node.inputs.items() if not name.startswith(_THROUGH)}
+    known = set(own.values())
+    more = [port for port in path.inputs if port not in known] if path else []
+    inputs = own | {f"{_THROUGH}{index}": port for index, port in enumerate(more)}
+    return node if inputs == node.inputs else replace(node, inputs=inputs)
+
+
+def follower_faults(node: Node, graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """Why a target cannot follow, at the operator that is in the way."""
+    path = path_of(graph, catalog, node)
+    if path is not None and path.blocked:
+        what, remedy = path.reason.split(". ", 1)
+        words = f"{node.id} cannot follow it: {what}"
+        yield Fault(path.blocked, "", words, f"{remedy}.", "unfollowed", node.id)
+    if node.op == "follow_boxes" and "boxes" in node.inputs and box_format(graph, node) is None:
+        words = f"how the boxes of {node.inputs['boxes']} are written is not known"
+        yield Fault(node.id, "format", words, "Choose a format.", "missing_arg")
+
+
+def box_format(graph: Graph, node: Node) -> str | None:
+    """How the boxes are written that a node gives or a follower takes, as far as it is told.
+
+    One of ``BOX_FORMATS``.
+    """
+    seen: set[str] = set()
+    while node.id not in seen:
+        seen.add(node.id)
+        given = node.args.get("format")
+        if follows(node) and isinstance(given, str) and given:
+            return given
+        if node.op == "readers.coco":
+            unit = "relative" if node.args.get("ratio") else "absolute"
+            return f"{unit} {'ltrb' if node.args.get('ltrb') else 'xywh'}"
+        if node.op == "bb_flip":
+            return f"relative {'ltrb' if node.args.get('ltrb') else 'xywh'}"
+        name = "boxes" if follows(node) else next(iter(node.inputs), "")
+        port = node.inputs.get(name)
+        if port is None or not graph.has(port.node):
+            return None
+        node = graph.node(port.node)
+    return None
+
+
+def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
+    """``after`` an edit, with the followers that it brought about, or without those it left over.
+
+    A target that a source gives out follows the image that is given out, from the moment on that
+    this image comes through a geometric operator; with the last of these the follower goes. Where a
+    person removed a follower, there is none again.
+    """
+    if before.nodes == after.nodes or after.enclosing is not None:
+        return after
+    graph = _without_idle(before, after, catalog)
+    for image, output, port in _unfollowed(graph, catalog):
+        known = [found[1] for found in _unfollowed(before, catalog)]
+        if output not in known and output in before.outputs:
+            graph = _follow(graph, catalog, image, output, port)
+    return graph
+
+
+def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
+    """(image, output, target) for each output that gives a source's target unmoved."""
+    images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
+    image = next((p for p in images if geometry_path(graph, catalog, p).steps), None)
+    if image is None or not all(graph.has(port.node) for port in graph.outputs.values()):
+        return []
+    reading = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
+    return [
+        (image, name, port)
+        for name, port in graph.outputs.items()
+        if target_kind(graph, catalog, port) is not None and reading & ancestors(graph, [port])
+    ]
+
+
+def target_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind | None:
+    """What kind of target a port gives as it was read; None for others, also those that follow."""
+    if not graph.has(port.node):
+        return None
+    node = graph.node(port.node)
+    kind = port_kind(graph, catalog, port)
+    if isinstance(node, Source) and kind in ("boxes", "points"):
+        return kind
+    reads_mask = kind == "mask" and not follows(node)
+    return "mask" if reads_mask else None
+
+
+def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Port) -> Graph:
+    kind = target_kind(graph, catalog, target)
+    assert kind is not None
+    op = {"boxes": "follow_boxes", "points": "follow_points", "mask": "follow_masks"}[kind]
+    spec = catalog[op]
+    node = new_node(graph, catalog, op, free_id(graph, op))
+    node = replace(node, inputs={spec.inputs[0].name: target, "image": image})
+    outputs = {**graph.outputs, output: Port(node.id, spec.outputs[0].name)}
+    if kind == "boxes":
+        # labels that stand beside the boxes of the same source are dropped with them
+        for name, port in graph.outputs.items():
+            if port.node == target.node and port_kind(graph, catalog, port) == "label":
+                node = replace(node, inputs={**node.inputs, "labels": port})
+                outputs[name] = Port(node.id, "labels")
+    return replace(graph, nodes=(*graph.nodes, node), outputs=outputs)
+
+
+def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
+    """Without the followers whose image comes through nothing that moves pixels any more."""
+    for node in graph.nodes:
+        if not follows(node) or not before.has(node.id):
+            continue
+        had, has = path_of(before, catalog, before.node(node.id)), path_of(graph, catalog, node)
+        if had and had.steps and has and not has.steps and not has.blocked:
+            graph = _bypassed(graph, catalog, node)
+    return graph
+
+
+def _bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+    spec = catalog[node.op]
+    passed = {
+        Port(node.id, output.name): node.inputs[output.name]
+        for output in spec.outputs
+        if output.name in node.inputs
+    }
+    nodes = tuple(
+        replace(n, inputs={name: passed.get(port, port) for name, port in n.inputs.items()})
+        for n in graph.nodes
+        if n.id != node.id
+    )
+    outputs = {
+        name: passed.get(port, port)
+        for name, port in graph.outputs.items()
+        if port.node != node.id or port in passed
+    }
+    return replace(graph, nodes=nodes, outputs=outputs)
+
+
+def follower_ids(graph: Graph) -> Collection[str]:
+    """Ids of the graph's followers."""
+    return [node.id for node in graph.nodes if follows(node)]

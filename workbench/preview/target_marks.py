@@ -1,0 +1,144 @@
+"""Boxes and points of the samples, as marks to be drawn over their pictures.
+
+Runs inside the worker process only, but for its records.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.engine.worker import Worker
+from workbench.errors import GraphError
+from workbench.graph.devices import port_kind
+from workbench.graph.followers import box_format, follows
+from workbench.graph.geometry import frame_of, geometry_path
+from workbench.graph.model import Node, Port, Source, ancestors
+from workbench.preview.request import GraphRun
+from workbench.preview.tiles import picture_layout
+
+_MOST_MARKS = 100
+"""Of one picture: more cannot be told apart."""
+_LARGEST_FILE = 64 * 2**20
+"""Bytes of an annotation file that is read for the names of its classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetMark:
+    """A box, or a point where its corners are one.
+
+    ``corners`` are left, top, right and bottom as shares of the picture's sides; ``colour`` is the
+    same number for the same class.
+    """
+
+    corners: tuple[float, float, float, float]
+    text: str
+    colour: int
+
+
+Marks = tuple[TargetMark, ...]
+
+
+def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
+    """For each sample what is to be drawn over its picture of ``image``."""
+    count = len(run.result.samples)
+    none: list[Marks] = [()] * count
+    try:
+        batch = run.result.batches[image]
+        layout = picture_layout(batch)
+    except (GraphError, KeyError):
+        return none
+    sides = [(shape[layout.index("W")], shape[layout.index("H")]) for shape in batch.shapes]
+    found = none
+    for node, port in _targets_on(run, image):
+        arrays = run.result.batches[port].arrays()
+        labels = _labels_beside(run, node)
+        names = _class_names(worker, run, node)
+        absolute = (box_format(run.graph, node) or "absolute ltrb").startswith("absolute")
+        sized = (box_format(run.graph, node) or "").endswith("xywh")
+        is_points = port_kind(run.graph, run.catalog, port) == "points"
+        made = []
+        for index in range(count):
+            own = np.asarray(arrays[index], np.float64)
+            corners = np.concatenate([own, own], 1) if is_points else _ltrb(own, sized)
+            if absolute or is_points:
+                corners = corners / (*sides[index], *sides[index])
+            numbers = labels[index] if labels is not None else np.zeros(0)
+            made.append((*found[index], *_marks(corners, numbers, names)))
+        found = made
+    return found
+
+
+def _ltrb(boxes: NDArray[np.float64], sized: bool) -> NDArray[np.float64]:
+    boxes = boxes.reshape(-1, 4).copy()
+    if sized:
+        boxes[:, 2:] += boxes[:, :2]
+    return boxes
+
+
+def _marks(
+    corners: NDArray[np.float64], labels: NDArray[np.generic], names: Sequence[str]
+) -> list[TargetMark]:
+    numbers = [int(each) for each in np.ravel(labels)]
+    made = []
+    for at, (left, top, right, bottom) in enumerate(corners[:_MOST_MARKS].round(5).tolist()):
+        number = numbers[at] if at < len(numbers) else 0
+        known = at < len(numbers) and 0 < number <= len(names)
+        text = names[number - 1] if known else str(number) if at < len(numbers) else ""
+        if np.isfinite([left, top, right, bottom]).all():
+            made.append(TargetMark((left, top, right, bottom), text, number))
+    return made
+
+
+def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port]]:
+    """The boxes and points that lie on an image, with the nodes that give them."""
+    graph, catalog = run.graph, run.catalog
+    path = geometry_path(graph, catalog, image)
+    if path.blocked:
+        return []
+    frame = frame_of(graph, catalog, image)
+    read = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
+    found = []
+    for port in run.result.batches:
+        if not port.output or not graph.has(port.node) or graph.scope_of(port.node):
+            continue
+        node = graph.node(port.node)
+        if port_kind(graph, catalog, port) not in ("boxes", "points"):
+            continue
+        lies = frame_of(graph, catalog, node.inputs["image"]) == frame if follows(node) else False
+        if lies or (node.id in read and not path.steps):
+            found.append((node, port))
+    followed = {node.inputs.get("boxes") for node, _ in found if follows(node)}
+    return [(node, port) for node, port in found if port not in followed]
+
+
+def _labels_beside(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
+    batches = run.result.batches
+    port = Port(node.id, "labels")
+    return batches[port].arrays() if port in batches else None
+
+
+def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
+    """The names of a COCO file's classes, in the order of the labels 1, 2, ..."""
+    while follows(node) and "boxes" in node.inputs and run.graph.has(node.inputs["boxes"].node):
+        node = run.graph.node(node.inputs["boxes"].node)
+    file = node.args.get("annotations_file")
+    if not isinstance(file, str) or node.args.get("avoid_class_remapping"):
+        return []
+    try:
+        stat = os.stat(file)
+        key = ("coco classes", file, stat.st_mtime_ns)
+        if key not in worker.kept:
+            document = json.loads(Path(file).read_bytes()) if stat.st_size < _LARGEST_FILE else {}
+            classes = sorted(document.get("categories", []), key=lambda each: int(each["id"]))
+            worker.kept[key] = [str(each.get("name", each["id"])) for each in classes]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []  # the reader itself says what is wrong with the file
+    names: list[str] = worker.kept[key]
+    return names

@@ -1,0 +1,66 @@
+// Boxes and points over a picture, with the names of their classes. They are no part of its pixels.
+
+import type { Ref } from "preact";
+import type { MarkEntry, SheetHeader, TileEntry } from "../views";
+
+const HUES = 12;
+
+/** The marks of one picture of a tile, by the picture's place in the sheet. */
+export function marksAt({ original, augmented, marks }: TileEntry, rect: number[]): MarkEntry[] {
+  const pictures = original.length === 4 ? [original, ...augmented] : augmented;
+  return marks[pictures.findIndex((each) => each.join() === rect.join())] ?? [];
+}
+
+/** Those of an output, or of the original. */
+export function marksOf(tile: TileEntry, of: string, { outputs }: SheetHeader): MarkEntry[] {
+  const has = tile.original.length === 4;
+  if (of === "original") return has ? (tile.marks[0] ?? []) : [];
+  return tile.marks[outputs.indexOf(of) + (has ? 1 : 0)] ?? [];
+}
+
+/** Whether there is anything to draw. */
+export function hasMarks(header: SheetHeader | undefined): boolean {
+  return header?.tiles.some(({ marks }) => marks.some((each) => each.length > 0)) ?? false;
+}
+
+/** In words, for those who cannot see them. */
+export function markWords(marks: MarkEntry[]): string {
+  const counts = new Map<string, number>();
+  for (const { text } of marks) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].map(([text, count]) => `${count} × ${text || "marked"}`).join(", ");
+}
+
+interface Props {
+  marks: MarkEntry[];
+  layer?: Ref<HTMLDivElement>;
+  /** Width over height of the picture, where the layer finds its own size. */
+  ratio?: number;
+}
+
+export function Marks({ marks, layer, ratio }: Props) {
+  return (
+    <div
+      ref={layer ?? null}
+      class="wb-marks"
+      aria-hidden="true"
+      data-wb="marks"
+      style={ratio ? { "--ratio": String(ratio) } : {}}
+    >
+      {marks.map(({ corners: [left = 0, top = 0, right = 0, bottom = 0], text, colour }, index) => (
+        <i
+          key={index}
+          class={right === left && bottom === top ? "wb-point" : "wb-box"}
+          style={{
+            left: `${left * 100}%`,
+            top: `${top * 100}%`,
+            width: `${(right - left) * 100}%`,
+            height: `${(bottom - top) * 100}%`,
+            "--hue": String(((colour * 5) % HUES) * (360 / HUES)),
+          }}
+        >
+          {text && <b>{text}</b>}
+        </i>
+      ))}
+    </div>
+  );
+}
