@@ -40,7 +40,7 @@ ALONE: list[tuple[str, Args]] = [
     ("trivial_augment_wide", {}),
     ("rand_augment", {"n": 2, "m": 9}),
     ("auto_augment", {"policy_name": "image_net"}),
-    ("rand_augment", {"n": 1, "m": 20, "monotonic_mag": False, "excluded": ("rotate", "color")}),
+    ("rand_augment", {"n": 1, "m": 20, "monotonic_mag": False, "excluded": ("rotate", "contrast")}),
     ("rand_augment", {"n": 3, "m": 4, "num_magnitude_bins": 11, "shape": (64, 64)}),
     ("trivial_augment_wide", {"num_magnitude_bins": 5, "max_translate_abs": (8, 16)}),
     ("auto_augment", {"policy_name": "svhn", "fill_value": 0, "interp_type": "INTERP_NN"}),
