@@ -15,7 +15,14 @@ from workbench.graph.edit import new_node, start_graph
 from workbench.graph.unfed_inputs import feed_node
 
 CATALOG = load_catalog()
-USABLE = [op for op in CATALOG.values() if op.unusable is None]
+USABLE = [
+    op
+    for op in CATALOG.values()
+    if op.unusable is None
+    and not op.follows
+    and (op.category != "source" or op.name == "readers.file" or not op.name.startswith("readers."))
+]
+"""Without the readers of other data than a folder, and what follows a geometric operator."""
 
 
 def placed(op: OpSpec, **settings: object) -> tuple[Graph, str]:

@@ -92,7 +92,7 @@ def _start(folder: Path) -> Graph:
     }
     nodes = (
         Node("reader", "readers.coco", args, seed=0),
-        Node("decode", "decoders.image", {}, {"data": Port("reader", "images")}),
+        Node("decode", "decoders.image", {}, {"data": Port("reader", "jpegs")}),
     )
     outputs = {
         "images": Port("decode", "output"),
@@ -277,7 +277,7 @@ def test_a_mask_is_moved_as_its_image_to_the_pixel(
     graph, after = insert_node(_start(folder), catalog, op, "decode")
     node = graph.node(after)
     graph = graph.replace_node(replace(node, args={**node.args, **args}))
-    mask = Node("mask", "decoders.image", {}, {"data": Port("reader", "images")})
+    mask = Node("mask", "decoders.image", {}, {"data": Port("reader", "jpegs")})
     inputs = {"masks": Port("mask", "output"), "image": Port(after, "output")}
     follower = Node("follow_masks", "follow_masks", {}, inputs)
     outputs = {"images": Port(after, "output"), "masks": Port("follow_masks", "masks")}

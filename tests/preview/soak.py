@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tests import placed
 from tests.helpers import good_value, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
@@ -45,7 +46,7 @@ LARGEST = 1024.0
 FEW = 8.0
 """The range of a number for which the catalogue names none: a shape, for example."""
 CATALOG = load_catalog()
-USABLE = sorted(op.name for op in CATALOG.values() if not op.unusable)
+USABLE = sorted(op.name for op in placed.USABLE)
 
 
 @dataclass

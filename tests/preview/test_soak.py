@@ -13,7 +13,7 @@ from workbench.engine import Engine
 @pytest.mark.parametrize("edits", [50, pytest.param(300, marks=pytest.mark.thorough)])
 def test_random_edits_show_what_the_export_gives(photos: Path, edits: int) -> None:
     with Engine(budget=BUDGET) as engine:
-        found = soak(engine, photos, edits, seed=1, compare_each=25)
+        found = soak(engine, photos, edits, seed=2, compare_each=25)
         assert engine.pid is not None, "the worker is there after all of it"
     assert found.shown > edits / 3
     assert found.compared >= 1

@@ -60,6 +60,7 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(branched: Ready) -
     assert screen["inspector", "node"]["probability"] == 0.5
     for _ in range(5):
         ask(model, "undo")
+        assert screen["canvas", "selected"] == [REGION]
     assert model.graph == BRANCHED
 
 

@@ -33,7 +33,8 @@ def plain_text(rst: str) -> str:
     introduced: int | None = None  # margin of the paragraph whose ``::`` opens a literal block
     for lines in _blocks(_TABLE_BLOCK.sub("", dedent(rst.expandtabs(4)).strip())):
         margin = min(len(line) - len(line.lstrip()) for line in lines)
-        if introduced is not None and margin > introduced:
+        literal = not any("``" in line for line in lines)  # else DALI indents prose as far
+        if introduced is not None and margin > introduced and literal:
             paragraphs.append(indent(dedent("\n".join(lines)), "  "))
             continue
         introduced = margin if lines[-1].endswith("::") else None

@@ -47,6 +47,7 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
                 f"its data cannot be called {name!r}: that is no Python name in small letters, or "
                 "one that the program uses otherwise",
                 "Choose another, for example others.",
+                "parameter",
             )
         first = kinds.setdefault(name, source)
         if first.kind != source.kind:
@@ -56,6 +57,7 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
                 f"it reads {name!r} as {load_source(source.kind).about}, and {first.id} as "
                 f"{load_source(first.kind).about}",
                 "Give one of them a parameter of its own.",
+                "parameter",
             )
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 FaultCode = Literal[
     "", "duplicate_id", "bad_id", "no_outputs", "output_name", "output_source", "no_reader",
+    "parameter",
     "cycle", "setting", "unknown_op", "unusable_op", "unknown_arg", "value_and_link", "value",
     "conflict", "apart", "missing_arg", "seed", "source", "fixed_arg", "unknown_input", "kind",
     "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype",

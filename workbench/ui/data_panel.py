@@ -30,6 +30,7 @@ from workbench.sources import (
     open_datasets,
     require_dataset,
 )
+from workbench.ui.actions.panels import BrowseFolders, CheckFolder, MakeReport
 from workbench.ui.data_views import DataParameter, DataView, FileFinding, FolderListing
 from workbench.ui.folder_browser import NO_FOLDERS, list_folders
 from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
@@ -146,6 +147,16 @@ class DataPanel:
             known, self._seen = self._seen, state
             if known:
                 self.scan()
+
+    def do(self, action: BrowseFolders | CheckFolder | MakeReport) -> None:
+        """What the panel's buttons ask for."""
+        match action:
+            case BrowseFolders(path=path):
+                self.browse(path)
+            case CheckFolder():
+                self.check()
+            case MakeReport():
+                self.make_report()
 
     def browse(self, path: str) -> None:
         """List the folders in a folder, in the background; empty: those around the data."""

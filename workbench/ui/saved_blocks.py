@@ -44,6 +44,15 @@ def find_block(name: str) -> Block:
     return blocks[name]
 
 
+def change_blocks(
+    state: ViewState, catalog: Catalog, action: canvas.SaveBlock | canvas.RemoveBlock
+) -> str:
+    """Save or remove a block. Returns what to say; raises what these do."""
+    if isinstance(action, canvas.SaveBlock):
+        return save_block(state, catalog, action)
+    return remove_block(state, action)
+
+
 def save_block(state: ViewState, catalog: Catalog, action: canvas.SaveBlock) -> str:
     """Keep nodes of the graph as a block, in the place of one of its name. Returns what to say.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.catalog.spec import Catalog
+from workbench.graph.chance import CONDITION
 from workbench.graph.layout import Document
-from workbench.graph.model import Graph, region_of
+from workbench.graph.model import Graph, ancestors, region_of
 from workbench.ui.canvas_actions import all_folded_generators
 from workbench.ui.region_views import drawn_around, is_drawn, nearest_existing_scope
 from workbench.ui.step_labels import changed_nodes
@@ -38,7 +41,7 @@ def follow_step(state: ViewState, before: Document, after: Document, catalog: Ca
     folded = all_folded_generators(new, catalog, after.layout)
     touched = [node for node in changed_nodes(old, new) if node not in folded]
     back = [node for node in touched if not old.has(node)]
-    if back and old.nodes:
+    if back and old.nodes and not _decide_in_selected(new, state.selected, back):
         scope = new.scope_of(back[-1])
         if not is_drawn(new, after.layout, back[-1], state.scope):
             state.scope = scope
@@ -46,6 +49,16 @@ def follow_step(state: ViewState, before: Document, after: Document, catalog: Ca
     elif not any(map(new.has, state.selected)):
         inside = [n for n in touched if is_drawn(new, after.layout, n, state.scope)]
         state.selected = inside[:1] or state.selected
+
+
+def _decide_in_selected(graph: Graph, selected: Sequence[str], nodes: Sequence[str]) -> bool:
+    """Whether nodes are no more than what a selected ``if`` asks, in whose inspector they show."""
+    ports = [
+        graph.node(each).inputs[CONDITION]
+        for each in selected
+        if graph.has(each) and graph.node(each).bodies and CONDITION in graph.node(each).inputs
+    ]
+    return set(nodes) <= ancestors(graph, ports)
 
 
 def follow_graph(state: ViewState, graph: Graph, catalog: Catalog) -> None:

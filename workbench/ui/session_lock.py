@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-_TRIES = 5
+_TRIES = 40
 _PAUSE = 0.004
-"""Seconds between tries: who only looks has the lock for microseconds."""
+"""Seconds between tries: who only looks has the lock for microseconds, and some look often."""
 
 
 def take_lock(path: Path) -> IO[bytes] | None:

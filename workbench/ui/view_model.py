@@ -61,7 +61,7 @@ from workbench.ui.output_paths import OutputPath
 from workbench.ui.page_heartbeat import PageHeartbeat
 from workbench.ui.presenters import picture_bytes
 from workbench.ui.previewer import Outcome, Previewer
-from workbench.ui.saved_blocks import remove_block, save_block, saved_blocks
+from workbench.ui.saved_blocks import change_blocks, saved_blocks
 from workbench.ui.selection import follow_graph, open_scope, select_node
 from workbench.ui.session_actions import SessionActions
 from workbench.ui.session_keeper import Claim, SessionKeeper, own_tab
@@ -305,8 +305,8 @@ class ViewModel:
 
     def _do(self, component: str, message: Mapping[str, Any]) -> None:
         try:
-            action = parse_action(component, ACTIONS.get(component, ()), message)
-            said = self._carry_out(component, action)
+            known = ACTIONS.get(component, ())
+            said = self._carry_out(component, parse_action(component, known, message))
         except WorkbenchError as error:
             said = str(error)
         self.state.tell(component, said)
@@ -345,10 +345,8 @@ class ViewModel:
                 find_suggestions(state, self.graph, self.catalog, action)
             case canvas.CopyCode():
                 return copy_code(state, action)
-            case canvas.SaveBlock():
-                return save_block(state, self.catalog, action)
-            case canvas.RemoveBlock():
-                return remove_block(state, action)
+            case canvas.SaveBlock() | canvas.RemoveBlock():
+                return change_blocks(state, self.catalog, action)
             case bar.Share():
                 self._share()
             case _ if isinstance(action, bar.SessionAction):
@@ -368,12 +366,8 @@ class ViewModel:
             case panels.OpenFolder():
                 others = dict(self.data_panel.datasets)
                 return self.open_data({**others, self.data_panel.parameter: action.path})
-            case panels.BrowseFolders():
-                self.data_panel.browse(action.path)
-            case panels.CheckFolder():
-                self.data_panel.check()
-            case panels.MakeReport():
-                self.data_panel.make_report()
+            case panels.BrowseFolders() | panels.CheckFolder() | panels.MakeReport():
+                self.data_panel.do(action)
             case panels.SaveFileList():
                 return save_file_list(state, self.data_panel.found, action, self._roots)
             case speed.Adopt():
@@ -387,10 +381,9 @@ class ViewModel:
     def replace(self, document: Document) -> str:
         """Show another document; undo leads back. Returns what to tell the user."""
         self.history.open(document)
-        self.state.scope = ""
+        self.state.scope, self.state.pinned = "", False
         self.state.shown_branches, self.state.shown_augmentations = [], []
         self.state.selected = initial_selection(document.graph, self.catalog)
-        self.state.pinned = False
         name = document.graph.name
         return f"Opened {name if len(name) <= 60 else name[:57] + '...'}."
 
@@ -409,8 +402,7 @@ class ViewModel:
 
     def _changed(self) -> None:
         """After any change of the graph or of what is to be seen of it."""
-        state = self.state
-        document = self.history.document
+        state, document = self.state, self.history.document
         if document is not state.shared_of:
             state.shared, state.shared_of = b"", document
         unread = self._follow_data()

@@ -32,6 +32,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "output_name": graph_fixes.fix_output_name,
     "output_source": graph_fixes.fix_output_source,
     "no_reader": graph_fixes.fix_no_reader,
+    "parameter": graph_fixes.fix_parameter,
     "cycle": graph_fixes.fix_cycle,
     "setting": graph_fixes.fix_setting,
     "unknown_op": graph_fixes.fix_unknown_op,

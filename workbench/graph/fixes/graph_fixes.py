@@ -16,8 +16,18 @@ from workbench.graph.connect import set_output
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node, set_setting, start_graph
 from workbench.graph.faults import Fault
-from workbench.graph.fixes.fix_candidate import FixCandidate, removal
-from workbench.graph.model import Body, Edge, Graph, Node, Port, Settings, is_name, topological
+from workbench.graph.fixes.fix_candidate import FixCandidate, node_of, removal
+from workbench.graph.model import (
+    Body,
+    Edge,
+    Graph,
+    Node,
+    Port,
+    Settings,
+    Source,
+    is_name,
+    topological,
+)
 from workbench.graph.ports import outputs_of
 
 
@@ -143,6 +153,17 @@ def fix_output_source(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[
 def _drop(graph: Graph, fault: Fault) -> FixCandidate:
     short = fault.about if len(fault.about) <= 30 else fault.about[:27] + "..."
     return f"Drop the output {short}", lambda: set_output(graph, fault.about, None)
+
+
+def fix_parameter(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """Data of its own for the source, under a name that is free, or no such source."""
+    node = node_of(graph, fault)
+    if isinstance(node, Source):
+        known = {source.dataset for source in graph.sources}
+        names = ("others", *(f"others_{number}" for number in range(2, len(known) + 2)))
+        name = next(name for name in names if name not in known)
+        yield f"Call its data {name}", partial(graph.replace_node, replace(node, dataset=name))
+    yield removal(graph, catalog, node.id)
 
 
 def fix_no_reader(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
