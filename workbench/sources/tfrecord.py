@@ -2,8 +2,8 @@
 
 A file, a folder of files, or a list of files in Python. The image and the label are found by
 looking at the first record. DALI needs an index of each file: one beside it (``.idx``, as
-``tfrecord2idx`` makes it) is used, and where it is missing one is made in a temporary folder, in
-5 µs a record. Nothing is written beside the data.
+``tfrecord2idx`` makes it) is used, and where it is missing one is made in a temporary folder:
+that reads each file once. Nothing is written beside the data.
 """
 
 from __future__ import annotations
