@@ -181,16 +181,17 @@ FOLDER = click.option(
     required=True,
     metavar="DATA",
     callback=existing_data,
-    help="Folder of images or of class folders, or a list of files (.txt, .csv).",
+    help="Folder of images or of class folders, a list of files (.txt, .csv), WebDataset (.tar), "
+    "TFRecord (.tfrecord) or COCO annotations (.json).",
 )
 DATA = click.option(
     "--data",
     multiple=True,
     metavar="[NAME=]DATA",
     callback=_data,
-    help="Folder of images or of class folders, or a list of files (.txt, .csv); once more with "
-    "its name for each further parameter of the graph. Only a graph that names its files needs "
-    "none.",
+    help="Folder of images or of class folders, a list of files (.txt, .csv), WebDataset (.tar), "
+    "TFRecord (.tfrecord) or COCO annotations (.json); once more with its name for "
+    "each further parameter of the graph. Only a graph that names its files needs none.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 RECORD = click.Path(exists=True, dir_okay=False)
