@@ -61,6 +61,8 @@ class TemplateParts:
     """The same for ``math``, which stands between these two."""
     os: str
     """The imports that ``finder`` needs, a line each."""
+    with_os: str
+    """The same, and ``os`` in any case, for programs that need it by themselves."""
     any: str
     """The import of ``Any``, likewise."""
     prefetch: str
@@ -192,6 +194,7 @@ def make_parts(
         if any("types." in text for text in (*definition, *(kind.find_source for kind in kinds)))
         else "",
         os="".join(f"import {module}\n" for module in modules),
+        with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
         any="from typing import Any\n" if kinds else "",
         prefetch=str(settings.prefetch_queue_depth),
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',

@@ -23,8 +23,7 @@ Usage: python loader.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--
 """
 
 import argparse
-import os
-import time
+${{with_os}}import time
 from collections.abc import Iterator
 $any
 try:

@@ -23,8 +23,7 @@ Usage: python loader.py« --data DIR» [--device cpu|mixed] [--epochs N] [--save
 """
 
 import argparse
-import os
-from collections.abc import Iterator
+${{with_os}}from collections.abc import Iterator
 from pathlib import Path
 $any
 try:

@@ -24,8 +24,7 @@ Usage: python augment.py« --data DIR» --out DIR [--actors N] [--epochs N] [--f
 
 import argparse
 import io
-import os
-import tarfile
+${{with_os}}import tarfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import islice
