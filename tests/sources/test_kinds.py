@@ -92,8 +92,12 @@ def test_it_is_imported_back(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_its_pytorch_loader_runs(data: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+def test_its_pytorch_loader_gives_the_batches_of_the_script(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
     graph = with_datasets(a_graph(shuffled=True), open_datasets(str(data)))
+    if graph.sources[0].kind == "coco":
+        pytest.xfail("COCO gives each image another number of labels: the loader fails on them")
+    (wanted,) = script_batches(graph, data, 1, tmp_path)
     module = import_script(export(graph, "pytorch", load_catalog()).main.text, tmp_path)
-    assert module.__doc__
+    batch = next(iter(module.Loader(module.build_pipeline(str(data)))))
+    assert same(list(batch["images"].numpy()), wanted[list(graph.outputs).index("images")])
