@@ -432,8 +432,9 @@ def test_mixed_decoding_shows_the_exported_scripts_pictures(
                 assert np.abs(mine.astype(float) - as_shown(graph, output, its)).max() <= 1
     size = max(outputs[0][0].shape)
     lossy = show(engine, graph, photos, batch=1, tile_size=size, lossless=False)
+    inverts = any(node.op == "auto_augment" for node in graph.nodes)  # JPEG keeps that less well
     for mine, its in zip(augmented(lossy), augmented(preview), strict=True):
-        assert np.abs(mine.astype(int) - its).mean() < 10  # JPEG, of inverted colours too
+        assert np.abs(mine.astype(int) - its).mean() < (10 if inverts else 6)
 
 
 def test_nothing_is_said_twice(engine: Engine, photos: Path) -> None:
