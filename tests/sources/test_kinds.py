@@ -18,7 +18,13 @@ from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.health import scan_folder
 from workbench.preview.verify import Verifier
-from workbench.sources import list_samples, open_dataset, open_datasets, require_dataset
+from workbench.sources import (
+    list_samples,
+    load_source,
+    open_dataset,
+    open_datasets,
+    require_dataset,
+)
 
 BATCH = 5
 
@@ -101,3 +107,11 @@ def test_its_pytorch_loader_gives_the_batches_of_the_script(data: Path, tmp_path
     module = import_script(export(graph, "pytorch", load_catalog()).main.text, tmp_path)
     batch = next(iter(module.Loader(module.build_pipeline(str(data)))))
     assert same(list(batch["images"].numpy()), wanted[list(graph.outputs).index("images")])
+
+
+@pytest.mark.parametrize("target", ["script", "pytorch", "ray", "paddle", "jax", "lightning"])
+def test_every_target_imports_what_finding_the_data_needs(target: str, data: Path) -> None:
+    graph = with_datasets(a_graph(shuffled=True), open_datasets(str(data)))
+    text = export(graph, target, load_catalog()).main.text
+    for module in load_source(graph.sources[0].kind).imports:
+        assert f"\nimport {module}\n" in text
