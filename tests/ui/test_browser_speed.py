@@ -57,6 +57,7 @@ def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path
     compare.locator("[data-wb=measure]").click()
     figure = compare.locator("[data-wb=figure]")
     expect(figure).to_have_attribute("data-bars", "4", timeout=PATIENCE)
+    ended(speed)  # a bar stands before its figure does
     rows = figure.locator("[data-wb=speed-row]")
     cpu = host.python("model.shown('speed', 'compare')['bars'][2]")
     expect(rows.nth(2)).to_contain_text(f"{cpu['median']:,.0f} imgs/s")
