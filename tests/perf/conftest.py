@@ -31,6 +31,9 @@ if find_spec("playwright"):  # not on a machine that is there for its GPU
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--edits", type=int, default=2000, help="how many edits test_soak.py makes")
     parser.addoption(
+        "--entries", type=int, default=10**5, help="the most that test_many_entries.py opens"
+    )
+    parser.addoption(
         "--minutes", type=float, default=0, help="how long its sessions are used, whatever --edits"
     )
 

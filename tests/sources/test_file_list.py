@@ -19,7 +19,7 @@ from workbench.sources import (
     open_dataset,
     require_dataset,
 )
-from workbench.sources.file_list import read_list
+from workbench.sources.file_list import is_numbered, read_list
 
 
 def written(path: Path, text: str | bytes) -> str:
@@ -167,3 +167,45 @@ def test_dali_reads_the_files_in_that_order(photos: Path, tmp_path: Path, form: 
     jpegs, labels = built.run()
     assert [bytes(np.array(jpeg)) for jpeg in jpegs] == [path.read_bytes() for path in some]
     assert [int(np.array(label)[0]) for label in labels] == list(range(-1, len(some) - 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "numbered"),
+    [
+        ("b.jpg 1\nmy cat.jpg 12\n", True),
+        ("b.jpg  1\r\na.jpg 0", True),
+        ("\ufeffb.jpg 1\n", False),
+        ("b.jpg\t1\n", False),
+        ("b.jpg -1\n", False),
+        ("b.jpg cat\n", False),
+        (" b.jpg 1\n", False),
+        ("b.jpg 1\n\na.jpg 0\n", False),
+        ("b.jpg 9999999999\n", False),
+        ("1\n", False),
+    ],
+)
+def test_dali_reads_a_list_of_paths_and_numbers_by_itself(
+    tmp_path: Path, text: str, numbered: bool
+) -> None:
+    data = written(tmp_path / "list.txt", text)
+    assert is_numbered(data) is numbered
+    if numbered:
+        assert read_list(data) == {"file_root": str(tmp_path), "file_list": data}
+        for name, _ in named(data):
+            Path(tmp_path, name).write_bytes(b"content")
+
+        @pipeline_def(batch_size=len(named(data)), num_threads=1, device_id=None)
+        def stage() -> Any:
+            files, labels = fn.readers.file(**read_list(data))
+            return files, labels
+
+        files, labels = stage().run()
+        read = [files[at].source_info() for at in range(len(files))]
+        assert list(zip(read, labels.as_array().ravel(), strict=True)) == named(data)
+
+
+def test_a_list_that_was_changed_is_looked_through_again(tmp_path: Path) -> None:
+    data = written(tmp_path / "list.txt", "a.jpg cat\n")
+    assert class_names(open_dataset(data)) == ["cat"]
+    written(tmp_path / "list.txt", "a.jpg mouse\n")
+    assert class_names(open_dataset(data)) == ["mouse"]

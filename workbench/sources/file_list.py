@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import inspect
 import os
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +17,32 @@ from workbench.sources import Dataset, Sample, SourceKind
 _SUFFIXES = (".txt", ".csv", ".lst")
 
 
-def read_rows(data: Any) -> list[tuple[str, str]]:
+def read_rows(data: Any) -> Iterator[list[str]]:
     """Path and label of each file in a list.
 
     ``data`` is a text file of lines ``path label``, a CSV file whose first columns are
     path and label, below a header, or pairs in Python.
     """
     if not isinstance(data, str):
-        return [(os.path.abspath(path), str(label)) for path, label in data]
+        yield from ([os.path.abspath(path), str(label)] for path, label in data)
+        return
     with open(data, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
-        if data.lower().endswith(".csv"):
-            rows = [[], *list(csv.reader(file))[1:]]
-        else:
-            rows = [line.strip().rsplit(maxsplit=1) for line in file]
-    for number, row in enumerate(rows, start=1):
-        if row and not (len(row) > 1 and row[0].strip() and row[1].strip()):
-            raise ValueError(f"{data}: row {number} is {row}, without a path or a label")
-    return [(row[0], row[1].strip()) for row in rows if row]
+        is_csv = data.lower().endswith(".csv")
+        rows = csv.reader(file) if is_csv else (line.strip().rsplit(maxsplit=1) for line in file)
+        for number, row in enumerate(rows, start=1):
+            if row and not (is_csv and number == 1):
+                if not (len(row) > 1 and row[0].strip() and row[1].strip()):
+                    raise ValueError(f"{data}: row {number} is {row}, without a path or a label")
+                yield [row[0], row[1].strip()]
+
+
+def is_numbered(data: Any) -> bool:
+    """Whether a list is a text of paths and numbers alone: DALI reads it by itself, faster."""
+    if not isinstance(data, str) or data.lower().endswith(".csv"):
+        return False
+    line = re.compile(rb"(?!\xef\xbb\xbf)[^\s\0](?:[^\0]*[^\s\0])? +\d{1,9}\r?\n?")
+    with open(data, "rb") as file:
+        return all(map(line.fullmatch, file))
 
 
 def read_list(data: Any) -> dict[str, Any]:
@@ -40,30 +51,44 @@ def read_list(data: Any) -> dict[str, Any]:
     Paths are relative to the list. Labels that are no whole numbers are classes, which
     are numbered in alphabetical order.
     """
-    rows = read_rows(data)
+    root = os.path.dirname(os.path.abspath(data)) if isinstance(data, str) else "/"
+    if is_numbered(data):
+        return {"file_root": root, "file_list": data}
+    rows = list(read_rows(data))
     labels = [label for _, label in rows]
     try:
         numbers = [int(label) for label in labels]
     except ValueError:
         classes = {name: number for number, name in enumerate(sorted(set(labels)))}
         numbers = [classes[label] for label in labels]
-    root = os.path.dirname(os.path.abspath(data)) if isinstance(data, str) else "/"
     return {"file_root": root, "files": [path for path, _ in rows], "labels": numbers}
 
 
 def _require(dataset: Dataset) -> None:
-    _read(dataset)
+    _classes(dataset)
 
 
-def _read(dataset: Dataset) -> dict[str, Any]:
-    """What the reader is given. Raises DataError, which names a row without a label."""
+def _classes(dataset: Dataset) -> list[str]:
+    """The names of the classes; none where labels are numbers. Raises DataError for any bad row."""
+    if not dataset.location:
+        return list(_classes_in(dataset, 0, 0))
     path = Path(dataset.location)
-    if dataset.location and not os.path.exists(path):
+    if not os.path.exists(path):
         raise DataError(f"There is no list of files {path}. Give a text or CSV file.")
-    if dataset.location and not os.path.isfile(path):
+    if not os.path.isfile(path):
         raise DataError(f"{path} is no file. Give a list of files that ends in .txt or .csv.")
+    found = os.stat(path)
+    return list(_classes_in(dataset, found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=8)
+def _classes_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
+    """Each version of a list is looked through once: a million rows take a second."""
+    path = Path(dataset.location)
     try:
-        found = read_list(dataset.argument)
+        if is_numbered(dataset.argument):
+            return ()
+        return tuple(_look_through(dataset))
     except PermissionError:
         raise DataError(f"The list {path} may not be read. Check its permissions.") from None
     except ValueError as error:
@@ -71,34 +96,40 @@ def _read(dataset: Dataset) -> dict[str, Any]:
         raise DataError(f"{error}. Write {form} in each row.") from None
     except (OSError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a list of files: {error}.") from None
+
+
+def _look_through(dataset: Dataset) -> list[str]:
+    path = Path(dataset.location)
+    labels: set[str] = set()
+    nul = None
+    for name, label in read_rows(dataset.argument):
+        labels.add(label)
+        if "\0" in name:
+            nul = nul or name
     if dataset.location.lower().endswith(".csv") and not _is_utf8(path):
         raise DataError(
             f"{path} is not UTF-8 text. Save it as UTF-8, or as a .txt list of lines 'path label'."
         )
-    if named := next((name for name in found["files"] if "\0" in name), None):
-        raise DataError(f"{dataset}: {named[:60]!r} holds a NUL character, which no file name has.")
-    large = next((label for label in found["labels"] if not -(2**31) <= label < 2**31), None)
+    if nul is not None:
+        raise DataError(f"{dataset}: {nul[:60]!r} holds a NUL character, which no file name has.")
+    try:
+        numbers = {int(label) for label in labels}
+    except ValueError:
+        return sorted(labels)
+    large = next((number for number in numbers if not -(2**31) <= number < 2**31), None)
     if large is not None:  # DALI would drop its upper bits without a word
         raise DataError(
             f"{dataset}: the label {large} does not fit into 32 bits, as DALI's labels do. Number "
             "the classes from 0, or give them names."
         )
-    return found
+    return []
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    found = _read(dataset)
-    for name, label in zip(found["files"], found["labels"], strict=True):
-        yield Sample(os.path.join(found["file_root"], name), name, label)
-
-
-def _class_names(dataset: Dataset) -> list[str]:
-    labels = {label for _, label in read_rows(dataset.argument)}
-    try:
-        {int(label) for label in labels}
-    except ValueError:
-        return sorted(labels)
-    return []
+    numbers = {name: number for number, name in enumerate(_classes(dataset))}
+    root = _root(dataset)
+    for name, label in read_rows(dataset.argument):
+        yield Sample(os.path.join(root, name), name, numbers[label] if numbers else int(label))
 
 
 def _root(dataset: Dataset) -> str:
@@ -136,13 +167,13 @@ SOURCE = SourceKind(
     op="readers.file",
     located_by=frozenset({"file_root", "files", "file_list"}),
     find=read_list,
-    helpers=inspect.getsource(read_rows),
-    imports=("csv", "os"),
+    helpers="\n\n".join(map(inspect.getsource, (read_rows, is_numbered))),
+    imports=("csv", "os", "re"),
     accepts=_accepts,
     require=_require,
     list_samples=_list_samples,
     root=_root,
-    class_names=_class_names,
+    class_names=_classes,
     watched=lambda dataset: iter([dataset.location] if dataset.location else []),
     nothing_found=lambda dataset: f"{dataset} names no file. Write 'path label' on each line.",
     write_placeholder=_write_placeholder,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import mmap
 import os
 import struct
 import tempfile
@@ -41,10 +42,11 @@ def scan_records(path: str) -> Any:
     """Offset and size of each record of a file, in bytes, with its frame."""
     size, offset = os.path.getsize(path), 0
     with open(path, "rb") as file:
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
         while offset < size:
-            file.seek(offset)
-            head = file.read(8)
-            length = struct.unpack("<Q", head)[0] + 16 if len(head) == 8 else size
+            length = size
+            if offset + 8 <= size:
+                length = struct.unpack_from("<Q", content, offset)[0] + 16
             if offset + length > size:
                 raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
             yield offset, length
@@ -332,7 +334,7 @@ SOURCE = SourceKind(
     find=find_records,
     reader=read_records,
     helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
-    imports=("hashlib", "os", "struct", "tempfile"),
+    imports=("hashlib", "mmap", "os", "struct", "tempfile"),
     suffixes=_SUFFIXES,
     holder=lambda name: name.rpartition(" at index ")[0],
     accepts=_accepts,

@@ -1,0 +1,138 @@
+"""The first picture of data with many entries: its time, and the memory of the process.
+
+pytest --thorough tests/perf/test_many_entries.py -s --entries 1000000
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.perf.conftest import Table
+from tests.sources.written import add_to_tar, example, framed
+from workbench.engine.encoded_images import placeholder_jpeg
+
+CLASSES = 1000
+"""Folders, each with a file that all others in it are links to."""
+
+MEASURE = """
+import resource, sys, time
+from dataclasses import replace
+from tests.perf.test_preview_latency import Nowhere, chain
+from workbench.engine.worker import Worker
+from workbench.graph.model import Source
+from workbench.preview import PreviewRequest
+from workbench.preview.render import render
+from workbench.sources import list_samples, load_source, open_datasets
+import nvidia.dali
+
+def private_mb():  # what is mapped of the files themselves is not counted
+    lines = open("/proc/self/status").read().splitlines()
+    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) / 1024
+
+graph, worker, before = chain(5, "cpu"), Worker(Nowhere()), private_mb()
+start = time.perf_counter()
+data = open_datasets(sys.argv[1])
+next(list_samples(data["data"]))
+kind = data["data"].kind
+read = lambda node: replace(node, kind=kind, op=load_source(kind).op)
+nodes = tuple(read(node) if isinstance(node, Source) else node for node in graph.nodes)
+preview = render(worker, PreviewRequest(replace(graph, nodes=nodes), data, tiles=16))
+assert preview.image
+print(time.perf_counter() - start, private_mb() - before)
+"""
+
+
+def folder(place: Path, count: int) -> Path:
+    """Class folders of links to one file each."""
+    photo = placeholder_jpeg().tobytes()
+    for number in range(min(CLASSES, count)):
+        (place / f"{number:04}").mkdir(parents=True)
+        first = place / f"{number:04}" / "00000000.jpg"
+        first.write_bytes(photo)
+        for copy in range(1, count // CLASSES):
+            os.link(first, first.with_name(f"{copy:08}.jpg"))
+    return place
+
+
+def rows(place: Path, count: int, pattern: str) -> str:
+    """Rows of a list that names the files of ``folder``."""
+    root = folder(place.parent / "files", count)
+    each = range(max(1, count // CLASSES))
+    classes = range(min(CLASSES, count))
+    return "".join(
+        pattern.format(f"{root.name}/{label:04}/{copy:08}.jpg", label)
+        for label in classes
+        for copy in each
+    )
+
+
+def text_list(place: Path, count: int) -> Path:
+    """A list of paths and numbers."""
+    path = place.with_suffix(".txt")
+    path.write_text(rows(place, count, "{} {}\n"))
+    return path
+
+
+def csv_list(place: Path, count: int) -> Path:
+    """The same in a table, with classes by name."""
+    path = place.with_suffix(".csv")
+    path.write_text("path,label\n" + rows(place, count, "{},class {}\n"))
+    return path
+
+
+def tfrecord(place: Path, count: int) -> Path:
+    """One file without an index."""
+    record = framed(example(placeholder_jpeg().tobytes(), 1))
+    path = place.with_suffix(".tfrecord")
+    with path.open("wb") as file:
+        for _ in range(count):
+            file.write(record)
+    return path
+
+
+def webdataset(place: Path, count: int) -> Path:
+    """One archive without an index."""
+    photo, path = placeholder_jpeg().tobytes(), place.with_suffix(".tar")
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+        for number in range(count):
+            add_to_tar(archive, f"{number:08}.jpg", photo)
+            add_to_tar(archive, f"{number:08}.cls", b"1")
+            archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all that it wrote
+    return path
+
+
+WRITERS: Mapping[str, Callable[[Path, int], Path]] = {
+    "folder": folder,
+    "text list": text_list,
+    "CSV, classes by name": csv_list,
+    "TFRecord": tfrecord,
+    "WebDataset": webdataset,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_first_picture(
+    name: str, tmp_path: Path, table: Table, request: pytest.FixtureRequest
+) -> None:
+    most = request.config.getoption("--entries")
+    for count in (10**power for power in range(3, 7) if 10**power <= most):
+        place = tmp_path / str(count) / "data"
+        place.parent.mkdir()
+        path = WRITERS[name](place, count)
+        # In an interpreter of its own each time: the first also makes what indices it needs.
+        command = [sys.executable, "-c", MEASURE, str(path)]
+        found = [
+            tuple(map(float, subprocess.check_output(command, text=True).split()[-2:]))
+            for _ in range(3)
+        ]
+        first, again = found[0][0], [seconds for seconds, _ in found[1:]]
+        table.add(f"{name}, {count:,} entries: first picture", [first], "s", "3 s")
+        table.add(f"{name}, {count:,} entries: once more", again, "s")
+        table.add(f"{name}, {count:,} entries: memory", [mb for _, mb in found], "MB")
