@@ -9,10 +9,13 @@ import pytest
 
 from tests.helpers import import_script, same, script_batches
 from tests.sources.written import WRITERS, read_photos
+from workbench.bench import Benchmark
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
+from workbench.engine.usable_data import UsableData
 from workbench.graph import load_recipe
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
@@ -27,6 +30,9 @@ from workbench.sources import (
 )
 
 BATCH = 5
+SHORT = MeasurementConfig(
+    round_seconds=0.02, round_batches=2, rounds=2, warm_up_rounds=1, budget=0.0
+)
 
 
 @pytest.fixture(scope="module", params=sorted(WRITERS))
@@ -115,3 +121,54 @@ def test_every_target_imports_what_finding_the_data_needs(target: str, data: Pat
     text = export(graph, target, load_catalog()).main.text
     for module in load_source(graph.sources[0].kind).imports:
         assert f"\nimport {module}\n" in text
+
+
+BAD = {3: b"", 7: b"no picture at all", -1: b"\xff\xd8\xff\xe0cut short"}
+"""Samples that cannot be decoded, by their place."""
+
+
+@pytest.fixture(scope="module")
+def damaged(kind: str, photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    encoded = read_photos(photos)
+    for place, content in BAD.items():
+        encoded[place] = (content, encoded[place][1])
+    return WRITERS[kind](encoded, tmp_path_factory.mktemp("damaged") / kind)
+
+
+def test_bad_samples_are_named_and_left_out(
+    kind: str, damaged: Path, photos: Path, tmp_path: Path
+) -> None:
+    dataset = open_dataset(damaged)
+    names = [sample.name for sample in list_samples(dataset)]
+    usable = UsableData({"data": dataset})
+    assert usable.leave_out(full=False)
+    assert {one.file for one in usable.left_out} == {names[place] for place in BAD}
+    rest = usable.datasets["data"]
+    require_dataset(rest)
+    assert str(rest) == str(dataset)
+
+    # What is left is read as if nothing else had ever been there.
+    encoded = read_photos(photos)
+    bad = {place % len(encoded) for place in BAD}
+    good = [photo for place, photo in enumerate(encoded) if place not in bad]
+    graph = with_datasets(a_graph(shuffled=False), {"data": dataset})
+    paths = {"found": Path(rest.location), "wanted": WRITERS[kind](good, tmp_path / "good")}
+    batches = {}
+    for name, path in paths.items():
+        (tmp_path / name).mkdir()
+        batches[name] = script_batches(graph, path, len(good) // BATCH, tmp_path / name)
+    for one, other in zip(batches["found"], batches["wanted"], strict=True):
+        assert same(one[0], other[0])
+    usable.close()
+
+
+def test_bad_samples_end_neither_a_comparison_nor_a_measurement(
+    damaged: Path, engine: Engine
+) -> None:
+    graph = a_graph(shuffled=True)
+    found = Verifier(graph, str(damaged), 4, engine=engine).run()
+    assert found.exact, found.lines()
+    assert len(found.left_out) == len(BAD)
+    report = Benchmark(graph, str(damaged), ["cpu"], measurement_config=SHORT).run()
+    assert len(report.left_out) == len(BAD)
+    assert report.best

@@ -38,8 +38,9 @@ def is_file_fault(message: str) -> bool:
 class UsableData:
     """Datasets, from which bad files are left out as they become known.
 
-    What is left is a list for the same reader of the same program (DALI's ``file_list``); files
-    keep their order and their labels.
+    What is left is read by the same reader of the same program: a list of files (DALI's
+    ``file_list``), or, of sources that hold many samples in a file, what their ``leave_out``
+    writes. Samples keep their order and their labels.
     """
 
     def __init__(
@@ -94,13 +95,25 @@ class UsableData:
             self._folder = None
 
     def _replace(self, dataset: Dataset) -> None:
-        """Give the parameters that had this dataset a list of its other files."""
-        if not load_source(dataset.kind).lists_files:
-            bad = describe_left_out(tuple(self._bad[dataset].values())).replace(" left out", "")
-            raise DataError(
-                f"{dataset}: {bad}. No reader can leave out samples of a "
-                f"{load_source(dataset.kind).about}: write it anew without these."
-            )
+        """Give the parameters that had this dataset one without the bad files."""
+        known = self._bad[dataset]
+        if not any(file.name not in known for file in list_samples(dataset)):
+            raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
+        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="workbench-good-")
+        place = Path(self._folder.name, f"good{list(self._bad).index(dataset)}-{len(known)}")
+        leave_out = load_source(dataset.kind).leave_out
+        if leave_out is None:
+            rest = self._list_others(dataset, place.with_suffix(".txt"))
+        else:
+            place.mkdir()
+            rest = leave_out(dataset, known, place)
+        self.datasets = {
+            name: rest if given == dataset else self.datasets[name]
+            for name, given in self.given.items()
+        }
+
+    def _list_others(self, dataset: Dataset, path: Path) -> Dataset:
+        """A list of the files that are not bad, for the same reader."""
         known = self._bad[dataset]
         for file in list_samples(dataset):
             if not fits_list(file):
@@ -108,14 +121,8 @@ class UsableData:
         files = [file for file in list_samples(dataset) if file.name not in known]
         if not files:
             raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
-        self._folder = self._folder or tempfile.TemporaryDirectory(prefix="workbench-good-")
-        path = Path(self._folder.name, f"good{list(self._bad).index(dataset)}-{len(known)}.txt")
         path.write_bytes(dump_file_list(files))
-        rest = replace(dataset, location=os.fspath(path), items=(), title=str(dataset))
-        self.datasets = {
-            name: rest if given == dataset else self.datasets[name]
-            for name, given in self.given.items()
-        }
+        return replace(dataset, location=os.fspath(path), items=(), title=str(dataset))
 
 
 def describe_left_out(files: tuple[CheckedFile, ...]) -> str:

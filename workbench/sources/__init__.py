@@ -13,8 +13,8 @@ import inspect
 import io
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -146,6 +146,10 @@ class SourceKind:
         Paths of which one changes when files come or go.
     nothing_found:
         Why there are no samples, and what to do.
+    leave_out:
+        Writes into an empty folder what the reader needs to pass over the samples of these names,
+        and gives the dataset without them; the data themselves are linked, and names stay. None
+        where ``file_list`` does that (``lists_files``). Raises DataError and OSError.
     write_placeholder:
         Writes data of the kind into an empty folder and gives their path: an exported program is
         imported on them, which reads nothing.
@@ -169,6 +173,7 @@ class SourceKind:
     reader: Callable[..., Any] | None = None
     suffixes: tuple[str, ...] = ()
     holder: Callable[[str], str] | None = None
+    leave_out: Callable[[Dataset, Container[str], Path], Dataset] | None = None
 
     @property
     def find_source(self) -> str:
@@ -296,6 +301,27 @@ def dump_file_list(files: Iterable[Sample]) -> bytes:
         for file in files
         if fits_list(file)
     )
+
+
+def link_files(
+    dataset: Dataset, paths: Iterable[str], root: str, folder: Path
+) -> tuple[Dataset, list[tuple[str, Path]]]:
+    """Link the files of a dataset into a folder, as they lie below their root.
+
+    The dataset that they are there, and each path with its link. Raises OSError.
+    """
+    links = [(path, folder / os.path.relpath(path, root)) for path in paths]
+    for path, link in links:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(os.path.abspath(path))
+    if not dataset.location:
+        items = tuple(
+            (os.fspath(link), label)
+            for (_, link), (_, label) in zip(links, dataset.items, strict=True)
+        )
+        return replace(dataset, items=items, title=str(dataset)), links
+    place = folder if os.path.isdir(dataset.location) else links[0][1]
+    return replace(dataset, location=os.fspath(place), title=str(dataset)), links
 
 
 def require_dataset(dataset: Dataset) -> None:

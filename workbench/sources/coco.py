@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,19 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
         yield Sample(os.path.join(root, image["file_name"]), image["file_name"], 0)
 
 
+def _leave_out(dataset: Dataset, names: Container[str], folder: Path) -> Dataset:
+    """The annotations of the other images, beside a link to the folder of these."""
+    found = _annotations(dataset)
+    images = [image for image in found["images"] if image["file_name"] not in names]
+    known = {image["id"] for image in images}
+    annotations = [one for one in found["annotations"] if one["image_id"] in known]
+    (folder / "images").symlink_to(os.path.abspath(_root(dataset)))
+    path = folder / os.path.basename(dataset.location)
+    rest = {**found, "images": images, "annotations": annotations}
+    path.write_text(json.dumps(rest), encoding="utf-8")
+    return replace(dataset, location=os.fspath(path), title=str(dataset))
+
+
 @lru_cache(maxsize=8)
 def _root_of(location: str) -> str:
     return str(find_annotations(location)["file_root"])
@@ -133,6 +147,7 @@ SOURCE = SourceKind(
     list_samples=_list_samples,
     root=_root,
     class_names=_class_names,
+    leave_out=_leave_out,
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=lambda dataset: f"{dataset} lists no images. Add them.",
     write_placeholder=_write_placeholder,

@@ -17,7 +17,7 @@ from workbench.sources import Dataset, Sample, SourceKind
 _SUFFIXES = (".txt", ".csv", ".lst")
 
 
-def read_rows(data: Any) -> Iterator[list[str]]:
+def read_rows(data: Any) -> Any:
     """Path and label of each file in a list.
 
     ``data`` is a text file of lines ``path label``, a CSV file whose first columns are

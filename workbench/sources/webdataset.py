@@ -11,14 +11,15 @@ from __future__ import annotations
 import inspect
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Sample, SourceKind, link_files
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
@@ -157,12 +158,16 @@ def _require_index(path: str) -> None:
     try:
         with open(index, encoding="utf-8") as lines:
             first = list(islice(lines, 2))[1].split()
-        wanted = (int(first[1]), int(first[2]))
+        offset, size = int(first[1]), int(first[2])
+        with open(path, "rb") as file:
+            file.seek(offset - tarfile.BLOCKSIZE)
+            member = tarfile.TarInfo.frombuf(file.read(tarfile.BLOCKSIZE), "utf-8", "replace")
+        fits = member.isfile() and member.size == size
     except (OSError, ValueError, IndexError):
         raise DataError(f"{index} is no index of a WebDataset. {remedy}") from None
-    found = next(iter(_members(path)), None)
-    member = found[2] if found else None
-    if member is None or (member.offset_data, member.size) != wanted:
+    except tarfile.TarError:
+        fits = False
+    if not fits:
         raise DataError(f"{index} is the index of another archive than {path}. {remedy}")
 
 
@@ -186,6 +191,23 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
                     opened.seek(member.offset_data)
                     text = opened.read(min(member.size, 10))
                     label = int(text) if text.isdigit() else 0
+
+
+def _leave_out(dataset: Dataset, names: Container[str], folder: Path) -> Dataset:
+    """Beside a link to each archive an index without those samples, as ``wds2idx`` writes it."""
+    root = _root(dataset)
+    rest, links = link_files(dataset, _shards(dataset), root, folder)
+    for path, link in links:
+        lines = []
+        for _, members in groupby(_members(path), key=itemgetter(0)):
+            files = [(component, member) for _, component, member in members]
+            place = os.path.relpath(path, root)
+            if not any(f"{place}:{file.offset_data}:{file.name}" in names for _, file in files):
+                parts = (f"{name} {f.offset_data} {f.size} {f.name}" for name, f in files)
+                lines.append(" ".join(parts) + "\n")
+        text = "".join([f"v1.2 {len(lines)}\n", *lines])
+        link.with_suffix(".idx").write_text(text, encoding="utf-8")
+    return rest
 
 
 def _root(dataset: Dataset) -> str:
@@ -241,6 +263,7 @@ SOURCE = SourceKind(
     helpers=inspect.getsource(list_shards),
     imports=("os", "tarfile"),
     suffixes=(".tar",),
+    leave_out=_leave_out,
     holder=lambda name: name.rsplit(":", 2)[0],
     accepts=_accepts,
     require=_require,
