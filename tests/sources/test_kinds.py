@@ -10,6 +10,7 @@ import pytest
 from tests.helpers import import_script, same, script_batches
 from tests.sources.written import WRITERS, read_photos
 from workbench.bench import Benchmark
+from workbench.bench.data_fingerprint import fingerprint
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
@@ -67,6 +68,9 @@ def test_its_samples_are_those_of_the_folder(kind: str, data: Path, photos: Path
     facts = scan_folder(data)
     assert facts.count == len(wanted)
     assert facts.largest == scan_folder(photos).largest
+    assert facts.formats == {"JPEG": len(wanted)}
+    formats = fingerprint(open_datasets(str(data))).formats
+    assert formats == fingerprint(open_datasets(str(photos))).formats
 
 
 def test_any_in_the_place_of_a_folder_gives_the_same_bits(

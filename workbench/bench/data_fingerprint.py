@@ -47,8 +47,8 @@ def fingerprint(
 ) -> Fingerprint:
     """Count the files that the script reads, in 5 s at most. ``check_cancelled`` may raise."""
     files, size = folder_size(data, check_cancelled)
-    chosen = sample_paths(data, files or 0, _HEADERS, check_cancelled)
-    formats = Counter(_format(path) for path in chosen)
+    chosen = choose_samples(data, files or 0, _HEADERS, check_cancelled)
+    formats = Counter(map(_format, chosen))
     return Fingerprint(describe_datasets(data), files, size, tuple(formats.most_common()))
 
 
@@ -79,23 +79,23 @@ def files_within_limit(data: Datasets) -> Iterator[Sample]:
             yield file
 
 
-def sample_paths(
+def choose_samples(
     data: Datasets, files: int, count: int, check_cancelled: Callable[[], None]
-) -> list[str]:
-    """Paths of up to ``count`` of the files, evenly chosen."""
+) -> list[Sample]:
+    """Up to ``count`` of the samples, evenly chosen."""
     step = max(1, files // count)
     chosen = []
     for number, file in enumerate(islice(files_within_limit(data), step * count)):
         check_cancelled()
         if number % step == 0:
-            chosen.append(file.path)
+            chosen.append(file)
     return chosen
 
 
-def _format(path: str) -> str:
+def _format(sample: Sample) -> str:
     """The format by the first bytes; a progressive JPEG by its frame header (ITU-T T.81, B.1)."""
     try:
-        with open(path, "rb") as file:
+        with sample.open() as file:
             head = file.read(65536)
     except OSError:
         return "unreadable"

@@ -14,7 +14,7 @@ from typing import Literal
 
 import psutil
 
-from workbench.bench.data_fingerprint import folder_size, never_cancelled, sample_paths
+from workbench.bench.data_fingerprint import choose_samples, folder_size, never_cancelled
 from workbench.engine.machine import usable_memory
 from workbench.errors import DataError
 from workbench.sources import Datasets, every_sample
@@ -92,9 +92,9 @@ def resident_share(
     Asks mincore(2), which reads nothing: a read with RWF_NOWAIT would make the kernel read ahead.
     """
     found = pages = 0
-    for path in sample_paths(
-        data, folder_size(data, check_cancelled)[0] or 0, _PROBED, check_cancelled
-    ):
+    count = folder_size(data, check_cancelled)[0] or 0
+    chosen = choose_samples(data, count, _PROBED, check_cancelled)
+    for path in dict.fromkeys(sample.path for sample in chosen):
         counted = _resident_pages(path)
         if counted is None:
             return None

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from PIL import Image
 
@@ -34,7 +35,11 @@ _FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class FolderFacts:
-    """What a folder holds. ``formats`` counts files by the format that their names claim."""
+    """What a folder holds.
+
+    ``formats`` counts files by the format that their names claim; of samples that many are in one
+    file, those of ``SAMPLE`` by their headers.
+    """
 
     root: str
     count: int = 0
@@ -73,8 +78,9 @@ def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
     for file in list_samples(dataset):
         count += 1
         labels[file.label] += 1
-        suffix = file.name.rpartition(".")[2].lower()
-        formats[_FORMATS.get(suffix, suffix.upper())] += 1
+        if file.nbytes is None:
+            suffix = file.name.rpartition(".")[2].lower()
+            formats[_FORMATS.get(suffix, suffix.upper())] += 1
         if roots is not None and roots.refusal(file.path):
             continue
         # Every file has the same chance to be in the sample (reservoir sampling, Vitter 1985).
@@ -88,7 +94,10 @@ def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
     if not count:
         raise DataError(no_files_reason(dataset))
     classes = tuple(class_names(dataset))
-    sizes = sorted(filter(None, map(_size, sample)), key=lambda wh: wh[0] * wh[1])
+    headers = list(filter(None, map(_header, sample)))
+    if not formats:
+        formats.update(header.format for header in headers)
+    sizes = sorted((header.size for header in headers), key=lambda wh: wh[0] * wh[1])
     return FolderFacts(
         str(dataset),
         count,
@@ -115,11 +124,21 @@ def _span(at: int) -> str:
     return f"{low} … {LONGER_SIDES[at]}" if at < len(LONGER_SIDES) else f"{low} and more"
 
 
-def _size(sample: Sample) -> tuple[int, int] | None:
+class _Header(NamedTuple):
+    format: str
+    size: tuple[int, int]
+    """Width and height in pixels."""
+
+
+def _header(sample: Sample) -> _Header | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with sample.open() as file, Image.open(file) as image:
-                return image.size
+                name = image.format or ""
+                return _Header(
+                    {"JPEG2000": "JPEG 2000", "WEBP": "WebP", "PPM": "PNM"}.get(name, name),
+                    image.size,
+                )
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return None  # `check_folder` says what is wrong with it

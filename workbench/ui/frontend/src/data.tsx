@@ -167,9 +167,11 @@ function Charts({ link, folder }: ChartsProps) {
   const rows = (counts: Record<string, number>) =>
     Object.entries(counts).map(([name, count]) => ({ name, count }));
   const sizes = rows(size_counts);
-  const looked = sizes.reduce((sum, { count }) => sum + count, 0);
+  const found = rows(formats);
   const exact = sizes.every(({ name }) => name.includes("×"));
-  const of = looked < (folder.count ?? 0) ? `, of ${thousands(looked)} images` : "";
+  const sum = (shown: typeof sizes) => shown.reduce((all, { count }) => all + count, 0);
+  const of = (shown: typeof sizes) =>
+    sum(shown) < (folder.count ?? 0) ? `, of ${thousands(sum(shown))} images` : "";
   return (
     <div class="wb-charts">
       <CountChart
@@ -180,11 +182,11 @@ function Charts({ link, folder }: ChartsProps) {
         choose={(name) => link.ask("show_class", { name })}
       />
       <CountChart
-        title={exact ? `Width × height${of}` : `Longer side in pixels${of}`}
+        title={exact ? `Width × height${of(sizes)}` : `Longer side in pixels${of(sizes)}`}
         name="size-counts"
         rows={sizes}
       />
-      <CountChart title="Formats" name="formats" rows={rows(formats)} />
+      <CountChart title={`Formats${of(found)}`} name="formats" rows={found} />
     </div>
   );
 }
