@@ -48,6 +48,10 @@ STEPS: tuple[tuple[str, dict[str, Value], tuple[str, ...]], ...] = (
 )
 
 
+def _outline(x: int, y: int, width: int, height: int) -> list[int]:
+    return [x, y, x + width, y, x + width, y + height, x, y + height]
+
+
 def write_ramps(folder: Path) -> Path:
     """Pictures of ramps: red is x, green is y, blue is in sight. With exact boxes."""
     import json
@@ -72,6 +76,7 @@ def write_ramps(folder: Path) -> Path:
                     "image_id": index,
                     "category_id": 1,
                     "bbox": box,
+                    "segmentation": [_outline(*box)],
                     "area": 1200,
                     "iscrowd": 0,
                 }
