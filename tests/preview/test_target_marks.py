@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +13,16 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.graph.test_geometry import coco_start, write_ramps
+from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.graph import Graph, Port, check_graph
-from workbench.graph.edit import insert_node
+from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph.edit import insert_node, set_setting
 from workbench.graph.followers import with_followers
+from workbench.graph.source_targets import with_opened
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.target_marks import TargetMark, mask_mark
+from workbench.sources import open_datasets
 
 CATALOG = load_catalog()
 
@@ -65,6 +69,28 @@ def test_masks_follow_and_are_drawn_where_the_boxes_are(folder: Path, engine: En
                 left, top, right, bottom = sides.round().astype(int)
                 wanted[top:bottom, left:right] = 255
             np.testing.assert_array_equal(alpha, wanted)
+
+
+def test_names_of_opened_annotations_are_in_the_order_of_the_file(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
+    document = json.loads(path.read_text())
+    document["categories"] = [{"id": 99, "name": "none"}, *document["categories"][::-1]]
+    path.write_text(json.dumps(document))
+    data = open_datasets(str(path))
+    graph = set_setting(load_recipe("rotate-jitter"), batch_size=6)
+    preview = preview_batch(engine, PreviewRequest(with_opened(graph, data, CATALOG), data))
+    names = {category["id"]: category["name"] for category in document["categories"]}
+    for tile in preview.tiles:
+        number = int(tile.sample.file.removesuffix(".jpg"))
+        classes = [
+            names[each["category_id"]]
+            for each in document["annotations"]
+            if each["image_id"] == number
+        ]
+        assert [mark.text for mark in tile.marks[0]] == classes
+    assert len(preview.tiles) == 6
 
 
 def test_a_large_mask_is_drawn_smaller_with_classes_apart() -> None:

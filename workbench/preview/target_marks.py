@@ -184,6 +184,9 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
             break
         node = run.graph.node(port.node)
     file = node.args.get("annotations_file")
+    read = run.result.plan.dataset(node) if isinstance(node, Source) and file is None else None
+    if read is not None and read.kind == "coco":
+        file = read.location
     if not isinstance(file, str) or node.args.get("avoid_class_remapping"):
         return []
     try:
@@ -191,8 +194,8 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
         key = ("coco classes", file, stat.st_mtime_ns)
         if key not in worker.kept:
             document = json.loads(Path(file).read_bytes()) if stat.st_size < _LARGEST_FILE else {}
-            classes = sorted(document.get("categories", []), key=lambda each: int(each["id"]))
-            worker.kept[key] = [str(each.get("name", each["id"])) for each in classes]
+            listed = document.get("categories", [])  # DALI numbers them in this order
+            worker.kept[key] = [str(each.get("name", each["id"])) for each in listed]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []  # the reader itself says what is wrong with the file
     names: list[str] = worker.kept[key]
