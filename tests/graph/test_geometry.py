@@ -126,16 +126,20 @@ def chain_of(folder: Path, seed: int) -> Graph:
     return graph
 
 
-def _run(graph: Graph) -> list[list[NDArray[np.generic]]]:
+def run_graph(graph: Graph, device: str = "cpu") -> list[list[NDArray[np.generic]]]:
+    """Its outputs of one batch, as the exported script gives them."""
     catalog = load_catalog()
+    graph = replace(graph, settings=replace(graph.settings, device=device))  # type: ignore[arg-type]
     assert [str(fault) for fault in check_graph(graph, catalog)] == []
     space: dict[str, object] = {"__name__": "chain"}
     exec(compile(export(graph, "script", catalog).main.text, "chain.py", "exec"), space)
+    place = 0 if device == "mixed" else None
     pipe = space["chain_pipeline"](  # type: ignore[operator]
-        "cpu", 42, batch_size=BATCH, num_threads=1, device_id=None, prefetch_queue_depth=1
+        device, 42, batch_size=BATCH, num_threads=1, device_id=place, prefetch_queue_depth=1
     )
     pipe.build()
-    return [[np.asarray(output[i]) for i in range(BATCH)] for output in pipe.run()]
+    outputs = [output.as_cpu() for output in pipe.run()]
+    return [[np.asarray(output[i]) for i in range(BATCH)] for output in outputs]
 
 
 def _iou(a: Sequence[float], b: Sequence[float]) -> float:
@@ -146,8 +150,8 @@ def _iou(a: Sequence[float], b: Sequence[float]) -> float:
     return inner / (both - inner)
 
 
-def _places(picture: NDArray[np.generic], box: Sequence[float]) -> NDArray[np.float64] | None:
-    """Where the corners of a box went, by an affine fit of the ramps; None where they are unseen.
+def fit_of(picture: NDArray[np.generic]) -> NDArray[np.float64] | None:
+    """The affine map (3, 2) of places, by the ramps that are seen; None where too few are.
 
     Exact to a hundredth of a pixel or so, for it goes through thousands of them.
     """
@@ -160,51 +164,47 @@ def _places(picture: NDArray[np.generic], box: Sequence[float]) -> NDArray[np.fl
     ys, xs = np.nonzero(seen)
     if len(xs) < 2000:
         return None
-    source = np.stack(
-        [
-            pixels[ys, xs, 0] + 0.5,
-            pixels[ys, xs, 1] + 0.5,
-            np.ones(len(xs)),
-        ],
-        axis=1,
-    )
+    x, y = pixels[ys, xs, 0] + 0.5, pixels[ys, xs, 1] + 0.5
+    source = np.stack([x, y, np.ones(len(xs))], axis=1)
     target = np.stack([xs + 0.5, ys + 0.5], axis=1)
     fit, *_ = np.linalg.lstsq(source, target, rcond=None)
-    left, top, right, bottom = box
-    corners = [(left, top, 1), (right, top, 1), (right, bottom, 1), (left, bottom, 1)]
-    return np.asarray(np.array(corners, np.float64) @ fit)
+    return np.asarray(fit)
 
 
-def _worst(folder: Path, seed: int) -> tuple[float, float]:
+def box_errors(
+    images: Sequence[NDArray[np.generic]],
+    boxes: Sequence[NDArray[np.generic]],
+    originals: Sequence[NDArray[np.generic]],
+) -> tuple[float, float]:
     """Largest error of an uncut corner in pixels, and least IoU, of one chain."""
-    graph = chain_of(folder, seed)
-    every = replace_visible(graph)
-    images, boxes, _ = _run(every)
-    originals = [np.asarray(b) for b in _run(coco_start(folder))[1]]
     off, least = 0.0, 1.0
     for picture, found, given in zip(images, boxes, originals, strict=True):
+        fit = fit_of(picture)
+        if fit is None or not len(found):
+            continue
         height, width = picture.shape[:2]
-        truths = []
-        for box in given:
-            corners = _places(picture, box)
-            if corners is None:
-                continue
+        for left, top, right, bottom in given:
+            around = [(left, top, 1), (right, top, 1), (right, bottom, 1), (left, bottom, 1)]
+            corners = np.array(around, np.float64) @ fit
             low, high = corners.min(axis=0), corners.max(axis=0)
             if (low < 0).any() or (high > (width, height)).any():
                 continue  # cut at the edge
             inner = corners + 0.015 * (corners.mean(axis=0) - corners)
             if not all(picture[int(y), int(x), 2] > 250 for x, y in inner):
                 continue  # cut at the edge of an image on the way
-            truths.append([*low, *high])
-        for truth in truths:
-            if not len(found):
-                continue
+            truth = [*low, *high]
             best = max(found, key=lambda each: _iou(each, truth))
             if _iou(best, truth) < 0.3:
                 continue  # lost at an edge on the way, and in sight of no fit
             least = min(least, _iou(best, truth))
             off = max(off, float(np.abs(np.array(best) - truth).max()))
     return off, least
+
+
+def _worst(folder: Path, seed: int) -> tuple[float, float]:
+    images, boxes, _ = run_graph(replace_visible(chain_of(folder, seed)))
+    originals = run_graph(coco_start(folder))[1]
+    return box_errors(images, boxes, originals)
 
 
 def replace_visible(graph: Graph) -> Graph:
@@ -287,7 +287,7 @@ def test_a_mask_is_moved_as_its_image_to_the_pixel(
     inputs = {"masks": Port("mask", "output"), "image": Port(after, "output")}
     follower = Node("follow_masks", "follow_masks", {}, inputs)
     outputs = {"images": Port(after, "output"), "masks": Port("follow_masks", "masks")}
-    images, masks = _run(replace(graph, nodes=(*graph.nodes, mask, follower), outputs=outputs))
+    images, masks = run_graph(replace(graph, nodes=(*graph.nodes, mask, follower), outputs=outputs))
     for image, moved in zip(images, masks, strict=True):
         np.testing.assert_array_equal(image, moved)
 
@@ -309,7 +309,7 @@ def test_points_follow_a_flip_and_say_which_are_seen(folder: Path) -> None:
         "seen": Port("follow_points", "visible"),
     }
     graph = replace(graph, nodes=(*graph.nodes, points, follower), outputs=outputs)
-    _, before, after, seen = _run(graph)
+    _, before, after, seen = run_graph(graph)
     for one, two, visible in zip(before, after, seen, strict=True):
         wanted = np.asarray(one, np.float64) * (-1, 1) + (WIDTH, 0) - (75, 60)
         np.testing.assert_allclose(two, wanted, atol=1e-3)
