@@ -38,7 +38,7 @@ def placed(op: OpSpec, **settings: object) -> tuple[Graph, str]:
         node = new_node(graph, CATALOG, op.name)
         graph = replace(graph, nodes=(*graph.nodes, node))
         graph, node_id = feed_node(graph, CATALOG, node.id), node.id
-    given = op.outputs_with(graph.node(node_id).inputs)
+    given = op.outputs_with(graph.node(node_id).inputs, graph.node(node_id).args)
     outputs = {f"out_{output.name}": Port(node_id, output.name) for output in given}
     changed = replace(graph.settings, **settings) if settings else graph.settings  # type: ignore[arg-type]
     return replace(graph, outputs=outputs, settings=changed), node_id

@@ -300,8 +300,8 @@ def test_outputs_that_an_optional_input_adds() -> None:
         gives = { place = { dtype = "where", layout = "", shape = ["?"] } }
         """
     )
-    assert [port.name for port in op.outputs_with(())] == ["output", "shape"]
-    *_, place = op.outputs_with(("data", "where"))
+    assert [port.name for port in op.outputs_with((), {})] == ["output", "shape"]
+    *_, place = op.outputs_with(("data", "where"), {})
     assert (place.name, place.kind, place.needs) == ("place", "points", "where")
     assert place.gives == OutputRule("where", "", (None,))
     with pytest.raises(CatalogError, match=r"adds: input 'data'|adds: input"):

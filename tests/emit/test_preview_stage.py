@@ -34,7 +34,7 @@ def operator_calls(text: str) -> dict[str, set[str]]:
 
 
 def taps_of(nodes: Iterable[Node]) -> list[Port]:
-    return [Port(n.id, o.name) for n in nodes for o in CATALOG[n.op].outputs_with(n.inputs)]
+    return [Port(n.id, o.name) for n in nodes for o in CATALOG[n.op].outputs_with(n.inputs, n.args)]
 
 
 def whole(graph: Graph) -> str:

@@ -120,7 +120,7 @@ def test_what_is_not_refused_brings_no_new_fault_of_wiring(
         Port(n.id, o.name)
         for n in graph.nodes
         if n.op in CATALOG
-        for o in CATALOG[n.op].outputs_with(n.inputs)
+        for o in CATALOG[n.op].outputs_with(n.inputs, n.args)
     ]
     source = data.draw(st.sampled_from(ports))
     node = data.draw(st.sampled_from([n for n in graph.nodes if n.op in CATALOG]))

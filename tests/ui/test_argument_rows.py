@@ -171,7 +171,7 @@ def agree(graph: Graph, catalog: Catalog) -> None:
     ports = [
         Port(node.id, output.name)
         for node in graph.nodes
-        for output in catalog[node.op].outputs_with(node.inputs)
+        for output in catalog[node.op].outputs_with(node.inputs, node.args)
     ]
     numbers = [port for port in ports if port_kind(graph, catalog, port) in ("number", "any")]
     for node in chain(graph, catalog):

@@ -16,7 +16,8 @@ A file holds one table per operator, named as in ``nvidia.dali.fn``::
     outputs = { output = "image" }   # port names and kinds, in order; "same": the first input's
     layouts = { data = ["FHWC"] }    # those that a port takes, where the schema does not say
     ports = 1                   # offers so many of its inputs: the further ones are of no use here
-    adds.labels = { labels = "label" }   # outputs that an optional input adds when it is fed
+    adds.labels = { labels = "label" }   # outputs that an optional input adds when it is fed,
+                                # or an argument when it is True
     gives = { dtype = "input", layout = "input", shape = "canvas" }   # see ``OutputRule``; these
                                 # three for every output, or a table of them by the output's name
     numbers.a = "population"    # an argument of its own, written in the place of an input: fn.f(3)
@@ -204,7 +205,9 @@ def _merged(op: OpSpec, overlay: Overlay) -> OpSpec:
     for name in feeds:
         _demand(name, [*(port.name for port in inputs), *args], f"{where}: feeds: input")
     for name, ports in row.get("adds", {}).items():
-        _demand(name, [port.name for port in inputs if port.optional], f"{where}: adds: input")
+        flags = [arg.name for arg in op.args.values() if arg.kind == "bool"]
+        optional = [port.name for port in inputs if port.optional]
+        _demand(name, [*optional, *flags], f"{where}: adds: input or flag")
         added = (PortSpec(n, _kind(k, f"{where}: adds"), needs=name) for n, k in ports.items())
         outputs = (*outputs, *added)
     layouts = row.get("layouts", {})

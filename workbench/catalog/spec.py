@@ -268,9 +268,13 @@ class OpSpec:
             name for group in self.mutually_exclusive if arg in group for name in group
         ) - {arg}
 
-    def outputs_with(self, fed: Collection[str]) -> tuple[PortSpec, ...]:
-        """The outputs that a node has which is fed at these inputs."""
-        return tuple(port for port in self.outputs if not port.needs or port.needs in fed)
+    def outputs_with(self, fed: Collection[str], args: Mapping[str, Value]) -> tuple[PortSpec, ...]:
+        """The outputs of a node that is fed at these inputs and has these arguments."""
+        return tuple(
+            port
+            for port in self.outputs
+            if not port.needs or port.needs in fed or args.get(port.needs) is True
+        )
 
     def input(self, index: int) -> PortSpec:
         """The port at a position, also beyond the named ones where any number is allowed."""

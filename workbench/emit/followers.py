@@ -30,6 +30,8 @@ _WHOLE = "types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])"
 _WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
 _NARROW = {"INT32": "INT16", "INT64": "INT16", "UINT32": "UINT16"}
 """What masks become where DALI's geometric operators do not take their element type."""
+_MASK_TAKES = {"paste": "UINT8"}
+"""The only element type that an operator takes: numbers of classes up to 255."""
 
 
 def follower_lines(emitter: Emitter, node: Node) -> Lines:
@@ -210,7 +212,14 @@ class _Writer:
         names, moves = dict(emitter.names), emitter.transfers_of(made.id)
         emitter.names[after] = mask
         emitter.set_transfers(made.id, {})
+        flow = self.flows.get(self.node.inputs["masks"])
+        dtype = _NARROW.get(flow.dtype or "", flow.dtype) if flow else None
+        takes = _MASK_TAKES.get(made.op)
+        if takes and dtype != takes:
+            self.add(mask, f"fn.cast({mask}, dtype=types.{takes})")
         self.text += emitter.call_lines(made)
+        if takes and dtype and dtype != takes:
+            self.add(mask, f"fn.cast({mask}, dtype=types.{dtype})")
         emitter.names = names
         emitter.set_transfers(made.id, moves)
 

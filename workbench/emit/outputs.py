@@ -58,13 +58,30 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
         )
 
 
+def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
+    """The boxes, points and labels of which each image has another number.
+
+    What comes from a pad has the same number throughout a batch.
+    """
+    return [
+        name
+        for name, flow in outputs.items()
+        if graph.node(graph.outputs[name].node).op != "pad"
+        and (
+            (flow.kind in ("boxes", "points") and (flow.shape is None or flow.shape[0] is None))
+            or (flow.kind == "label" and flow.shape is not None and flow.shape[:1] == (None,))
+        )
+    ]
+
+
 def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
-    """Raise GraphExportError for boxes and points, of which each image has another number."""
-    for name in (*outputs_of_kind(outputs, "boxes"), *outputs_of_kind(outputs, "points")):
+    """Raise GraphExportError for boxes, points and labels that are no array of a batch."""
+    for name in ragged_outputs(graph, outputs):
         raise GraphExportError(
             f"{graph.outputs[name]}: {target} makes one array of a batch, and of {name} each image "
-            "has another number. Put a pad after it, whose fill_value tells what is none, or "
-            "export as a script."
+            "has another number. Put a pad after it, whose axes are 0, whose shape is the largest "
+            "number and whose fill_value tells what is none, or export for pytorch, which gets "
+            "lists, or as a script."
         )
 
 

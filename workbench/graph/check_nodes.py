@@ -34,8 +34,9 @@ def port_problem(
     if spec is not None:
         names = [output.name for output in outputs_of(node, spec)]
         lacking = next((o.needs for o in spec.outputs if o.name == port.output), "")
-        if lacking and lacking not in node.inputs:
-            return f"which {spec.name} gives only with {lacking}", f"Feed its input {lacking}."
+        if lacking and port.output not in names:
+            remedy = f"Turn on {lacking}." if lacking in spec.args else f"Feed its input {lacking}."
+            return f"which {spec.name} gives only with {lacking}", remedy
         if port.output not in names:
             return f"but {spec.name} gives {', '.join(names) or 'nothing'}", "Choose one of these."
     return None

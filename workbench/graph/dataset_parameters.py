@@ -111,6 +111,8 @@ def require_datasets(graph: Graph, data: Datasets) -> None:
 
 def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
     """The ports of a source that are used, and that a source of another kind does not have."""
+    if kind == source.kind:
+        return []  # it has those that its options add, too
     used = [port for node in graph.walk() for port in node.inputs.values()]
     used += graph.outputs.values()
     names = dict.fromkeys(port.output for port in used if port.node == source.id)

@@ -105,6 +105,14 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     return graph
 
 
+def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
+    """The graph with followers for the outputs of these names, where their image is moved."""
+    for image, output, port in _unfollowed(graph, catalog):
+        if output in names:
+            graph = _follow(graph, catalog, image, output, port)
+    return graph
+
+
 def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
     """(image, output, target) for each output that gives a source's target unmoved."""
     images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
@@ -155,11 +163,12 @@ def _without_idle(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
             continue
         had, has = path_of(before, catalog, before.node(node.id)), path_of(graph, catalog, node)
         if had and had.steps and has and not has.steps and not has.blocked:
-            graph = _bypassed(graph, catalog, node)
+            graph = bypassed(graph, catalog, node)
     return graph
 
 
-def _bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+def bypassed(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+    """The graph without a follower: what it was fed stands in the place of what it gave."""
     spec = catalog[node.op]
     passed = {
         Port(node.id, output.name): node.inputs[output.name]

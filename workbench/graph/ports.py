@@ -18,7 +18,7 @@ def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
         numbered = (f"output_{index}" for index in range(count))
         return tuple(replace(spec.outputs[0], name=name) for name in numbered)
     if not spec.bodies:
-        return spec.outputs_with(node.inputs)
+        return spec.outputs_with(node.inputs, node.args)
     names = next((body.outputs for body in node.bodies.values()), {})
     return tuple(PortSpec(name, gives=NOTHING_KNOWN) for name in names)
 

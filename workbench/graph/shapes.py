@@ -49,7 +49,7 @@ def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorTy
             continue
         fed = {name: types.get(port, _NOTHING) for name, port in node.inputs.items()}
         call = TypedCall(node, spec, fed)
-        for output in spec.outputs_with(node.inputs):
+        for output in spec.outputs_with(node.inputs, node.args):
             types[Port(node.id, output.name)] = _type_of(call, output)
     for node in cyclic:
         spec = catalog.find(node.op)

@@ -1,10 +1,12 @@
-"""Boxes and points of the samples, as marks to be drawn over their pictures.
+"""Boxes, points and masks of the samples, as marks to be drawn over their pictures.
 
 Runs inside the worker process only, but for its records.
 """
 
 from __future__ import annotations
 
+import colorsys
+import io
 import json
 import os
 from collections.abc import Sequence
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
@@ -27,19 +30,23 @@ _MOST_MARKS = 100
 """Of one picture: more cannot be told apart."""
 _LARGEST_FILE = 64 * 2**20
 """Bytes of an annotation file that is read for the names of its classes."""
+_MASK_SIDE = 512
+"""Pixels of the longer side of a mask that is drawn."""
+HUES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class TargetMark:
-    """A box, or a point where its corners are one.
+    """A box, or a point where its corners are one, or a mask.
 
     ``corners`` are left, top, right and bottom as shares of the picture's sides; ``colour`` is the
-    same number for the same class.
+    same number for the same class. ``mask`` is a PNG that is clear where there is nothing.
     """
 
     corners: tuple[float, float, float, float]
     text: str
     colour: int
+    mask: bytes = b""
 
 
 Marks = tuple[TargetMark, ...]
@@ -58,6 +65,11 @@ def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
     found = none
     for node, port in _targets_on(run, image):
         arrays = run.result.batches[port].arrays()
+        if port_kind(run.graph, run.catalog, port) == "mask":
+            names = _class_names(worker, run, node)
+            drawn = [mask_mark(arrays[index], names) for index in range(count)]
+            found = [(*mask, *own) for mask, own in zip(drawn, found, strict=True)]
+            continue
         labels = _labels_beside(run, node)
         names = _class_names(worker, run, node)
         absolute = (box_format(run.graph, node) or "absolute ltrb").startswith("absolute")
@@ -96,6 +108,41 @@ def _marks(
     return made
 
 
+def mask_mark(mask: NDArray[np.generic], names: Sequence[str]) -> Marks:
+    """A mask (h, w, 1) of class numbers, 0 where there is none; no mark where all of it is 0.
+
+    Of the pixels some are left out where there are more than can be told apart, none are mixed.
+    """
+    numbers = np.asarray(mask).reshape(*mask.shape[:2], -1)[..., 0]
+    rows, columns = (_some(side, max(numbers.shape)) for side in numbers.shape)
+    numbers = numbers[np.ix_(rows, columns)].astype(np.int64)
+    classes = [int(each) for each in np.unique(numbers) if each > 0]
+    if not classes:
+        return ()
+    places = np.where(numbers > 0, (numbers - 1) % HUES + 1, 0).astype(np.uint8)
+    picture = Image.fromarray(places)
+    picture.putpalette(_PALETTE)
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG", compress_level=1, transparency=0)
+    said = [names[each - 1] if each <= len(names) else str(each) for each in classes]
+    return (TargetMark((0.0, 0.0, 1.0, 1.0), ", ".join(said), classes[0], buffer.getvalue()),)
+
+
+def _some(side: int, longest: int) -> NDArray[np.int64]:
+    """The places of the rows or columns that are kept, the middle one of as many as are not."""
+    kept = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
+    return ((np.arange(kept) + 0.5) * side / kept).astype(np.int64)
+
+
+def _colour(number: int) -> tuple[int, ...]:
+    """The colour of a class: the same as that of its boxes (``preview/marks.tsx``)."""
+    shade = colorsys.hls_to_rgb(number * 5 % HUES / HUES, 0.62, 0.95)
+    return tuple(round(255 * each) for each in shade)
+
+
+_PALETTE = [0, 0, 0, *(shade for number in range(1, HUES + 1) for shade in _colour(number))]
+
+
 def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port]]:
     """The boxes and points that lie on an image, with the nodes that give them."""
     graph, catalog = run.graph, run.catalog
@@ -109,12 +156,17 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port]]:
         if not port.output or not graph.has(port.node) or graph.scope_of(port.node):
             continue
         node = graph.node(port.node)
-        if port_kind(graph, catalog, port) not in ("boxes", "points"):
+        if port_kind(graph, catalog, port) not in ("boxes", "points", "mask"):
             continue
         lies = frame_of(graph, catalog, node.inputs["image"]) == frame if follows(node) else False
         if lies or (node.id in read and not path.steps):
             found.append((node, port))
-    followed = {node.inputs.get("boxes") for node, _ in found if follows(node)}
+    followed = {
+        node.inputs.get(name)
+        for node, _ in found
+        if follows(node)
+        for name in ("boxes", "points", "masks")
+    }
     return [(node, port) for node, port in found if port not in followed]
 
 
@@ -126,9 +178,15 @@ def _labels_beside(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] |
 
 def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
     """The names of a COCO file's classes, in the order of the labels 1, 2, ..."""
-    while follows(node) and "boxes" in node.inputs and run.graph.has(node.inputs["boxes"].node):
-        node = run.graph.node(node.inputs["boxes"].node)
+    while follows(node):
+        port = node.inputs.get("boxes") or node.inputs.get("masks")
+        if port is None or not run.graph.has(port.node):
+            break
+        node = run.graph.node(port.node)
     file = node.args.get("annotations_file")
+    read = run.result.plan.dataset(node) if isinstance(node, Source) and file is None else None
+    if read is not None and read.kind == "coco":
+        file = read.location
     if not isinstance(file, str) or node.args.get("avoid_class_remapping"):
         return []
     try:
@@ -136,8 +194,8 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
         key = ("coco classes", file, stat.st_mtime_ns)
         if key not in worker.kept:
             document = json.loads(Path(file).read_bytes()) if stat.st_size < _LARGEST_FILE else {}
-            classes = sorted(document.get("categories", []), key=lambda each: int(each["id"]))
-            worker.kept[key] = [str(each.get("name", each["id"])) for each in classes]
+            listed = document.get("categories", [])  # DALI numbers them in this order
+            worker.kept[key] = [str(each.get("name", each["id"])) for each in listed]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []  # the reader itself says what is wrong with the file
     names: list[str] = worker.kept[key]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 
 from workbench.engine.machine import Machine
 from workbench.graph.check import Fault
 from workbench.graph.recipes import load_recipes
 from workbench.preview import PreviewRequest, PreviewResult, Tile
+from workbench.preview.target_marks import TargetMark
 from workbench.ui.binary_payload import pack_payload
-from workbench.ui.preview_views import SheetHeader, TileEntry
+from workbench.ui.preview_views import MarkEntry, SheetHeader, TileEntry
 from workbench.ui.thumbnails import picture_url
 from workbench.ui.views import DeviceChoice, FaultEntry, RecipeEntry
 
@@ -108,10 +110,17 @@ def _tile(tile: Tile) -> TileEntry:
         "warning": tile.sample.warning,
         "original": list(tile.original or ()),
         "augmented": [list(box) for box in tile.augmented],
-        "marks": [
-            [{"corners": list(m.corners), "text": m.text, "colour": m.colour} for m in marks]
-            for marks in tile.marks
-        ]
+        "marks": [[_mark(mark) for mark in marks] for marks in tile.marks]
         if any(tile.marks)
         else [],
+    }
+
+
+def _mark(mark: TargetMark) -> MarkEntry:
+    mask = b64encode(mark.mask).decode()
+    return {
+        "corners": list(mark.corners),
+        "text": mark.text,
+        "colour": mark.colour,
+        "mask": f"data:image/png;base64,{mask}" if mask else "",
     }

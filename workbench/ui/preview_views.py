@@ -28,7 +28,7 @@ class AugmentationEntry(TypedDict):
 
 
 class MarkEntry(TypedDict):
-    """A box over a picture, or a point where its corners are one."""
+    """A box over a picture, or a point where its corners are one, or a mask."""
 
     corners: list[float]
     """Left, top, right, bottom, as shares of the picture's sides."""
@@ -36,6 +36,8 @@ class MarkEntry(TypedDict):
     """The name of its class."""
     colour: int
     """The same number for the same class."""
+    mask: str
+    """The address of the mask's picture, which lies over all of it; empty for boxes and points."""
 
 
 class TileEntry(TypedDict):

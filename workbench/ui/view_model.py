@@ -18,9 +18,9 @@ from workbench.engine.machine import describe_machine
 from workbench.engine.memory_budget import shared_budget
 from workbench.engine.process import Engine
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
-from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.layout import Document, dump_document
 from workbench.graph.model import Graph
+from workbench.graph.source_targets import with_opened
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.preview.share import share_sheet
 from workbench.roots import Roots
@@ -432,7 +432,7 @@ class ViewModel:
     def _follow_data(self) -> str:
         """Let the graph's sources be of the kind of the data. Returns why they cannot, or empty."""
         try:
-            graph = with_datasets(self.graph, self.data_panel.datasets)
+            graph = with_opened(self.graph, self.data_panel.datasets, self.catalog)
         except DataError as error:
             self.state.message = str(error)
             return str(error)

@@ -106,7 +106,7 @@ def _expression(op: TracedOp, catalog: Catalog, makers: Mapping[str, TracedOp]) 
         port: feeding.get(edge) or TracedInput(edge, dict(makers[edge].outputs)[edge])
         for port, edge in made.inputs.items()
     }
-    return Call(made.op, made.args, inputs, _outputs(op, spec, inputs))
+    return Call(made.op, made.args, inputs, _outputs(op, spec, inputs, made.args))
 
 
 def _operator(
@@ -152,7 +152,7 @@ def _operator(
         spec.name,
         args,
         inputs,
-        _outputs(op, spec, inputs),
+        _outputs(op, spec, inputs, args),
         folder=None if folder is None else str(folder),
         source=source,
     )
@@ -219,8 +219,10 @@ def _inputs_in_words(count: int) -> str:
     return "one input" if count == 1 else f"{count} inputs"
 
 
-def _outputs(op: TracedOp, spec: OpSpec, fed: Collection[str]) -> tuple[str, ...]:
-    names = tuple(port.name for port in spec.outputs_with(fed))
+def _outputs(
+    op: TracedOp, spec: OpSpec, fed: Collection[str], args: Mapping[str, Value]
+) -> tuple[str, ...]:
+    names = tuple(port.name for port in spec.outputs_with(fed, args))
     if len(names) != len(op.outputs):
         raise _CannotHoldError(f"it gives {len(op.outputs)} outputs, and in a graph {len(names)}")
     return names

@@ -17,6 +17,12 @@ from workbench.emit.outputs import (
     require_unsharded,
 )
 from workbench.emit.python import constant
+from workbench.emit.targets._ragged import (
+    find_detection,
+    list_outputs,
+    ragged_fields,
+    ragged_template,
+)
 from workbench.emit.template_parts import (
     TemplateParts,
     fill_template,
@@ -80,10 +86,10 @@ class Loader:
     def __init__(
         self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
     ) -> None:
-        self._batches = DALIGenericIterator(
+        self._batches = $iterator(
             [pipe],
             OUTPUTS,
-            reader_name="$reader",  # it knows how long an epoch is
+$output_types            reader_name="$reader",  # it knows how long an epoch is
             last_batch_policy=last_batch,
             auto_reset=True,
         )
@@ -118,13 +124,23 @@ class Module:
     nodes: Sequence[Node]
     outputs: Outputs
     parts: TemplateParts
+    lists: Sequence[str] = ()
+    """The outputs that are lists of tensors, for their samples differ in shape."""
+
+    def _labels_doc(self) -> str:
+        text = " Labels are int64 of the shape [N]." if self.labels else ""
+        if self.lists:
+            text += "\n    What stands in ``LISTS`` is a list with a tensor for each image."
+        return text
 
     def _sizes_doc(self) -> str:
         """What to know of images that nothing gives one size."""
         loose = [
             f"``{name}``"
             for name, flow in self.outputs.items()
-            if flow.kind == "image" and (flow.shape is None or None in flow.shape)
+            if flow.kind == "image"
+            and name not in self.lists
+            and (flow.shape is None or None in flow.shape)
         ]
         if not loose:
             return ""
@@ -147,25 +163,36 @@ class Module:
             "outputs": "\n".join(constant("OUTPUTS", quoted_list(self.outputs))),
             "reader": first_reader(self.nodes).id,
             "listed": names if len(names) < 40 else f"the {len(self.outputs)} of ``OUTPUTS``",
-            "labels_doc": " Labels are int64 of the shape [N]." if self.labels else "",
+            "labels_doc": self._labels_doc(),
             "sizes_doc": self._sizes_doc(),
+            "iterator": "DALIGenericIterator",
+            "output_types": "",
+            **(ragged_fields(self.outputs, self.lists) if self.lists else {}),
             "resumable": f"False,  # DALI cannot checkpoint {fixed[0]}" if fixed else "True,",
             "shard_seed": self.parts.pipeline_seed.replace("seed,", "seed + 100_000 * shard_id,"),
             "shard_device": "device_id" + self.parts.device_id.removeprefix("0"),
         }
+        if self.lists:
+            found = find_detection(self.graph, self.outputs)
+            template = ragged_template(template, detection=found is not None)
         return fill_template(template, self.parts, **fields | more)
 
 
-def sharded_module(graph: Graph, catalog: Catalog, target: str) -> Module:
-    """The graph with readers that read one shard. Raises GraphExportError, GraphFaultsError."""
+def sharded_module(graph: Graph, catalog: Catalog, target: str, *, ragged: bool = False) -> Module:
+    """The graph with readers that read one shard. Raises GraphExportError, GraphFaultsError.
+
+    With ``ragged``, outputs whose samples differ in shape are lists.
+    """
     nodes = reached_nodes(graph, catalog)
     require_unsharded(nodes, target)
     outputs = describe_outputs(graph, catalog)
+    lists = list_outputs(graph, outputs) if ragged else []
     if target != "ray":  # it writes sample by sample
         require_arrays(graph, outputs, target)
-        require_even(graph, outputs, target)
+        if not ragged:
+            require_even(graph, outputs, target)
     parts = pipeline_parts(graph, catalog, sharded=True, taken=("shard_id", "num_shards"))
-    return Module(graph, nodes, outputs, parts)
+    return Module(graph, nodes, outputs, parts, lists)
 
 
 _NO_CHECKPOINT = {"clahe"}

@@ -76,7 +76,7 @@ class PipelineData(lightning.LightningDataModule):
             resumable=self.resumable,
             checkpoint=self.resume_from[rank] if self.resume_from else None,
         )
-        self.loader = Loader(pipe)
+        self.loader = Loader(pipe$last_batch)
         return self.loader
 
     def state_dict(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class PipelineData(lightning.LightningDataModule):
         self.resume_from = state_dict["loaders"]
 
 
-def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+${{detection}}def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
     """$loss_doc"""
 $loss
 
@@ -101,14 +101,8 @@ class Model(lightning.LightningModule):
     """A model to put yours in the place of."""
 
     def __init__(self, classes: int = 1000) -> None:
-        super().__init__()
-        self.model = nn.Sequential(
-            nn.Conv2d($channels, 32, kernel_size=7, stride=4),
-            nn.ReLU(),
-            nn.AdaptiveAvgPool2d(1),
-            nn.Flatten(),
-            nn.Linear(32, classes),
-        )
+${{model_import}}        super().__init__()
+        self.model = $model
 
     def training_step(self, batch: dict[str, Tensor], index: int) -> Tensor:
         size = len(batch[OUTPUTS[0]])  # 0 where the last batch of a shard is empty
@@ -143,8 +137,9 @@ if __name__ == "__main__":
 
 def emit_lightning(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``datamodule.py``."""
-    module = sharded_module(graph, catalog, "lightning")
-    return {"datamodule.py": module.fill(_TEMPLATE, **training_fields(module, "lightning"))}
+    module = sharded_module(graph, catalog, "lightning", ragged=True)
+    fields = training_fields(module, "lightning", classes="classes", indent="        ")
+    return {"datamodule.py": module.fill(_TEMPLATE, **fields)}
 
 
 TARGET = Target("a LightningDataModule around the PyTorch loader", emit_lightning)

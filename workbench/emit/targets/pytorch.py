@@ -8,6 +8,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.outputs import require_images, require_signed
 from workbench.emit.targets import Target
+from workbench.emit.targets._ragged import DETECTION_LOSS, detection_function, find_detection
 from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, Module, sharded_module
 from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
@@ -48,14 +49,14 @@ $finder$definition
 
 {LOADER}
 
-def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+${{detection}}def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
     """$loss_doc"""
 $loss
 
 
 def train(args: argparse.Namespace) -> None:
     """A loop to start from, with a model to put yours in the place of."""
-    rank = int(os.environ.get("RANK", "0"))  # torchrun sets these three
+${{model_import}}    rank = int(os.environ.get("RANK", "0"))  # torchrun sets these three
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     place = torch.device("cpu")
@@ -65,13 +66,7 @@ def train(args: argparse.Namespace) -> None:
     if world_size > 1:
         distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
 
-    model: nn.Module = nn.Sequential(
-        nn.Conv2d($channels, 32, kernel_size=7, stride=4),
-        nn.ReLU(),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Linear(32, args.classes),
-    ).to(place)
+    model: nn.Module = $model.to(place)
     if world_size > 1:
         model = DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -94,12 +89,11 @@ def train(args: argparse.Namespace) -> None:
         resumable=file is not None,
         checkpoint=saved.get("loader"),
     )
-    loader = Loader(pipe)
+    loader = Loader(pipe$last_batch)
     for epoch in range(saved.get("epochs", 0), args.epochs):
         total, count = 0.0, 0
         for batch in loader:
-            batch = {{name: tensor.to(place) for name, tensor in batch.items()}}
-            loss = loss_of(model, batch)
+$to_place            loss = loss_of(model, batch)
             size = len(batch[OUTPUTS[0]])
             optimizer.zero_grad()
             (loss / max(size, 1)).backward()  # a last batch can be empty on some rank
@@ -135,24 +129,68 @@ if __name__ == "__main__":
 '''
 
 
+_CLASSIFIER = (
+    "nn.Sequential(",
+    "    nn.Conv2d(CHANNELS, 32, kernel_size=7, stride=4),",
+    "    nn.ReLU(),",
+    "    nn.AdaptiveAvgPool2d(1),",
+    "    nn.Flatten(),",
+    "    nn.Linear(32, CLASSES),",
+    ")",
+)
+_DETECTORS = "from torchvision.models import detection  # needed here alone"
+_DETECTOR = (
+    "detection.fasterrcnn_mobilenet_v3_large_320_fpn(",
+    "    weights=None,",
+    "    weights_backbone=None,",
+    "    num_classes=CLASSES + 1,  # 0 is the background",
+    ")",
+)
+
+
 def emit_pytorch(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``loader.py``."""
-    module = sharded_module(graph, catalog, "pytorch")
-    return {"loader.py": module.fill(_TEMPLATE, **training_fields(module, "pytorch"))}
+    module = sharded_module(graph, catalog, "pytorch", ragged=True)
+    fields = training_fields(module, "pytorch", classes="args.classes", indent="    ")
+    return {"loader.py": module.fill(_TEMPLATE, to_place=_to_place(module), **fields)}
 
 
-def training_fields(module: Module, target: str) -> dict[str, str]:
-    """What the loader, a model and its loss ask for. Raises GraphExportError without an image."""
+def _to_place(module: Module) -> str:
+    """The lines that bring a batch to the model's device."""
+    if not module.lists:
+        return " " * 12 + "batch = {name: tensor.to(place) for name, tensor in batch.items()}\n"
+    return (
+        "            for name, found in batch.items():\n"
+        "                if name in LISTS:\n"
+        "                    batch[name] = [tensor.to(place) for tensor in found]\n"
+        "                else:\n"
+        "                    batch[name] = found.to(place)\n"
+    )
+
+
+def training_fields(module: Module, target: str, *, classes: str, indent: str) -> dict[str, str]:
+    """What the loader, a model and its loss ask for. Raises GraphExportError without an image.
+
+    ``classes`` is the expression of their number, ``indent`` stands before the model's lines.
+    """
     require_signed(module.graph, module.outputs, target)
+    found = find_detection(module.graph, module.outputs)
     images = _trainable(module, require_images(module.graph, module.outputs, target))
     squeeze = [
         f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).long()\n'
         for name in module.labels
     ]
-    doc, loss = _loss(module, images)
+    doc, loss = DETECTION_LOSS if found else _loss(module, images)
+    channels = module.outputs[images[0]].channels or 3
+    model = "\n".join(_DETECTOR if found else _CLASSIFIER)
+    model = model.replace("CLASSES", classes).replace("CHANNELS", str(channels))
     return {
         "squeeze": "".join(squeeze),
-        "channels": str(module.outputs[images[0]].channels or 3),
+        "detection": detection_function(found, module.outputs) if found else "",
+        "model": model.replace("\n", f"\n{indent}"),
+        "model_import": f"{indent}{_DETECTORS}\n\n" if found else "",
+        # A detection model takes no empty batch.
+        "last_batch": ", LastBatchPolicy.FILL" if found else "",
         "loss_doc": doc,
         "loss": "\n".join(loss),
     }

@@ -125,7 +125,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
             class="wb-quiet"
             type="button"
             data-wb="marks-toggle"
-            data-tip="Boxes and points over the pictures (b)"
+            data-tip="Boxes, points and masks over the pictures (b)"
             aria-pressed={marked}
             onClick={() => mark(!marked)}
           >

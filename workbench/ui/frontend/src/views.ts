@@ -391,11 +391,12 @@ export interface AugmentationEntry {
   name: string;
 }
 
-/** A box over a picture, or a point where its corners are one. */
+/** A box over a picture, or a point where its corners are one, or a mask. */
 export interface MarkEntry {
   corners: number[];
   text: string;
   colour: number;
+  mask: string;
 }
 
 /** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */

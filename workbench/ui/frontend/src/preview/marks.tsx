@@ -1,4 +1,4 @@
-// Boxes and points over a picture, with the names of their classes. They are no part of its pixels.
+// Boxes, points and masks over a picture, with the names of their classes. They are no part of its pixels.
 
 import type { Ref } from "preact";
 import type { MarkEntry, SheetHeader, TileEntry } from "../views";
@@ -26,8 +26,10 @@ export function hasMarks(header: SheetHeader | undefined): boolean {
 /** In words, for those who cannot see them. */
 export function markWords(marks: MarkEntry[]): string {
   const counts = new Map<string, number>();
-  for (const { text } of marks) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return [...counts].map(([text, count]) => `${count} × ${text || "marked"}`).join(", ");
+  const masked = marks.filter(({ mask }) => mask).map(({ text }) => `mask: ${text}`);
+  for (const { text, mask } of marks) if (!mask) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const counted = [...counts].map(([text, count]) => `${count} × ${text || "marked"}`);
+  return [...counted, ...masked].join(", ");
 }
 
 interface Props {
@@ -46,21 +48,28 @@ export function Marks({ marks, layer, ratio }: Props) {
       data-wb="marks"
       style={ratio ? { "--ratio": String(ratio) } : {}}
     >
-      {marks.map(({ corners: [left = 0, top = 0, right = 0, bottom = 0], text, colour }, index) => (
-        <i
-          key={index}
-          class={right === left && bottom === top ? "wb-point" : "wb-box"}
-          style={{
-            left: `${left * 100}%`,
-            top: `${top * 100}%`,
-            width: `${(right - left) * 100}%`,
-            height: `${(bottom - top) * 100}%`,
-            "--hue": String(((colour * 5) % HUES) * (360 / HUES)),
-          }}
-        >
-          {text && <b>{text}</b>}
-        </i>
+      {marks.map((mark, index) => (
+        <Mark key={index} {...mark} />
       ))}
     </div>
+  );
+}
+
+function Mark({ corners, text, colour, mask }: MarkEntry) {
+  const [left = 0, top = 0, right = 0, bottom = 0] = corners;
+  if (mask) return <img class="wb-mask" data-wb="mask" src={mask} alt="" draggable={false} />;
+  return (
+    <i
+      class={right === left && bottom === top ? "wb-point" : "wb-box"}
+      style={{
+        left: `${left * 100}%`,
+        top: `${top * 100}%`,
+        width: `${(right - left) * 100}%`,
+        height: `${(bottom - top) * 100}%`,
+        "--hue": String(((colour * 5) % HUES) * (360 / HUES)),
+      }}
+    >
+      {text && <b>{text}</b>}
+    </i>
   );
 }

@@ -1,0 +1,128 @@
+"""Figures of many random chains of geometric operators: how far points, boxes and masks are off.
+
+    python -m tests.graph.geometry_chains FIRST LAST [cpu|mixed]   runs the chains of these seeds
+
+What is true is found from the pixels of the ramps that went through the same calls.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.graph.test_geometry import (
+    HEIGHT,
+    WIDTH,
+    box_errors,
+    chain_of,
+    coco_start,
+    fit_of,
+    replace_visible,
+    run_graph,
+    write_ramps,
+)
+from workbench.catalog.spec import Value
+from workbench.graph.model import Graph, Node, Port
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The worst of one chain."""
+
+    box: float
+    """Pixels that a side of an uncut box is off."""
+    iou: float
+    """The least of an uncut box with the true hull."""
+    point: float
+    """Pixels that a point is off."""
+    mask: float
+    """Pixels between the mask's edge and the image's."""
+
+
+def whole_chain(folder: Path, seed: int) -> Graph:
+    """A random chain, with boxes, points and masks that follow the image."""
+    graph = replace_visible(chain_of(folder, seed))
+    reader = graph.node("reader")
+    graph = graph.replace_node(replace(reader, args={**reader.args, "pixelwise_masks": True}))
+    drawn: dict[str, Value] = {"range": (0.0, float(min(WIDTH, HEIGHT))), "shape": (8, 2)}
+    image = graph.outputs["images"]
+    nodes = (
+        Node("points", "random.uniform", drawn, seed=9),
+        Node("moved", "follow_points", {}, {"points": Port("points", "output"), "image": image}),
+        Node("mask", "follow_masks", {}, {"masks": Port("reader", "masks"), "image": image}),
+    )
+    outputs = {
+        "images": image,
+        "boxes": graph.outputs["boxes"],
+        "points": Port("points", "output"),
+        "moved": Port("moved", "points"),
+        "masks": Port("mask", "masks"),
+    }
+    return replace(graph, nodes=(*graph.nodes, *nodes), outputs=outputs)
+
+
+def errors_of(folder: Path, seed: int, device: str = "cpu") -> Errors:
+    """The worst of the chain of a seed."""
+    images, boxes, points, moved, masks = run_graph(whole_chain(folder, seed), device)
+    given = [np.asarray(each) for each in run_graph(coco_start(folder), "cpu")[1]]
+    off, least = box_errors(images, boxes, given)
+    point = mask = 0.0
+    for index, picture in enumerate(images):
+        fit = fit_of(picture)
+        if fit is None:
+            continue
+        before = np.asarray(points[index], np.float64)
+        wanted = np.concatenate([before, np.ones((len(before), 1))], axis=1) @ fit
+        point = max(point, float(np.abs(wanted - np.asarray(moved[index])).max()))
+        mask = max(mask, _mask_error(picture, masks[index], given[index], fit))
+    return Errors(off, least, point, mask)
+
+
+def _mask_error(
+    picture: NDArray[np.generic],
+    mask: NDArray[np.generic],
+    boxes: NDArray[np.generic],
+    fit: NDArray[np.float64],
+) -> float:
+    """How far a pixel of the wrong side lies from the true edge, in pixels of the result."""
+    assert mask.shape[:2] == picture.shape[:2]
+    ys, xs = np.nonzero(np.asarray(picture[..., 2]) > 254)
+    places = np.stack([xs + 0.5, ys + 0.5], axis=1)
+    source = (places - fit[2]) @ np.linalg.inv(fit[:2])
+    # The smallest distance in the result that one pixel of the source can become.
+    scale = np.linalg.svd(fit[:2], compute_uv=False).min()
+    depth = np.full(len(xs), -np.inf)
+    for left, top, right, bottom in np.asarray(boxes, np.float64):
+        x, y = source[:, 0], source[:, 1]
+        inside = np.minimum.reduce([x - left, right - x, y - top, bottom - y])
+        depth = np.maximum(depth, inside)
+    wrong = (depth > 0) != (np.asarray(mask)[ys, xs, 0] > 0)
+    return float(np.abs(depth[wrong]).max() * scale) if wrong.any() else 0.0
+
+
+def worst_of(folder: Path, seeds: Iterable[int], device: str = "cpu") -> dict[int, Errors]:
+    """Those of many chains, by seed."""
+    return {seed: errors_of(folder, seed, device) for seed in seeds}
+
+
+def _main(first: int, last: int, device: str) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = write_ramps(Path(place))
+        found = worst_of(folder, range(first, last), device)
+    every = np.array([(e.box, 1 - e.iou, e.point, e.mask) for e in found.values()])
+    print(f"{first} to {last - 1} on {device}: {len(found)} chains")
+    for name, column in zip(("box px", "1 - IoU", "point px", "mask px"), every.T, strict=True):
+        far = [f"{seed}: {column[at]:.3f}" for at, seed in enumerate(found)]
+        worst = sorted(far, key=lambda text: -float(text.split()[1]))[:5]
+        middle, high = np.quantile(column, [0.5, 0.99])
+        print(f"  {name}: median {middle:.4f}, 99 % {high:.4f}, worst {', '.join(worst)}")
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "cpu")

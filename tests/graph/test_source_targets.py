@@ -1,0 +1,43 @@
+"""Boxes come with a source that has them, follow the image, and go with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.sources.written import read_photos, write_coco
+from workbench.catalog import load_catalog
+from workbench.graph import Port, check_graph, load_recipe
+from workbench.graph.source_targets import with_opened
+from workbench.sources import open_datasets
+
+CATALOG = load_catalog()
+
+
+@pytest.fixture(scope="module")
+def annotations(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_coco(read_photos(photos), tmp_path_factory.mktemp("coco") / "coco")
+
+
+def test_boxes_of_a_new_source_follow_and_go_with_it(annotations: Path, photos: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    opened = with_opened(graph, open_datasets(str(annotations)), CATALOG)
+    assert opened.outputs == {
+        **graph.outputs,
+        "boxes": Port("follow_boxes", "boxes"),
+        "labels": Port("follow_boxes", "labels"),
+    }
+    assert check_graph(opened, CATALOG) == ()
+    assert with_opened(opened, open_datasets(str(annotations)), CATALOG) is opened
+    assert with_opened(opened, open_datasets(str(photos)), CATALOG) == graph
+
+
+def test_what_a_person_took_out_stays_out(annotations: Path) -> None:
+    data = open_datasets(str(annotations))
+    opened = with_opened(load_recipe("rotate-jitter"), data, CATALOG)
+    images = {"images": opened.outputs["images"]}
+    nodes = tuple(node for node in opened.nodes if node.id != "follow_boxes")
+    bare = replace(opened, nodes=nodes, outputs=images)
+    assert with_opened(bare, data, CATALOG) is bare

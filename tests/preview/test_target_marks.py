@@ -1,0 +1,109 @@
+"""Marks lie where the targets are, on the original and on what was made of it."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from tests.graph.test_geometry import coco_start, write_ramps
+from tests.sources.written import read_photos, write_coco
+from workbench.catalog import load_catalog
+from workbench.engine import Engine
+from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph.edit import insert_node, set_setting
+from workbench.graph.followers import with_followers
+from workbench.graph.source_targets import with_opened
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview.target_marks import TargetMark, mask_mark
+from workbench.sources import open_datasets
+
+CATALOG = load_catalog()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_ramps(tmp_path_factory.mktemp("coco"))
+
+
+def masked(folder: Path) -> Graph:
+    """COCO with masks given out, turned a quarter."""
+    start = coco_start(folder)
+    reader = start.node("reader")
+    start = start.replace_node(replace(reader, args={**reader.args, "pixelwise_masks": True}))
+    start = replace(start, outputs={**start.outputs, "masks": Port("reader", "masks")})
+    graph, turned = insert_node(start, CATALOG, "rotate", "decode")
+    args = {**graph.node(turned).args, "angle": 90.0, "keep_size": False}
+    graph = graph.replace_node(replace(graph.node(turned), args=args))
+    return with_followers(start, graph, CATALOG)
+
+
+def drawn(mark: TargetMark) -> NDArray[np.uint8]:
+    """Alpha of a mask's picture."""
+    with Image.open(io.BytesIO(mark.mask)) as picture:
+        return np.asarray(picture.convert("RGBA"))[..., 3]
+
+
+def test_masks_follow_and_are_drawn_where_the_boxes_are(folder: Path, engine: Engine) -> None:
+    graph = masked(folder)
+    assert graph.outputs["masks"] == Port("follow_masks", "masks")
+    assert check_graph(graph, CATALOG) == ()
+    preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=2))
+    for tile in preview.tiles:
+        for marks in tile.marks:
+            (mask,) = [mark for mark in marks if mark.mask]
+            boxes = [mark for mark in marks if not mark.mask]
+            assert mask.text == "marker"
+            assert len(boxes) == 3
+            alpha = drawn(mask)
+            height, width = alpha.shape
+            wanted = np.zeros_like(alpha)
+            for box in boxes:
+                sides = np.array(box.corners) * (width, height, width, height)
+                left, top, right, bottom = sides.round().astype(int)
+                wanted[top:bottom, left:right] = 255
+            np.testing.assert_array_equal(alpha, wanted)
+
+
+def test_names_of_opened_annotations_are_in_the_order_of_the_file(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    path = write_coco(read_photos(photos)[:6], tmp_path / "coco")
+    document = json.loads(path.read_text())
+    document["categories"] = [{"id": 99, "name": "none"}, *document["categories"][::-1]]
+    path.write_text(json.dumps(document))
+    data = open_datasets(str(path))
+    graph = set_setting(load_recipe("rotate-jitter"), batch_size=6)
+    preview = preview_batch(engine, PreviewRequest(with_opened(graph, data, CATALOG), data))
+    names = {category["id"]: category["name"] for category in document["categories"]}
+    for tile in preview.tiles:
+        number = int(tile.sample.file.removesuffix(".jpg"))
+        classes = [
+            names[each["category_id"]]
+            for each in document["annotations"]
+            if each["image_id"] == number
+        ]
+        assert [mark.text for mark in tile.marks[0]] == classes
+    assert len(preview.tiles) == 6
+
+
+def test_a_large_mask_is_drawn_smaller_with_classes_apart() -> None:
+    mask = np.zeros((1500, 3000, 1), np.int32)
+    mask[:, 1000:2000] = 1
+    mask[:, 2000:] = 14
+    (mark,) = mask_mark(mask, ["cat"])
+    assert mark.text == "cat, 14"
+    with Image.open(io.BytesIO(mark.mask)) as picture:
+        assert picture.size == (512, 256)
+        assert len(picture.convert("RGBA").getcolors() or []) == 3
+    assert len(mark.mask) < 3000
+
+
+def test_an_empty_mask_is_no_mark() -> None:
+    assert mask_mark(np.zeros((4, 4, 1), np.int16), []) == ()

@@ -1,0 +1,146 @@
+"""Outputs whose samples differ in shape, for PyTorch: lists of tensors, and torchvision's form.
+
+A batch's arrays stay tensors; boxes, points and labels of which each image has another number
+become lists with a tensor for each image. Where an image has boxes with labels, the exported
+program trains one of torchvision's detection models, which takes images of different sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.emit.outputs import Outputs, outputs_of_kind, ragged_outputs
+from workbench.emit.python import constant
+from workbench.errors import GraphExportError
+from workbench.graph.followers import box_format
+from workbench.graph.model import Graph
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The outputs that make what a detection model learns from."""
+
+    image: str
+    boxes: str
+    labels: str
+    format: str
+    """One of ``BOX_FORMATS``."""
+
+
+def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
+    """The first image with the boxes and their labels, where there are all three.
+
+    Raises GraphExportError where it is not told how the boxes are written.
+    """
+    ragged = ragged_outputs(graph, outputs)
+    images = [
+        name for name in outputs_of_kind(outputs, "image") if outputs[name].axes in ("HWC", "CHW")
+    ]
+    for boxes in (name for name in ragged if outputs[name].kind == "boxes"):
+        node = graph.outputs[boxes].node
+        labels = (
+            name
+            for name in ragged
+            if outputs[name].kind == "label" and graph.outputs[name].node == node
+        )
+        found = next(labels, None)
+        if found is None or not images:
+            continue
+        written = box_format(graph, graph.node(node))
+        if written is None:
+            raise GraphExportError(
+                f"{graph.outputs[boxes]}: how the boxes are written is not known, and torchvision "
+                "takes corners in pixels. Let them follow the image, and choose a format there."
+            )
+        return Detection(images[0], boxes, found, written)
+    return None
+
+
+def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
+    """The outputs that a loader gives as lists; detection models take images of any size."""
+    ragged = set(ragged_outputs(graph, outputs))
+    if find_detection(graph, outputs):
+        ragged |= {
+            name
+            for name, flow in outputs.items()
+            if flow.kind in ("image", "mask") and (flow.shape is None or None in flow.shape)
+        }
+    return [name for name in outputs if name in ragged]
+
+
+def ragged_template(template: str, *, detection: bool) -> str:
+    """A template of a loader, for batches that are not tensors alone."""
+    if detection:  # the model knows its loss
+        template = template.replace("    import torch.nn.functional as F\n", "")
+    return template.replace("dict[str, Tensor]", "dict[str, Any]").replace(
+        "DALIGenericIterator\n", "DALIRaggedIterator\n"
+    )
+
+
+def ragged_fields(outputs: Outputs, lists: Sequence[str]) -> Mapping[str, str]:
+    """The fields of ``LOADER`` for outputs of which some are lists."""
+    quoted = "[" + ", ".join(f'"{name}"' for name in lists) + "]"
+    names = "[" + ", ".join(f'"{name}"' for name in outputs) + "]"
+    return {
+        "any": "from typing import Any\n",
+        "iterator": "DALIRaggedIterator",
+        "outputs": "\n".join((*constant("OUTPUTS", names), *constant("LISTS", quoted))),
+        "output_types": (
+            "            output_types=[\n"
+            "                DALIRaggedIterator.SPARSE_LIST_TAG\n"
+            "                if name in LISTS\n"
+            "                else DALIRaggedIterator.DENSE_TAG\n"
+            "                for name in OUTPUTS\n"
+            "            ],\n"
+        ),
+    }
+
+
+def detection_function(found: Detection, outputs: Outputs) -> str:
+    """The function that gives torchvision's form of a batch, with two empty lines after it."""
+    flow = outputs[found.image]
+    image = "image"
+    if flow.axes == "HWC":
+        image += ".permute(2, 0, 1)"
+    if flow.dtype != "FLOAT":
+        image += ".float()"
+    if flow.dtype == "UINT8":
+        image += " / 255"
+    lines = []
+    if found.format.startswith("relative"):
+        lines += [
+            "height, width = image.shape[-2:]",
+            "boxes = boxes * boxes.new_tensor([width, height, width, height])",
+        ]
+    if found.format.endswith("xywh"):
+        lines.append("boxes = torch.cat([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], dim=1)")
+    body = "".join(f"        {line}\n" for line in lines)
+    fed = f'batch["{found.boxes}"], batch["{found.labels}"]'
+    fed, names = (f"images, {fed}", "image, ") if "image" in body else (fed, "")
+    return (
+        "def detection_form(\n"
+        "    batch: dict[str, Any],\n"
+        ") -> tuple[list[Tensor], list[dict[str, Tensor]]]:\n"
+        '    """Images and targets as torchvision\'s detection models take them.\n\n'
+        "    Images are floats (C, H, W); boxes (N, 4) are corners in pixels, labels (N,) int64.\n"
+        '    """\n'
+        f'    images = [{image} for image in batch["{found.image}"]]\n'
+        "    targets = []\n"
+        f"    pairs = zip({fed}, strict=True)\n"
+        f"    for {names}boxes, labels in pairs:\n"
+        f"{body}"
+        '        targets.append({"boxes": boxes, "labels": labels.long()})\n'
+        "    return images, targets\n\n\n"
+    )
+
+
+DETECTION_LOSS = (
+    "The sum of a detection model's losses, times the number of images.",
+    [
+        "    images, targets = detection_form(batch)",
+        "    losses: dict[str, Tensor] = model(images, targets)",
+        "    return torch.stack([*losses.values()]).sum() * len(images)",
+    ],
+)
+"""Docstring and body of the loss of torchvision's detection models."""

@@ -1,0 +1,57 @@
+"""The targets of a source that takes another's place: what it gives is given out, and follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.dataset_parameters import parameter_of, with_datasets
+from workbench.graph.followers import bypassed, follows, with_new_targets
+from workbench.graph.model import Graph, Port, Source
+from workbench.graph.ports import output_ports, outputs_of
+from workbench.sources import Datasets, load_source
+
+_TARGETS = ("boxes", "points")
+
+
+def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
+    """The graph with each source of the kind of the data that it is given, and with its targets.
+
+    Boxes and points of a source that has come are given out, and follow the image; those of one
+    that went are given out no more. Raises DataError, as ``with_datasets``.
+    """
+    changed = {
+        source.id: load_source(data[name].kind).outputs
+        for source in graph.sources
+        if (name := parameter_of(source)) and name in data and data[name].kind != source.kind
+    }
+    for source, outputs in changed.items():
+        graph = _without_targets(graph, source, outputs, catalog)
+    graph = with_datasets(graph, data)
+    given = dict(graph.outputs)
+    for source in changed:
+        node = graph.node(source)
+        for output in outputs_of(node, catalog[node.op]):
+            port = Port(source, output.name)
+            if output.kind in _TARGETS and output.name not in given and not _used(graph, port):
+                given[output.name] = port
+    if given.keys() == graph.outputs.keys():
+        return graph
+    new = given.keys() - graph.outputs.keys()
+    return with_new_targets(replace(graph, outputs=given), catalog, new)
+
+
+def _used(graph: Graph, port: Port) -> bool:
+    return any(port in node.inputs.values() for node in graph.nodes)
+
+
+def _without_targets(graph: Graph, source: str, kept: tuple[str, ...], catalog: Catalog) -> Graph:
+    """Without followers and outputs of the targets that the source will not give any more."""
+    node = graph.node(source)
+    assert isinstance(node, Source)
+    gone = {port for port in output_ports(node, catalog[node.op]) if port.output not in kept}
+    for follower in graph.nodes:
+        if follows(follower) and gone & {*follower.inputs.values()}:
+            graph = bypassed(graph, catalog, follower)
+    outputs = {name: port for name, port in graph.outputs.items() if port not in gone}
+    return replace(graph, outputs=outputs) if outputs else graph
