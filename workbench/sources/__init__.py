@@ -202,6 +202,11 @@ def load_source(kind: str) -> SourceKind:
     return found
 
 
+def is_reader(op: str) -> bool:
+    """Whether an operator, named as in ``nvidia.dali.fn``, is one of DALI's readers."""
+    return op.startswith(("readers.", "experimental.readers."))
+
+
 @cache
 def kind_of_reader(op: str) -> str:
     """The first kind that reads with an operator; empty where there is none."""

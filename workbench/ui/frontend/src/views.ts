@@ -558,6 +558,8 @@ export interface CloseupHeader {
   size: number[];
   full: number[];
   note: string;
+  frames: number;
+  frame: number;
   error: string;
 }
 
@@ -565,6 +567,7 @@ export interface CloseupHeader {
 export interface ValuesHeader {
   index: number;
   of: string;
+  frame: number;
   x: number;
   y: number;
   region: number[];
@@ -1146,6 +1149,7 @@ export interface PreviewActions {
   replay_draw: { draw: number };
   delete_draw: { draw: number };
   open_closeup: { index: number; of: string };
+  choose_frame: { frame: number };
   probe_pixel: { x: number; y: number };
   choose_sample: { index: number };
   show_class: { name: string };
