@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.helpers import import_script, same, script_batches
-from tests.sources.clips import avi, write_clips
+from tests.sources.clips import avi, frame_of, write_clips
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
@@ -154,3 +154,19 @@ def test_a_folder_without_videos_says_so(tmp_path: Path) -> None:
     dataset = replace(open_dataset(tmp_path), kind="video")
     with pytest.raises(DataError, match="There is no video in"):
         require_dataset(dataset)
+
+
+@pytest.mark.parametrize("codec", ["libvpx", "libvpx-vp9"])
+def test_webm_is_decoded(tmp_path: Path, codec: str) -> None:
+    av = pytest.importorskip("av", reason="av is not installed")
+    with av.open(str(tmp_path / "a.webm"), "w") as file:
+        stream = file.add_stream(codec, rate=10)
+        stream.width, stream.height, stream.pix_fmt = 128, 96, "yuv420p"
+        for number in range(20):
+            frame = av.VideoFrame.from_ndarray(frame_of(1, number), format="rgb24")
+            file.mux(stream.encode(frame))
+        file.mux(stream.encode())
+    work = tmp_path / "work"
+    work.mkdir()
+    ((frames, _),) = script_batches(a_graph(), tmp_path / "a.webm", 1, work)
+    assert frames[0].shape == (LENGTH, 48, 64, 3)

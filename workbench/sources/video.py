@@ -42,7 +42,8 @@ def find_videos(data: Any) -> dict[str, Any]:
         return {"filenames": [data], "labels": [0]}
     folders = sorted(entry.name for entry in os.scandir(data) if entry.is_dir())
     folders = [name for name in folders if not name.startswith(".")]
-    files, labels = [], []
+    files: list[str] = []
+    labels: list[int] = []
     for label, folder in enumerate(folders or [""]):
         place = os.path.join(data, folder)
         names = sorted(name for name in os.listdir(place) if name.lower().endswith(VIDEOS))
