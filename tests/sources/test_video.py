@@ -170,3 +170,26 @@ def test_webm_is_decoded(tmp_path: Path, codec: str) -> None:
     work.mkdir()
     ((frames, _),) = script_batches(a_graph(), tmp_path / "a.webm", 1, work)
     assert frames[0].shape == (LENGTH, 48, 64, 3)
+
+
+def test_an_operator_that_takes_no_sequences_says_so() -> None:
+    catalog = load_catalog()
+    graph = a_graph()
+    moved = Node("water", "water", {}, {"data": Port("resize", "output")})
+    frames = {"frames": Port("water", "output")}
+    (fault,) = check_graph(replace(graph, nodes=(*graph.nodes, moved), outputs=frames), catalog)
+    assert "no sequences" in fault.message
+    assert "Take one frame before it" in fault.remedy
+    one = Node("one", "subscript", {"index": "0"}, {"data": Port("resize", "output")})
+    moved = replace(moved, inputs={"data": Port("one", "output")})
+    mended = replace(graph, nodes=(*graph.nodes, one, moved), outputs=frames)
+    assert not check_graph(mended, catalog)
+
+
+def test_automatic_augmentation_takes_sequences_too(clips: Path, engine: Engine) -> None:
+    graph = a_graph()
+    found = Node("auto", "trivial_augment_wide", {}, {"data": Port("resize", "output")})
+    outputs = {"frames": Port("auto", "output")}
+    graph = replace(graph, nodes=(*graph.nodes, found), outputs=outputs)
+    exact = Verifier(graph, str(clips), 3, engine=engine).run()
+    assert exact.exact, exact.lines()

@@ -123,6 +123,9 @@ class SourceKind:
         The function that the exported code calls in the place of DALI's reader, where that gives
         other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
         exported. What it gives last it makes last.
+    unread:
+        What ``find`` gives where a pipeline is made that is not there to read: as much as the
+        reader must be given to have its outputs.
     suffixes:
         Endings of files that hold many samples: a list of these in Python is of this kind.
     holder:
@@ -167,6 +170,7 @@ class SourceKind:
     imports: tuple[str, ...] = field(default=())
     outputs: tuple[str, ...] = ("jpegs", "labels")
     reader: Callable[..., Any] | None = None
+    unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
     suffixes: tuple[str, ...] = ()
     holder: Callable[[str], str] | None = None
 

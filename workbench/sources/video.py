@@ -229,6 +229,7 @@ SOURCE = SourceKind(
     located_by=frozenset({"filenames", "labels", "file_root", "file_list"}),
     find=find_videos,
     outputs=("frames", "labels"),
+    unread={"filenames": ["clip.avi"], "labels": [0]},
     helpers=_VIDEOS_SOURCE,
     imports=("os",),
     suffixes=VIDEOS,
