@@ -193,3 +193,9 @@ def test_automatic_augmentation_takes_sequences_too(clips: Path, engine: Engine)
     graph = replace(graph, nodes=(*graph.nodes, found), outputs=outputs)
     exact = Verifier(graph, str(clips), 3, engine=engine).run()
     assert exact.exact, exact.lines()
+
+
+def test_the_script_counts_sequences_and_frames() -> None:
+    text = export(a_graph(), "script", load_catalog()).main.text
+    assert "imgs/s" not in text
+    assert "sequences/s, {rate * 4:.0f} frames/s" in text
