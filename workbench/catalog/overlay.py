@@ -272,7 +272,8 @@ def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ..
 def _output_kinds(op: OpSpec, kinds: Mapping[str, str], where: str) -> tuple[PortSpec, ...]:
     if not kinds:
         return op.outputs
-    if op.outputs and len(kinds) != len(op.outputs):  # of some readers arguments say how many
+    arguments_say = op.reads and len(kinds) > len(op.outputs)  # of some readers, how many
+    if op.outputs and not arguments_say and len(kinds) != len(op.outputs):
         raise CatalogError(
             f"{where}: outputs: {len(kinds)} ports, but it has {len(op.outputs)} outputs"
         )

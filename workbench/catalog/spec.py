@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from workbench.errors import CatalogError
+from workbench.sources import is_reader
 
 Device = Literal["cpu", "gpu", "mixed"]
 
@@ -260,7 +261,7 @@ class OpSpec:
     @property
     def reads(self) -> bool:
         """Whether it is a reader: it begins a pipeline with data from outside."""
-        return self.name.startswith("readers.")
+        return is_reader(self.name)
 
     def conflicts_with(self, arg: str) -> frozenset[str]:
         """The arguments and ports that cannot be given together with ``arg``."""

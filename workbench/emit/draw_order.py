@@ -38,7 +38,7 @@ def emit_draw_order(graph: Graph, catalog: Catalog) -> str:
     for node in ordered:
         body.add(emitter.node_lines(node))
     given = parameters(ordered)
-    finders = [f"def {kind.find.__name__}(data):\n{INDENT}return {{}}\n\n\n" for kind in
+    finders = [f"def {kind.find.__name__}(data):\n{INDENT}return {kind.unread!r}\n\n\n" for kind in
                dict.fromkeys(given.values())]  # fmt: skip
     head = _HEAD.format(
         finders="".join(finders),

@@ -7,6 +7,8 @@ script prints imgs/s.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.template_parts import (
@@ -84,4 +86,19 @@ if __name__ == "__main__":
 
 def emit_script(graph: Graph, catalog: Catalog) -> Code:
     """The graph as a standalone script. Raises GraphFaultsError where it cannot run."""
-    return fill_template(_TEMPLATE, pipeline_parts(sound_part(graph, catalog), catalog))
+    part = sound_part(graph, catalog)
+    return _counted(part, fill_template(_TEMPLATE, pipeline_parts(part, catalog)))
+
+
+def _counted(graph: Graph, code: Code) -> Code:
+    """The script of a graph that reads videos counts sequences, and the frames in them."""
+    frames = next((source.args.get("sequence_length") for source in graph.sources), None)
+    if not isinstance(frames, int):
+        return code
+    image_rate = '    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")'
+    rates = [
+        "    rate = args.batches * args.batch_size / seconds",
+        f'    print(f"{{rate:.1f}} sequences/s, {{rate * {frames}:.0f}} frames/s")',
+    ]
+    text = code.text.replace(image_rate, "\n".join(rates))
+    return replace(code, text=text.replace("print imgs/s.", "print sequences/s."))

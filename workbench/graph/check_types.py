@@ -176,6 +176,16 @@ def _layout(node: Node, name: str, allowed: tuple[str, ...], flow: TensorType) -
             return
         found = f"data of {len(flow.shape)} axes"
     first = "HWC" if "HWC" in allowed else allowed[0]
+    if (flow.layout or "")[:1] == "F" and not any(layout[0] == "F" for layout in allowed):
+        yield Fault(
+            node.id,
+            name,
+            f"it takes {first} ({_axes(first)}), no sequences, and is fed {found}",
+            "Take one frame before it (subscript with the index 0), or use another operator.",
+            "layout",
+            first,
+        )
+        return
     yield Fault(
         node.id,
         name,

@@ -163,4 +163,4 @@ def image_outputs(graph: Graph, catalog: Catalog) -> dict[str, Port]:
         if port_kind(graph, catalog, port) == "image"
     }
     flows = infer_types(graph, catalog) if images else {}
-    return {name: port for name, port in images.items() if flows[port].may_be_picture}
+    return {name: port for name, port in images.items() if flows[port].may_be_shown}

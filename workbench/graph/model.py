@@ -28,7 +28,7 @@ from workbench.catalog.spec import Device, Value
 from workbench.errors import GraphEditError
 from workbench.graph.frozen import FrozenDict, frozen
 from workbench.graph.identity_cache import identity_cached
-from workbench.sources import PARAMETER, kind_of_reader
+from workbench.sources import PARAMETER, is_reader, kind_of_reader
 
 DecodeDevice = Literal["cpu", "mixed"]
 
@@ -323,7 +323,7 @@ class Graph:
 
 def _reads(node: Node) -> bool:
     """Whether a plain node is one of DALI's readers, which are sources and own no bodies."""
-    return node.op.startswith("readers.") and not isinstance(node, Source) and not node.bodies
+    return is_reader(node.op) and not isinstance(node, Source) and not node.bodies
 
 
 def _as_source(node: Node) -> Node:

@@ -50,4 +50,4 @@ def _has(graph: Graph, node: Node) -> bool:
 
 def _draws(node: Node, catalog: Catalog) -> bool:
     spec = catalog.get(node.op)
-    return spec is not None and spec.seeded and not node.op.startswith("readers.")
+    return spec is not None and spec.seeded and not spec.reads

@@ -52,6 +52,14 @@ class TensorType:
             return len(self.shape) in _USUAL
         return sorted(self.axes or "") in (["C", "H", "W"], ["H", "W"])
 
+    @property
+    def may_be_shown(self) -> bool:
+        """Whether it may be a picture, or a sequence of these."""
+        if self.may_be_picture:
+            return True
+        layout = self.layout or ""
+        return layout[:1] == "F" and sorted(layout[1:]) in (["C", "H", "W"], ["H", "W"])
+
     def reshaped(self, shape: Extents | None, layout: str | None) -> TensorType:
         """The same elements in another shape."""
         return replace(self, shape=shape, layout=layout)

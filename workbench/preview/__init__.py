@@ -13,7 +13,7 @@ from workbench.preview.card_pictures import CardPicture, CardPictures, render_ca
 from workbench.preview.distance import TileDistance, tile_distances
 from workbench.preview.effect import Effect, render_effect
 from workbench.preview.fault_isolation import call_isolating_faults
-from workbench.preview.pixels import Picture, Pixels, read_picture, read_pixels
+from workbench.preview.pixels import LARGEST_SIDE, Picture, Pixels, read_picture, read_pixels
 from workbench.preview.render import PreviewResult, Tile, render
 from workbench.preview.request import PreviewRequest, replayed
 from workbench.preview.statistics import OutputStatistics, batch_statistics
@@ -120,19 +120,24 @@ def preview_pixels(
     y: int = 0,
     width: int | None = None,
     height: int | None = None,
+    frame: int | None = None,
 ) -> Pixels:
     """The values of a region of one sample (see ``read_pixels``). Raises as ``preview_batch``."""
     _require_sound(request)
     pixels: Pixels = call_isolating_faults(
-        engine, read_pixels, request, index, of, x, y, width, height
+        engine, read_pixels, request, index, of, x, y, width, height, frame
     )
     return pixels
 
 
-def preview_picture(engine: Caller, request: PreviewRequest, index: int, of: str) -> Picture:
+def preview_picture(
+    engine: Caller, request: PreviewRequest, index: int, of: str, frame: int | None = None
+) -> Picture:
     """One sample at its own size, as PNG (see ``read_picture``). Raises as ``preview_batch``."""
     _require_sound(request)
-    picture: Picture = call_isolating_faults(engine, read_picture, request, index, of)
+    picture: Picture = call_isolating_faults(
+        engine, read_picture, request, index, of, LARGEST_SIDE, frame
+    )
     return picture
 
 

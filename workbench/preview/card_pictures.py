@@ -23,6 +23,7 @@ from workbench.graph.devices import port_kind
 from workbench.graph.model import Node, Port
 from workbench.graph.ports import outputs_of
 from workbench.preview.contact_sheet import encode, grid_of
+from workbench.preview.frame_strip import as_pictures
 from workbench.preview.output_tiles import scaling_for
 from workbench.preview.render import Box
 from workbench.preview.request import GraphRun, PreviewRequest, run_request
@@ -166,7 +167,7 @@ def _picture(
     key = f"card {index} {side} {port.output} {run.key(port)}"
     kept = worker.runner.store.get(key)
     if kept is None:
-        one = batch.sample(index)
+        one = as_pictures(batch.sample(index))
         try:
             layout = picture_layout(one)
         except GraphError:

@@ -15,6 +15,7 @@ from workbench.errors import GraphError
 from workbench.graph.devices import port_kind
 from workbench.graph.model import Port, ancestors
 from workbench.preview.contact_sheet import Encoder, gpu_encoder
+from workbench.preview.frame_strip import as_pictures
 from workbench.preview.request import GraphRun
 from workbench.preview.tiles import Tiles, make_tiles, on_host, picture_layout
 from workbench.preview.value_scaling import Scaling, scaling_of
@@ -45,6 +46,7 @@ def tiles_of(worker: Worker, run: GraphRun, port: Port, size: int) -> Tiles:
     if kept is not None:
         tiles: Tiles = kept[0]
         return tiles
+    batch = as_pictures(batch)
     picture_layout(batch)
     made = make_tiles(worker, batch, size, scaling_for(worker, run, port))
     worker.runner.store.put(key, [made])
@@ -131,7 +133,7 @@ def _absolute(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _extents(run: GraphRun, port: Port) -> list[tuple[int, int]]:
     """(height, width) of every sample."""
-    batch = run.result.batches[port]
+    batch = as_pictures(run.result.batches[port])
     layout = picture_layout(batch)
     at = layout.index("H"), layout.index("W")
     return [(shape[at[0]], shape[at[1]]) for shape in batch.shapes]

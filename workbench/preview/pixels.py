@@ -16,6 +16,7 @@ from workbench.engine.undecodable_samples import Sample
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.preview.contact_sheet import encode
+from workbench.preview.frame_strip import as_pictures, is_sequence, one_frame
 from workbench.preview.output_tiles import scaling_for
 from workbench.preview.request import PreviewRequest, run_request
 from workbench.preview.tiles import make_tiles, picture_layout
@@ -56,6 +57,8 @@ class Picture:
     full: tuple[int, int]
     note: str
     sample: Sample
+    frames: int = 0
+    """Of the sequence that the sample is; 0 where it is a picture."""
 
 
 @task
@@ -68,16 +71,19 @@ def read_pixels(
     y: int = 0,
     width: int | None = None,
     height: int | None = None,
+    frame: int | None = None,
 ) -> Pixels:
     """Task: the values of a region of sample ``index``; without sizes, up to the image's end.
 
-    ``of`` is ``original``, an output's name, or ``node.output``. A region that reaches over the
+    ``of`` is ``original``, an output's name, or ``node.output``; of a sequence ``frame`` (from 0)
+    is meant, without it the frames side by side as on a tile. A region that reaches over the
     image's border is cut. Raises GraphError where there is no such image, and where the region has
     more than a million values.
     """
     run = run_request(worker, request)
     run.require_sample(index)
     one = run.result.batches[run.port(of)].sample(index)
+    one = as_pictures(one) if frame is None else one_frame(one, frame)
     layout = picture_layout(one)
     array = one.arrays()[0]
     if "C" not in layout:
@@ -105,16 +111,23 @@ def read_pixels(
 
 @task
 def read_picture(
-    worker: Worker, request: PreviewRequest, index: int, of: str, largest: int = LARGEST_SIDE
+    worker: Worker,
+    request: PreviewRequest,
+    index: int,
+    of: str,
+    largest: int = LARGEST_SIDE,
+    frame: int | None = None,
 ) -> Picture:
     """Task: sample ``index`` of an output as PNG; no side is longer than ``largest`` pixels.
 
-    ``of`` is as for ``read_pixels``. Raises GraphError where there is no such image.
+    ``of`` and ``frame`` are as for ``read_pixels``. Raises GraphError where there is no such image.
     """
     run = run_request(worker, request)
     run.require_sample(index)
     port = run.port(of)
-    one = run.result.batches[port].sample(index)
+    whole = run.result.batches[port].sample(index)
+    frames = whole.shapes[0][0] if is_sequence(whole) else 0
+    one = as_pictures(whole) if frame is None else one_frame(whole, frame)
     layout = picture_layout(one)
     shape = one.shapes[0]
     full = shape[layout.index("W")], shape[layout.index("H")]
@@ -127,4 +140,5 @@ def read_picture(
         full,
         tiles.note,
         run.result.samples[index],
+        frames,
     )

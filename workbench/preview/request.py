@@ -19,7 +19,7 @@ from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.active import active_graph
 from workbench.graph.devices import image_outputs, is_decoder
-from workbench.graph.model import Graph, Node, Port, ancestors, region_of, topological
+from workbench.graph.model import Graph, Node, Port, Source, ancestors, region_of, topological
 from workbench.graph.ports import output_ports
 from workbench.graph.saved_draws import SavedDraw
 from workbench.sources import Datasets, open_datasets
@@ -165,9 +165,18 @@ class GraphRun:
 
     @property
     def original(self) -> Port | None:
-        """The decoded image, or None in a graph that decodes nothing."""
+        """The decoded image, or a video's frames as they were read; None without either."""
         decoder = next((n for n in self.nodes if is_decoder(self.catalog[n.op])), None)
-        return output_ports(decoder, self.catalog[decoder.op])[0] if decoder is not None else None
+        if decoder is not None:
+            return output_ports(decoder, self.catalog[decoder.op])[0]
+        read = (
+            Port(node.id, output.name)
+            for node in self.nodes
+            if isinstance(node, Source)
+            for output in self.catalog[node.op].outputs
+            if output.kind == "image"
+        )
+        return next(read, None)
 
     def port(self, of: str) -> Port:
         """The output that a name means: ``original``, an output's name, or ``node.output``.

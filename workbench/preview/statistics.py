@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.graph.model import Port
+from workbench.preview.frame_strip import value_layout
 from workbench.preview.request import GraphRun, PreviewRequest, run_request
-from workbench.preview.tiles import picture_layout
 
 BINS = 64
 NORMALISERS = ("crop_mirror_normalize", "normalize")
@@ -105,7 +105,7 @@ def batch_statistics(worker: Worker, request: PreviewRequest) -> tuple[OutputSta
 
 def _statistics(run: GraphRun, name: str, port: Port) -> OutputStatistics:
     batch = run.result.batches[port]
-    layout = picture_layout(batch)
+    layout = value_layout(batch)
     arrays = [
         array
         for array, sample in zip(batch.arrays(), run.result.samples, strict=True)

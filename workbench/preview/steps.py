@@ -23,6 +23,7 @@ from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.model import Node, Port
 from workbench.graph.ports import outputs_of
 from workbench.preview.contact_sheet import compose, encode, grid_of
+from workbench.preview.frame_strip import as_pictures, value_layout
 from workbench.preview.output_tiles import scaling_for
 from workbench.preview.render import Box
 from workbench.preview.request import GraphRun, PreviewRequest, run_request
@@ -188,7 +189,8 @@ def _with_histograms(run: GraphRun, step: Step, place: int) -> Step:
     for output in step.outputs:
         if output.box is not None:
             one = run.result.batches[Port(step.node, output.name)].sample(place)
-            output = replace(output, histogram=histogram_of(one.arrays(), picture_layout(one)))
+            made = histogram_of(one.arrays(), value_layout(one))
+            output = replace(output, histogram=made)
         outputs.append(output)
     return replace(step, outputs=tuple(outputs))
 
@@ -225,6 +227,7 @@ def _picture(worker: Worker, run: GraphRun, port: Port, kind: PortKind, one: Bat
     if kind not in ("image", "mask", "any") or (kind != "image" and not one.layout):
         return None
     try:
+        one = as_pictures(one)
         picture_layout(one)
     except GraphError:
         return None

@@ -123,6 +123,9 @@ class SourceKind:
         The function that the exported code calls in the place of DALI's reader, where that gives
         other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
         exported. What it gives last it makes last.
+    unread:
+        What ``find`` gives where a pipeline is made that is not there to read: as much as the
+        reader must be given to have its outputs.
     suffixes:
         Endings of files that hold many samples: a list of these in Python is of this kind.
     holder:
@@ -171,6 +174,7 @@ class SourceKind:
     imports: tuple[str, ...] = field(default=())
     outputs: tuple[str, ...] = ("jpegs", "labels")
     reader: Callable[..., Any] | None = None
+    unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
     suffixes: tuple[str, ...] = ()
     holder: Callable[[str], str] | None = None
     leave_out: Callable[[Dataset, Container[str], Path], Dataset] | None = None
@@ -205,6 +209,11 @@ def load_source(kind: str) -> SourceKind:
     found = import_module(f"{__name__}.{kind}").SOURCE
     assert isinstance(found, SourceKind)
     return found
+
+
+def is_reader(op: str) -> bool:
+    """Whether an operator, named as in ``nvidia.dali.fn``, is one of DALI's readers."""
+    return op.startswith(("readers.", "experimental.readers."))
 
 
 @cache

@@ -192,12 +192,12 @@ class BackgroundPreviews:
             return
         choices = closeup_choices(base.graph, self._catalog)
         of = state.closeup.of if state.closeup.of in choices else choices[0]
-        state.closeup = look = CloseupSample(state.closeup.index, of)
+        state.closeup = look = replace(state.closeup, of=of)
 
         def painted(outcome: Any) -> None:
             self._closeup, self._opened = closeup_bytes(look, choices, outcome), look
 
-        picture = partial(preview_picture, request=base, index=look.index, of=of)
+        picture = partial(preview_picture, request=base, index=look.index, of=of, frame=look.frame)
         self._background.ask("closeup", (base, look), picture, painted)
         if state.probe is not None:
             at = state.probe
@@ -255,7 +255,9 @@ def _region(
     for side in (REGION, NARROW_REGION):
         x, y = region_around(*at, side)
         try:
-            return preview_pixels(engine, request, look.index, look.of, x, y, side, side)
+            return preview_pixels(
+                engine, request, look.index, look.of, x, y, side, side, look.frame
+            )
         except GraphError:
             if side == NARROW_REGION:
                 raise

@@ -10,8 +10,9 @@ import numpy as np
 from workbench.catalog.spec import Catalog
 from workbench.errors import WorkbenchError
 from workbench.graph.devices import image_outputs, is_decoder
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Source
 from workbench.preview import Picture, Pixels
+from workbench.sources import load_source
 from workbench.ui.binary_payload import pack_payload
 from workbench.ui.preview_views import CloseupHeader, ValuesHeader
 
@@ -28,11 +29,17 @@ class CloseupSample:
 
     index: int
     of: str
+    frame: int | None = None
+    """Of a sequence; None: all side by side."""
 
 
 def closeup_choices(graph: Graph, catalog: Catalog) -> list[str]:
     """What of a sample may be looked at: the image outputs, then the original."""
-    decodes = any(node.op in catalog and is_decoder(catalog[node.op]) for node in graph.nodes)
+    decodes = any(
+        (node.op in catalog and is_decoder(catalog[node.op]))
+        or (isinstance(node, Source) and "frames" in load_source(node.kind).outputs)
+        for node in graph.nodes
+    )
     return [*image_outputs(graph, catalog), *(["original"] if decodes else [])]
 
 
@@ -49,6 +56,8 @@ def closeup_bytes(
         "size": list(picture.size) if picture else [0, 0],
         "full": list(picture.full) if picture else [0, 0],
         "note": picture.note if picture else "",
+        "frames": picture.frames if picture else 0,
+        "frame": -1 if closeup.frame is None else closeup.frame,
         "error": error,
     }
     return pack_payload(header, picture.image if picture and not error else b"")
@@ -76,6 +85,7 @@ def values_bytes(closeup: CloseupSample, pixels: Pixels) -> bytes:
     header: ValuesHeader = {
         "index": closeup.index,
         "of": closeup.of,
+        "frame": -1 if closeup.frame is None else closeup.frame,
         "x": pixels.x,
         "y": pixels.y,
         "region": [values.shape[1], values.shape[0]],
@@ -93,6 +103,7 @@ def no_values_bytes(closeup: CloseupSample, at: tuple[int, int], reason: str) ->
     header: ValuesHeader = {
         "index": closeup.index,
         "of": closeup.of,
+        "frame": -1 if closeup.frame is None else closeup.frame,
         "x": at[0],
         "y": at[1],
         "region": [0, 0],

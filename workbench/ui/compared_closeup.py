@@ -55,7 +55,13 @@ class ComparedCloseup:
                 outcome = replace(outcome, note=f"another photo: {outcome.sample.file}")
             self.picture = closeup_bytes(look, [], outcome)
 
-        run = partial(preview_picture, request=closeup_request(other), index=look.index, of=of)
+        run = partial(
+            preview_picture,
+            request=closeup_request(other),
+            index=look.index,
+            of=of,
+            frame=look.frame,
+        )
         self.background.ask(_NAME, key, run, painted)
 
     def clear(self) -> None:

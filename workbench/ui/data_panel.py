@@ -130,7 +130,8 @@ class DataPanel:
             name = os.path.basename(os.path.abspath(self.data))
         name += "/" if self.dataset.kind == "folder" else ""
         count = self.view["count"]
-        return f"{name} · {count:,} image{'s' * (count != 1)}" if count else name
+        what = "video" if self.dataset.kind == "video" else "image"
+        return f"{name} · {count:,} {what}{'s' * (count != 1)}" if count else name
 
     def refuse(self, reason: str) -> None:
         """Say why another folder did not take this one's place; empty takes it back."""

@@ -272,6 +272,10 @@ class CloseupHeader(TypedDict):
     full: list[int]
     """[width, height] of the sample: the picture may be smaller."""
     note: str
+    frames: int
+    """Of the sequence that the sample is; 0 where it is a picture."""
+    frame: int
+    """The one that is shown; -1: all, side by side."""
     error: str
     """Why there is no picture; empty where there is one."""
 
@@ -286,6 +290,8 @@ class ValuesHeader(TypedDict):
 
     index: int
     of: str
+    frame: int
+    """As of ``CloseupHeader``."""
     x: int
     y: int
     region: list[int]

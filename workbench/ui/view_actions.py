@@ -5,6 +5,7 @@ Values come from the browser: what is wrong raises a GraphError.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, assert_never
 
 from workbench.emit.targets import load_target
@@ -100,9 +101,16 @@ def apply_view_action(state: ViewState, document: Document, action: panels.ViewA
         case panels.DeleteDraw():
             return delete_draw(document, action.draw)
         case panels.OpenCloseup():
-            state.closeup = CloseupSample(action.index, action.of) if action.index >= 0 else None
+            frame = state.closeup.frame if state.closeup else None  # it stays from sample to sample
+            look = CloseupSample(action.index, action.of, frame)
+            state.closeup = look if action.index >= 0 else None
             state.probe = None
             state.sample = action.index if action.index >= 0 else state.sample
+        case panels.ChooseFrame():
+            if state.closeup is not None:
+                frame = action.frame if action.frame >= 0 else None
+                state.closeup = replace(state.closeup, frame=frame)
+                state.probe = None
         case panels.ProbePixel():
             state.probe = action.x, action.y
         case panels.ChooseSample():

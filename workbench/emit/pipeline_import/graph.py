@@ -28,6 +28,7 @@ from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.layout import Document
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source
+from workbench.sources import is_reader
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -208,7 +209,7 @@ def _report(
             entries.append(ImportIssue("changed", node, place, why))
         elif op.name in seeds.changed:
             entries.append(ImportIssue("changed", node, place, seeds.changed[op.name]))
-        elif call.op.startswith("readers.") and not op.name.startswith("__") and op.name != node:
+        elif is_reader(call.op) and not op.name.startswith("__") and op.name != node:
             # by which DALI's iterators and reader_meta ask for it
             why = f"the source names it {op.name!r}: give the new name where that is used"
             entries.append(ImportIssue("changed", node, place, why))

@@ -127,7 +127,7 @@ def _given(op: TracedOp) -> int | None:
 
 def _draws(op: TracedOp) -> bool:
     """Whether another seed is seen: a reader draws only to shuffle."""
-    reader = op.schema.startswith("readers__")
+    reader = op.schema.startswith(("readers__", "experimental__readers__"))
     return not reader or any(
         op.args.get(name) for name in ("random_shuffle", "shuffle_after_epoch")
     )

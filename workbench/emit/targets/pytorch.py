@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
@@ -230,8 +231,20 @@ def _loss(module: Module, images: list[str]) -> tuple[str, list[str]]:
 
 
 def _model_input(name: str, flow: TensorType) -> str:
-    """An image of a batch as a convolution takes it: floats, channels first."""
+    """An image of a batch as a convolution takes it: floats, channels first.
+
+    Of a sequence the mean of its frames: a place to begin, where a model of videos is to stand.
+    """
     text = f'batch["{name}"]'
+    if flow.layout and flow.layout[0] == "F" and not flow.may_be_picture:
+        frame = replace(flow, layout=flow.layout[1:], shape=flow.shape and flow.shape[1:])
+        scaled = _scaled(f"{text}.float().mean(dim=1)", replace(frame, dtype="FLOAT"))
+        return f"{scaled} / 255" if flow.dtype == "UINT8" else scaled
+    return _scaled(text, flow)
+
+
+def _scaled(text: str, flow: TensorType) -> str:
+    """Pictures of a batch, channels first, as floats."""
     if flow.axes == "HWC":
         text += ".permute(0, 3, 1, 2)"
     elif flow.axes == "HW":

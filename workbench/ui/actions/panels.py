@@ -44,6 +44,13 @@ class OpenCloseup(Action, tag="open_closeup", frozen=True):
     """``original`` or an output's name; empty: the first."""
 
 
+class ChooseFrame(Action, tag="choose_frame", frozen=True):
+    """Show one frame of the close-up's sequence."""
+
+    frame: int
+    """-1: all, side by side."""
+
+
 class ProbePixel(Action, tag="probe_pixel", frozen=True):
     """Ask for the values about a pixel of the close-up."""
 
@@ -135,6 +142,7 @@ ViewAction = (
     | ReplayDraw
     | DeleteDraw
     | OpenCloseup
+    | ChooseFrame
     | ProbePixel
     | ChooseSample
     | ShowClass

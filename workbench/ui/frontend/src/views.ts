@@ -559,6 +559,8 @@ export interface CloseupHeader {
   size: number[];
   full: number[];
   note: string;
+  frames: number;
+  frame: number;
   error: string;
 }
 
@@ -566,6 +568,7 @@ export interface CloseupHeader {
 export interface ValuesHeader {
   index: number;
   of: string;
+  frame: number;
   x: number;
   y: number;
   region: number[];
@@ -1147,6 +1150,7 @@ export interface PreviewActions {
   replay_draw: { draw: number };
   delete_draw: { draw: number };
   open_closeup: { index: number; of: string };
+  choose_frame: { frame: number };
   probe_pixel: { x: number; y: number };
   choose_sample: { index: number };
   show_class: { name: string };

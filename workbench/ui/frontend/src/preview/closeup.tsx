@@ -44,7 +44,7 @@ interface Held {
 export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...rest }: Props) {
   const { split, against, marksFor, leave } = rest;
   const { header } = closeup;
-  const { index, of, choices, error, full, note } = header;
+  const { index, of, choices, error, full, note, frames, frame } = header;
   const place = tiles.findIndex((each) => each.index === index);
   const tile = tiles[place];
   const asked = useRef("");
@@ -79,11 +79,17 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
   const first = place <= 0;
   const last = place >= tiles.length - 1;
   const go = (by: number): void => look(tiles[place + by]!.index, of);
+  const choose = (to: number): void => {
+    asked.current = "";
+    link.ask("choose_frame", { frame: to });
+  };
   const key = (event: KeyboardEvent): void => {
     const by = { PageDown: 1, PageUp: -1 }[event.key];
     if (event.key === "Escape") leave(index);
     else if (by === 1 && !last) go(1);
     else if (by === -1 && !first) go(-1);
+    else if (frames > 0 && event.key === "." && frame < frames - 1) choose(frame + 1);
+    else if (frames > 0 && event.key === "," && frame >= 0) choose(frame - 1);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -128,6 +134,7 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
             look(index, picture);
           }}
         />
+        {frames > 0 && <Frames {...{ frames, frame, choose }} />}
         <span class="wb-grow" />
         <button
           class="wb-quiet"
@@ -202,6 +209,34 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
   );
 }
 
+interface FramesProps {
+  frames: number;
+  /** -1: all, side by side. */
+  frame: number;
+  choose: (frame: number) => void;
+}
+
+/** Which frame of a sequence is shown: the slider's left end shows all. */
+function Frames({ frames, frame, choose }: FramesProps) {
+  const shown = frame < 0 ? "All frames" : `Frame ${frame + 1} of ${frames}`;
+  return (
+    <label class="wb-control" data-tip="Comma and full stop go from frame to frame">
+      <input
+        type="range"
+        aria-label="Frame"
+        aria-valuetext={shown}
+        data-wb="closeup-frame"
+        min={-1}
+        max={frames - 1}
+        step={1}
+        value={frame}
+        onInput={(event) => choose(Number(event.currentTarget.value))}
+      />
+      <span class="wb-muted">{shown}</span>
+    </label>
+  );
+}
+
 interface Pixel {
   x: number;
   y: number;
@@ -270,9 +305,10 @@ function Reading({ link, header, pixel, byKey, asked }: ReadingProps) {
   const bytes = useField(link, "values", NO_VALUES);
   const values = useMemo(() => PixelValues.read(bytes), [bytes]);
   const at = inSample(pixel, header);
-  const { index, of } = header;
-  const fits = values && values.header.index === index && values.header.of === of;
-  const found = at && fits ? values.at(at.x, at.y) : null;
+  const { index, of, frame } = header;
+  const shown = values?.header;
+  const fits = shown?.index === index && shown.of === of && shown.frame === frame;
+  const found = at && values && fits ? values.at(at.x, at.y) : null;
   const failed = values?.header.error ?? "";
   useLayoutEffect(() => {
     if (failed) asked.current = "";
@@ -280,7 +316,7 @@ function Reading({ link, header, pixel, byKey, asked }: ReadingProps) {
   useLayoutEffect(() => {
     if (!at || found) return;
     // Once for each place: the answer of another sample must not be asked for again and again.
-    const key = `${index} ${of} ${at.x >> 6} ${at.y >> 6}`;
+    const key = `${index} ${of} ${frame} ${at.x >> 6} ${at.y >> 6}`;
     if (key === asked.current) return;
     asked.current = key;
     link.ask("probe_pixel", at);

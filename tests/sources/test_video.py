@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.helpers import import_script, same, script_batches
+from tests.sources.clips import avi, frame_of, write_clips
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export
+from workbench.engine import Engine
+from workbench.engine.file_check import check_header
+from workbench.engine.importing import from_file
+from workbench.errors import DataError
+from workbench.graph.check import check_graph
+from workbench.graph.model import Graph, Node, Port, Settings, Source
+from workbench.preview.pixels import read_pixels
+from workbench.preview.render import render
+from workbench.preview.request import PreviewRequest
+from workbench.preview.statistics import batch_statistics
+from workbench.preview.verify import Verifier
+from workbench.sources import list_samples, open_dataset, require_dataset
+from workbench.sources.video import codec_of
+
+LENGTH, STRIDE = 4, 2
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_clips(tmp_path_factory.mktemp("clips"))
+
+
+def a_graph(*, shuffled: bool = True) -> Graph:
+    """Sequences that are turned by one angle each, and their labels."""
+    args = {"sequence_length": LENGTH, "stride": STRIDE, "random_shuffle": shuffled}
+    reader = Source("reader", "experimental.readers.video", args, seed=0, kind="video")
+    resize = Node("resize", "resize", {"size": (48, 64)}, {"data": Port("reader", "frames")})
+    angle = Node("angle", "random.uniform", {"range": (-30, 30)}, seed=1)
+    turned = {"data": Port("resize", "output"), "angle": Port("angle", "output")}
+    rotate = Node("rotate", "rotate", {"keep_size": True, "fill_value": 0}, turned)
+    return Graph(
+        nodes=(reader, resize, angle, rotate),
+        outputs={"frames": Port("rotate", "output"), "labels": Port("reader", "labels")},
+        settings=Settings(batch_size=4, num_threads=2),
+    )
+
+
+def test_a_folder_of_videos_is_one_of_clips_with_labels(clips: Path) -> None:
+    dataset = open_dataset(clips)
+    assert dataset.kind == "video"
+    require_dataset(dataset)
+    found = [(sample.name, sample.label) for sample in list_samples(dataset)]
+    assert found == [("a/0.avi", 0), ("a/1.avi", 0), ("b/2.avi", 1), ("b/3.avi", 1)]
+    assert open_dataset(clips / "a" / "0.avi").kind == "video"
+    assert open_dataset([(clips / "a" / "0.avi", 3)]).kind == "video"
+    assert not any(check_header(sample).findings for sample in list_samples(dataset))
+
+
+def test_frames_are_those_of_the_clip_at_the_stride(clips: Path, tmp_path: Path) -> None:
+    graph = replace(a_graph(shuffled=False), outputs={"frames": Port("reader", "frames")})
+    assert not check_graph(graph, load_catalog())
+    ((frames,),) = script_batches(graph, clips / "a" / "1.avi", 1, tmp_path)
+    first = frames[0]
+    assert first.shape == (LENGTH, 96, 128, 3)
+    green = first[:, 60, 120, 1].astype(int)
+    assert np.abs(green - 12 * STRIDE * np.arange(LENGTH)).max() <= 4
+
+
+def test_the_preview_is_the_script(clips: Path, engine: Engine) -> None:
+    found = Verifier(a_graph(), str(clips), 3, engine=engine).run()
+    assert found.exact, found.lines()
+
+
+def test_one_draw_turns_all_frames_of_a_sequence(clips: Path, tmp_path: Path) -> None:
+    graph = a_graph(shuffled=False)
+    turned = {**graph.outputs, "angle": Port("angle", "output")}
+    ((frames, _, angles),) = script_batches(replace(graph, outputs=turned), clips, 1, tmp_path)
+    assert [np.shape(angle) for angle in angles] == [()] * 4
+    assert len({float(angle) for angle in angles}) == 4
+    for sequence in frames:  # a frame's corner is cut off by the turn: black in each or in none
+        corners = sequence[1:, 0, 0].max(axis=-1) > 0
+        assert corners.all() or not corners.any()
+
+
+def test_the_exported_script_is_imported_back(clips: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pipe.py"
+    path.write_text(export(a_graph(), "script", load_catalog()).main.text)
+    imported = from_file(path)
+    assert not imported.report.faults
+    (reader,) = imported.graph.sources
+    (wanted,) = a_graph().sources
+    assert (reader.op, reader.kind, reader.args) == (wanted.op, wanted.kind, wanted.args)
+
+
+@pytest.mark.thorough
+def test_its_pytorch_loader_gives_the_batches_of_the_script(clips: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    ((wanted, _),) = script_batches(a_graph(), clips, 1, tmp_path)
+    module = import_script(export(a_graph(), "pytorch", load_catalog()).main.text, tmp_path)
+    batch = next(iter(module.Loader(module.build_pipeline(str(clips)))))
+    assert same(list(batch["frames"].numpy()), wanted)
+
+
+def test_a_tile_has_the_frames_and_the_closeup_one(clips: Path, engine: Engine) -> None:
+    request = PreviewRequest(a_graph(shuffled=False), str(clips), tiles=4, tile_size=128)
+    result = engine.call(render, request)
+    assert result.outputs == ("frames",)
+    assert len(result.tiles) == 4
+    assert [tile.class_name for tile in result.tiles] == ["a", "a", "a", "a"]
+    strip = engine.call(read_pixels, request, 0, "reader.frames")
+    assert strip.size == (256, 192)  # four frames of 128 x 96, in two lines
+    third = engine.call(read_pixels, request, 0, "reader.frames", 0, 0, None, None, 2)
+    assert third.size == (128, 96)
+    assert same([strip.values[96:, :128]], [third.values])
+    (found,) = engine.call(batch_statistics, request)
+    assert found.samples == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("h.avi", avi([b"\0"], 8, 8, b"H264"), r"H\.264 in AVI"),
+        ("x.avi", avi([b"\0"], 8, 8, b"XVID"), "MPEG-4 in AVI"),
+        ("a.webm", b"\x1aE\xdf\xa3" + bytes(40) + b"\x86\x85V_AV1\x88", "AV1 in Matroska"),
+        ("t.avi", b"no video", "not AVI, WebM, Matroska or MP4"),
+    ],
+)
+def test_a_codec_that_cannot_be_decoded_is_named(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=rf"{name} is {words}.*ffmpeg -i {name}"):
+        require_dataset(open_dataset(path))
+    (sample,) = list_samples(open_dataset(path))
+    assert check_header(sample).level == "bad"
+
+
+def _box(name: bytes, content: bytes) -> bytes:
+    return (len(content) + 8).to_bytes(4, "big") + name + content
+
+
+def test_the_codec_of_an_mp4_is_found_behind_its_frames(tmp_path: Path) -> None:
+    entries = _box(b"stsd", bytes(4) + bytes([0, 0, 0, 1]) + _box(b"avc1", bytes(8)))
+    path = tmp_path / "a.mp4"
+    movie = _box(b"moov", _box(b"vmhd", bytes(12)) + entries)
+    path.write_bytes(_box(b"ftyp", b"isom") + _box(b"mdat", bytes(100_000)) + movie)
+    assert codec_of(str(path)) == ("mp4", "avc1")
+
+
+def test_a_folder_without_videos_says_so(tmp_path: Path) -> None:
+    dataset = replace(open_dataset(tmp_path), kind="video")
+    with pytest.raises(DataError, match="There is no video in"):
+        require_dataset(dataset)
+
+
+@pytest.mark.parametrize("codec", ["libvpx", "libvpx-vp9"])
+def test_webm_is_decoded(tmp_path: Path, codec: str) -> None:
+    av = pytest.importorskip("av", reason="av is not installed")
+    with av.open(str(tmp_path / "a.webm"), "w") as file:
+        stream = file.add_stream(codec, rate=10)
+        stream.width, stream.height, stream.pix_fmt = 128, 96, "yuv420p"
+        for number in range(20):
+            frame = av.VideoFrame.from_ndarray(frame_of(1, number), format="rgb24")
+            file.mux(stream.encode(frame))
+        file.mux(stream.encode())
+    work = tmp_path / "work"
+    work.mkdir()
+    ((frames, _),) = script_batches(a_graph(), tmp_path / "a.webm", 1, work)
+    assert frames[0].shape == (LENGTH, 48, 64, 3)
+
+
+def test_an_operator_that_takes_no_sequences_says_so() -> None:
+    catalog = load_catalog()
+    graph = a_graph()
+    moved = Node("water", "water", {}, {"data": Port("resize", "output")})
+    frames = {"frames": Port("water", "output")}
+    (fault,) = check_graph(replace(graph, nodes=(*graph.nodes, moved), outputs=frames), catalog)
+    assert "no sequences" in fault.message
+    assert "Take one frame before it" in fault.remedy
+    one = Node("one", "subscript", {"index": "0"}, {"data": Port("resize", "output")})
+    moved = replace(moved, inputs={"data": Port("one", "output")})
+    mended = replace(graph, nodes=(*graph.nodes, one, moved), outputs=frames)
+    assert not check_graph(mended, catalog)
+
+
+def test_automatic_augmentation_takes_sequences_too(clips: Path, engine: Engine) -> None:
+    graph = a_graph()
+    found = Node("auto", "trivial_augment_wide", {}, {"data": Port("resize", "output")})
+    outputs = {"frames": Port("auto", "output")}
+    graph = replace(graph, nodes=(*graph.nodes, found), outputs=outputs)
+    exact = Verifier(graph, str(clips), 3, engine=engine).run()
+    assert exact.exact, exact.lines()
+
+
+def test_the_script_counts_sequences_and_frames() -> None:
+    text = export(a_graph(), "script", load_catalog()).main.text
+    assert "imgs/s" not in text
+    assert "sequences/s, {rate * 4:.0f} frames/s" in text

@@ -1,0 +1,244 @@
+"""Video: files of frames, read as sequences.
+
+A file, a folder of files, class folders of these, or a list in Python. Each sample is a sequence of
+``sequence_length`` frames, ``stride`` apart, as uint8 (frames, rows, columns, 3); sequences of a
+file begin ``step`` frames apart. DALI decodes them as it reads: on the CPU motion JPEG in AVI, and
+VP8 and VP9 in WebM or Matroska (tried with DALI 2.4.0). A file of another codec ends its pipeline,
+so it is named before.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources.folder import IMAGES
+
+VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
+"""Endings that are taken for videos, whatever their codec is."""
+
+_VIDEOS_SOURCE = f"VIDEOS = ({', '.join(f'{suffix!r}' for suffix in VIDEOS)})\n".replace("'", '"')
+
+DECODABLE = frozenset({("avi", "mjpg"), ("matroska", "vp8"), ("matroska", "vp9")})
+"""Container and codec of what DALI decodes on the CPU."""
+_HEAD = 2**16
+"""Bytes in which AVI and Matroska tell their codec."""
+_LARGEST_INDEX = 2**26
+"""Bytes of the part of an MP4 that tells of its tracks."""
+
+
+def find_videos(data: Any) -> dict[str, Any]:
+    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+    if not isinstance(data, str):
+        return {"filenames": [path for path, _ in data], "labels": [label for _, label in data]}
+    if os.path.isfile(data):
+        return {"filenames": [data], "labels": [0]}
+    folders = sorted(entry.name for entry in os.scandir(data) if entry.is_dir())
+    folders = [name for name in folders if not name.startswith(".")]
+    files: list[str] = []
+    labels: list[int] = []
+    for label, folder in enumerate(folders or [""]):
+        place = os.path.join(data, folder)
+        names = sorted(name for name in os.listdir(place) if name.lower().endswith(VIDEOS))
+        files += [os.path.join(place, name) for name in names if not name.startswith(".")]
+        labels += [label] * (len(files) - len(labels))
+    return {"filenames": files, "labels": labels}
+
+
+def codec_of(path: str) -> tuple[str, str]:
+    """Container and codec of a video by its header, as ``DECODABLE`` has them.
+
+    Either is empty where it is not known. Raises OSError.
+    """
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+        if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
+            at = head.find(b"strf", max(0, head.find(b"vids")))
+            return "avi", _letters(head[at + 24 : at + 28]) if at > 0 else ""
+        if head[:4] == b"\x1aE\xdf\xa3":
+            at = head.find(b"V_")
+            return "matroska", _letters(head[at + 2 : at + 18]) if at > 0 else ""
+        if head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide", b"free"):
+            index = _movie_index(file)
+            at = index.find(b"vmhd")
+            at = index.find(b"stsd", max(0, at))
+            return "mp4", _letters(index[at + 16 : at + 20]) if at > 0 else ""
+    return "", ""
+
+
+def _letters(name: bytes) -> str:
+    """The letters and digits at the beginning of a codec's name, in small letters."""
+    text = name.decode("latin-1").lower()
+    count = next((i for i, letter in enumerate(text) if not letter.isascii()
+                  or not (letter.isalnum() or letter in "/_")), len(text))  # fmt: skip
+    return text[:count]
+
+
+def _movie_index(file: Any) -> bytes:
+    """The ``moov`` box of an MP4, empty where it is not found."""
+    at, end = 0, file.seek(0, os.SEEK_END)
+    while at + 8 <= end:
+        file.seek(at)
+        head = file.read(16)
+        size, name = struct.unpack(">I4s", head[:8])
+        if size == 1 and len(head) == 16:
+            (size,) = struct.unpack(">Q", head[8:])
+        size = size or end - at
+        if name == b"moov":
+            file.seek(at)
+            return bytes(file.read(min(size, _LARGEST_INDEX)))
+        if size < 8:
+            break
+        at += size
+    return b""
+
+
+_NAMES = {
+    "avc1": "H.264", "h264": "H.264", "x264": "H.264", "mpeg4/iso/avc": "H.264",
+    "hvc1": "H.265", "hev1": "H.265", "mpegh/iso/hevc": "H.265",
+    "av01": "AV1", "av1": "AV1", "mp4v": "MPEG-4", "xvid": "MPEG-4", "divx": "MPEG-4",
+    "fmp4": "MPEG-4", "ffv1": "FFV1",
+}  # fmt: skip
+"""What people call a codec."""
+
+
+def is_video(path: str) -> bool:
+    """Whether a file's name ends as that of a video."""
+    return path.lower().endswith(VIDEOS)
+
+
+def refusal(path: str) -> str:
+    """Why DALI cannot decode a video on the CPU; empty where it can. Raises OSError."""
+    return _refusal(path, os.stat(path).st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _refusal(path: str, stamp: int) -> str:
+    """The same of a file that was changed at ``stamp``."""
+    try:
+        container, codec = codec_of(path)
+    except OSError as error:
+        return f"not to be read ({error.strerror})"
+    if (container, codec) in DECODABLE:
+        return ""
+    if not container:
+        return "not AVI, WebM, Matroska or MP4"
+    named = _NAMES.get(codec, codec.upper()) or "an unknown codec"
+    return f"{named} in {container.capitalize() if container == 'matroska' else container.upper()}"
+
+
+def _files(dataset: Dataset) -> list[tuple[str, int]]:
+    """Each file with its label. Raises DataError."""
+    try:
+        found = find_videos(dataset.argument)
+    except OSError as error:
+        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
+    return list(zip(found["filenames"], found["labels"], strict=True))
+
+
+def _require(dataset: Dataset) -> None:
+    named = next((label for _, label in dataset.items if isinstance(label, str)), None)
+    if named is not None:
+        raise DataError(f"The label of a video is {named!r}. Give a whole number.")
+    files = _files(dataset)
+    if not files:
+        raise DataError(_nothing_found(dataset))
+    missing = next((path for path, _ in files if not os.path.isfile(path)), None)
+    if missing is not None:
+        raise DataError(f"There is no video {missing}. Give files, or a folder of these.")
+    refused = [(path, reason) for path, _ in files if (reason := refusal(path))]
+    if refused:
+        path, reason = refused[0]
+        others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
+        stem = os.path.splitext(os.path.basename(path))[0]
+        raise DataError(
+            f"{path} is {reason}{others}, which DALI does not decode on the CPU. It takes motion "
+            "JPEG in AVI, and VP8 or VP9 in WebM: write it anew, for example with `ffmpeg -i "
+            f"{os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or leave it out."
+        )
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """Each file once, however many sequences are read from it."""
+    root = _root(dataset)
+    for path, label in _files(dataset):
+        yield Sample(path, os.path.relpath(path, root), label)
+
+
+def _root(dataset: Dataset) -> str:
+    if dataset.location:
+        path = os.path.abspath(dataset.location)
+        return os.path.dirname(path) if os.path.isfile(path) else path
+    return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
+
+
+def _folders(dataset: Dataset) -> list[str]:
+    if not os.path.isdir(dataset.location):
+        return []
+    with os.scandir(dataset.location) as entries:
+        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+
+
+def _watched(dataset: Dataset) -> Iterator[str]:
+    if not dataset.location:
+        yield from (path for path, _ in dataset.items)
+        return
+    yield dataset.location
+    yield from (os.path.join(dataset.location, name) for name in _folders(dataset))
+
+
+def _nothing_found(dataset: Dataset) -> str:
+    return (
+        f"There is no video in {dataset}. Give a file, or a folder of these or of class folders: "
+        f"{', '.join(VIDEOS)}."
+    )
+
+
+def _accepts(path: Path) -> bool:
+    """Videos, and folders that hold some and no images, themselves or in the first class."""
+    if not os.path.isdir(path):
+        return path.suffix.lower() in VIDEOS
+    try:
+        with os.scandir(path) as entries:
+            shown = [entry for entry in islice(entries, 10_000) if not entry.name.startswith(".")]
+        folders = sorted(entry.path for entry in shown if entry.is_dir())
+        names = os.listdir(folders[0]) if folders else [entry.name for entry in shown]
+    except OSError:
+        return False
+    if any(name.lower().endswith(IMAGES) for name in names):
+        return False
+    return any(name.lower().endswith(VIDEOS) for name in names)
+
+
+def _write_placeholder(folder: Path) -> Path:
+    path = folder / "clip.avi"
+    path.touch()
+    return path
+
+
+SOURCE = SourceKind(
+    about="video (.avi, .webm, or a folder of these)",
+    op="experimental.readers.video",
+    located_by=frozenset({"filenames", "labels", "file_root", "file_list"}),
+    find=find_videos,
+    outputs=("frames", "labels"),
+    unread={"filenames": ["clip.avi"], "labels": [0]},
+    helpers=_VIDEOS_SOURCE,
+    imports=("os",),
+    suffixes=VIDEOS,
+    accepts=_accepts,
+    require=_require,
+    list_samples=_list_samples,
+    root=_root,
+    class_names=_folders,
+    watched=_watched,
+    nothing_found=_nothing_found,
+    write_placeholder=_write_placeholder,
+)
