@@ -75,6 +75,20 @@ def write_tfrecord(photos: Photos, folder: Path) -> Path:
     return folder
 
 
+def recorded(image: bytes, label: int) -> bytes:
+    """A record of a RecordIO file, as ``im2rec`` packs an image with one label."""
+    content = struct.pack("<IfQQ", 0, label, 0, 0) + image
+    return struct.pack("<II", 0xCED7230A, len(content)) + content + bytes(-len(content) % 4)
+
+
+def write_record_io(photos: Photos, folder: Path) -> Path:
+    """A file without an index."""
+    folder.mkdir()
+    path = folder / "photos.rec"
+    path.write_bytes(b"".join(recorded(image, label) for image, label in photos))
+    return path
+
+
 def write_coco(photos: Photos, folder: Path) -> Path:
     """Images beside their annotations; each but every third has one box."""
     (folder / "images").mkdir(parents=True)
@@ -96,6 +110,7 @@ def write_coco(photos: Photos, folder: Path) -> Path:
 WRITERS: Mapping[str, Callable[[Photos, Path], Path]] = {
     "webdataset": write_webdataset,
     "tfrecord": write_tfrecord,
+    "record_io": write_record_io,
     "coco": write_coco,
 }
 """By kind of source: writes photos to a new place, and gives the path to open."""

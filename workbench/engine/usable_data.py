@@ -17,11 +17,11 @@ from workbench.roots import Roots
 from workbench.sources import (
     Dataset,
     Datasets,
-    dump_file_list,
     fits_list,
     list_samples,
     load_source,
     no_files_reason,
+    write_without,
 )
 
 _NAMED = 5
@@ -38,8 +38,8 @@ def is_file_fault(message: str) -> bool:
 class UsableData:
     """Datasets, from which bad files are left out as they become known.
 
-    What is left is a list for the same reader of the same program (DALI's ``file_list``); files
-    keep their order and their labels.
+    What is left is for the same reader of the same program: DALI's ``file_list``, or the same
+    records with an index of the others. Samples keep their order and their labels.
     """
 
     def __init__(
@@ -94,23 +94,16 @@ class UsableData:
             self._folder = None
 
     def _replace(self, dataset: Dataset) -> None:
-        """Give the parameters that had this dataset a list of its other files."""
-        if not load_source(dataset.kind).lists_files:
-            bad = describe_left_out(tuple(self._bad[dataset].values())).replace(" left out", "")
-            raise DataError(
-                f"{dataset}: {bad}. No reader can leave out samples of a "
-                f"{load_source(dataset.kind).about}: write it anew without these."
-            )
+        """Give the parameters that had this dataset its other samples."""
         known = self._bad[dataset]
         for file in list_samples(dataset):
-            if not fits_list(file):
+            if load_source(dataset.kind).lists_files and not fits_list(file):
                 known.setdefault(file.name, CheckedFile(file.name, findings=(LINE_BREAK,)))
-        files = [file for file in list_samples(dataset) if file.name not in known]
-        if not files:
+        if all(file.name in known for file in list_samples(dataset)):
             raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="workbench-good-")
-        path = Path(self._folder.name, f"good{list(self._bad).index(dataset)}-{len(known)}.txt")
-        path.write_bytes(dump_file_list(files))
+        name = f"good{list(self._bad).index(dataset)}-{len(known)}"
+        path = write_without(dataset, known, Path(self._folder.name, name))
         rest = replace(dataset, location=os.fspath(path), items=(), title=str(dataset))
         self.datasets = {
             name: rest if given == dataset else self.datasets[name]

@@ -13,7 +13,7 @@ import inspect
 import io
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -87,6 +87,8 @@ class Sample(NamedTuple):
     """Where in that file it begins, in bytes."""
     nbytes: int | None = None
     """Its size; None where it is the whole file."""
+    fault: str = ""
+    """Why the reader cannot give it, where its bytes do not tell: a label that is missing."""
 
     @property
     def size(self) -> int:
@@ -146,6 +148,10 @@ class SourceKind:
         Paths of which one changes when files come or go.
     nothing_found:
         Why there are no samples, and what to do.
+    leave_out:
+        Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
+        without these there, and gives its path; nothing of what is kept is copied. None: it
+        cannot, or its reader takes a list of files.
     write_placeholder:
         Writes data of the kind into an empty folder and gives their path: an exported program is
         imported on them, which reads nothing.
@@ -169,6 +175,7 @@ class SourceKind:
     reader: Callable[..., Any] | None = None
     suffixes: tuple[str, ...] = ()
     holder: Callable[[str], str] | None = None
+    leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
 
     @property
     def find_source(self) -> str:
@@ -296,6 +303,29 @@ def dump_file_list(files: Iterable[Sample]) -> bytes:
         for file in files
         if fits_list(file)
     )
+
+
+def write_without(dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    """Write a dataset without the samples of these names at a new place, and give its path.
+
+    A list of files (``place`` with ``.txt``), or a folder of what the kind's ``leave_out`` writes:
+    that refers to the given data, and copies no image. Raises DataError where a kind has none.
+    """
+    kind = load_source(dataset.kind)
+    if kind.lists_files:
+        path = place.with_suffix(".txt")
+        path.write_bytes(
+            dump_file_list(file for file in list_samples(dataset) if file.name not in names)
+        )
+        return path
+    if kind.leave_out is None:
+        first = ", ".join(sorted(names)[:3])
+        raise DataError(
+            f"{dataset}: {len(names):,} samples cannot be used ({first}). No reader can leave out "
+            f"samples of a {kind.about}: write it anew without these."
+        )
+    place.mkdir()
+    return kind.leave_out(dataset, names, place)
 
 
 def require_dataset(dataset: Dataset) -> None:
