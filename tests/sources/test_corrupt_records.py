@@ -15,11 +15,13 @@ from tests.sources.written import (
     WRITERS,
     Photos,
     add_to_tar,
+    datum,
     example,
     field,
     framed,
     read_photos,
     recorded,
+    write_lmdb,
 )
 from workbench.cli import main
 from workbench.engine import Engine
@@ -27,14 +29,17 @@ from workbench.errors import DataError
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.health import check_folder
 from workbench.preview.verify import Verifier
-from workbench.sources import list_samples, open_dataset, open_datasets, require_dataset
+from workbench.sources import Dataset, list_samples, open_dataset, open_datasets, require_dataset
 
 NO_IMAGE = b"this is no image, and as long as a header would be"
 BAD = (3, 4, 9)
 """Places among the photos."""
 
 
-@pytest.fixture(params=sorted(WRITERS))
+LMDBS = {"caffe_lmdb", "caffe2_lmdb"}  # they have no index
+
+
+@pytest.fixture(params=sorted(WRITERS.keys() - LMDBS))
 def corrupt(request: pytest.FixtureRequest, photos: Path, tmp_path: Path) -> Path:
     """The photos as a source of each kind, with ``BAD`` ones that are no images."""
     found = [
@@ -171,3 +176,33 @@ def test_an_image_that_is_not_there_is_left_out(photos: Path, tmp_path: Path) ->
     require_dataset(open_dataset(path))
     (bad,) = check_folder(str(path), full=False).bad
     assert bad.file == "000004.jpg"
+
+
+@pytest.mark.parametrize("kind", sorted(LMDBS))
+def test_bad_images_of_an_lmdb_are_named(kind: str, photos: Path, tmp_path: Path) -> None:
+    found = read_photos(photos)[:6]
+    found[2] = (NO_IMAGE, 1)
+    path = WRITERS[kind](found, tmp_path / kind)
+    checked = check_folder(str(path), full=False)
+    assert [one.file for one in checked.bad] == [f"{kind} at key 00000002"]
+    with pytest.raises(DataError, match=r"1 samples cannot be used .* write it anew"):
+        checked.write_good(str(tmp_path / "good"))
+
+
+def test_a_value_without_an_image_is_at_fault(tmp_path: Path) -> None:
+    values = [datum(b"\xff\xd8\xff\xd9", 1), b"\x28\x01", b"\xff" * 9, b"\x22\x01\0"]
+    found = open_dataset(write_lmdb(values, tmp_path / "lmdb"))
+    assert found.kind == "caffe_lmdb"
+    faults = [each.fault for each in list_samples(found)]
+    assert faults[0] == ""
+    assert "no data" in faults[1]
+    assert "no message" in faults[2]
+    assert "--encoded" in faults[3]
+
+
+def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["caffe_lmdb"](read_photos(photos)[:6], tmp_path / "lmdb")
+    file = path / "data.mdb"
+    file.write_bytes(file.read_bytes()[: 4 * 4096])
+    with pytest.raises(DataError, match="page 4 is cut short or damaged"):
+        list(list_samples(Dataset("caffe_lmdb", str(path))))
