@@ -27,7 +27,7 @@ from workbench.cli import main
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph.dataset_parameters import with_datasets
-from workbench.health import check_folder
+from workbench.health import check_folder, scan_folder
 from workbench.preview.verify import Verifier
 from workbench.sources import Dataset, list_samples, open_dataset, open_datasets, require_dataset
 
@@ -176,6 +176,11 @@ def test_an_image_that_is_not_there_is_left_out(photos: Path, tmp_path: Path) ->
     require_dataset(open_dataset(path))
     (bad,) = check_folder(str(path), full=False).bad
     assert bad.file == "000004.jpg"
+
+
+def test_records_are_no_formats_of_their_own(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["record_io"](read_photos(photos), tmp_path / "rec")
+    assert scan_folder(str(path)).formats == {}
 
 
 @pytest.mark.parametrize("kind", sorted(LMDBS))

@@ -74,7 +74,8 @@ def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
         count += 1
         labels[file.label] += 1
         suffix = file.name.rpartition(".")[2].lower()
-        formats[_FORMATS.get(suffix, suffix.upper())] += 1
+        if " at " not in suffix:  # a record's name, "a.rec at index 0", claims no format
+            formats[_FORMATS.get(suffix, suffix.upper())] += 1
         if roots is not None and roots.refusal(file.path):
             continue
         # Every file has the same chance to be in the sample (reservoir sampling, Vitter 1985).
