@@ -291,16 +291,19 @@ def _tell_bad_files(data: Datasets) -> None:
     """Name what would end the program, and say how to leave it out."""
     from workbench.engine.exit_status import printable
     from workbench.engine.usable_data import UsableData
+    from workbench.sources import load_source
 
     usable = UsableData(data)
     usable.leave_out(full=False)
     for bad in usable.left_out:
         click.echo(f"bad: {printable(bad.file)}: {printable(bad.reason)}", err=True)
     if usable.left_out:
-        place = shlex.quote(str(next(iter(data.values()))))
+        first = next(iter(data.values()))
+        place = shlex.quote(str(first))
+        good = "good.txt" if load_source(first.kind).lists_files else "good"
         click.echo(
             f"note: one bad file ends the program. `workbench check {place} --full --good "
-            "good.txt` lists the others: give it --data good.txt",
+            f"{good}` writes the others: give it --data {good}",
             err=True,
         )
 

@@ -8,9 +8,8 @@ from workbench.catalog import Catalog
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("readers.caffe2", "no module of workbench.sources reads with it"),
-        ("readers.caffe", "no module of workbench.sources reads with it"),
         ("spectrogram", "sound"),
+        ("readers.numpy", "no module of workbench.sources reads with it"),
         ("readers.video", "video"),
         ("segmentation.select_masks", "COCO"),
         ("decoders.numpy", "NumPy"),

@@ -31,7 +31,8 @@ def test_kinds_are_the_modules_and_each_says_all() -> None:
         compile(source.find_source, kind, "exec")
     assert kind_of_reader("readers.file") == "folder"
     assert kind_of_reader("readers.tfrecord") == "tfrecord"
-    assert kind_of_reader("readers.caffe") == ""
+    assert kind_of_reader("readers.caffe2") == "caffe2_lmdb"
+    assert kind_of_reader("readers.sequence") == ""
 
 
 def test_an_unknown_kind_names_the_nearest() -> None:

@@ -23,9 +23,8 @@ def write(path: Path, files: dict[str, bytes]) -> Path:
     ("files", "words"),
     [
         ({}, "is empty"),
-        ({"0.cls": b"1"}, "the sample 0 has no image"),
-        ({"0.jpg": JPEG, "0.cls": b"1", "1.jpg": JPEG}, "the sample 1 has no cls"),
-        ({"0.jpg": JPEG, "0.cls": b"dog"}, "write cls as digits"),
+        ({"0.cls": b"1"}, "of the sample 0, .* it has no image"),
+        ({"0.jpg": JPEG, "0.cls": b"dog"}, "its cls is 'dog'.* digits alone"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, files: dict[str, bytes], words: str) -> None:

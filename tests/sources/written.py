@@ -75,6 +75,84 @@ def write_tfrecord(photos: Photos, folder: Path) -> Path:
     return folder
 
 
+def recorded(image: bytes, label: int) -> bytes:
+    """A record of a RecordIO file, as ``im2rec`` packs an image with one label."""
+    content = struct.pack("<IfQQ", 0, label, 0, 0) + image
+    return struct.pack("<II", 0xCED7230A, len(content)) + content + bytes(-len(content) % 4)
+
+
+def write_record_io(photos: Photos, folder: Path) -> Path:
+    """A file without an index."""
+    folder.mkdir()
+    path = folder / "photos.rec"
+    path.write_bytes(b"".join(recorded(image, label) for image, label in photos))
+    return path
+
+
+def datum(image: bytes, label: int) -> bytes:
+    """A ``Datum`` of Caffe with an encoded image."""
+    return field(4, image) + b"\x28" + _varint(label) + b"\x38\x01"
+
+
+_PAGE_SIZE = 4096
+
+
+def _page(number: int, flags: int, nodes: list[bytes]) -> bytes:
+    """A page of LMDB: pointers from its head, nodes from its end."""
+    places, at = [], _PAGE_SIZE
+    for node in nodes:
+        at -= len(node)
+        places.append(at)
+    head = struct.pack("<QHHHH", number, 0, flags, 16 + 2 * len(nodes), at)
+    head += b"".join(struct.pack("<H", place) for place in places)
+    return head.ljust(at, b"\0") + b"".join(reversed(nodes))
+
+
+def write_lmdb(values: list[bytes], folder: Path) -> Path:
+    """Values by the keys 00000000, ..., each on pages of its own, below two leaves."""
+    folder.mkdir()
+    keys = [f"{number:08}".encode() for number in range(len(values))]
+    half, overflow, pages, nodes = len(values) // 2, 5, b"", []
+    for key, value in zip(keys, values, strict=True):
+        size = (16 + len(value) + _PAGE_SIZE - 1) // _PAGE_SIZE
+        head = struct.pack("<QHHI", overflow, 0, 4, size)
+        pages += (head + value).ljust(size * _PAGE_SIZE, b"\0")
+        big = struct.pack("<HHHH", len(value) & 0xFFFF, len(value) >> 16, 1, len(key))
+        nodes.append(big + key + struct.pack("<Q", overflow))
+        overflow += size
+    branches = [
+        struct.pack("<HHHH", 2, 0, 0, 0),
+        struct.pack("<HHHH", 3, 0, 0, len(keys[half])) + keys[half],
+    ]
+    free = struct.pack("<IHHQQQQQ", _PAGE_SIZE, 0, 0, 0, 0, 0, 0, 2**64 - 1)
+    main = struct.pack("<IHHQQQQQ", 0, 0, 2, 1, 2, overflow - 5, len(values), 4)
+    tail = [free + main + struct.pack("<QQ", overflow - 1, meta) for meta in (0, 1)]
+    first = struct.pack("<IIQQ", 0xBEEFC0DE, 1, 0, overflow * _PAGE_SIZE)
+    metas = [
+        (struct.pack("<QHHHH", meta, 0, 8, 0, 0) + first + tail[meta]).ljust(_PAGE_SIZE, b"\0")
+        for meta in (0, 1)
+    ]
+    leaves = [_page(2, 2, nodes[:half]), _page(3, 2, nodes[half:]), _page(4, 1, branches)]
+    (folder / "data.mdb").write_bytes(b"".join([*metas, *leaves]) + pages)
+    return folder
+
+
+def write_caffe_lmdb(photos: Photos, folder: Path) -> Path:
+    """An LMDB of Caffe."""
+    return write_lmdb([datum(image, label) for image, label in photos], folder)
+
+
+def tensors(image: bytes, label: int) -> bytes:
+    """``TensorProtos`` of Caffe2: the encoded image as a string, and its label."""
+    string = b"\x08\x01\x10\x04" + field(6, image)
+    return field(1, string) + field(1, b"\x08\x01\x10\x02\x20" + _varint(label))
+
+
+def write_caffe2_lmdb(photos: Photos, folder: Path) -> Path:
+    """An LMDB of Caffe2."""
+    return write_lmdb([tensors(image, label) for image, label in photos], folder)
+
+
 def write_coco(photos: Photos, folder: Path) -> Path:
     """Images beside their annotations; each but every third has one box."""
     (folder / "images").mkdir(parents=True)
@@ -96,6 +174,9 @@ def write_coco(photos: Photos, folder: Path) -> Path:
 WRITERS: Mapping[str, Callable[[Photos, Path], Path]] = {
     "webdataset": write_webdataset,
     "tfrecord": write_tfrecord,
+    "record_io": write_record_io,
+    "caffe_lmdb": write_caffe_lmdb,
+    "caffe2_lmdb": write_caffe2_lmdb,
     "coco": write_coco,
 }
 """By kind of source: writes photos to a new place, and gives the path to open."""

@@ -26,7 +26,10 @@ MOST_DROPPED = 5
 @click.option("--full", is_flag=True, help="Decode every file, as DALI does.")
 @click.option("--json", "as_json", is_flag=True, help="All that was found, as JSON.")
 @click.option(
-    "--good", metavar="FILE", callback=writable_file, help="Write the good files: a file_list."
+    "--good",
+    metavar="PATH",
+    callback=writable_file,
+    help="Write the good ones: a file_list, or of records a folder.",
 )
 @click.option(
     "--bad", metavar="FILE", callback=writable_file, help="Write the paths of the others."
@@ -47,19 +50,25 @@ def check(
 ) -> None:
     """Find files that are empty, cut short, damaged, no images, not for DALI, unusual or twice.
 
-    No file is changed. What --good writes is DALI's file_list: give it to any command, and to an
-    exported program, as --data. Ctrl+C stops; the same command goes on from there. The exit code
-    is 1 where a file is bad: one such file ends an exported program.
+    No file is changed. What --good writes is DALI's file_list, or of records a new folder of links
+    and indices: give it to any command, and to an exported program, as --data. Ctrl+C stops; the
+    same command goes on from there. The exit code is 1 where a file is bad: one such file ends an
+    exported program.
 
     Example:  workbench check photos --full --good good.txt
     """
     from workbench.files import write_bytes, write_text
     from workbench.health.html_report import html_report
+    from workbench.sources import load_source
 
     found = _check(data, full, again)
-    for path, text in ((good, found.good_list), (bad, found.bad_list)):
-        if path:
-            write_bytes(path, text())
+    if good and not load_source(found.dataset.kind).lists_files:
+        written = found.write_good(good)
+        click.echo(f"Give --data {written} to read the good ones alone.", err=True)
+    elif good:
+        write_bytes(good, found.good_list())
+    if bad:
+        write_bytes(bad, found.bad_list())
     if good and (dropped := found.unlistable):
         click.echo(_dropped(good, dropped), err=True)
     if html:

@@ -15,6 +15,7 @@ from workbench.emit.python import INDENT, call, literal
 from workbench.emit.template_parts import pipeline_decorator, reached_nodes, return_statement
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port
+from workbench.sources import SourceKind
 
 _HEAD = """\
 from nvidia.dali import fn, math, pipeline_def, types
@@ -38,10 +39,9 @@ def emit_draw_order(graph: Graph, catalog: Catalog) -> str:
     for node in ordered:
         body.add(emitter.node_lines(node))
     given = parameters(ordered)
-    finders = [f"def {kind.find.__name__}(data):\n{INDENT}return {kind.unread!r}\n\n\n" for kind in
-               dict.fromkeys(given.values())]  # fmt: skip
+    kinds = dict.fromkeys(given.values())
     head = _HEAD.format(
-        finders="".join(finders),
+        finders="".join(map(_finder, kinds)),
         functions="".join(f"{line}\n" for line in plugin_imports(emitter.every_node()))
         + function_sources(emitter.every_node()),
         decorator=pipeline_decorator(ordered),
@@ -49,6 +49,15 @@ def emit_draw_order(graph: Graph, catalog: Catalog) -> str:
     data = [f'{INDENT}{name} = ""' for name in given]
     tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
     return head + "\n".join([*data, *body.text, *tail]) + "\n"
+
+
+def _finder(kind: SourceKind) -> str:
+    """Functions of the names that the script finds and reads its data with; they read nothing."""
+    find = f"def {kind.find.__name__}(data):\n{INDENT}return {kind.unread!r}\n\n\n"
+    if kind.reader is None:
+        return find
+    read = f"{INDENT}return {', '.join(['fn.external_source()'] * len(kind.outputs))}"
+    return f"{find}def {kind.reader.__name__}(**options):\n{read}\n\n\n"
 
 
 class _Emitter(Emitter):

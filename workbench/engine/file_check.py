@@ -47,6 +47,8 @@ _KEY = "file_check"
 
 def check_header(file: Sample) -> CheckedFile:
     """Look at a file's header and end (about 60 µs)."""
+    if file.fault:
+        return CheckedFile(file.name, findings=(Finding("unreadable", file.fault),))
     reason = unreadable_reason(file.path)
     if reason:
         return CheckedFile(file.name, findings=(Finding(_unreadable_kind(file.path), reason),))
@@ -56,7 +58,7 @@ def check_header(file: Sample) -> CheckedFile:
         with file.open() as opened:
             size, modified = file.size, os.stat(file.path).st_mtime_ns
             image = open_image(opened)
-            found = (image,) if isinstance(image, Finding) else tuple(_look(image, file.name))
+            found = (image,) if isinstance(image, Finding) else tuple(_look(image, file))
     except OSError as error:
         refused = Finding("unreadable", error.strerror or str(error))
         return CheckedFile(file.name, findings=(refused,))
@@ -76,12 +78,12 @@ def _unreadable_kind(path: str) -> str:
     return "empty" if os.path.isfile(path) and os.path.getsize(path) == 0 else "unreadable"
 
 
-def _look(image: ImageFile.ImageFile, name: str) -> Iterator[Finding]:
+def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
     """What an open image's header and end tell."""
     kind = str(image.format)
     if kind in _TRAILERS and not _has_trailer(image.fp, _TRAILERS[kind]):
         yield Finding("cut short", f"ends early: the end of the {kind} is missing")
-    if not name.lower().endswith(_ENDINGS[kind]):
+    if file.nbytes is None and not file.name.lower().endswith(_ENDINGS[kind]):
         yield Finding("wrong ending", f"{kind}, named as another kind of file")
     mode = image.mode
     if mode.startswith(("I", "F")) or "16" in str(image.tile and image.tile[0].args):

@@ -127,6 +127,7 @@ class ReaderCursor:
             if self._data is None:
                 raise
             require_dataset(self._data)
+            self._require_whole(self._data)
             if any(words in str(error) for words in NO_FILES):
                 raise DataError(no_files_reason(self._data)) from None
             if self._stand_ins is not None or not self._name_files():
@@ -135,6 +136,17 @@ class ReaderCursor:
             if self._stand_ins is not None or not self._name_files():
                 raise DataError(f"A file's name is not UTF-8: {error}. Rename it.") from None
         return self._advance(index)
+
+    @staticmethod
+    def _require_whole(data: Dataset) -> None:
+        """Raise DataError where samples lack what the reader must give: one ends its run."""
+        lacking = [each for each in list_samples(data) if each.fault]
+        if lacking:
+            raise DataError(
+                f"{data}: {len(lacking):,} of its samples cannot be read; of the first, "
+                f"{lacking[0].name}, {lacking[0].fault}. `workbench check {data} --good NEW_FOLDER`"
+                " names them, and writes the data without them."
+            )
 
     def _name_files(self) -> bool:
         """Name the files to the reader, with a stand-in where it needs one. Whether any does."""

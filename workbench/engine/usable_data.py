@@ -17,11 +17,11 @@ from workbench.roots import Roots
 from workbench.sources import (
     Dataset,
     Datasets,
-    dump_file_list,
     fits_list,
     list_samples,
     load_source,
     no_files_reason,
+    write_without,
 )
 
 _NAMED = 5
@@ -38,9 +38,8 @@ def is_file_fault(message: str) -> bool:
 class UsableData:
     """Datasets, from which bad files are left out as they become known.
 
-    What is left is read by the same reader of the same program: a list of files (DALI's
-    ``file_list``), or, of sources that hold many samples in a file, what their ``leave_out``
-    writes. Samples keep their order and their labels.
+    What is left is for the same reader of the same program: DALI's ``file_list``, or the same
+    records with an index of the others. Samples keep their order and their labels.
     """
 
     def __init__(
@@ -95,34 +94,21 @@ class UsableData:
             self._folder = None
 
     def _replace(self, dataset: Dataset) -> None:
-        """Give the parameters that had this dataset one without the bad files."""
+        """Give the parameters that had this dataset its other samples."""
         known = self._bad[dataset]
-        if not any(file.name not in known for file in list_samples(dataset)):
+        for file in list_samples(dataset):
+            if load_source(dataset.kind).lists_files and not fits_list(file):
+                known.setdefault(file.name, CheckedFile(file.name, findings=(LINE_BREAK,)))
+        if all(file.name in known for file in list_samples(dataset)):
             raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
         self._folder = self._folder or tempfile.TemporaryDirectory(prefix="workbench-good-")
-        place = Path(self._folder.name, f"good{list(self._bad).index(dataset)}-{len(known)}")
-        leave_out = load_source(dataset.kind).leave_out
-        if leave_out is None:
-            rest = self._list_others(dataset, place.with_suffix(".txt"))
-        else:
-            place.mkdir()
-            rest = leave_out(dataset, known, place)
+        name = f"good{list(self._bad).index(dataset)}-{len(known)}"
+        path = write_without(dataset, known, Path(self._folder.name, name))
+        rest = replace(dataset, location=os.fspath(path), items=(), title=str(dataset))
         self.datasets = {
             name: rest if given == dataset else self.datasets[name]
             for name, given in self.given.items()
         }
-
-    def _list_others(self, dataset: Dataset, path: Path) -> Dataset:
-        """A list of the files that are not bad, for the same reader."""
-        known = self._bad[dataset]
-        for file in list_samples(dataset):
-            if not fits_list(file):
-                known.setdefault(file.name, CheckedFile(file.name, findings=(LINE_BREAK,)))
-        files = [file for file in list_samples(dataset) if file.name not in known]
-        if not files:
-            raise DataError(f"No file of {dataset} can be used: {describe_left_out(self.left_out)}")
-        path.write_bytes(dump_file_list(files))
-        return replace(dataset, location=os.fspath(path), items=(), title=str(dataset))
 
 
 def describe_left_out(files: tuple[CheckedFile, ...]) -> str:

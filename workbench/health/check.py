@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from workbench.engine.file_check_pool import check_each, check_outside_roots
 from workbench.engine.findings import KINDS, LINE_BREAK, CheckedFile, Level
@@ -23,6 +24,7 @@ from workbench.sources import (
     list_samples,
     load_source,
     open_dataset,
+    write_without,
 )
 
 _KEPT_AT_ONCE = 500
@@ -65,7 +67,8 @@ class FolderCheck:
         if not kind.lists_files:
             raise DataError(
                 f"{self.dataset} is a {kind.about}: DALI's file_list cannot name its samples. "
-                "Write it anew without the bad ones."
+                f"`workbench check {self.dataset} --good NEW_FOLDER` writes the data without the "
+                "bad ones."
             )
         left_out = {file.file for file in self.of_level("bad", "damaged")}
         written = dump_file_list(
@@ -74,6 +77,20 @@ class FolderCheck:
         if not written:
             raise DataError(f"No file of {self.dataset} can be used and can be in a list.")
         return written
+
+    def write_good(self, folder: str) -> str:
+        """Write the samples that are neither bad nor damaged into a new folder; gives its path.
+
+        For records, which no list can name: links to the given data and indices of what is left,
+        or for COCO other annotations. A program takes the path that this returns in their place.
+        Raises DataError where none is left or the folder is there already, and OSError.
+        """
+        names = {file.file for file in self.of_level("bad", "damaged")}
+        if len(names) == self.count:
+            raise DataError(f"No sample of {self.dataset} can be used.")
+        if os.path.lexists(folder):
+            raise DataError(f"{folder} is there already. Name a new folder.")
+        return os.fspath(write_without(self.dataset, names, Path(folder)))
 
     @property
     def unlistable(self) -> tuple[str, ...]:

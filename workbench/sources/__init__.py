@@ -13,8 +13,8 @@ import inspect
 import io
 import os
 import stat
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -87,6 +87,8 @@ class Sample(NamedTuple):
     """Where in that file it begins, in bytes."""
     nbytes: int | None = None
     """Its size; None where it is the whole file."""
+    fault: str = ""
+    """Why the reader cannot give it, where its bytes do not tell: a label that is missing."""
 
     @property
     def size(self) -> int:
@@ -150,9 +152,9 @@ class SourceKind:
     nothing_found:
         Why there are no samples, and what to do.
     leave_out:
-        Writes into an empty folder what the reader needs to pass over the samples of these names,
-        and gives the dataset without them; the data themselves are linked, and names stay. None
-        where ``file_list`` does that (``lists_files``). Raises DataError and OSError.
+        Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
+        without these there, and gives its path; nothing of what is kept is copied. None: it
+        cannot, or its reader takes a list of files.
     write_placeholder:
         Writes data of the kind into an empty folder and gives their path: an exported program is
         imported on them, which reads nothing.
@@ -177,7 +179,7 @@ class SourceKind:
     unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
     suffixes: tuple[str, ...] = ()
     holder: Callable[[str], str] | None = None
-    leave_out: Callable[[Dataset, Container[str], Path], Dataset] | None = None
+    leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
 
     @property
     def find_source(self) -> str:
@@ -312,25 +314,27 @@ def dump_file_list(files: Iterable[Sample]) -> bytes:
     )
 
 
-def link_files(
-    dataset: Dataset, paths: Iterable[str], root: str, folder: Path
-) -> tuple[Dataset, list[tuple[str, Path]]]:
-    """Link the files of a dataset into a folder, as they lie below their root.
+def write_without(dataset: Dataset, names: Collection[str], place: Path) -> Path:
+    """Write a dataset without the samples of these names at a new place, and give its path.
 
-    The dataset that they are there, and each path with its link. Raises OSError.
+    A list of files (``place`` with ``.txt``), or a folder of what the kind's ``leave_out`` writes:
+    that refers to the given data, and copies no image. Raises DataError where a kind has none.
     """
-    links = [(path, folder / os.path.relpath(path, root)) for path in paths]
-    for path, link in links:
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(os.path.abspath(path))
-    if not dataset.location:
-        items = tuple(
-            (os.fspath(link), label)
-            for (_, link), (_, label) in zip(links, dataset.items, strict=True)
+    kind = load_source(dataset.kind)
+    if kind.lists_files:
+        path = place.with_suffix(".txt")
+        path.write_bytes(
+            dump_file_list(file for file in list_samples(dataset) if file.name not in names)
         )
-        return replace(dataset, items=items, title=str(dataset)), links
-    place = folder if os.path.isdir(dataset.location) else links[0][1]
-    return replace(dataset, location=os.fspath(place), title=str(dataset)), links
+        return path
+    if kind.leave_out is None:
+        first = ", ".join(sorted(names)[:3])
+        raise DataError(
+            f"{dataset}: {len(names):,} samples cannot be used ({first}). No reader can leave out "
+            f"samples of a {kind.about}: write it anew without these."
+        )
+    place.mkdir()
+    return kind.leave_out(dataset, names, place)
 
 
 def require_dataset(dataset: Dataset) -> None:

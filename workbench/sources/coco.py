@@ -7,9 +7,9 @@ file is named after: ``annotations/instances_train2017.json`` and ``train2017``.
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Container, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -80,31 +80,55 @@ def _require(dataset: Dataset) -> None:
             f"{dataset}: annotations are of category {min(unnamed)}, which it does not list. Add "
             "it to the categories."
         )
-    missing = [each.name for each in _list_samples(dataset) if not os.path.isfile(each.path)]
-    if missing:
+    listed = list(_list_samples(dataset))
+    if listed and not any(os.path.isfile(each.path) for each in listed):
         raise DataError(
-            f"{dataset}: {len(missing):,} of {len(known):,} images are not in {_root(dataset)}, "
-            f"the first is {missing[0]}. Put them there, or into a folder images beside."
+            f"{dataset}: none of its {len(known):,} images is in {_root(dataset)}, the first is "
+            f"{listed[0].name}. Put them there, or into a folder images beside."
         )
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    root = _root(dataset)
-    for image in _annotations(dataset)["images"]:
-        yield Sample(os.path.join(root, image["file_name"]), image["file_name"], 0)
+    """In the order of the file. An image with a box that cannot be one is at fault."""
+    root, found = _root(dataset), _annotations(dataset)
+    sizes = {each["id"]: (each.get("width"), each.get("height")) for each in found["images"]}
+    faults: dict[Any, str] = {}
+    for number, one in enumerate(found["annotations"]):
+        if fault := _box_fault(one.get("bbox"), *sizes.get(one["image_id"], (None, None))):
+            shown = f"the box {one.get('bbox')} of its annotation {one.get('id', number)} {fault}"
+            faults.setdefault(one["image_id"], shown)
+    for image in found["images"]:
+        name, fault = image["file_name"], faults.get(image["id"], "")
+        yield Sample(os.path.join(root, name), name, 0, fault=fault)
 
 
-def _leave_out(dataset: Dataset, names: Container[str], folder: Path) -> Dataset:
+def _box_fault(box: Any, width: float | None, height: float | None) -> str:
+    """What is wrong with a box (left, top, width, height in pixels); empty for nothing.
+
+    One that ends outside of its image is cut there by what draws it, and usual in COCO.
+    """
+    if not isinstance(box, list) or len(box) != 4:
+        return "is not four numbers"
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in box):
+        return "has a number that is none"
+    left, top, wide, high = box
+    if wide < 0 or high < 0:
+        return "has a negative size"
+    over = (width is not None and left >= width) or (height is not None and top >= height)
+    return "lies outside the image" if over or left + wide < 0 or top + high < 0 else ""
+
+
+def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     """The annotations of the other images, beside a link to the folder of these."""
     found = _annotations(dataset)
     images = [image for image in found["images"] if image["file_name"] not in names]
     known = {image["id"] for image in images}
     annotations = [one for one in found["annotations"] if one["image_id"] in known]
-    (folder / "images").symlink_to(os.path.abspath(_root(dataset)))
-    path = folder / os.path.basename(dataset.location)
-    rest = {**found, "images": images, "annotations": annotations}
-    path.write_text(json.dumps(rest), encoding="utf-8")
-    return replace(dataset, location=os.fspath(path), title=str(dataset))
+    os.symlink(os.path.abspath(_root(dataset)), folder / "images")
+    path = folder / "annotations.json"
+    left = {**found, "images": images, "annotations": annotations}
+    path.write_text(json.dumps(left), encoding="utf-8")
+    return path
 
 
 @lru_cache(maxsize=8)
@@ -145,9 +169,9 @@ SOURCE = SourceKind(
     accepts=_accepts,
     require=_require,
     list_samples=_list_samples,
+    leave_out=_leave_out,
     root=_root,
     class_names=_class_names,
-    leave_out=_leave_out,
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=lambda dataset: f"{dataset} lists no images. Add them.",
     write_placeholder=_write_placeholder,

@@ -8,18 +8,24 @@ that reads each file once. Nothing is written beside the data.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import mmap
 import os
 import struct
-import tempfile
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind, link_files
+from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources._record_index import (
+    Left,
+    index_of,
+    is_partial,
+    read_index,
+    write_partial,
+)
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -51,26 +57,6 @@ def scan_records(path: str) -> Any:
                 raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
             yield offset, length
             offset += length
-
-
-def index_of(path: str) -> str:
-    """The index of a file: the one beside it, or one made in a temporary folder."""
-    for beside in (f"{path}.idx", os.path.splitext(path)[0] + ".idx"):
-        if os.path.isfile(beside):
-            return beside
-    found = os.stat(path)
-    known = f"{os.path.abspath(path)} {found.st_mtime_ns} {found.st_size} {os.getuid()}"
-    name = hashlib.sha256(known.encode()).hexdigest()[:32]
-    folder = os.path.join(tempfile.gettempdir(), f"tfrecord-index-{os.getuid()}")
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    index = os.path.join(folder, f"{name}.idx")
-    if os.stat(folder).st_uid != os.getuid():
-        raise PermissionError(f"{folder} is another user's: set TMPDIR")
-    if not os.path.isfile(index):
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
-            file.writelines(f"{offset} {size}\n" for offset, size in scan_records(path))
-        os.replace(file.name, index)
-    return index
 
 
 def fields_of(data: bytes, start: int, end: int) -> Any:
@@ -131,23 +117,32 @@ def choose_features(record: bytes) -> tuple[str, str]:
     return (sorted(images) or [""])[0], (labels or [""])[0]
 
 
+def first_features(path: str, index: str) -> tuple[str, str]:
+    """Image and label of the first record that has an image, of the first 64 in an index."""
+    with open(path, "rb") as file, open(index, encoding="utf-8") as lines:
+        for _, line in zip(range(64), lines, strict=False):
+            offset, size = map(int, line.split())
+            file.seek(offset + 12)
+            try:
+                image, label = choose_features(file.read(size - 16))
+            except (IndexError, KeyError, ValueError):
+                continue  # it is damaged
+            if image:
+                return image, label
+    return "", ""
+
+
 def find_records(data: Any) -> dict[str, Any]:
     """Arguments of the TFRecord reader; its features are those of the first record."""
     from nvidia.dali import tfrecord
 
     paths = list_records(data)
-    offset, size = next(scan_records(paths[0]))
-    with open(paths[0], "rb") as file:
-        file.seek(offset + 12)
-        image, label = choose_features(file.read(size - 16))
+    indices = [index_of(path, scan_records) for path in paths]
+    image, label = first_features(paths[0], indices[0])
     features = {image: tfrecord.FixedLenFeature([], tfrecord.string, "")}
     if label:
         features[label] = tfrecord.FixedLenFeature([1], tfrecord.int64, -1)
-    return {
-        "path": paths,
-        "index_path": [index_of(path) for path in paths],
-        "features": features,
-    }
+    return {"path": paths, "index_path": indices, "features": features}
 
 
 def read_records(**options: Any) -> Any:
@@ -181,27 +176,19 @@ _HELPERS: tuple[Any, ...] = (
     fields_of,
     read_features,
     choose_features,
+    first_features,
 )
 
 
 def _records(path: str) -> Iterator[tuple[int, bytes]]:
-    """Offset and content of each record. Raises DataError."""
+    """Offset and content of each record that is in the index. Raises DataError."""
     try:
         with open(path, "rb") as file:
-            for offset, size in scan_records(path):
+            for offset, size in read_index(index_of(path, scan_records)):
                 file.seek(offset + 12)
                 yield offset + 12, file.read(size - 16)
     except (OSError, ValueError) as error:
         raise DataError(f"{error}. Write the file anew, or leave it out.") from None
-
-
-def _features(path: str, offset: int, record: bytes) -> dict[str, tuple[str, int, int]]:
-    try:
-        return read_features(record)
-    except (IndexError, KeyError, ValueError):
-        raise DataError(
-            f"{path}: the record at byte {offset - 12} is no tf.train.Example. Write the file anew."
-        ) from None
 
 
 def _chosen(path: str) -> tuple[str, str]:
@@ -209,9 +196,14 @@ def _chosen(path: str) -> tuple[str, str]:
     first = next(_records(path), None)
     if first is None:
         raise DataError(f"{path} is empty. Give a file with records.")
-    features = _features(path, *first)
-    image, label = choose_features(first[1])
+    image, label = first_features(path, index_of(path, scan_records))
     if not image:
+        try:
+            features = read_features(first[1])
+        except (IndexError, KeyError, ValueError):
+            raise DataError(
+                f"{path}: its first record is no tf.train.Example. Write the file anew."
+            ) from None
         found = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
         raise DataError(
             f"{path}: no feature of its first record holds an image (found: {found or 'none'}). "
@@ -221,37 +213,26 @@ def _chosen(path: str) -> tuple[str, str]:
 
 
 def _require(dataset: Dataset) -> None:
-    paths = _paths(dataset)
-    _chosen(paths[0])
-    for path in paths:
-        _require_index(path)
-
-
-def _frames(path: str, offset: int, size: int) -> bool:
-    """Whether a record of that size is at that offset."""
-    with open(path, "rb") as file:
-        file.seek(offset)
-        head = file.read(8)
-    return len(head) == 8 and struct.unpack("<Q", head)[0] + 16 == size
-
-
-def _require_index(path: str) -> None:
-    """Raise DataError where the index beside a file is that of another, or none can be made."""
-    try:
-        index = index_of(path)
-        with open(index, encoding="utf-8") as lines:
-            first, last = "", ""
-            for line in lines:
-                first, last = first or line, line
-        begin, end = list(map(int, first.split())), list(map(int, last.split()))
-        fits = _frames(path, *begin) and _frames(path, *end)
-        if not (os.path.islink(path) and not os.path.islink(index)):  # else as of _leave_out
-            fits = fits and begin[0] == 0 and sum(end) == os.path.getsize(path)
-    except (OSError, StopIteration) as error:
-        raise DataError(f"{path}: its index cannot be made: {error}.") from None
-    except ValueError as error:
-        if "record" in str(error):
+    for path in (paths := _paths(dataset)):
+        stamp = os.stat(path).st_mtime_ns
+        try:
+            index = index_of(path, scan_records)
+        except OSError as error:
+            raise DataError(f"{path}: its index cannot be made: {error}.") from None
+        except ValueError as error:
             raise DataError(f"{error}. Write the file anew, or leave it out.") from None
+        _require_index(path, index, stamp, os.stat(index).st_mtime_ns)
+    _chosen(paths[0])
+
+
+@lru_cache(maxsize=4096)
+def _require_index(path: str, index: str, *stamps: int) -> None:
+    """Raise DataError where an index is that of another file. ``stamps`` are times of change."""
+    try:
+        entries = list(read_index(index))
+        ends_there = is_partial(index) or sum((entries or [(0, 0)])[-1]) == os.path.getsize(path)
+        fits = ends_there and all(_is_record(path, *entry) for entry in entries[:1] + entries[-1:])
+    except ValueError:
         fits = False
     if not fits:
         raise DataError(
@@ -260,27 +241,53 @@ def _require_index(path: str) -> None:
         )
 
 
+def _is_record(path: str, offset: int, size: int) -> bool:
+    with open(path, "rb") as file:
+        file.seek(offset)
+        head = file.read(8)
+    return len(head) == 8 and struct.unpack("<Q", head)[0] + 16 == size
+
+
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """In the order of the index. A record that has not the features of the first is at fault."""
     paths, root = _paths(dataset), _root(dataset)
     image, label = _chosen(paths[0])
     for path in paths:
-        for number, (offset, record) in enumerate(_records(path)):
-            features = _features(path, offset, record)
-            for name, wanted in ((image, "bytes"), (label, "int64")):
-                kind = features.get(name, ("missing", 0, 0))[0]
-                if name and kind != wanted:
-                    raise DataError(
-                        f"{path}: in record {number} the feature {name} is {kind}, and {wanted} in "
-                        "the first one. Write it alike in every record."
-                    )
-            _, start, end = features[image]
+        holder = os.path.relpath(path, root)
+        for offset, record in _records(path):
+            name = f"{holder} at index {offset - 12}"
+            try:
+                features = read_features(record)
+            except (IndexError, KeyError, ValueError):
+                yield Sample(path, name, 0, offset, 0, "it is no tf.train.Example")
+                continue
+            wanted = {image: "bytes", **({label: "int64"} if label else {})}
+            kinds = {each: features.get(each, ("missing", 0, 0))[0] for each in wanted}
+            fault = next(
+                (
+                    f"its feature {each} is {kinds[each]}, not {kind} as in the first record"
+                    for each, kind in wanted.items()
+                    if kinds[each] != kind
+                ),
+                "",
+            )
+            _, start, end = features[image] if not fault else ("", 0, 0)
             value = 0
-            if label:
+            if label and not fault:
                 _, at, stop = features[label]
                 packed = list(_varints(record, at, stop))
                 value = packed[0] if packed else at
-            name = f"{os.path.relpath(path, root)} at index {offset - 12}"
-            yield Sample(path, name, value, offset + start, end - start)
+            yield Sample(path, name, value, offset + start, end - start, fault)
+
+
+def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
+    root = _root(dataset)
+    left: Left = {}
+    for path in _paths(dataset):
+        holder = os.path.relpath(path, root)
+        entries = read_index(index_of(path, scan_records))
+        left[path] = [entry for entry in entries if f"{holder} at index {entry[0]}" not in names]
+    return write_partial(left, folder, numbered=bool(dataset.items))
 
 
 def _varints(data: bytes, start: int, end: int) -> Iterator[int]:
@@ -290,18 +297,6 @@ def _varints(data: bytes, start: int, end: int) -> Iterator[int]:
         if byte < 128:
             yield value
             value = shift = 0
-
-
-def _leave_out(dataset: Dataset, names: Container[str], folder: Path) -> Dataset:
-    """Beside a link to each file an index without those records."""
-    root = _root(dataset)
-    rest, links = link_files(dataset, _paths(dataset), root, folder)
-    for path, link in links:
-        file = os.path.relpath(path, root)
-        lines = Path(index_of(path)).read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if f"{file} at index {line.split()[0]}" not in names]
-        Path(f"{link}.idx").write_text("".join(kept), encoding="utf-8")
-    return rest
 
 
 def _root(dataset: Dataset) -> str:
@@ -356,9 +351,9 @@ SOURCE = SourceKind(
     find=find_records,
     reader=read_records,
     helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
+    leave_out=_leave_out,
     imports=("hashlib", "mmap", "os", "struct", "tempfile"),
     suffixes=_SUFFIXES,
-    leave_out=_leave_out,
     holder=lambda name: name.rpartition(" at index ")[0],
     accepts=_accepts,
     require=_require,

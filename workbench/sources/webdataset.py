@@ -11,15 +11,14 @@ from __future__ import annotations
 import inspect
 import os
 import tarfile
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from functools import lru_cache
-from itertools import chain, groupby, islice
-from operator import itemgetter
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind, link_files
+from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
@@ -120,33 +119,35 @@ def _look(stamps: tuple[tuple[str, int], ...]) -> None:
     Raises DataError where they have no image, or a label that is no number.
     """
     path = stamps[0][0]
-    images = tuple(ending[1:] for ending in IMAGES)
-    components: dict[str, set[str]] = {}
-    for key, component, member in islice(_members(path), 8 * _LOOKED_AT):
-        if key not in components and len(components) == _LOOKED_AT:
-            return
-        components.setdefault(key, set()).add(component)
-        if component == LABEL:
-            with open(path, "rb") as file:
-                file.seek(member.offset_data)
-                text = file.read(min(member.size, 40))
-            if not (text.isdigit() and len(text) < 10):
-                raise DataError(
-                    f"{path}: the label {member.name} is {text.decode(errors='replace')!r}. DALI "
-                    "has no classes by name: write cls as digits alone, with no line break."
-                )
+    components = _first(path)
     if not components:
         raise DataError(f"The archive {path} is empty. Give one with samples.")
-    for key, found in components.items():
-        if not found & set(images):
-            raise DataError(
-                f"{path}: the sample {key} has no image (found: {', '.join(sorted(found))}). Name "
-                f"it {key}.jpg, or another of {', '.join(images)}."
-            )
-    labelled = [key for key, found in components.items() if LABEL in found]
-    if labelled and len(labelled) < len(components):
-        lacking = next(key for key in components if key not in labelled)
-        raise DataError(f"{path}: the sample {lacking} has no {LABEL}, as others have. Add it.")
+    labelled = any(LABEL in found for found in components.values())
+    samples = list(islice(_samples(path, path, labelled, _EVERY), len(components)))
+    if all(sample.fault for sample in samples):
+        raise DataError(
+            f"{path}: of the sample {next(iter(components))}, as of the {len(samples) - 1} after "
+            f"it, {samples[0].fault}. Give each an image (0.jpg; or {', '.join(IMAGES)}), and as "
+            f"its label (0.{LABEL}) digits alone, with no line break: DALI has no classes by name."
+        )
+
+
+def _first(path: str) -> dict[str, set[str]]:
+    """The components of the first samples of an archive."""
+    components: dict[str, set[str]] = {}
+    for key, component, _ in islice(_members(path), 8 * _LOOKED_AT):
+        if key not in components and len(components) == _LOOKED_AT:
+            break
+        components.setdefault(key, set()).add(component)
+    return components
+
+
+class _Every:
+    def __contains__(self, place: object) -> bool:
+        return True
+
+
+_EVERY = _Every()
 
 
 def _require_index(path: str) -> None:
@@ -156,58 +157,94 @@ def _require_index(path: str) -> None:
         return
     remedy = f"Make it anew (`wds2idx {path} {index}`) or remove it."
     try:
-        with open(index, encoding="utf-8") as lines:
-            first = list(islice(lines, 2))[1].split()
-        offset, size = int(first[1]), int(first[2])
+        (_, found), *_ = _indexed(index)
+        _, place, size = found[0]
         with open(path, "rb") as file:
-            file.seek(offset - tarfile.BLOCKSIZE)
-            member = tarfile.TarInfo.frombuf(file.read(tarfile.BLOCKSIZE), "utf-8", "replace")
-        fits = member.isfile() and member.size == size
+            file.seek(place - tarfile.BLOCKSIZE)
+            head = tarfile.TarInfo.frombuf(
+                file.read(tarfile.BLOCKSIZE), tarfile.ENCODING, "surrogateescape"
+            )
+    except tarfile.TarError:
+        head = None
     except (OSError, ValueError, IndexError):
         raise DataError(f"{index} is no index of a WebDataset. {remedy}") from None
-    except tarfile.TarError:
-        fits = False
-    if not fits:
+    if head is None or head.size != size:
         raise DataError(f"{index} is the index of another archive than {path}. {remedy}")
 
 
+def _indexed(index: str) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
+    """Each line of an index, and its components with their places and sizes in bytes.
+
+    Raises ValueError for what is no index.
+    """
+    with open(index, encoding="utf-8", errors="surrogateescape") as lines:
+        step = {"v1.1": 3, "v1.2": 4}[next(lines).split()[0]]
+        for line in lines:
+            parts = line.split()
+            yield (
+                line,
+                [
+                    (parts[at], int(parts[at + 1]), int(parts[at + 2]))
+                    for at in range(0, len(parts), step)
+                ],
+            )
+
+
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """In the order of the archives, with labels where they are numbers."""
-    root = _root(dataset)
-    for path in _shards(dataset):
-        image: tarfile.TarInfo | None = None
-        current, label = "", 0
-        with open(path, "rb") as opened:
-            for key, component, member in chain(_members(path), [("", "", None)]):
-                if key != current:
-                    if image is not None:
-                        place = os.path.relpath(path, root)
-                        name = f"{place}:{image.offset_data}:{image.name}"
-                        yield Sample(path, name, label, image.offset_data, image.size)
-                    current, image, label = key, None, 0
-                if f".{component}" in IMAGES:
-                    image = member
-                elif component == LABEL and member is not None:
-                    opened.seek(member.offset_data)
-                    text = opened.read(min(member.size, 10))
-                    label = int(text) if text.isdigit() else 0
+    """In the order of the archives; those alone that are in the indices, where all have one."""
+    root, paths = _root(dataset), _shards(dataset)
+    indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
+    labelled = any(LABEL in found for found in _first(paths[0]).values())
+    kept: Container[int] = _EVERY
+    for path, index in zip(paths, indices, strict=True):
+        if all(map(os.path.isfile, indices)):
+            kept = {place for _, found in _indexed(index) for _, place, _ in found}
+        yield from _samples(path, os.path.relpath(path, root), labelled, kept)
 
 
-def _leave_out(dataset: Dataset, names: Container[str], folder: Path) -> Dataset:
-    """Beside a link to each archive an index without those samples, as ``wds2idx`` writes it."""
-    root = _root(dataset)
-    rest, links = link_files(dataset, _shards(dataset), root, folder)
-    for path, link in links:
+def _samples(path: str, holder: str, labelled: bool, kept: Container[int]) -> Iterator[Sample]:
+    """Those of an archive of which a component begins at a place in ``kept``."""
+    with open(path, "rb") as opened:
+        for _key, group in groupby(_members(path), lambda found: found[0]):
+            parts = {component: member for _, component, member in group}
+            if not any(member.offset_data in kept for member in parts.values()):
+                continue
+            image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
+            fault, label = "", 0
+            if image is None:
+                fault = f"it has no image (found: {', '.join(sorted(parts))})"
+            elif labelled and LABEL not in parts:
+                fault = f"it has no {LABEL}, as others have"
+            elif labelled:
+                opened.seek(parts[LABEL].offset_data)
+                text = opened.read(min(parts[LABEL].size, 40))
+                if text.isdigit() and len(text) < 10:
+                    label = int(text)
+                else:
+                    fault = f"its {LABEL} is {text.decode(errors='replace')!r}, no whole number"
+            shown = image or next(iter(parts.values()))
+            name = f"{holder}:{shown.offset_data}:{shown.name}"
+            yield Sample(path, name, label, shown.offset_data, shown.size, fault)
+
+
+def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
+    """Links to the archives, each with an index of the samples that are left."""
+    left: dict[str, set[int]] = {}
+    for sample in _list_samples(dataset):
+        if sample.name not in names:
+            left.setdefault(sample.path, set()).add(sample.offset)
+    for number, (path, places) in enumerate(left.items()):
+        name = f"{number:06}-{os.path.basename(path)}" if dataset.items else os.path.basename(path)
+        os.symlink(os.path.abspath(path), folder / name)
         lines = []
-        for _, members in groupby(_members(path), key=itemgetter(0)):
-            files = [(component, member) for _, component, member in members]
-            place = os.path.relpath(path, root)
-            if not any(f"{place}:{file.offset_data}:{file.name}" in names for _, file in files):
-                parts = (f"{name} {f.offset_data} {f.size} {f.name}" for name, f in files)
-                lines.append(" ".join(parts) + "\n")
+        for _, group in groupby(_members(path), lambda found: found[0]):
+            parts = list(group)
+            if any(member.offset_data in places for _, _, member in parts):
+                fields = [f"{c} {m.offset_data} {m.size} {m.name}" for _, c, m in parts]
+                lines.append(" ".join(fields) + "\n")
         text = "".join([f"v1.2 {len(lines)}\n", *lines])
-        link.with_suffix(".idx").write_text(text, encoding="utf-8")
-    return rest
+        (folder / name).with_suffix(".idx").write_text(text, "utf-8", "surrogateescape")
+    return folder
 
 
 def _root(dataset: Dataset) -> str:
@@ -261,9 +298,9 @@ SOURCE = SourceKind(
     find=find_shards,
     reader=read_shards,
     helpers=inspect.getsource(list_shards),
+    leave_out=_leave_out,
     imports=("os", "tarfile"),
     suffixes=(".tar",),
-    leave_out=_leave_out,
     holder=lambda name: name.rsplit(":", 2)[0],
     accepts=_accepts,
     require=_require,

@@ -209,10 +209,15 @@ class DataPanel:
         if not bad:
             return ""
         files = "file of the data is" if bad == 1 else "files of the data are"
-        command = f"workbench check {shlex.quote(self.data)} --full --good good.txt"
+        command = f"workbench check {shlex.quote(self.data)} --full --good "
+        if not load_source(self.dataset.kind).lists_files:
+            return (
+                f"{bad:,} {files} bad, and one ends this program. `{command}good` writes a folder "
+                "of the others, and says what to give as --data."
+            )
         return (
-            f"{bad:,} {files} bad, and one ends this program. `{command}` lists the others: give "
-            "it --data good.txt, DALI's file_list."
+            f"{bad:,} {files} bad, and one ends this program. `{command}good.txt` lists the "
+            "others: give it --data good.txt, DALI's file_list."
         )
 
     def _scan(self) -> None:

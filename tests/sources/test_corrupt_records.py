@@ -1,0 +1,208 @@
+"""Corrupt samples in the middle of a source: named, counted, left out of what runs."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.helpers import same, script_batches
+from tests.sources.test_kinds import a_graph
+from tests.sources.written import (
+    WRITERS,
+    Photos,
+    add_to_tar,
+    datum,
+    example,
+    field,
+    framed,
+    read_photos,
+    recorded,
+    write_lmdb,
+)
+from workbench.cli import main
+from workbench.engine import Engine
+from workbench.errors import DataError
+from workbench.graph.dataset_parameters import with_datasets
+from workbench.health import check_folder
+from workbench.preview.verify import Verifier
+from workbench.sources import Dataset, list_samples, open_dataset, open_datasets, require_dataset
+
+NO_IMAGE = b"this is no image, and as long as a header would be"
+BAD = (3, 4, 9)
+"""Places among the photos."""
+
+
+LMDBS = {"caffe_lmdb", "caffe2_lmdb"}  # they have no index
+
+
+@pytest.fixture(params=sorted(WRITERS.keys() - LMDBS))
+def corrupt(request: pytest.FixtureRequest, photos: Path, tmp_path: Path) -> Path:
+    """The photos as a source of each kind, with ``BAD`` ones that are no images."""
+    found = [
+        (NO_IMAGE if number in BAD else image, label)
+        for number, (image, label) in enumerate(read_photos(photos))
+    ]
+    return WRITERS[request.param](found, tmp_path / "corrupt")
+
+
+def good(photos: Path) -> Photos:
+    return [each for number, each in enumerate(read_photos(photos)) if number not in BAD]
+
+
+def test_they_are_named_and_counted(corrupt: Path, photos: Path) -> None:
+    names = [each.name for each in list_samples(open_dataset(corrupt))]
+    found = check_folder(str(corrupt), full=False)
+    assert found.count == len(read_photos(photos))
+    assert [one.file for one in found.bad] == [names[number] for number in BAD]
+    assert found.counts == {"not an image": len(BAD)}
+
+
+def test_the_others_run_as_without_them(corrupt: Path, photos: Path, tmp_path: Path) -> None:
+    place = str(tmp_path / "good")
+    done = CliRunner().invoke(main, ["check", str(corrupt), "--good", place])
+    assert done.exit_code == 1, done.output
+    (written,) = (word for word in done.output.split() if word.startswith(place))
+    dataset = open_dataset(corrupt)
+    rest = open_dataset(written)
+    assert rest.kind == dataset.kind
+    require_dataset(rest)
+    for sample, (image, _) in zip(list_samples(rest), good(photos), strict=True):
+        with sample.open() as file:
+            assert file.read() == image
+    graph = with_datasets(a_graph(shuffled=False), open_datasets(written))
+    wanted = WRITERS[dataset.kind](good(photos), tmp_path / "wanted")
+    folders = [tmp_path / "ours", tmp_path / "theirs"]
+    for folder in folders:
+        folder.mkdir()
+    ours = script_batches(graph, Path(written), 2, folders[0])
+    theirs = script_batches(graph, wanted, 2, folders[1])
+    for one, other in zip(ours, theirs, strict=True):
+        assert same(one[0], other[0])
+        assert dataset.kind == "coco" or same(one[1], other[1])
+
+
+def test_verify_leaves_them_out(corrupt: Path, engine: Engine) -> None:
+    found = Verifier(a_graph(shuffled=True), str(corrupt), 2, engine=engine).run()
+    assert found.exact, found.lines()
+    assert len(found.left_out) == len(BAD)
+
+
+def test_a_record_without_the_features_of_the_others_is_at_fault(tmp_path: Path) -> None:
+    whole = framed(example(b"\xff\xd8\xff\xd9", 3))
+    text = field(1, b"image/encoded") + field(2, field(2, field(1, b"\0\0\0\0")))
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(whole + framed(field(1, field(1, text))) + framed(b"\xff" * 9) + whole)
+    require_dataset(open_dataset(path))
+    faults = [each.fault for each in list_samples(open_dataset(path))]
+    assert "image/encoded is float" in faults[1]
+    assert "no tf.train.Example" in faults[2]
+    assert faults[0] == faults[3] == ""
+
+
+def test_a_sample_without_a_component_is_at_fault(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    files = {"0.jpg": b"0", "0.cls": b"1", "1.jpg": b"1", "2.cls": b"1", "3.jpg": b"3"}
+    with tarfile.open(path, "w") as archive:
+        for name, content in {**files, "3.cls": b"dog", "4.jpg": b"4", "4.cls": b"2"}.items():
+            add_to_tar(archive, name, content)
+    require_dataset(open_dataset(path))
+    faults = [each.fault for each in list_samples(open_dataset(path))]
+    assert faults[0] == faults[4] == ""
+    for words, fault in zip(["no cls", "no image", "dog"], faults[1:4], strict=True):
+        assert words in fault
+
+
+def test_a_record_with_a_damaged_header_is_at_fault(tmp_path: Path) -> None:
+    whole = recorded(b"\xff\xd8\xff\xd9", 3)
+    damaged = bytearray(whole)
+    damaged[8:12] = b"\xff\xff\xff\x7f"  # so many labels would follow
+    path = tmp_path / "a.rec"
+    path.write_bytes(whole + damaged + recorded(b"\xff\xd8", float("nan")) + whole)
+    faults = [each.fault for each in list_samples(open_dataset(path))]
+    assert faults == ["", "its header is damaged", "its label is nan", ""]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"", "is empty"), (recorded(b"1234", 0)[:-2], "the record at byte 0 is cut short")],
+)
+def test_a_record_file_that_cannot_be_read(tmp_path: Path, content: bytes, words: str) -> None:
+    path = tmp_path / "a.rec"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=words):
+        require_dataset(open_dataset(path))
+
+
+def test_the_index_of_another_record_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.rec"
+    path.write_bytes(recorded(b"1234", 0) * 2)
+    (tmp_path / "a.idx").write_text("0\t0\n1\t33\n")
+    with pytest.raises(DataError, match="is the index of another file"):
+        require_dataset(open_dataset(path))
+
+
+@pytest.mark.parametrize(
+    ("box", "words"),
+    [
+        ([float("nan"), 1, 2, 3], "a number that is none"),
+        ([400, 1, 2, 3], "outside the image"),
+        ([1, 1, -2, 3], "a negative size"),
+        ([1, 1], "not four numbers"),
+    ],
+)
+def test_a_box_that_cannot_be_one_is_named(
+    photos: Path, tmp_path: Path, box: list[float], words: str
+) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found["annotations"][1]["bbox"] = box
+    path.write_text(json.dumps(found))
+    checked = check_folder(str(path), full=False)
+    (bad,) = checked.bad
+    assert bad.file == "000002.jpg"
+    assert words in bad.reason
+    assert "annotation 2" in bad.reason
+    rest = open_dataset(checked.write_good(str(tmp_path / "good")))
+    assert len(list(list_samples(rest))) == 5
+
+
+def test_an_image_that_is_not_there_is_left_out(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    (path.parent / "images" / "000004.jpg").unlink()
+    require_dataset(open_dataset(path))
+    (bad,) = check_folder(str(path), full=False).bad
+    assert bad.file == "000004.jpg"
+
+
+@pytest.mark.parametrize("kind", sorted(LMDBS))
+def test_bad_images_of_an_lmdb_are_named(kind: str, photos: Path, tmp_path: Path) -> None:
+    found = read_photos(photos)[:6]
+    found[2] = (NO_IMAGE, 1)
+    path = WRITERS[kind](found, tmp_path / kind)
+    checked = check_folder(str(path), full=False)
+    assert [one.file for one in checked.bad] == [f"{kind} at key 00000002"]
+    with pytest.raises(DataError, match=r"1 samples cannot be used .* write it anew"):
+        checked.write_good(str(tmp_path / "good"))
+
+
+def test_a_value_without_an_image_is_at_fault(tmp_path: Path) -> None:
+    values = [datum(b"\xff\xd8\xff\xd9", 1), b"\x28\x01", b"\xff" * 9, b"\x22\x01\0"]
+    found = open_dataset(write_lmdb(values, tmp_path / "lmdb"))
+    assert found.kind == "caffe_lmdb"
+    faults = [each.fault for each in list_samples(found)]
+    assert faults[0] == ""
+    assert "no data" in faults[1]
+    assert "no message" in faults[2]
+    assert "--encoded" in faults[3]
+
+
+def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> None:
+    path = WRITERS["caffe_lmdb"](read_photos(photos)[:6], tmp_path / "lmdb")
+    file = path / "data.mdb"
+    file.write_bytes(file.read_bytes()[: 4 * 4096])
+    with pytest.raises(DataError, match="page 4 is cut short or damaged"):
+        list(list_samples(Dataset("caffe_lmdb", str(path))))

@@ -1,0 +1,75 @@
+"""Indices of files that hold records: two numbers on each line, beside the file or temporary ones.
+
+TFRecord's lines are offset and size in bytes, RecordIO's key and offset.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Entry = tuple[int, int]
+"""One line of an index."""
+Left = dict[str, list[Entry]]
+"""Of each file the entries that are left."""
+
+_PARTIAL = "# other records of the file are left out\n"
+"""The last line of an index that has not all; DALI reads numbers up to it."""
+
+
+def index_of(path: str, scan: Any) -> str:
+    """The index of a file: the one beside it, or one made of what ``scan`` finds in it.
+
+    The latter lies in a temporary folder.
+    """
+    for beside in (f"{path}.idx", os.path.splitext(path)[0] + ".idx"):
+        if os.path.isfile(beside):
+            return beside
+    found = os.stat(path)
+    known = f"{os.path.abspath(path)} {found.st_mtime_ns} {found.st_size} {os.getuid()}"
+    name = hashlib.sha256(known.encode()).hexdigest()[:32]
+    folder = os.path.join(tempfile.gettempdir(), f"record-index-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    index = os.path.join(folder, f"{name}.idx")
+    if os.stat(folder).st_uid != os.getuid():
+        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    if not os.path.isfile(index):
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
+            file.writelines(f"{first} {second}\n" for first, second in scan(path))
+        os.replace(file.name, index)
+    return index
+
+
+def read_index(index: str) -> Iterator[Entry]:
+    """Every entry, in the order of the lines. Raises OSError, and ValueError for what is none."""
+    with open(index, encoding="utf-8") as lines:
+        for line in lines:
+            if line == _PARTIAL:
+                return
+            first, second = line.split()
+            yield int(first), int(second)
+
+
+def is_partial(index: str) -> bool:
+    """Whether it was written by ``write_partial``."""
+    with open(index, "rb") as file:
+        file.seek(max(0, os.path.getsize(index) - len(_PARTIAL)))
+        return file.read() == _PARTIAL.encode()
+
+
+def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered: bool) -> Path:
+    """Links to the files that have entries left, each beside an index of these; the folder.
+
+    ``numbered`` where the order of the files is not that of their names.
+    """
+    for number, (path, entries) in enumerate(left.items()):
+        if entries:
+            name = f"{number:06}-{os.path.basename(path)}" if numbered else os.path.basename(path)
+            os.symlink(os.path.abspath(path), folder / name)
+            lines = "".join(f"{first} {second}\n" for first, second in entries)
+            (folder / f"{name}.idx").write_text(lines + _PARTIAL, encoding="utf-8")
+    return folder

@@ -1,0 +1,73 @@
+"""LMDB of Caffe: a folder with ``data.mdb``, whose values are ``Datum`` with an encoded image."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, SourceKind
+from workbench.sources._lmdb import (
+    Place,
+    database_file,
+    fields,
+    first_value,
+    list_images,
+    root_of,
+    write_database,
+)
+
+_DATA, _LABEL, _ENCODED = 4, 5, 7
+
+
+def find_caffe_lmdb(data: str) -> dict[str, Any]:
+    """Arguments of the LMDB reader for a folder with data.mdb."""
+    return {"path": os.path.abspath(data)}
+
+
+def place_of(datum: bytes) -> Place | str:
+    """Where the image of a ``Datum`` is, and its label, or why it has none."""
+    found = fields(datum)
+    if _DATA not in found:
+        return "its Datum has no data"
+    if not found.get(_ENCODED, (0, 0))[0]:
+        return "its Datum holds pixels, no encoded image: convert with --encoded"
+    return (*found[_DATA], found.get(_LABEL, (0, 0))[0])
+
+
+def _accepts(path: Path) -> bool:
+    try:
+        return not isinstance(place_of(first_value(path)), str)
+    except (IndexError, ValueError):
+        return False
+
+
+def _require(dataset: Dataset) -> None:
+    path = database_file(dataset)
+    first = next(list_images(dataset, place_of), None)
+    if first is not None and first.fault:
+        raise DataError(f"{path}: of its first value, {first.fault}. Write the LMDB anew.")
+
+
+def _write_placeholder(folder: Path) -> Path:
+    """One image of no pixels, with the label 0."""
+    return write_database(folder / "lmdb", b"0", b"\x22\x04\xff\xd8\xff\xd9\x28\0\x38\x01")
+
+
+SOURCE = SourceKind(
+    about="LMDB of Caffe (a folder with data.mdb)",
+    op="readers.caffe",
+    located_by=frozenset({"path"}),
+    find=find_caffe_lmdb,
+    imports=("os",),
+    accepts=_accepts,
+    require=_require,
+    list_samples=lambda dataset: list_images(dataset, place_of),
+    root=root_of,
+    holder=lambda name: name.rpartition(" at key ")[0],
+    class_names=lambda dataset: [],
+    watched=lambda dataset: iter([dataset.location]),
+    nothing_found=lambda dataset: f"The LMDB {dataset} is empty. Give one with images.",
+    write_placeholder=_write_placeholder,
+)

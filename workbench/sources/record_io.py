@@ -1,0 +1,189 @@
+"""RecordIO of MXNet: a file of records with a header, a label and an encoded image.
+
+One file (``.rec``): DALI takes a single index. The one beside it (``.idx``, as ``im2rec`` and
+``rec2idx`` make it) is used, and where it is missing one is made in a temporary folder: that reads
+the head of each record once. Nothing is written beside the data. Labels are numbers without names;
+of several the reader gives all.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import struct
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources._record_index import index_of, is_partial, read_index, write_partial
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+_SUFFIX = ".rec"
+_MAGIC = 0xCED7230A
+_HEADER = struct.Struct("<IfQQ")
+"""Of a record's content: how many labels follow (0: one, in the header), label, two ids."""
+
+
+def scan_record_file(path: str) -> Any:
+    """Number and offset of each record of a RecordIO file."""
+    size, offset, number = os.path.getsize(path), 0, 0
+    with open(path, "rb") as file:
+        while offset < size:
+            file.seek(offset)
+            head = file.read(8)
+            magic, length = struct.unpack("<II", head) if len(head) == 8 else (0, 0)
+            end = offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
+            if magic != 0xCED7230A or end > size:
+                raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
+            if length >> 29 in (0, 1):  # others go on with the one before
+                yield number, offset
+                number += 1
+            offset = end
+
+
+def find_record_file(data: str) -> dict[str, Any]:
+    """Arguments of the RecordIO reader: the file and its index."""
+    return {"path": [data], "index_path": [index_of(data, scan_record_file)]}
+
+
+def read_record_file(**options: Any) -> Any:
+    """Images and labels of a RecordIO file, whose labels are floating-point numbers."""
+    made: Any = fn.readers.mxnet(**options)
+    jpegs, labels = made
+    return jpegs, fn.cast(labels, dtype=types.INT32)
+
+
+def _path(dataset: Dataset) -> str:
+    """The file. Raises DataError where it is missing or may not be read."""
+    path = dataset.location
+    if not os.path.isfile(path):
+        raise DataError(f"There is no file {path}. Give a RecordIO file, {_SUFFIX}.")
+    if not os.access(path, os.R_OK):
+        raise DataError(f"The file {path} may not be read. Check its permissions.")
+    if not os.path.getsize(path):
+        raise DataError(f"{path} is empty. Give a file with records.")
+    return path
+
+
+def _entries(path: str) -> list[tuple[int, int]]:
+    """Key and offset of each record, in the reader's order: by offset. Raises DataError."""
+    try:
+        index = index_of(path, scan_record_file)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{path}: its index cannot be made: {error}. Write the file anew, or leave it out."
+        ) from None
+    try:
+        entries = sorted(read_index(index), key=lambda entry: entry[1])
+        fits = bool(entries) and all(_begins(path, offset) for _, offset in entries)
+        fits = fits and (is_partial(index) or _ends(path, entries[-1][1]))
+    except (OSError, ValueError):
+        fits = False
+    if not fits:
+        raise DataError(
+            f"{index} is the index of another file than {path}. Make it anew (`rec2idx {path} "
+            f"{index}`), or remove it: then the workbench makes one in a temporary folder."
+        )
+    return entries
+
+
+def _head(path: str, offset: int) -> tuple[int, int]:
+    """Magic number and length of the record at a place; zeros where there is none."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        head = file.read(8)
+    magic, length = struct.unpack("<II", head) if len(head) == 8 else (0, 0)
+    return magic, length
+
+
+def _begins(path: str, offset: int) -> bool:
+    return _head(path, offset)[0] == _MAGIC
+
+
+def _ends(path: str, offset: int) -> bool:
+    """Whether the record at a place is the last of its file, or goes on to the end in parts."""
+    _, length = _head(path, offset)
+    end = offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
+    return length >> 29 == 1 or end == os.path.getsize(path)
+
+
+def _require(dataset: Dataset) -> None:
+    _entries(_path(dataset))
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    path, root = _path(dataset), _root(dataset)
+    holder, size = os.path.relpath(path, root), os.path.getsize(path)
+    with open(path, "rb") as file:
+        for _, offset in _entries(path):
+            file.seek(offset)
+            head = file.read(8 + _HEADER.size)
+            yield _sample(path, _name(holder, offset), offset, head, size)
+
+
+def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample:
+    """The sample of a record by its first bytes, of a file of ``size`` bytes."""
+    if len(head) < 8 + _HEADER.size:
+        return Sample(path, name, 0, offset, 0, "its record is cut short")
+    _, length = struct.unpack_from("<II", head)
+    count, label, _, _ = _HEADER.unpack_from(head, 8)
+    begin = offset + 8 + _HEADER.size + 4 * count
+    end = offset + 8 + (length & 0x1FFFFFFF)
+    if not begin <= end <= size:
+        return Sample(path, name, 0, offset, 0, "its header is damaged")
+    if length >> 29:
+        return Sample(path, name, 0, offset, 0, "its record is in several parts")
+    fault = "" if count or abs(label) < 2**31 else f"its label is {label}"  # NaN too
+    return Sample(path, name, 0 if count or fault else int(label), begin, end - begin, fault)
+
+
+def _name(holder: str, offset: int) -> str:
+    """As DALI tells of the record that begins at a byte."""
+    return f"{holder} at index {offset}"
+
+
+def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
+    path = _path(dataset)
+    holder = os.path.relpath(path, _root(dataset))
+    left = [entry for entry in _entries(path) if _name(holder, entry[1]) not in names]
+    write_partial({path: left}, folder, numbered=False)
+    return folder / os.path.basename(path)
+
+
+def _root(dataset: Dataset) -> str:
+    return os.path.dirname(os.path.abspath(dataset.location))
+
+
+def _write_placeholder(folder: Path) -> Path:
+    """One record of an image of no pixels."""
+    content = _HEADER.pack(0, 0, 0, 0) + b"\xff\xd8\xff\xd9"
+    path = folder / "samples.rec"
+    path.write_bytes(struct.pack("<II", _MAGIC, len(content)) + content)
+    return path
+
+
+_HELPERS: tuple[Any, ...] = (scan_record_file, index_of)
+
+SOURCE = SourceKind(
+    about="RecordIO (.rec)",
+    op="readers.mxnet",
+    located_by=frozenset({"path", "index_path"}),
+    find=find_record_file,
+    reader=read_record_file,
+    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
+    imports=("hashlib", "os", "struct", "tempfile"),
+    holder=lambda name: name.rpartition(" at index ")[0],
+    accepts=lambda path: path.suffix.lower() == _SUFFIX and not os.path.isdir(path),
+    require=_require,
+    list_samples=_list_samples,
+    leave_out=_leave_out,
+    root=_root,
+    class_names=lambda dataset: [],
+    watched=lambda dataset: iter([dataset.location]),
+    nothing_found=lambda dataset: f"There is no record in {dataset}. Give a file with records.",
+    write_placeholder=_write_placeholder,
+)
