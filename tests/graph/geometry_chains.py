@@ -40,7 +40,7 @@ class Errors:
     iou: float
     """The least of an uncut box with the true hull."""
     point: float
-    """Pixels that a point is off."""
+    """Pixels that a point in the picture is off."""
     mask: float
     """Pixels between the mask's edge and the image's."""
 
@@ -79,7 +79,11 @@ def errors_of(folder: Path, seed: int, device: str = "cpu") -> Errors:
             continue
         before = np.asarray(points[index], np.float64)
         wanted = np.concatenate([before, np.ones((len(before), 1))], axis=1) @ fit
-        point = max(point, float(np.abs(wanted - np.asarray(moved[index])).max()))
+        places = wanted.astype(int).clip(0, np.array(picture.shape[1::-1]) - 1)
+        seen = (places == np.floor(wanted)).all(axis=1)
+        seen &= picture[places[:, 1], places[:, 0], 2] > 250  # of others the fit is a guess
+        apart = np.abs(wanted - np.asarray(moved[index]))[seen]
+        point = max(point, float(apart.max(initial=0.0)))
         mask = max(mask, _mask_error(picture, masks[index], given[index], fit))
     return Errors(off, least, point, mask)
 

@@ -26,6 +26,7 @@ from workbench.graph.model import Graph, Node, Port, Settings
 BATCH = 4
 WIDTH, HEIGHT = 250, 220
 """A value for each column and row."""
+_BOXES = {"boxes": Port("reader", "boxes")}
 _BEYOND: dict[str, Value] = {"out_of_bounds_policy": "pad"}
 """For crops of images that an operator before has made smaller than that."""
 STEPS: tuple[tuple[str, dict[str, Value], tuple[str, ...]], ...] = (
@@ -235,6 +236,40 @@ def test_boxes_follow_hundreds_of_chains_within_half_a_pixel(folder: Path) -> No
     _check(folder, range(100, 400))
 
 
+@pytest.mark.parametrize("decodes", [True, False])
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"rel_start": (0.1, 0.05), "rel_shape": (0.8, 0.9)},
+        {"start": (20, 10), "shape": (180, 230)},
+    ],
+)
+def test_targets_follow_a_slice_and_a_decoder_that_slices(
+    folder: Path, args: dict[str, Value], decodes: bool
+) -> None:
+    start = coco_start(folder)
+    sliced: dict[str, Value] = {**args, "axis_names": "HW"}
+    decode = start.node("decode")
+    nodes = (decode, Node("cut", "slice", sliced, {"data": Port("decode", "output")}))
+    if decodes:
+        nodes = (replace(decode, op="decoders.image_slice", args=sliced),)
+    reader = start.node("reader")
+    reader = replace(reader, args={**reader.args, "pixelwise_masks": True})
+    image = Port(nodes[-1].id, "output")
+    boxes = Node("b", "follow_boxes", {"visible": 0.0}, {**_BOXES, "image": image})
+    masks = Node("m", "follow_masks", {}, {"masks": Port("reader", "masks"), "image": image})
+    outputs = {"images": image, "boxes": Port("b", "boxes"), "masks": Port("m", "masks")}
+    graph = replace(start, nodes=(reader, *nodes, boxes, masks), outputs=outputs)
+    images, found, moved = run_graph(graph)
+    off, least = box_errors(images, found, run_graph(start)[1])
+    assert off < 0.05
+    assert least > 0.99
+    for picture, mask, own in zip(images, moved, found, strict=True):
+        assert mask.shape[:2] == picture.shape[:2]
+        for left, top, right, bottom in np.asarray(own).round().astype(int):
+            assert mask[top:bottom, left:right].all()
+
+
 def test_an_operator_without_a_rule_says_so(folder: Path) -> None:
     catalog = load_catalog()
     graph, _ = insert_node(coco_start(folder), catalog, "rotate", "decode")
@@ -315,3 +350,15 @@ def test_points_follow_a_flip_and_say_which_are_seen(folder: Path) -> None:
         np.testing.assert_allclose(two, wanted, atol=1e-3)
         inside = ((wanted >= 0) & (wanted <= 100)).all(axis=1)
         np.testing.assert_array_equal(np.asarray(visible, bool), inside)
+
+
+def test_another_layout_moves_nothing_and_another_shape_has_no_rule(folder: Path) -> None:
+    catalog, start = load_catalog(), coco_start(folder)
+    graph, turned = insert_node(start, catalog, "rotate", "decode")
+    graph = with_followers(start, graph, catalog)
+    graph, named = insert_node(graph, catalog, "reinterpret", turned)
+    node = graph.node(named)
+    kept = graph.replace_node(replace(node, args={"layout": "HWC"}))
+    assert check_graph(kept, catalog) == ()
+    moved = graph.replace_node(replace(node, args={"shape": (220, 250, 3)}))
+    assert "unfollowed" in {fault.code for fault in check_graph(moved, catalog)}
