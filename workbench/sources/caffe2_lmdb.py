@@ -72,6 +72,7 @@ SOURCE = SourceKind(
     op="readers.caffe2",
     located_by=frozenset({"path"}),
     find=find_caffe2_lmdb,
+    unread={"path": ["lmdb"]},
     imports=("os",),
     accepts=_accepts,
     require=_require,

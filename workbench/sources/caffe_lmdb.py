@@ -60,6 +60,7 @@ SOURCE = SourceKind(
     op="readers.caffe",
     located_by=frozenset({"path"}),
     find=find_caffe_lmdb,
+    unread={"path": ["lmdb"]},
     imports=("os",),
     accepts=_accepts,
     require=_require,
