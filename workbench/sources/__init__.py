@@ -24,6 +24,7 @@ from pkgutil import iter_modules
 from typing import Any, BinaryIO, NamedTuple
 
 from workbench.errors import DataError
+from workbench.sources._frames import Frame, is_frame, rows_of_frame
 
 PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
@@ -224,8 +225,9 @@ def kind_of_reader(op: str) -> str:
     return next((kind for kind in source_kinds() if load_source(kind).op == op), "")
 
 
-Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]]
-"""What a person may give for one dataset: a path, or in Python files or (file, label) pairs."""
+Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame
+"""What a person may give for one dataset: a path, or in Python files, (file, label) pairs or a
+frame with a column of paths."""
 Data = Location | Mapping[str, Location]
 """What a person may give for a graph: one dataset, or one for each of its parameters."""
 
@@ -237,7 +239,9 @@ def open_dataset(data: Location) -> Dataset:
     """
     if isinstance(data, Dataset):
         return data
-    if data == "":
+    if is_frame(data):
+        data = rows_of_frame(data)
+    if isinstance(data, str) and not data:
         raise DataError("The path of the data is empty. Give a folder or a list of files.")
     if isinstance(data, str | Path):
         path = Path(os.path.expanduser(data))
@@ -246,7 +250,8 @@ def open_dataset(data: Location) -> Dataset:
     if not isinstance(data, list | tuple):
         raise DataError(
             f"{type(data).__name__} is no data to read. Give a folder, a list of files (.txt or "
-            ".csv), or in Python a list of paths or of (path, label) pairs."
+            ".csv), or in Python a list of paths or of (path, label) pairs, or a pandas or Polars "
+            "frame with a column of paths."
         )
     if not data:
         raise DataError("The list of files is empty. Give at least one path.")

@@ -24,7 +24,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
-from workbench.sources import Datasets, open_datasets, require_dataset
+from workbench.sources import Data, Datasets, open_datasets, require_dataset
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
 from workbench.ui.graph_argument import GraphLike, to_document, to_graph
@@ -220,7 +220,8 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
     Parameters
     ----------
     data:
-        A folder of images, flat or with one folder for each class.
+        A folder of images, flat or with one folder for each class; a file of another kind; a list
+        of paths or (path, label) pairs; a pandas or Polars frame with a column of paths.
     graph:
         A ``Graph``, the name of a recipe, a path to a graph file or its parsed JSON.
     restore:
@@ -255,7 +256,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     def __init__(
         self,
-        data: str | Path = ".",
+        data: Data = ".",
         graph: GraphLike = None,
         *,
         restore: bool = True,

@@ -1,0 +1,104 @@
+"""Files named by a pandas or Polars frame, or by a column of one.
+
+Both are recognised by the module of their type: neither library is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from workbench.errors import DataError
+
+PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image_path")
+"""Names of the column of paths, in the order in which they are looked for, in any case."""
+LABEL_COLUMNS = ("label", "class", "target", "category", "class_name")
+"""Those of the column of labels."""
+_LIBRARIES = ("pandas", "polars")
+
+
+class Frame(Protocol):
+    """A frame of pandas or Polars, as far as it is used here."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of its columns."""
+
+    def __getitem__(self, name: Any, /) -> Any:
+        """The column of a name."""
+
+
+def is_frame(data: object) -> bool:
+    """Whether data are a frame, a lazy frame or a column (``Series``) of pandas or Polars."""
+    library = type(data).__module__.partition(".")[0]
+    return library in _LIBRARIES and (hasattr(data, "columns") or hasattr(data, "to_list"))
+
+
+def rows_of_frame(frame: Any) -> list[Any]:
+    """The path of each row or, where the frame has a column of labels, (path, label).
+
+    A column alone is one of paths. Raises DataError, which names the column or the row, where
+    there is no column of paths, no row, or a value that is no path or no label.
+    """
+    if hasattr(frame, "collect"):
+        raise DataError("The frame is lazy: its rows are not there yet. Give frame.collect().")
+    if not hasattr(frame, "columns"):
+        return _paths(frame.to_list(), str(frame.name or ""))
+    names = list(frame.columns)
+    name = _column(names, PATH_COLUMNS)
+    if name is None:
+        found = ", ".join(map(str, names)) or "none"
+        raise DataError(
+            f"The frame has no column of paths; its columns are: {found[:200]}. Rename that of the "
+            f"paths to one of {', '.join(PATH_COLUMNS)}, and that of the labels, if there is one, "
+            f"to one of {', '.join(LABEL_COLUMNS)}."
+        )
+    paths = _paths(frame[name].to_list(), name)
+    label = _column(names, LABEL_COLUMNS)
+    if label is None:
+        return paths
+    return list(zip(paths, _labels(frame[label].to_list(), label), strict=True))
+
+
+def _column(names: Sequence[Any], wanted: tuple[str, ...]) -> Any:
+    """The name of the first wanted column that is there. Raises DataError where two have it."""
+    for each in wanted:
+        found = [name for name in names if isinstance(name, str) and name.lower() == each]
+        if len(found) > 1:
+            raise DataError(
+                f"The frame has {len(found)} columns {', '.join(map(repr, found))}. Leave one of "
+                "that name."
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _paths(values: list[Any], column: str) -> list[Any]:
+    if not values:
+        raise DataError("The frame has no rows. Give at least one path.")
+    for row, value in enumerate(values):
+        if not isinstance(value, str | Path) or not str(value).strip():
+            raise DataError(
+                f"Row {row} of the column {column!r} holds {_shown(value)}, which is no path. Give "
+                "a path of a file in each row, or leave the row out."
+            )
+    return values
+
+
+def _labels(values: list[Any], column: str) -> list[Any]:
+    for row, value in enumerate(values):
+        if not isinstance(value, int | str) or (isinstance(value, str) and not value.strip()):
+            raise DataError(
+                f"Row {row} of the column {column!r} holds {_shown(value)}, which is no label. "
+                "Give a whole number or the name of a class in each row, or leave the row out."
+            )
+    return values
+
+
+def _shown(value: object) -> str:
+    """A value and its type, in short: ``nan (float)``."""
+    if isinstance(value, bytes | bytearray):
+        return f"{len(value):,} bytes"
+    return f"{repr(value)[:60]} ({type(value).__name__})"
