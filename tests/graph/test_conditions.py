@@ -9,6 +9,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph.condition_sources import condition_sources
 from workbench.graph.conditions import (
     MEASURES,
     Chance,
@@ -18,14 +19,13 @@ from workbench.graph.conditions import (
     NumberIs,
     SizeIs,
     condition_of,
-    condition_sources,
-    set_condition,
 )
 from workbench.graph.edit import insert_node
 from workbench.graph.else_if import add_elif, elif_of
 from workbench.graph.regions import wrap_in_region
 from workbench.graph.rename import rename_node
 from workbench.graph.repeat import repeat
+from workbench.graph.set_condition import set_condition
 
 CATALOG = load_catalog()
 PLAIN = load_recipe("rotate-jitter")

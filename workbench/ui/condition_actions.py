@@ -9,6 +9,7 @@ from typing import Any
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.chance import CONDITION
+from workbench.graph.condition_sources import condition_sources
 from workbench.graph.conditions import (
     COMPARISONS,
     KINDS,
@@ -20,14 +21,13 @@ from workbench.graph.conditions import (
     NumberIs,
     SizeIs,
     condition_of,
-    condition_sources,
-    set_condition,
 )
 from workbench.graph.devices import is_generator
 from workbench.graph.else_if import elif_of
 from workbench.graph.fused import fused_refusal
 from workbench.graph.lead_in import origin_of
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.set_condition import set_condition
 from workbench.ui.actions.inspector import SetCondition
 from workbench.ui.views import ConditionEntry
 
