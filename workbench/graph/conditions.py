@@ -20,6 +20,8 @@ from workbench.graph.shapes import TensorType, infer_types
 OP = "if"
 MOST_CLASSES = 12
 """Of one condition: each is written out."""
+LARGEST_CLASS = 2**31 - 1
+"""Labels are compared as INT32."""
 Comparison = Literal["<", "<=", ">", ">=", "==", "!="]
 Measure = Literal["height", "width", "longer side", "shorter side", "aspect"]
 COMPARISONS: Mapping[str, str] = {
@@ -196,10 +198,25 @@ def require_sound(region: str, condition: Condition) -> None:
             raise GraphEditError(
                 f"The probability of {region} is {probability:g}. Give a number from 0 to 1."
             )
-        case LabelIs(classes) if not 0 < len(set(classes)) <= MOST_CLASSES or min(classes) < 0:
+        case LabelIs(classes) if absent := [n for n in classes if not 0 <= n <= LARGEST_CLASS]:
+            raise GraphEditError(
+                f"The condition of {region} names class {absent[0]}. "
+                f"Classes are numbered from 0 to {LARGEST_CLASS}."
+            )
+        case LabelIs(classes) if not 0 < len(set(classes)) <= MOST_CLASSES:
             raise GraphEditError(
                 f"The condition of {region} names {len(set(classes))} classes. "
                 f"Choose 1 to {MOST_CLASSES}."
+            )
+        case SizeIs(measure) if measure not in MEASURES:
+            raise GraphEditError(
+                f"The condition of {region} measures {measure!r}. "
+                f"A size has: {', '.join(MEASURES)}."
+            )
+        case SizeIs(comparison=sign) | NumberIs(comparison=sign) if sign not in COMPARISONS:
+            raise GraphEditError(
+                f"The condition of {region} compares with {sign!r}. "
+                f"Give one of {' '.join(COMPARISONS)}."
             )
         case SizeIs(_, _, value) if not 0 < value < 1e6:
             raise GraphEditError(
