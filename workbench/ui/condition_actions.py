@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -85,12 +85,16 @@ def _operator_in(region: Node, catalog: Catalog) -> str:
     )
 
 
-def condition_words(graph: Graph, catalog: Catalog, node: Node) -> str:
-    """What an ``if`` asks in a few words, of its label, size or a number; else empty."""
+def condition_words(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str] = ()) -> str:
+    """What an ``if`` asks in a few words, of its label, size or a number; else empty.
+
+    ``classes`` are the names of the data's classes; one without a name is told by its number.
+    """
     found = condition_of(graph, catalog, node)
     match found:
-        case (LabelIs(classes), _):
-            return f"label {' or '.join(map(str, classes))}"
+        case (LabelIs(numbers), _):
+            named = (classes[n] if n < len(classes) else str(n) for n in numbers)
+            return f"label {' or '.join(named)}"
         case (SizeIs(measure, comparison, value), _):
             return f"{measure} {comparison} {value:g}"
         case (NumberIs(comparison, value), Port() as port):
