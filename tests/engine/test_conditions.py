@@ -22,11 +22,11 @@ from workbench.graph.conditions import (
     NumberIs,
     SizeIs,
     condition_of,
-    set_condition,
 )
 from workbench.graph.edit import insert_node, randomise_arg, set_setting
 from workbench.graph.else_if import add_elif, elif_of
 from workbench.graph.regions import wrap_in_region
+from workbench.graph.set_condition import set_condition
 
 CATALOG = load_catalog()
 CONDITIONS: list[Condition] = [

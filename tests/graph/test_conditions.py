@@ -9,6 +9,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph.condition_sources import condition_sources
 from workbench.graph.conditions import (
     MEASURES,
     Chance,
@@ -18,14 +19,13 @@ from workbench.graph.conditions import (
     NumberIs,
     SizeIs,
     condition_of,
-    condition_sources,
-    set_condition,
 )
 from workbench.graph.edit import insert_node
 from workbench.graph.else_if import add_elif, elif_of
 from workbench.graph.regions import wrap_in_region
 from workbench.graph.rename import rename_node
 from workbench.graph.repeat import repeat
+from workbench.graph.set_condition import set_condition
 
 CATALOG = load_catalog()
 PLAIN = load_recipe("rotate-jitter")
@@ -123,7 +123,11 @@ def test_in_a_loop_it_is_asked_of_what_was_changed() -> None:
     [
         (Chance(1.5), "Give a number from 0 to 1"),
         (LabelIs(()), "Choose 1 to 12"),
-        (LabelIs((-1,)), "Choose 1 to 12"),
+        (LabelIs((3, -1)), r"names class -1\. Classes are numbered from 0"),
+        (LabelIs((2**40,)), "numbered from 0 to 2147483647"),
+        (SizeIs("depth", ">", 5), "measures 'depth'.*longer side"),  # type: ignore[arg-type]
+        (SizeIs("height", "=>", 5), "compares with '=>'.*>="),  # type: ignore[arg-type]
+        (NumberIs("~", 1), "compares with '~'"),  # type: ignore[arg-type]
         (LabelIs(tuple(range(13))), "names 13 classes"),
         (SizeIs("height", ">", 0), "above 0"),
         (SizeIs("height", ">", float("nan")), "above 0"),

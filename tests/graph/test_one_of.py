@@ -131,9 +131,9 @@ def test_shares_are_what_dali_takes(given: list[float]) -> None:
     [
         ([0, 0], "not all of them 0"),
         ([-1, 2], "The weights are -1, 2"),
-        ([float("nan"), 1], "Give 0 or more"),
-        ([float("inf"), 1], "Give 0 or more"),
-        ([1], "has 2 bodies, and 1 weights were given"),
+        ([float("nan"), 1], "Give a finite number, 0 or more"),
+        ([float("inf"), 1], "Give a finite number, 0 or more"),
+        ([1], "has 2 bodies, and 1 weights were given. Give one for each: option_0"),
     ],
 )
 def test_bad_weights_are_refused(given: list[float], reason: str) -> None:

@@ -53,12 +53,17 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(branched: Ready) -
     assert (asks(screen)["comparison"], asks(screen)["value"]) == ("<", 1)
     ask(model, "set_condition", region=REGION, kind="label", classes=[2, 5])
     assert (asks(screen)["classes"], asks(screen)["source"]) == ([2, 5], "reader.labels")
-    assert screen.node(REGION)["title"] == "if label 2 or 5"
+    screen.wait(lambda s: s["inspector", "classes"], "the names of the classes")
+    names = screen["inspector", "classes"]
+    assert screen.node(REGION)["title"] == f"if label {names[2]} or {names[5]}"
+    assert screen["inspector", "node"]["condition"] == f"label {names[2]} or {names[5]}"
+    ask(model, "set_condition", region=REGION, kind="label", classes=[2, 500])
+    assert screen.node(REGION)["title"] == f"if label {names[2]} or 500"
     ask(model, "set_condition", region=REGION, kind="comparison", source="hue.output", value=4)
     assert screen.node(REGION)["title"] == "if hue > 4"
     ask(model, "set_condition", region=REGION, kind="chance")
     assert screen["inspector", "node"]["probability"] == 0.5
-    for _ in range(5):
+    for _ in range(6):
         ask(model, "undo")
         assert screen["canvas", "selected"] == [REGION]
     assert model.graph == BRANCHED

@@ -203,7 +203,8 @@ def shares(weights: Sequence[float]) -> tuple[float, ...]:
     if any(not 0 <= weight < float("inf") for weight in weights) or not sum(weights) > 0:
         given = ", ".join(f"{weight:g}" for weight in weights)
         raise GraphEditError(
-            f"The weights are {given}. Give 0 or more for each, not all of them 0."
+            f"The weights are {given}. Give a finite number, 0 or more, for each, "
+            "not all of them 0."
         )
     exact = [weight / max(weights) for weight in weights]
     exact = [weight / sum(exact) for weight in exact]
@@ -253,7 +254,8 @@ def set_weights(graph: Graph, catalog: Catalog, region: str, weights: Sequence[f
         raise GraphEditError(f"{region} is {node.op}, whose bodies run equally often.")
     if len(weights) != len(node.bodies):
         raise GraphEditError(
-            f"{region} has {len(node.bodies)} bodies, and {len(weights)} weights were given."
+            f"{region} has {len(node.bodies)} bodies, and {len(weights)} weights were given. "
+            f"Give one for each: {', '.join(node.bodies)}."
         )
     return graph.replace_node(_with_weights(draw, weights))
 

@@ -78,10 +78,12 @@ def inspector_view(
     device: str,
     faults: Sequence[Fault],
     selected: int = 1,
+    classes: Sequence[str] = (),
 ) -> InspectorView:
     """The node's arguments in the overlay's order; an empty view where there is no such node.
 
-    ``device`` is where it runs; ``selected`` is how many nodes are selected, this one the last.
+    ``device`` is where it runs; ``selected`` is how many nodes are selected, this one the last;
+    ``classes`` are the names of the data's classes.
     """
     if not graph.has(node_id):
         return NOTHING_SELECTED
@@ -114,7 +116,7 @@ def inspector_view(
     view["caution"] = caution_of(node)
     if node.bodies:
         source = condition_port(node, catalog)
-        view["condition"] = condition_of(graph, catalog, node)
+        view["condition"] = condition_of(graph, catalog, node, classes)
         view["control"] = spec.inputs[0].name if spec.inputs else next(iter(spec.args))
         view["numbered"] = spec.numbered_bodies
         view["asks"] = condition_entry(graph, catalog, node)

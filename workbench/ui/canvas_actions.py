@@ -15,7 +15,6 @@ from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph import compose, one_of, some_of
 from workbench.graph.active import set_muted
-from workbench.graph.conditions import set_condition
 from workbench.graph.connect import connect, disconnect, port_taken_reason, set_output
 from workbench.graph.devices import is_generator, port_kind
 from workbench.graph.edit import chain, move_node
@@ -28,6 +27,7 @@ from workbench.graph.model import Graph, Port
 from workbench.graph.regions import unwrap_region, wrap_in_region
 from workbench.graph.remove import remove_nodes
 from workbench.graph.rename import rename_node, rename_output
+from workbench.graph.set_condition import set_condition
 from workbench.ui import canvas_annotations as remarks
 from workbench.ui import canvas_positions as positions
 from workbench.ui.actions import canvas

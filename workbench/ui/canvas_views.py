@@ -97,11 +97,13 @@ def node_entries(
     facts: Mapping[str, str],
     flows: Mapping[Port, str],
     faults: Sequence[Fault],
+    classes: Sequence[str] = (),
 ) -> list[NodeEntry]:
     """The drawn nodes in running order; of a body first what it takes in.
 
     Those in the bodies of a region that is no card follow it. ``facts`` is what each gave when it
-    last ran, by id; ``flows`` what each port will give as far as it is known without running.
+    last ran, by id; ``flows`` what each port will give as far as it is known without running;
+    ``classes`` are the names of the data's classes.
     """
     folded = folded_generators_in_scope(graph, catalog, layout)
     drawn = [node for node in _in_order(graph) if node.id not in folded]
@@ -123,7 +125,7 @@ def node_entries(
             {
                 "id": node.id,
                 "op": node.op,
-                "title": _title(graph, catalog, node),
+                "title": _title(graph, catalog, node, classes),
                 "label": spec.label if spec else "",
                 "role": role_of(spec),
                 "device": devices[node.id],
@@ -146,7 +148,7 @@ def node_entries(
             }
         )
         for body in expanded_bodies(graph, node, layout):
-            entries += node_entries(body, catalog, layout, devices, facts, flows, faults)
+            entries += node_entries(body, catalog, layout, devices, facts, flows, faults, classes)
     return entries
 
 
@@ -193,9 +195,9 @@ def _taken_in(
     }
 
 
-def _title(graph: Graph, catalog: Catalog, node: Node) -> str:
+def _title(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str]) -> str:
     if node.bodies:
-        return f"{node.op} {condition_of(graph, catalog, node)}".strip()
+        return f"{node.op} {condition_of(graph, catalog, node, classes)}".strip()
     if node.op in OWN_CODE and node.args.get("function"):
         return str(node.args["function"])[:80]
     call = node.args.get("call") if node.op in OPAQUE else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
 from workbench.graph.chance import CONDITION
+from workbench.graph.condition_sources import condition_sources
 from workbench.graph.conditions import (
     COMPARISONS,
     KINDS,
@@ -20,14 +21,13 @@ from workbench.graph.conditions import (
     NumberIs,
     SizeIs,
     condition_of,
-    condition_sources,
-    set_condition,
 )
 from workbench.graph.devices import is_generator
 from workbench.graph.else_if import elif_of
 from workbench.graph.fused import fused_refusal
 from workbench.graph.lead_in import origin_of
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.set_condition import set_condition
 from workbench.ui.actions.inspector import SetCondition
 from workbench.ui.views import ConditionEntry
 
@@ -85,12 +85,16 @@ def _operator_in(region: Node, catalog: Catalog) -> str:
     )
 
 
-def condition_words(graph: Graph, catalog: Catalog, node: Node) -> str:
-    """What an ``if`` asks in a few words, of its label, size or a number; else empty."""
+def condition_words(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str] = ()) -> str:
+    """What an ``if`` asks in a few words, of its label, size or a number; else empty.
+
+    ``classes`` are the names of the data's classes; one without a name is told by its number.
+    """
     found = condition_of(graph, catalog, node)
     match found:
-        case (LabelIs(classes), _):
-            return f"label {' or '.join(map(str, classes))}"
+        case (LabelIs(numbers), _):
+            named = (classes[n] if n < len(classes) else str(n) for n in numbers)
+            return f"label {' or '.join(named)}"
         case (SizeIs(measure, comparison, value), _):
             return f"{measure} {comparison} {value:g}"
         case (NumberIs(comparison, value), Port() as port):

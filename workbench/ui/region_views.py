@@ -93,12 +93,15 @@ def scope_entries(graph: Graph, scope: str) -> list[ScopeEntry]:
     return breadcrumb
 
 
-def condition_of(graph: Graph, catalog: Catalog, node: Node) -> str:
-    """What decides in a region: what a generator draws, else the output that feeds it."""
+def condition_of(graph: Graph, catalog: Catalog, node: Node, classes: Sequence[str] = ()) -> str:
+    """What decides in a region: what a generator draws, else the output that feeds it.
+
+    ``classes`` are the names of the data's classes.
+    """
     if node.op == some_of.OP:
         order = ", in any order" if some_of.is_shuffled(node) else ""
         return f"{some_of.count_of(node)} of {len(node.bodies)}{order}"
-    if words := condition_words(graph, catalog, node):
+    if words := condition_words(graph, catalog, node, classes):
         return words
     source = node.inputs.get(TIMES) if node.op == REPEAT else condition_port(node, catalog)
     if source is None:
