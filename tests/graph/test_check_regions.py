@@ -268,7 +268,7 @@ def test_regions_too_deep_are_refused() -> None:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"kind": "fodler"}, "'fodler' is no kind of source. Known: folder, coco, file_list"),
+        ({"kind": "fodler"}, "'fodler' is no kind of source. Known: folder, caffe2_lmdb"),
         ({"kind": 3}, "3 is not a text"),
         ({"dataset": "two words"}, "'two words' is not a Python name"),
         ({"bodies": {}}, "no such entry"),

@@ -202,10 +202,23 @@ def box_errors(
     return off, least
 
 
-def _worst(folder: Path, seed: int) -> tuple[float, float]:
-    images, boxes, _ = run_graph(replace_visible(chain_of(folder, seed)))
+def _worst(folder: Path, graph: Graph) -> tuple[float, float]:
+    images, boxes, _ = run_graph(replace_visible(graph))
     originals = run_graph(coco_start(folder))[1]
     return box_errors(images, boxes, originals)
+
+
+def _followed(folder: Path, op: str, args: dict[str, Value]) -> Graph:
+    """One operator, or a decoder that crops in the decoder's place."""
+    catalog, start = load_catalog(), coco_start(folder)
+    if op.startswith("decoders"):
+        graph = start.replace_node(replace(start.node("decode"), op=op, args=args))
+        if "random" in op:
+            graph = graph.replace_node(replace(graph.node("decode"), seed=5))
+    else:
+        graph, after = insert_node(start, catalog, op, "decode")
+        graph = graph.replace_node(replace(graph.node(after), args=args))
+    return with_followers(start, graph, catalog)
 
 
 def replace_visible(graph: Graph) -> Graph:
@@ -222,7 +235,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _check(folder: Path, seeds: range) -> None:
-    worst = {seed: _worst(folder, seed) for seed in seeds}
+    worst = {seed: _worst(folder, chain_of(folder, seed)) for seed in seeds}
     far = {seed: found for seed, found in worst.items() if found[0] > 0.5 or found[1] < 0.98}
     assert far == {}, {seed: [node.op for node in chain_of(folder, seed).nodes] for seed in far}
 
@@ -231,9 +244,38 @@ def test_boxes_follow_twenty_chains_within_half_a_pixel(folder: Path) -> None:
     _check(folder, range(20))
 
 
+CROPPED: list[tuple[str, dict[str, Value]]] = [
+    (
+        "resize_crop_mirror",
+        {"resize_shorter": 251, "crop": (200, 210), "crop_pos_x": 0.3, "crop_pos_y": 0.7},
+    ),
+    ("resize_crop_mirror", {"resize_shorter": 187, "crop": (170, 180), "mirror": 1}),
+    ("decoders.image_slice", {"rel_start": (0.113, 0.057), "rel_end": (0.9, 0.97)}),
+    ("decoders.image_slice", {"start": (13, 8), "shape": (200, 190)}),
+    ("decoders.image_crop", {"crop": (200, 190), "crop_pos_x": 0.3, "crop_pos_y": 0.8}),
+    ("decoders.image_random_crop", {"random_area": (0.6, 0.9)}),
+    ("slice", {"start": (8, 13), "shape": (190, 200), "axis_names": "HW"}),
+    (
+        "crop_mirror_normalize",
+        {"crop": (200, 190), "crop_pos_x": 0.3, "mirror": 1, "output_layout": "HWC"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("op", "args"), CROPPED)
+def test_boxes_follow_what_crops_and_does_more(
+    folder: Path, op: str, args: dict[str, Value]
+) -> None:
+    graph = _followed(folder, op, args)
+    assert graph.has("follow_boxes")
+    off, least = _worst(folder, graph)
+    assert off < 0.5
+    assert least > 0.98
+
+
 @pytest.mark.thorough
 def test_boxes_follow_hundreds_of_chains_within_half_a_pixel(folder: Path) -> None:
-    _check(folder, range(100, 400))
+    _check(folder, range(100, 350))
 
 
 @pytest.mark.parametrize("decodes", [True, False])
@@ -322,6 +364,20 @@ def test_a_mask_is_moved_as_its_image_to_the_pixel(
     inputs = {"masks": Port("mask", "output"), "image": Port(after, "output")}
     follower = Node("follow_masks", "follow_masks", {}, inputs)
     outputs = {"images": Port(after, "output"), "masks": Port("follow_masks", "masks")}
+    images, masks = run_graph(replace(graph, nodes=(*graph.nodes, mask, follower), outputs=outputs))
+    for image, moved in zip(images, masks, strict=True):
+        np.testing.assert_array_equal(image, moved)
+
+
+@pytest.mark.parametrize(("op", "args"), [row for row in CROPPED if "image_" in row[0]][:3])
+def test_a_mask_is_cropped_as_its_image_was_in_the_decoder(
+    folder: Path, op: str, args: dict[str, Value]
+) -> None:
+    graph = _followed(folder, op, args)
+    mask = Node("mask", "decoders.image", {}, {"data": Port("reader", "jpegs")})
+    inputs = {"masks": Port("mask", "output"), "image": Port("decode", "output")}
+    follower = Node("follow_masks", "follow_masks", {}, inputs)
+    outputs = {"images": Port("decode", "output"), "masks": Port("follow_masks", "masks")}
     images, masks = run_graph(replace(graph, nodes=(*graph.nodes, mask, follower), outputs=outputs))
     for image, moved in zip(images, masks, strict=True):
         np.testing.assert_array_equal(image, moved)
