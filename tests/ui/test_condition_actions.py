@@ -80,6 +80,8 @@ def test_each_kind_is_chosen_with_its_usual_values_and_undone(branched: Ready) -
         ({"kind": "size", "source": "color.output"}, "cannot ask this of"),
         ({"kind": "size", "source": "nothing"}, "cannot ask this of"),
         ({"kind": "label", "classes": []}, "Choose 1 to 12"),
+        ({"kind": "label", "classes": [0, "cat"]}, "'cat' is no class. Give numbers"),
+        ({"kind": "label", "classes": [-1]}, "names class -1"),
         ({"kind": "comparison", "value": float("nan")}, "finite number"),
     ],
 )

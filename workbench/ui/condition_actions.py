@@ -127,6 +127,12 @@ def ask_condition(graph: Graph, catalog: Catalog, action: SetCondition) -> Graph
     return set_condition(graph, catalog, node.id, _changed(condition, action), source)
 
 
+def _class(number: int | str) -> int:
+    if isinstance(number, str):
+        raise GraphEditError(f"{number[:40]!r} is no class. Give numbers of classes, such as 0, 3.")
+    return number
+
+
 def _changed(condition: Condition, action: SetCondition) -> Condition:
     given: dict[str, Any] = {}
     for name, allowed in _ALLOWED.items():
@@ -142,7 +148,7 @@ def _changed(condition: Condition, action: SetCondition) -> Condition:
     if action.value is not None:
         given["value"] = action.value
     if action.classes is not None:
-        given["classes"] = tuple(action.classes)
+        given["classes"] = tuple(_class(number) for number in action.classes)
     known = {name: value for name, value in given.items() if hasattr(condition, name)}
     if "measure" in known and "value" not in known and isinstance(condition, SizeIs):
         aspects = "aspect" in (condition.measure, known["measure"])

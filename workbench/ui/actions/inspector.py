@@ -97,8 +97,8 @@ class SetCondition(Action, tag="set_condition", frozen=True):
     region: str
     kind: str
     """``chance``, ``label``, ``size`` or ``comparison``."""
-    classes: list[int] | None = None
-    """Of ``label``: numbers of the classes."""
+    classes: list[int | str] | None = None
+    """Of ``label``: numbers of the classes. Words are refused."""
     measure: str = ""
     """Of ``size``: ``height``, ``width``, ``longer side``, ``shorter side`` or ``aspect``."""
     comparison: str = ""

@@ -1079,7 +1079,7 @@ export interface InspectorActions {
   fix: { node: string; arg: string };
   set_random: { node: string; arg: string; key: string; value: Json; group?: string };
   set_probability: { region: string; probability: number | string; group?: string };
-  set_condition: { region: string; kind: string; classes?: number[] | null; measure?: string; comparison?: string; value?: number | string | null; source?: string; group?: string };
+  set_condition: { region: string; kind: string; classes?: (number | string)[] | null; measure?: string; comparison?: string; value?: number | string | null; source?: string; group?: string };
   set_weights: { region: string; weights: (number | string)[] };
   add_option: { region: string };
   remove_option: { region: string; body: string };

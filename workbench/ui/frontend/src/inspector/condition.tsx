@@ -153,7 +153,8 @@ interface ClassesProps {
   region: string;
   classes: readonly string[];
   chosen: number[];
-  choose: (to: number[]) => void;
+  /** Words go to Python too, which refuses them with the reason. */
+  choose: (to: (number | string)[]) => void;
 }
 
 /** By name; by number where the data have no names. */
@@ -171,9 +172,9 @@ function Classes({ region, classes, chosen, choose }: ClassesProps) {
         data-tip="Numbers of the classes, such as 0, 3"
         value={chosen.join(", ")}
         onChange={({ currentTarget: el }) => {
-          const numbers = el.value.split(/[,:;\s]+/).filter(Boolean).map(Number);
-          if (numbers.length && numbers.every(Number.isInteger)) choose(numbers);
-          else el.value = chosen.join(", ");
+          if (el.value === chosen.join(", ")) return; // put back after a refusal
+          const words = el.value.split(/[,:;\s]+/).filter(Boolean);
+          choose(words.map((word) => (Number.isInteger(Number(word)) ? Number(word) : word)));
         }}
       />
     );
