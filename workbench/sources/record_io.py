@@ -13,7 +13,7 @@ import os
 import struct
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
@@ -79,8 +79,9 @@ def _entries(path: str) -> list[tuple[int, int]]:
         ) from None
     try:
         entries = sorted(read_index(index), key=lambda entry: entry[1])
-        fits = bool(entries) and all(_begins(path, offset) for _, offset in entries)
-        fits = fits and (is_partial(index) or _ends(path, entries[-1][1]))
+        with open(path, "rb") as file:
+            fits = bool(entries) and all(_head(file, at)[0] == _MAGIC for _, at in entries)
+            fits = fits and (is_partial(index) or _ends(file, entries[-1][1]))
     except (OSError, ValueError):
         fits = False
     if not fits:
@@ -91,24 +92,19 @@ def _entries(path: str) -> list[tuple[int, int]]:
     return entries
 
 
-def _head(path: str, offset: int) -> tuple[int, int]:
+def _head(file: BinaryIO, offset: int) -> tuple[int, int]:
     """Magic number and length of the record at a place; zeros where there is none."""
-    with open(path, "rb") as file:
-        file.seek(offset)
-        head = file.read(8)
+    file.seek(offset)
+    head = file.read(8)
     magic, length = struct.unpack("<II", head) if len(head) == 8 else (0, 0)
     return magic, length
 
 
-def _begins(path: str, offset: int) -> bool:
-    return _head(path, offset)[0] == _MAGIC
-
-
-def _ends(path: str, offset: int) -> bool:
+def _ends(file: BinaryIO, offset: int) -> bool:
     """Whether the record at a place is the last of its file, or goes on to the end in parts."""
-    _, length = _head(path, offset)
+    _, length = _head(file, offset)
     end = offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
-    return length >> 29 == 1 or end == os.path.getsize(path)
+    return length >> 29 == 1 or end == os.fstat(file.fileno()).st_size
 
 
 def _require(dataset: Dataset) -> None:
