@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import isclose
+from typing import Any
 
 import pytest
 
@@ -133,10 +134,11 @@ def test_shares_are_what_dali_takes(given: list[float]) -> None:
         ([-1, 2], "The weights are -1, 2"),
         ([float("nan"), 1], "Give a finite number, 0 or more"),
         ([float("inf"), 1], "Give a finite number, 0 or more"),
+        (["a", 1], "The weights are 'a', 1. Give a finite number, 0 or more"),
         ([1], "has 2 bodies, and 1 weights were given. Give one for each: option_0"),
     ],
 )
-def test_bad_weights_are_refused(given: list[float], reason: str) -> None:
+def test_bad_weights_are_refused(given: list[Any], reason: str) -> None:
     with pytest.raises(GraphEditError, match=reason):
         set_weights(BOTH, CATALOG, REGION, given)
 

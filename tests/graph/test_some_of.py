@@ -96,6 +96,11 @@ def test_the_limit_is_that_of_the_table_in_the_code() -> None:
 def test_a_count_that_is_not_there_is_refused() -> None:
     with pytest.raises(GraphEditError, match="has 2 bodies, and 3 were to run"):
         set_count(TWO, CATALOG, REGION, 3)
+    for count in (1.5, True, "1"):
+        with pytest.raises(
+            GraphEditError, match=f"{count} were to run. Give a whole number, 1 to 2"
+        ):
+            set_count(TWO, CATALOG, REGION, count)  # type: ignore[arg-type]
     with pytest.raises(GraphEditError, match="bodies run equally often"):
         set_weights(TWO, CATALOG, REGION, [1, 2])
     other, one_of = choose_one_of(JITTER, CATALOG, ["rotate"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.spec import Catalog
@@ -193,15 +194,18 @@ def _with_weights(draw: Node, weights: Sequence[float]) -> Node:
     """The draw with such weights; without ``p`` where all are equal, as DALI then takes them."""
     args = {name: value for name, value in draw.args.items() if name != "p"}
     args["population"] = len(weights)
-    if len(set(weights)) > 1 or not weights[0]:
-        args["p"] = shares(weights)
+    found = shares(weights)
+    if len(set(weights)) > 1:
+        args["p"] = found
     return replace(draw, args=args)
 
 
 def shares(weights: Sequence[float]) -> tuple[float, ...]:
     """Weights as probabilities that sum to 1. Raises GraphEditError where they cannot."""
-    if any(not 0 <= weight < float("inf") for weight in weights) or not sum(weights) > 0:
-        given = ", ".join(f"{weight:g}" for weight in weights)
+    numbers = all(isinstance(weight, Real) for weight in weights)
+    finite = numbers and all(0 <= weight < float("inf") for weight in weights)
+    if not finite or not sum(weights) > 0:
+        given = ", ".join(f"{weight:g}" if numbers else repr(weight) for weight in weights)
         raise GraphEditError(
             f"The weights are {given}. Give a finite number, 0 or more, for each, "
             "not all of them 0."

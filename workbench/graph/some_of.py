@@ -98,10 +98,11 @@ def set_count(
     node = graph.node(region)
     if node.op != OP:
         raise GraphEditError(f"{region} is {node.op}, and only {OP} runs so many of its bodies.")
-    if not 1 <= count <= len(node.bodies):
+    whole = isinstance(count, int) and not isinstance(count, bool)
+    if not whole or not 1 <= count <= len(node.bodies):
         raise GraphEditError(
             f"{region} has {len(node.bodies)} bodies, and {count} were to run. "
-            f"Give 1 to {len(node.bodies)}."
+            f"Give a whole number, 1 to {len(node.bodies)}."
         )
     in_any_order = is_shuffled(node) if shuffled is None else shuffled
     node = replace(node, args={**node.args, "count": count, "shuffled": in_any_order})
