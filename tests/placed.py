@@ -20,7 +20,7 @@ USABLE = [
     for op in CATALOG.values()
     if op.unusable is None
     and not op.follows
-    and (op.category != "source" or op.name == "readers.file" or not op.name.startswith("readers."))
+    and (op.name == "readers.file" or "readers" not in op.name.split("."))
 ]
 """Without the readers of other data than a folder, and what follows a geometric operator."""
 

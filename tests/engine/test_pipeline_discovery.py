@@ -200,7 +200,7 @@ def test_our_own_scripts_get_data_of_each_kind(tmp_path: Path) -> None:
         factory.make()
         ((data, others),) = seen
         assert data == factory.placeholders[0]
-        assert read_list(others)["labels"] == [0]
+        assert read_list(others)["file_list"] == others
     finally:
         for folder in factory.placeholders:
             shutil.rmtree(folder)
