@@ -40,9 +40,11 @@ function Code({ link, root }: PanelProps<"code">) {
   const several = files.length > 1;
   /** What the whole is called: the one file, or a folder of the target's name. */
   const usual = several ? target : (files[0]?.path ?? "");
+  const suggested = useRef("");
   useLayoutEffect(() => {
-    // What was typed stays until another target has another name.
-    path.current!.value = usual;
+    // What was typed, even before the code came, stays until another target has another name.
+    if (suggested.current || !path.current!.value) path.current!.value = usual;
+    suggested.current = usual;
   }, [usual]);
 
   const save = (event: Event): void => {
