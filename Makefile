@@ -8,7 +8,7 @@ WORKERS ?= 2
 SHARE ?=
 EDITS ?= 20000
 
-PHOTOS := $(filter samples,$(DATA))
+PHOTOS := $(filter samples,$(DATA)) $(if $(filter shapes/%,$(DATA)),shapes)
 BIN := $(abspath $(VENV))/bin
 FRONTEND := workbench/ui/frontend
 SOURCES := pyproject.toml hatch_build.py $(shell find $(FRONTEND) -mindepth 1 \
@@ -62,7 +62,7 @@ lint: $(VENV)/.installed-test ## ruff, mypy and tsc
 perf: $(VENV)/.installed-test ## run the benchmarks and print their table
 	@"$(BIN)/pytest" --thorough tests/perf -s $(ARGS)
 
-clean: ## remove all that was installed or built here (keeps samples/)
+clean: ## remove all that was installed or built here (keeps samples/ and shapes/)
 	rm -rf "$(VENV)" $(FRONTEND)/node_modules workbench/ui/static build dist
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find workbench tests -name __pycache__ -prune -exec rm -rf {} +
@@ -82,6 +82,9 @@ $(VENV)/.installed-test: $(SOURCES) | $(BIN)/pip
 
 samples: | $(VENV)/.installed
 	"$(BIN)/workbench" samples samples
+
+shapes: | $(VENV)/.installed
+	"$(BIN)/workbench" samples shapes --targets
 
 # The browser tests need Debian's chromium; without it they are skipped and say so.
 chromium:

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import zlib
 from argparse import ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +20,9 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from tests.thorough import EXAMPLES, THOROUGH_TIMES
 from workbench.catalog import Catalog, load_catalog
 from workbench.engine import Engine
+from workbench.graph import Graph
 from workbench.samples import PHOTOS, write_samples
+from workbench.sources import load_source
 
 settings.register_profile(
     "quick",
@@ -208,6 +210,25 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
             patch.delitem(PHOTOS, name)  # a machine with scikit-image alone has enough to test on
         write_samples(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample targets, for all tests together: read them, do not change them."""
+    folder = tmp_path_factory.mktemp("shapes")
+    write_samples(folder, targets=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def data_of(photos: Path, request: pytest.FixtureRequest) -> Callable[[Graph], Path]:
+    """The samples that a graph is tried on: photos, or of the targets what its source reads."""
+
+    def found(graph: Graph) -> Path:
+        sample = load_source(graph.sources[0].kind).sample
+        return request.getfixturevalue("shapes") / sample if sample else photos
+
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -191,6 +191,11 @@ def recipe_cases(*without: str, only: Collection[str] = ()) -> list[Any]:
     ]
 
 
+def photo_recipes() -> dict[str, Graph]:
+    """The recipes that read a folder of photos."""
+    return {name: g for name, g in load_recipes().items() if g.sources[0].kind == "folder"}
+
+
 def flat_recipes() -> list[Graph]:
     """The recipes in which nothing is chosen for each sample: no region, no policy."""
     return [graph for graph in load_recipes().values() if not needs_conditionals(graph.nodes)]

@@ -73,15 +73,26 @@ def _require_gpu(graph: Graph) -> None:
 @main.command()
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--formats", is_flag=True, help="Also one photo in each format that DALI decodes.")
+@click.option("--targets", is_flag=True, help="Instead photos with boxes, masks, points; video.")
 @_report_errors
-def samples(folder: Path, formats: bool) -> None:
+def samples(folder: Path, formats: bool, targets: bool) -> None:
     """Write sample photos in class folders: real ones, from the wheels of two libraries.
+
+    With --targets, photos with shapes drawn on them and all that can be said of these, as data of
+    each kind that can be opened; what to give --data is told.
 
     Example:  workbench samples photos
     """
     from workbench.samples import write_samples
+    from workbench.sources import load_source, source_kinds
 
-    click.echo(f"{write_samples(folder, formats)} photos in {folder}")
+    if formats and targets:
+        raise click.UsageError("A folder holds --formats or --targets. Write two folders.")
+    count = write_samples(folder, formats, targets)
+    click.echo(f"{count} {'files' if targets else 'photos'} in {folder}")
+    for kind in map(load_source, source_kinds() if targets else ()):
+        if kind.sample:
+            click.echo(f"{folder / kind.sample!s:32} {kind.about}")
 
 
 @main.command()
@@ -106,9 +117,10 @@ def recipes() -> None:
     Example:  workbench recipes
     """
     from workbench.graph import load_recipes
+    from workbench.graph.recipes import sample_words
 
     for name, graph in load_recipes().items():
-        click.echo(f"{name:18}{graph.about}")
+        click.echo(f"{name:22}{graph.about}{sample_words(graph)}")
 
 
 @main.command()

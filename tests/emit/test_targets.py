@@ -27,20 +27,50 @@ CATALOG = load_catalog()
 GOLDEN = Path(__file__).parent / "golden"
 RECIPES = load_recipes()
 HOLD_NO_REGION = ("dynamic", "notebook", "ray")
+BOXES = {"ssd", "retinanet"}
+REFUSED: Mapping[str, Mapping[str, str]] = {
+    "dynamic": {
+        **dict.fromkeys(BOXES, r"follow_boxes: .* no targets that follow an image yet\. Export"),
+        "segmentation": r"follow_masks: .* no targets that follow an image yet\. Export",
+        "video-clips": r"reader: .* has no experimental\.readers\.video\. Export",
+    },
+    **{
+        target: dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* of boxes each image .* Put a pad")
+        for target in ("jax", "paddle", "tensorflow")
+    },
+    "triton": {
+        "ssd": r"crop\.boxes: it is fed by reader\.boxes, .* Leave the node out",
+        "retinanet": r"follow_boxes\.boxes: it is fed by reader\.boxes, .* Leave the node out",
+        "segmentation": r"follow_masks\.masks: it is fed by reader\.masks, .* Leave the node out",
+        "video-clips": r"reader: .* Triton makes outputs of an image .* Give an image out",
+    },
+}
+"""Target -> recipes with targets or videos that it cannot carry, and what it says."""
 PYTHON = [name for name in target_names() if name != "notebook"]
 
 
 def held(target: str) -> dict[str, Graph]:
     """The recipes that a target can hold."""
-    if target not in HOLD_NO_REGION:
-        return RECIPES
-    return {graph.name: graph for graph in flat_recipes()}
+    flat = {graph.name for graph in flat_recipes()}
+    names = flat if target in HOLD_NO_REGION else RECIPES
+    return {name: RECIPES[name] for name in names if name not in REFUSED.get(target, ())}
+
+
+@pytest.mark.parametrize("target", REFUSED)
+def test_a_target_that_cannot_carry_a_recipe_says_why(target: str) -> None:
+    for name, reason in REFUSED[target].items():
+        with pytest.raises(GraphExportError, match=reason):
+            export(RECIPES[name], target, CATALOG)
 
 
 def golden_recipes(target: str) -> tuple[str, ...]:
-    """One that decodes a crop, a grey one that rotates, two views, a policy: few to be read."""
+    """Few to be read.
+
+    One that decodes a crop, a grey one that rotates, two views, a policy; boxes, masks and clips.
+    """
     views = ["simclr", "rand-augment"] if "simclr" in held(target) else ["two-view"]
-    return ("cutout", "medical-gray", *views)
+    targets = [name for name in ("ssd", "segmentation", "video-clips") if name in held(target)]
+    return ("cutout", "medical-gray", *views, *targets)
 
 
 GOLDEN_FILES = [(target, name) for target in target_names() for name in golden_recipes(target)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,14 +74,26 @@ def assert_parity(
 @pytest.mark.parametrize("graph", recipe_cases())
 class TestRecipes:
     def test_batches_in_any_order(
-        self, graph: Graph, device: str, runner: Runner, photos: Path, tmp_path: Path
+        self,
+        graph: Graph,
+        device: str,
+        runner: Runner,
+        data_of: Callable[[Graph], Path],
+        tmp_path: Path,
     ) -> None:
-        assert_parity(runner, small(graph, device), photos, tmp_path, (2, 0, 1, 2, 1, 0))
+        order = (2, 0, 1, 2, 1, 0)
+        assert_parity(runner, small(graph, device), data_of(graph), tmp_path, order)
 
     def test_fewer_tiles_than_the_batch(
-        self, graph: Graph, device: str, runner: Runner, photos: Path, tmp_path: Path
+        self,
+        graph: Graph,
+        device: str,
+        runner: Runner,
+        data_of: Callable[[Graph], Path],
+        tmp_path: Path,
     ) -> None:
-        assert_parity(runner, small(graph, device), photos, tmp_path, (0, 2, 1), count=2)
+        data = data_of(graph)
+        assert_parity(runner, small(graph, device), data, tmp_path, (0, 2, 1), count=2)
 
 
 @pytest.mark.parametrize("device", ["cpu", ON_GPU])

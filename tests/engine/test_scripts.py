@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import recipe_cases
+from tests.helpers import photo_recipes, recipe_cases
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import import_traced
@@ -234,7 +234,7 @@ def test_encodings(tmp_path: Path) -> None:
             read_source_cells(str(script))
 
 
-@pytest.mark.parametrize("graph", recipe_cases())
+@pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes()))
 def test_our_own_scripts_need_no_help(trace: Any, graph: Graph, photos: Path) -> None:
     """Name, description, outputs, settings, seeds and the ids that the source says are back."""
     text = emit_script(graph, CATALOG).text

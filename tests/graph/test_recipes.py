@@ -51,6 +51,10 @@ def test_one_file_is_one_recipe_of_that_name() -> None:
             "augmix",
             {"if", "apply_auto_augment", "random.beta", "math.mul", "crop_mirror_normalize"},
         ),
+        ("ssd", {"readers.coco", "random_bbox_crop", "hsv", "follow_boxes"}),
+        ("retinanet", {"readers.coco", "flip", "resize", "follow_boxes"}),
+        ("segmentation", {"readers.coco", "resize", "pad", "follow_masks"}),
+        ("video-clips", {"experimental.readers.video", "resize", "crop_mirror_normalize"}),
         ("histology-stain", {"math.log", "constant", "reductions.sum", "math.exp"}),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
+from workbench.errors import DataError
 from workbench.graph import Port, check_graph, load_recipe
 from workbench.graph.source_targets import with_opened
-from workbench.sources import open_datasets
+from workbench.sources import load_source, open_datasets
 
 CATALOG = load_catalog()
 
@@ -41,3 +43,14 @@ def test_what_a_person_took_out_stays_out(annotations: Path) -> None:
     nodes = tuple(node for node in opened.nodes if node.id != "follow_boxes")
     bare = replace(opened, nodes=nodes, outputs=images)
     assert with_opened(bare, data, CATALOG) is bare
+
+
+@pytest.mark.parametrize("name", ["ssd", "retinanet", "segmentation", "video-clips"])
+def test_a_recipe_says_what_it_reads(name: str, photos: Path) -> None:
+    graph = load_recipe(name)
+    wanted = load_source(graph.sources[0].kind)
+    with pytest.raises(DataError, match=f"Unlink that, or give {re.escape(wanted.about)}") as found:
+        with_opened(graph, open_datasets(str(photos)), CATALOG)
+    assert f"`workbench samples shapes --targets` writes some: give shapes/{wanted.sample}." in str(
+        found.value
+    )

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.perf.conftest import Table
-from tests.sources.written import add_to_tar, example, framed
+from tests.sources.written import example
 from workbench.engine.encoded_images import placeholder_jpeg
+from workbench.samples.records import add_to_tar, framed
 
 CLASSES = 1000
 """Folders, each with a file that all others in it are links to."""

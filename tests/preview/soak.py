@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests import placed
-from tests.helpers import good_value, with_settings
+from tests.helpers import good_value, photo_recipes, with_settings
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.process_memory import give_back_free, own_bytes, thread_count
@@ -24,7 +24,7 @@ from workbench.errors import (
     WorkbenchError,
     WorkerLostError,
 )
-from workbench.graph import Graph, Port, load_recipes
+from workbench.graph import Graph, Port
 from workbench.graph.compose import add_output, place_node
 from workbench.graph.edit import insert_node, move_node, randomise_arg, reset_arg, set_arg
 from workbench.graph.remove import remove_nodes
@@ -118,7 +118,7 @@ class Editor:
         return self.chance.choice(graph.nodes).id
 
     def _recipe(self) -> Graph:
-        graph = self.chance.choice(list(load_recipes().values()))
+        graph = self.chance.choice(list(photo_recipes().values()))
         return with_settings(graph, batch_size=SAMPLES, device="cpu")
 
     def _arg(self, graph: Graph, node: str) -> str:

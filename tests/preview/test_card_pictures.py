@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -48,8 +49,10 @@ def pictures(found: CardPictures) -> dict[str, NDArray[np.uint8]]:
 
 
 @pytest.mark.parametrize("graph", flat_recipes(), ids=lambda graph: graph.name)
-def test_the_cards_of_a_recipe(graph: Graph, engine: Engine, photos: Path) -> None:
-    request = request_of(graph, photos)
+def test_the_cards_of_a_recipe(
+    graph: Graph, engine: Engine, data_of: Callable[[Graph], Path]
+) -> None:
+    request = request_of(graph, data_of(graph))
     preview_batch(engine, request)
     found = preview_card_pictures(engine, request, 2)
     steps = preview_steps(engine, request, 2, times=False)

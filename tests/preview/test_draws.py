@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.helpers import CHAINS, apply_step, same, step, with_settings
+from tests.helpers import CHAINS, apply_step, photo_recipes, same, step, with_settings
 from tests.thorough import examples
 from workbench.catalog import load_catalog
 from workbench.engine.runner import Runner
@@ -39,7 +39,7 @@ def drawn(graph: Graph) -> dict[str, Port]:
 
 @examples(60)
 @given(
-    st.one_of(st.sampled_from(list(load_recipes().values())), CHAINS),
+    st.one_of(st.sampled_from(list(photo_recipes().values())), CHAINS),
     st.lists(step(("set", "insert", "remove", "move", "randomise", "reset")), max_size=4),
     st.integers(0, 2),
 )

@@ -12,7 +12,14 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_settings
+from tests.helpers import (
+    chain_graph,
+    photo_recipes,
+    recipe_cases,
+    same,
+    script_batches,
+    with_settings,
+)
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.runner import Runner
@@ -132,7 +139,7 @@ def test_normalised_floats_are_compared_as_they_are_shown(engine: Engine, folder
 class TestManyDraws:
     """Exactly what the script gives where the same file stands at every place."""
 
-    @pytest.mark.parametrize("graph", recipe_cases())
+    @pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes()))
     def test_of_a_recipe(self, graph: Graph, photos: Path, tmp_path: Path) -> None:
         graph = with_settings(set_arg(graph, CATALOG, "reader", "random_shuffle", False),
                               batch_size=COUNT)  # fmt: skip

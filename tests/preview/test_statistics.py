@@ -19,15 +19,15 @@ COUNT = 8
 
 @pytest.mark.parametrize("graph", recipe_cases())
 def test_figures_are_those_of_the_scripts_batch(  # type: ignore[no-untyped-def]
-    graph, engine: Engine, photos: Path, tmp_path: Path
+    graph, engine: Engine, data_of, tmp_path: Path
 ) -> None:
-    graph = with_settings(graph, batch_size=COUNT)
-    found = preview_statistics(engine, PreviewRequest(graph, str(photos), batch=1))
-    script = dict(zip(graph.outputs, script_batches(graph, photos, 2, tmp_path)[1], strict=True))
+    graph, data = with_settings(graph, batch_size=COUNT), data_of(graph)
+    found = preview_statistics(engine, PreviewRequest(graph, str(data), batch=1))
+    script = dict(zip(graph.outputs, script_batches(graph, data, 2, tmp_path)[1], strict=True))
     assert found
     for one in found:
         arrays = script[one.output]
-        axis = 0 if arrays[0].shape[0] in (1, 3) and arrays[0].ndim == 3 else -1
+        axis = -3 if arrays[0].shape[-3] in (1, 3) else -1
         assert one.samples == COUNT
         for number, channel in enumerate(one.channels):
             values = np.concatenate([a.take(number, axis).reshape(-1) for a in arrays])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,15 +61,16 @@ def pictures(steps: Steps) -> dict[str, NDArray[np.uint8]]:
 
 @pytest.mark.parametrize("graph", recipe_cases())
 def test_every_node_of_a_recipe_says_what_it_gives(
-    graph: Graph, engine: Engine, photos: Path, tmp_path: Path
+    graph: Graph, engine: Engine, data_of: Callable[[Graph], Path], tmp_path: Path
 ) -> None:
-    request = request_of(graph, photos, batch=1)
+    data = data_of(graph)
+    request = request_of(graph, data, batch=1)
     steps = preview_steps(engine, request, 2, times=False)
     ports = [Port(s.node, o.name) for s in steps.steps for o in s.outputs]
     script = [
         output
         for first in range(0, len(ports), TAPPED)
-        for output in second_batch(request.graph, ports[first : first + TAPPED], photos, tmp_path)
+        for output in second_batch(request.graph, ports[first : first + TAPPED], data, tmp_path)
     ]
     outputs = [output for step in steps.steps for output in step.outputs]
     for output, batch in zip(outputs, script, strict=True):

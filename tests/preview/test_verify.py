@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,9 +30,11 @@ BATCHES = (0, 1, 7)
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("graph", recipe_cases())
-def test_every_recipe_is_exact(graph: Graph, device: str, engine: Engine, photos: Path) -> None:
+def test_every_recipe_is_exact(
+    graph: Graph, device: str, engine: Engine, data_of: Callable[[Graph], Path]
+) -> None:
     graph = with_settings(graph, batch_size=COUNT, device=device)
-    report = Verifier(graph, str(photos), 2, engine=engine).run()
+    report = Verifier(graph, str(data_of(graph)), 2, engine=engine).run()
     assert report.lines() == [f"identical: {2 * COUNT} of {2 * COUNT}"]
     assert report.exact
     assert report.device == device

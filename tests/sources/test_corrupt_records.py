@@ -11,24 +11,14 @@ from click.testing import CliRunner
 
 from tests.helpers import same, script_batches
 from tests.sources.test_kinds import a_graph
-from tests.sources.written import (
-    WRITERS,
-    Photos,
-    add_to_tar,
-    datum,
-    example,
-    field,
-    framed,
-    read_photos,
-    recorded,
-    write_lmdb,
-)
+from tests.sources.written import WRITERS, Photos, example, read_photos, write_lmdb
 from workbench.cli import main
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.health import check_folder
 from workbench.preview.verify import Verifier
+from workbench.samples.records import add_to_tar, datum, field, framed, recorded
 from workbench.sources import Dataset, list_samples, open_dataset, open_datasets, require_dataset
 
 NO_IMAGE = b"this is no image, and as long as a header would be"

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.written import example, framed
+from tests.sources.written import example
 from workbench.errors import DataError
+from workbench.samples.records import framed
 from workbench.sources import open_dataset, require_dataset
 
 RECORD = framed(example(b"\xff\xd8\xff\xd9", 3))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.helpers import import_script, same, script_batches
-from tests.sources.clips import avi, frame_of, write_clips
+from tests.sources.clips import frame_of, write_clips
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
@@ -21,6 +21,7 @@ from workbench.preview.render import render
 from workbench.preview.request import PreviewRequest
 from workbench.preview.statistics import batch_statistics
 from workbench.preview.verify import Verifier
+from workbench.samples.avi import avi
 from workbench.sources import list_samples, open_dataset, require_dataset
 from workbench.sources.video import codec_of
 

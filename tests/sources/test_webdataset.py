@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.written import add_to_tar
 from workbench.errors import DataError
+from workbench.samples.records import add_to_tar
 from workbench.sources import open_dataset, require_dataset
 
 JPEG = b"\xff\xd8\xff\xd9"

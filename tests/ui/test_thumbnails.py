@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +14,13 @@ from PIL import Image
 from tests.helpers import recipe_cases
 from workbench.engine import Engine
 from workbench.graph import Graph, load_recipes
-from workbench.ui.thumbnails import FOLDER, SHOWN, TILE, draw_thumbnail, photos_shown, picture_url
+from workbench.ui.thumbnails import FOLDER, SHOWN, TILE, draw_thumbnail, picture_url, samples_shown
 
 
 @pytest.fixture(scope="module")
-def shown() -> Iterator[Path]:
-    with photos_shown() as folder:
-        yield folder
+def shown() -> Iterator[Callable[[Graph], Path]]:
+    with samples_shown() as data_of:
+        yield data_of
 
 
 def picture_of(recipe: str) -> Image.Image:
@@ -35,7 +35,7 @@ def test_every_recipe_has_one_and_there_is_no_other() -> None:
 
 @pytest.mark.parametrize("graph", recipe_cases())
 def test_it_is_small_and_shows_what_the_recipe_does(
-    graph: Graph, engine: Engine, shown: Path
+    graph: Graph, engine: Engine, shown: Callable[[Graph], Path]
 ) -> None:
     picture = picture_of(graph.name)
     assert picture.size == (len(SHOWN) * TILE, TILE)
@@ -43,7 +43,7 @@ def test_it_is_small_and_shows_what_the_recipe_does(
     for place in range(len(SHOWN)):
         tile = np.asarray(picture)[:, place * TILE : (place + 1) * TILE]
         assert tile.std() > 15, "blank"
-    now = draw_thumbnail(engine, graph, shown)
+    now = draw_thumbnail(engine, graph, shown(graph))
     apart = np.abs(np.asarray(picture, float) - np.asarray(now, float)).mean()
     assert apart < 12, "not what the engine gives now: python -m workbench.ui.thumbnails"
 

@@ -15,6 +15,8 @@ BOX_FORMATS = ("relative xywh", "relative ltrb", "absolute xywh", "absolute ltrb
 """Left, top and width, height, or left, top, right, bottom; of the image's sides or in pixels."""
 _UNLIMITED = 999
 _IMAGE = PortSpec("image", "image", device="any")
+_BEFORE = PortSpec("before", "image", optional=True, device="any")
+"""The image that a target lies on, where that is not the one that was decoded whole."""
 _DROPPED = ArgSpec(
     *("visible", "float", "Boxes of which no larger share can be seen are left out."),
     default=0.25,
@@ -46,7 +48,7 @@ def _follower(
         name=f"follow_{plural}",
         schema="",
         devices=("cpu", "gpu") if kind == "mask" else ("cpu",),
-        inputs=inputs,
+        inputs=(*inputs, _BEFORE),
         max_inputs=_UNLIMITED,
         outputs=outputs,
         args=args,

@@ -137,7 +137,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 raise DataError(
                     f"{node.id}: {data[name]} is a {load_source(kind).about}, which gives no "
                     f"{', '.join(missing)}. Unlink that, or give "
-                    f"{load_source(node.kind).about}."
+                    f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
                 )
             if kind != node.kind:
                 node = replace(node, kind=kind, op=load_source(kind).op)

@@ -40,7 +40,9 @@ def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
 def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | None:
     """What the image of a follower came through; None where nothing feeds it."""
     image = follower.inputs.get("image")
-    return geometry_path(graph, catalog, image) if image is not None else None
+    if image is None:
+        return None
+    return geometry_path(graph, catalog, image, follower.inputs.get("before"))
 
 
 def _with_inputs(graph: Graph, catalog: Catalog, node: Node) -> Node:

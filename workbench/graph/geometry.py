@@ -48,12 +48,17 @@ class GeometryPath:
         return list(dict.fromkeys(found))
 
 
-def geometry_path(graph: Graph, catalog: Catalog, image: Port) -> GeometryPath:
-    """The geometric operators between a decoder and an image, in running order."""
+def geometry_path(
+    graph: Graph, catalog: Catalog, image: Port, first: Port | None = None
+) -> GeometryPath:
+    """The geometric operators between a decoder and an image, in running order.
+
+    ``first`` is where to begin in place of the decoder: an image that this one is made from.
+    """
     rules = geometry_rules()
     steps: list[GeometryStep] = []
     seen: set[Port] = set()
-    while image not in seen and graph.has(image.node):
+    while image != first and image not in seen and graph.has(image.node):
         seen.add(image)
         node = graph.node(image.node)
         spec = catalog.find(node.op)
@@ -83,9 +88,9 @@ def geometry_path(graph: Graph, catalog: Catalog, image: Port) -> GeometryPath:
     return GeometryPath(image, tuple(steps))
 
 
-def frame_of(graph: Graph, catalog: Catalog, image: Port) -> Port:
+def frame_of(graph: Graph, catalog: Catalog, image: Port, first: Port | None = None) -> Port:
     """The first image of those whose pixels have the places that they have in this one."""
-    path = geometry_path(graph, catalog, image)
+    path = geometry_path(graph, catalog, image, first)
     return path.steps[-1].after if path.steps else path.root
 
 

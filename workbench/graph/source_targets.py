@@ -18,15 +18,18 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     """The graph with each source of the kind of the data that it is given, and with its targets.
 
     Boxes and points of a source that has come are given out, and follow the image; those of one
-    that went are given out no more. Raises DataError, as ``with_datasets``.
+    that went are given out no more. Raises DataError, as ``with_datasets``; also where a source has
+    options that the other's reader does not know, and targets are used: the graph was made for it.
     """
     changed = {
-        source.id: load_source(data[name].kind).outputs
+        source.id: load_source(data[name].kind)
         for source in graph.sources
         if (name := parameter_of(source)) and name in data and data[name].kind != source.kind
     }
-    for source, outputs in changed.items():
-        graph = _without_targets(graph, source, outputs, catalog)
+    for source, kind in changed.items():
+        if graph.node(source).args.keys() - catalog[kind.op].args.keys():
+            with_datasets(graph, data)
+        graph = _without_targets(graph, source, kind.outputs, catalog)
     graph = with_datasets(graph, data)
     given = dict(graph.outputs)
     for source in changed:

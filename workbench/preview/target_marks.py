@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from workbench.catalog.followers import FOLLOWERS
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import port_kind
@@ -146,11 +147,12 @@ _PALETTE = [0, 0, 0, *(shade for number in range(1, HUES + 1) for shade in _colo
 def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port]]:
     """The boxes and points that lie on an image, with the nodes that give them."""
     graph, catalog = run.graph, run.catalog
-    path = geometry_path(graph, catalog, image)
-    if path.blocked:
-        return []
-    frame = frame_of(graph, catalog, image)
     read = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
+    starts = {
+        node.inputs.get(FOLLOWERS[node.op].inputs[0].name): node.inputs.get("before")
+        for node in graph.nodes
+        if follows(node)
+    }
     found = []
     for port in run.result.batches:
         if not port.output or not graph.has(port.node) or graph.scope_of(port.node):
@@ -158,8 +160,16 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port]]:
         node = graph.node(port.node)
         if port_kind(graph, catalog, port) not in ("boxes", "points", "mask"):
             continue
-        lies = frame_of(graph, catalog, node.inputs["image"]) == frame if follows(node) else False
-        if lies or (node.id in read and not path.steps):
+        first = node.inputs.get("before") if follows(node) else starts.get(port)
+        path = geometry_path(graph, catalog, image, first)
+        if path.blocked:
+            continue
+        if follows(node):
+            frame = frame_of(graph, catalog, image, first)
+            lies = frame_of(graph, catalog, node.inputs["image"], first) == frame
+        else:
+            lies = not path.steps and (path.root == first or node.id in read)
+        if lies:
             found.append((node, port))
     followed = {
         node.inputs.get(name)
@@ -178,7 +188,7 @@ def _labels_beside(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] |
 
 def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
     """The names of a COCO file's classes, in the order of the labels 1, 2, ..."""
-    while follows(node):
+    while not isinstance(node, Source):
         port = node.inputs.get("boxes") or node.inputs.get("masks")
         if port is None or not run.graph.has(port.node):
             break

@@ -156,6 +156,8 @@ class SourceKind:
         Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
         without these there, and gives its path; nothing of what is kept is copied. None: it
         cannot, or its reader takes a list of files.
+    sample:
+        What of the folder that ``workbench samples --targets`` writes is of this kind.
     write_placeholder:
         Writes data of the kind into an empty folder and gives their path: an exported program is
         imported on them, which reads nothing.
@@ -181,6 +183,7 @@ class SourceKind:
     suffixes: tuple[str, ...] = ()
     holder: Callable[[str], str] | None = None
     leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
+    sample: str = ""
 
     @property
     def find_source(self) -> str:
@@ -188,6 +191,13 @@ class SourceKind:
         written = [self.helpers] if self.helpers else []
         written += map(inspect.getsource, filter(None, [self.find, self.reader]))
         return "\n\n".join(written)
+
+    @property
+    def remedy(self) -> str:
+        """Where there are data of this kind to try, as a sentence."""
+        if not self.sample:
+            return "`workbench samples photos` writes some: give photos."
+        return f"`workbench samples shapes --targets` writes some: give shapes/{self.sample}."
 
     @property
     def lists_files(self) -> bool:

@@ -82,5 +82,6 @@ SOURCE = SourceKind(
     class_names=lambda dataset: [],
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=lambda dataset: f"The LMDB {dataset} is empty. Give one with images.",
+    sample="caffe2",
     write_placeholder=_write_placeholder,
 )

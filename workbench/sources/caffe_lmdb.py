@@ -70,5 +70,6 @@ SOURCE = SourceKind(
     class_names=lambda dataset: [],
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=lambda dataset: f"The LMDB {dataset} is empty. Give one with images.",
+    sample="caffe",
     write_placeholder=_write_placeholder,
 )

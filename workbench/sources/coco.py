@@ -174,5 +174,6 @@ SOURCE = SourceKind(
     class_names=_class_names,
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=lambda dataset: f"{dataset} lists no images. Add them.",
+    sample="coco/annotations.json",
     write_placeholder=_write_placeholder,
 )

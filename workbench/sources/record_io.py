@@ -181,5 +181,6 @@ SOURCE = SourceKind(
     class_names=lambda dataset: [],
     watched=lambda dataset: iter([dataset.location]),
     nothing_found=lambda dataset: f"There is no record in {dataset}. Give a file with records.",
+    sample="recordio/samples.rec",
     write_placeholder=_write_placeholder,
 )

@@ -362,5 +362,6 @@ SOURCE = SourceKind(
     class_names=lambda dataset: [],
     watched=_watched,
     nothing_found=_nothing_found,
+    sample="tfrecord",
     write_placeholder=_write_placeholder,
 )

@@ -240,5 +240,6 @@ SOURCE = SourceKind(
     class_names=_folders,
     watched=_watched,
     nothing_found=_nothing_found,
+    sample="video",
     write_placeholder=_write_placeholder,
 )

@@ -309,5 +309,6 @@ SOURCE = SourceKind(
     class_names=lambda dataset: [],
     watched=_watched,
     nothing_found=_nothing_found,
+    sample="webdataset",
     write_placeholder=_write_placeholder,
 )

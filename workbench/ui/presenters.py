@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from workbench.engine.machine import Machine
 from workbench.graph.check import Fault
-from workbench.graph.recipes import load_recipes
+from workbench.graph.recipes import load_recipes, sample_words
 from workbench.preview import PreviewRequest, PreviewResult, Tile
 from workbench.preview.target_marks import TargetMark
 from workbench.ui.binary_payload import pack_payload
@@ -32,7 +32,7 @@ def device_choices(machine: Machine) -> list[DeviceChoice]:
 def recipe_entries() -> list[RecipeEntry]:
     """Every recipe with its line and its picture."""
     return [
-        {"name": name, "line": graph.about, "picture": picture_url(name)}
+        {"name": name, "line": graph.about + sample_words(graph), "picture": picture_url(name)}
         for name, graph in load_recipes().items()
     ]
 

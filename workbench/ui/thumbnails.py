@@ -1,4 +1,4 @@
-"""A small picture of every recipe: what the engine makes of four of the sample photos.
+"""A small picture of every recipe: what the engine makes of four of the samples that it reads.
 
 ``python -m workbench.ui.thumbnails`` draws them anew, into ``workbench/ui/pictures``; a test fails
 when one is missing or no longer shows what its recipe does.
@@ -9,21 +9,22 @@ from __future__ import annotations
 import base64
 import io
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from PIL import Image, ImageOps
+from PIL import Image, ImageDraw, ImageOps
 
 from workbench.engine import Engine
 from workbench.graph.edit import set_setting
 from workbench.graph.model import Graph
 from workbench.graph.recipes import load_recipes
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
+from workbench.preview.target_marks import Marks
 from workbench.samples import write_samples
-from workbench.sources import open_datasets
+from workbench.sources import load_source, open_datasets
 
 SHOWN = ("flower", "cat", "temple", "retina")
 """Classes of the sample photos, one tile each; of a recipe with several outputs, fewer photos."""
@@ -42,26 +43,32 @@ def picture_url(recipe: str) -> str:
 
 
 @contextmanager
-def photos_shown() -> Iterator[Path]:
-    """A folder with the photos of ``SHOWN``, in that order."""
+def samples_shown() -> Iterator[Callable[[Graph], Path]]:
+    """What a graph is drawn on: the photos of ``SHOWN``, in that order, or samples with targets."""
     with tempfile.TemporaryDirectory() as folder:
-        samples, shown = Path(folder, "samples"), Path(folder, "shown")
+        samples, shown, shapes = (Path(folder, name) for name in ("samples", "shown", "shapes"))
         write_samples(samples)
+        write_samples(shapes, targets=True)
         shown.mkdir()
         for number, name in enumerate(SHOWN):
             first = min((samples / name).iterdir())
             (shown / f"{number}{first.suffix}").write_bytes(first.read_bytes())
-        yield shown
+
+        def data_of(graph: Graph) -> Path:
+            sample = load_source(graph.sources[0].kind).sample
+            return shapes / sample if sample else shown
+
+        yield data_of
 
 
-def draw_thumbnail(engine: Engine, graph: Graph, photos: Path) -> Image.Image:
+def draw_thumbnail(engine: Engine, graph: Graph, data: Path) -> Image.Image:
     """Four tiles side by side, RGB: the augmented photos, those of one photo together.
 
-    Raises as ``preview_batch`` does.
+    With the boxes and masks that follow them. Raises as ``preview_batch`` does.
     """
     request = PreviewRequest(
         set_setting(_in_order(graph), batch_size=len(SHOWN)),
-        open_datasets(photos),
+        open_datasets(data),
         tiles=len(SHOWN),
         tile_size=TILE,
         shown="augmented",
@@ -85,10 +92,26 @@ def _in_order(graph: Graph) -> Graph:
 def _tiles(preview: PreviewResult) -> list[Image.Image]:
     with Image.open(io.BytesIO(preview.image)) as sheet:
         return [
-            sheet.crop((x, y, x + width, y + height))
+            _with_marks(sheet.crop((x, y, x + width, y + height)), marks)
             for tile in preview.tiles
-            for x, y, width, height in tile.augmented
+            for (x, y, width, height), marks in zip(
+                tile.augmented, tile.marks or ((),) * len(tile.augmented), strict=True
+            )
         ]
+
+
+def _with_marks(tile: Image.Image, marks: Marks) -> Image.Image:
+    """A tile with its boxes and masks drawn over it."""
+    for mark in marks:
+        if mark.mask:
+            with Image.open(io.BytesIO(mark.mask)) as mask:
+                over = mask.convert("RGBA").resize(tile.size, Image.Resampling.NEAREST)
+            tile.paste(over, mask=over.getchannel("A").point(lambda alpha: alpha * 3 // 5))
+        else:
+            left, top, right, bottom = mark.corners
+            box = (left * tile.width, top * tile.height, right * tile.width, bottom * tile.height)
+            ImageDraw.Draw(tile).rectangle(box, outline="white")
+    return tile
 
 
 def main() -> None:
@@ -96,9 +119,9 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for old in FOLDER.glob("*.webp"):
         old.unlink()
-    with Engine() as engine, photos_shown() as photos:
+    with Engine() as engine, samples_shown() as data_of:
         for name, graph in load_recipes().items():
-            picture = draw_thumbnail(engine, graph, photos)
+            picture = draw_thumbnail(engine, graph, data_of(graph))
             picture.save(FOLDER / f"{name}.webp", quality=QUALITY, method=6)
 
 

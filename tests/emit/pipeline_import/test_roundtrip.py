@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests.emit.pipeline_import.graphs import CPU_ONLY, GROWN, MOST, canonical
-from tests.helpers import import_script, recipe_cases
+from tests.helpers import import_script, photo_recipes, recipe_cases
 from tests.placed import CATALOG, USABLE, placed
 from tests.region_graphs import OTHERS, REGION_GRAPHS
 from tests.thorough import examples
@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("graph", recipe_cases())
+@pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes()))
 def test_every_recipe(graph: Graph, folder: Path) -> None:
     for device in ("cpu", "mixed"):
         moved = replace(graph, settings=replace(graph.settings, device=device, seed=7))

@@ -18,12 +18,12 @@ import pytest
 
 from tests.emit.test_own_code import REFUSE
 from tests.emit.test_own_code import balanced as own_code_graph
-from tests.helpers import with_settings
+from tests.helpers import photo_recipes, with_settings
 from tests.region_graphs import branching_graph
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
-from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
+from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.edit import set_arg, set_setting
 
 pytestmark = pytest.mark.timeout(600)  # Ray and TensorFlow alone take a minute to start
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 CATALOG = load_catalog()
 REGIONS = "regions"
 OWN_CODE = "own-code"
-RECIPES = {**load_recipes(), REGIONS: branching_graph(), OWN_CODE: own_code_graph()}
+RECIPES = {**photo_recipes(), REGIONS: branching_graph(), OWN_CODE: own_code_graph()}
 """What is executed: the recipes, one graph with regions inside each other, and one that calls a
 function of the user."""
 HOLD_NO_REGION = ("dynamic", "notebook", "ray")

@@ -13,6 +13,7 @@ from importlib.resources import files
 from workbench.errors import GraphFormatError
 from workbench.graph.layout import Document, load_document
 from workbench.graph.model import Graph
+from workbench.sources import load_source
 
 
 @cache
@@ -29,6 +30,13 @@ def _documents() -> dict[str, Document]:
 def load_recipes() -> dict[str, Graph]:
     """Every recipe by name, in alphabetical order."""
     return {name: document.graph for name, document in _documents().items()}
+
+
+def sample_words(graph: Graph) -> str:
+    """What a recipe reads where that is no folder of photos, for behind its line; else empty."""
+    kinds = (load_source(source.kind) for source in graph.sources if source.kind)
+    kind = next((kind for kind in kinds if kind.sample), None)
+    return f" Reads {kind.about}: shapes/{kind.sample}." if kind else ""
 
 
 def load_recipe(name: str) -> Graph:

@@ -1,4 +1,4 @@
-"""Sample photos, cut from the photographs inside the scikit-image and scikit-learn wheels.
+"""Sample photos, and photos with targets, cut from those in the scikit-image and -learn wheels.
 
 A machine with no network and no pictures of its own still has something real to augment. Each
 photograph gives one class folder of cuts: other regions, other sizes, both orientations.
@@ -89,11 +89,17 @@ PHOTOS: dict[str, Photo] = {
 Save = Callable[[Path], None]
 
 
-def write_samples(folder: str | Path, formats: bool = False) -> int:
-    """Fill ``folder`` with class folders of JPEGs and return how many pictures it then holds.
+def write_samples(folder: str | Path, formats: bool = False, targets: bool = False) -> int:
+    """Fill ``folder`` with class folders of JPEGs and return how many files it then holds.
 
     Sides are 300 to 1200 pixels, three channels. With ``formats`` a further folder ``formats``
     holds one each of PNG, WebP, TIFF, BMP, PPM, JPEG 2000, grayscale, CMYK and Exif-rotated JPEG.
+
+    With ``targets`` the folder holds, in place of these, 24 photos with shapes drawn on them, of
+    five classes, as data of each kind: ``coco/annotations.json`` (boxes, polygons and key points),
+    ``segmentation`` (masks beside images), ``tfrecord``, ``webdataset``, ``recordio``, ``caffe``
+    and ``caffe2``; ``video``, in which a shape moves; ``numpy``, arrays of the photos; and
+    ``volumes``, of two channels, with masks.
 
     What is there already stays as it is: class folders that are missing are added, each all at
     once; those that another run finishes in the meantime are taken as they are. Raises
@@ -101,10 +107,17 @@ def write_samples(folder: str | Path, formats: bool = False) -> int:
     :class:`SaveError` where it cannot be written (no half-written class is left).
     """
     folder = Path(folder)
-    wanted = {name: _class_files(name) for name in PHOTOS}
-    if formats:
-        wanted["formats"] = _format_files()
-    present = _present(folder)
+    if targets:
+        from workbench.samples.targets import target_files
+
+        if formats:
+            raise DataError("A folder holds photos in all formats, or targets. Write two folders.")
+        wanted = known = target_files(_load, tuple(PHOTOS))
+    else:
+        wanted = {name: _class_files(name) for name in PHOTOS}
+        known = wanted | {"formats": _format_files()}
+        wanted = known if formats else wanted
+    present = _present(folder, known)
     missing = {name: files for name, files in wanted.items() if name not in present}
     if missing:
         _write(folder, missing)
@@ -139,9 +152,8 @@ def _place(subject: float, length: float, available: int, share: float) -> float
     return min(max(subject - share * length, 0.0), available - length)
 
 
-def _present(folder: Path) -> set[str]:
+def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
     """Names of the sample folders that ``folder`` holds in full; refuse anything else in it."""
-    ours = {name: _class_files(name) for name in PHOTOS} | {"formats": _format_files()}
     try:
         if not folder.exists():  # asked first: another run may make it between the two questions
             return set()
@@ -149,7 +161,7 @@ def _present(folder: Path) -> set[str]:
             raise DataError(f"{folder} is a file. Name a folder for the sample photos.")
         entries = sorted(path for path in folder.iterdir() if not path.name.startswith(UNFINISHED))
         for entry in entries:
-            held = {path.name for path in entry.iterdir()} if entry.is_dir() else set()
+            held = {str(path.relative_to(entry)) for path in entry.rglob("*") if path.is_file()}
             if held != set(ours.get(entry.name, ())) or not held:
                 raise DataError(
                     f"{folder} holds something other than the sample photos: {entry.name}. "
@@ -174,9 +186,10 @@ def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
         _remove_abandoned(place)
         staging = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=place))
         for name, files in classes.items():
-            (staging / name).mkdir()
             for file, save in files.items():
-                save(staging / name / file)
+                path = staging / name / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                save(path)
         for name in classes:
             _move(staging / name, folder / name)
         done = True

@@ -1,0 +1,178 @@
+"""The sample targets are data of each kind: each opens, previews and verifies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from tests.helpers import script_batches, with_settings
+from workbench.cli import main
+from workbench.engine import Engine
+from workbench.errors import DataError
+from workbench.graph import Graph, Port, load_recipe
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview.verify import Verifier
+from workbench.samples import write_samples
+from workbench.samples.records import framed
+from workbench.samples.shapes import CLASSES, SCENES, inside
+from workbench.samples.targets import CLIPS
+from workbench.sources import (
+    list_samples,
+    load_source,
+    open_dataset,
+    require_dataset,
+    source_kinds,
+)
+
+KINDS = [kind for kind in source_kinds() if load_source(kind).sample]
+COUNT = 4
+
+
+def graph_for(kind: str) -> Graph:
+    name = "video-clips" if kind == "video" else "rotate-jitter"
+    return with_settings(load_recipe(name), batch_size=COUNT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_opens_previews_and_verifies(kind: str, shapes: Path, engine: Engine) -> None:
+    path = shapes / load_source(kind).sample
+    dataset = open_dataset(path)
+    assert dataset.kind == kind
+    require_dataset(dataset)
+    samples = list(list_samples(dataset))
+    assert len(samples) == (len(CLASSES) * CLIPS if kind == "video" else SCENES)
+    assert not any(sample.fault for sample in samples)
+    if kind != "coco":
+        assert {sample.label for sample in samples} == set(range(len(CLASSES)))
+    preview = preview_batch(engine, PreviewRequest(graph_for(kind), str(path), tiles=COUNT))
+    assert [tile.sample.error for tile in preview.tiles] == [""] * COUNT
+    report = Verifier(graph_for(kind), str(path), 2, engine=engine).run()
+    assert report.exact, report.lines()
+
+
+def test_the_command_tells_what_to_open(tmp_path: Path, shapes: Path) -> None:
+    done = CliRunner().invoke(main, ["samples", str(tmp_path / "shapes"), "--targets"])
+    assert done.exit_code == 0, done.output
+    told = [line.split()[0] for line in done.output.splitlines()[1:]]
+    assert set(told) == {str(tmp_path / "shapes" / load_source(kind).sample) for kind in KINDS}
+    assert all(Path(path).exists() for path in told)
+    # A second run, elsewhere, writes the same bytes.
+    assert digests(tmp_path / "shapes") == digests(shapes)
+    both = CliRunner().invoke(main, ["samples", str(tmp_path / "x"), "--targets", "--formats"])
+    assert both.exit_code == 2
+    assert "Write two folders" in both.output
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 9e6
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def test_photos_and_targets_do_not_share_a_folder(photos: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds something other"):
+        write_samples(photos, targets=True)
+    (tmp_path / "coco").mkdir()
+    (tmp_path / "coco" / "mine.json").write_text("mine")
+    with pytest.raises(DataError, match=r"coco.*empty folder"):
+        write_samples(tmp_path, targets=True)
+    with pytest.raises(DataError, match="two folders"):
+        write_samples(tmp_path / "new", formats=True, targets=True)
+
+
+def test_annotations_say_what_is_in_the_masks(shapes: Path, tmp_path: Path) -> None:
+    document = json.loads((shapes / "coco" / "annotations.json").read_text())
+    assert [each["name"] for each in document["categories"]] == list(CLASSES)
+    classes = {}
+    for image in document["images"]:
+        own = [one for one in document["annotations"] if one["image_id"] == image["id"]]
+        stem = Path(image["file_name"]).stem
+        mask = np.asarray(Image.open(shapes / "segmentation" / "masks" / f"{stem}.png"))
+        each = np.asarray(Image.open(shapes / "segmentation" / "instances" / f"{stem}.png"))
+        assert mask.shape == (image["height"], image["width"])
+        wanted, numbers = np.zeros_like(mask), np.zeros_like(mask)
+        for number, one in enumerate(own):
+            (polygon,) = one["segmentation"]
+            corners = list(zip(polygon[::2], polygon[1::2], strict=True))
+            within = inside(corners, image["width"], image["height"])
+            wanted[within], numbers[within] = one["category_id"], number + 1
+            xs, ys = zip(*corners, strict=True)
+            left, top, width, height = one["bbox"]
+            assert (left, top) == (min(xs), min(ys))
+            assert (left + width, top + height) == pytest.approx((max(xs), max(ys)), abs=0.011)
+            keys = np.array(one["keypoints"]).reshape(-1, 3)
+            assert (keys[:, 2] == 2).all()
+            assert (keys[:, :2] >= np.array([left, top]) - 0.01).all()
+            assert (keys[:, :2] <= np.array([left + width, top + height]) + 0.01).all()
+        assert (mask == wanted).all()
+        assert (each == numbers).all()
+        classes[image["id"]] = mask
+    # DALI's own masks of the polygons are the same but for their edges.
+    graph = with_settings(load_recipe("segmentation"), batch_size=SCENES)
+    (reader,) = graph.sources
+    args = {**reader.args, "random_shuffle": False}
+    graph = replace(
+        graph.replace_node(replace(reader, args=args)), outputs={"masks": Port("reader", "masks")}
+    )
+    ((found,),) = script_batches(graph, shapes / "coco" / "annotations.json", 1, tmp_path)
+    for number, theirs in enumerate(found):
+        ours = classes[number]
+        assert (theirs[..., 0] != ours).mean() < 0.01
+        assert ((theirs[..., 0] > 0) & (ours > 0)).sum() > 0.95 * (ours > 0).sum()
+
+
+def test_arrays_and_volumes(shapes: Path) -> None:
+    arrays = [np.load(path) for path in sorted((shapes / "numpy").glob("*.npy"))]
+    assert {(each.shape, str(each.dtype)) for each in arrays} == {((120, 160, 3), "uint8")}
+    for path in (shapes / "volumes" / "images").iterdir():
+        volume, mask = np.load(path), np.load(shapes / "volumes" / "masks" / path.name)
+        assert volume.shape == (*mask.shape, 2)
+        assert (str(volume.dtype), set(np.unique(mask))) == ("int16", {0, 1})
+        first, second = (volume[..., channel][mask == 1].mean() for channel in (0, 1))
+        assert first < second  # dark in one modality, bright in the other
+
+
+def test_a_tfrecord_has_checksums() -> None:
+    # RFC 3720, appendix B.4: of 32 zeros the checksum is 8A9136AA; then TensorFlow's mask
+    crc = 0x8A9136AA
+    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    assert framed(bytes(32))[-4:] == masked.to_bytes(4, "little")
+
+
+@pytest.mark.thorough
+def test_tensorflow_reads_the_tfrecord(shapes: Path) -> None:
+    tf = pytest.importorskip("tensorflow", reason="tensorflow is not installed")
+    path = str(next((shapes / "tfrecord").iterdir()))
+    records = [tf.train.Example.FromString(each.numpy()) for each in tf.data.TFRecordDataset(path)]
+    assert len(records) == SCENES
+    for record in records:
+        features = record.features.feature
+        count = len(features["image/object/class/label"].int64_list.value)
+        assert 1 <= count <= 4
+        for side in ("xmin", "ymin", "xmax", "ymax"):
+            values = features[f"image/object/bbox/{side}"].float_list.value
+            assert len(values) == count
+            assert all(0 <= value <= 1 for value in values)
+
+
+def test_a_recipe_on_other_data_says_what_it_wants(
+    photos: Path, data_of: Callable[[Graph], Path], tmp_path: Path
+) -> None:
+    for name in ("ssd", "video-clips"):
+        graph = load_recipe(name)
+        output = str(tmp_path / "sheet.png")
+        command = ["preview", name, "--data", str(photos), "-o", output]
+        refused = CliRunner().invoke(main, command)
+        assert refused.exit_code == 1
+        wanted = load_source(graph.sources[0].kind).sample
+        assert "`workbench samples shapes --targets` writes some" in refused.output
+        assert f"give shapes/{wanted}" in refused.output
+        assert data_of(graph).parts[-len(Path(wanted).parts) :] == Path(wanted).parts

@@ -1,0 +1,154 @@
+"""Containers of encoded images, written without the libraries that usually do.
+
+TFRecord, WebDataset's tar, RecordIO of MXNet, and LMDBs of Caffe and Caffe2, as DALI reads them.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import tarfile
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+Feature = bytes | Sequence[bytes] | Sequence[int] | Sequence[float]
+"""What a ``tf.train.Example`` holds under one name; numbers are of one type."""
+_PAGE_SIZE = 4096
+_WIRE_BYTES = 2
+_RECORD_IO_MAGIC = 0xCED7230A
+_CRC_32C = 0x82F63B78  # RFC 3720, appendix B.4: Castagnoli's polynomial, reversed
+
+
+def varint(number: int) -> bytes:
+    """A whole number as protobuf writes it."""
+    digits = b""
+    while number > 127:
+        digits += bytes([number & 127 | 128])
+        number >>= 7
+    return digits + bytes([number])
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A field of a protobuf message that holds bytes or a message."""
+    return varint(number << 3 | _WIRE_BYTES) + varint(len(content)) + content
+
+
+def example(features: Mapping[str, Feature]) -> bytes:
+    """A ``tf.train.Example``."""
+    return field(
+        1,
+        b"".join(
+            field(1, field(1, name.encode()) + field(2, _feature(value)))
+            for name, value in features.items()
+        ),
+    )
+
+
+def _feature(value: Feature) -> bytes:
+    if isinstance(value, bytes):
+        value = [value]
+    if all(isinstance(each, bytes) for each in value):
+        return field(1, b"".join(field(1, bytes(each)) for each in value))  # type: ignore[arg-type]
+    if all(isinstance(each, int) for each in value):
+        return field(3, field(1, b"".join(varint(int(each)) for each in value)))
+    return field(2, field(1, struct.pack(f"<{len(value)}f", *value)))
+
+
+def framed(record: bytes) -> bytes:
+    """A record of a TFRecord file, with its checksums."""
+    length = struct.pack("<Q", len(record))
+    return length + _checksum(length) + record + _checksum(record)
+
+
+def _checksum(content: bytes) -> bytes:
+    """TFRecord's masked CRC-32C (``tensorflow/core/lib/hash/crc32c.h``)."""
+    table, crc = _crc_table(), 0xFFFFFFFF
+    for byte in content:
+        crc = table[(crc ^ byte) & 255] ^ crc >> 8
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+@cache
+def _crc_table() -> tuple[int, ...]:
+    table = []
+    for crc in range(256):
+        for _ in range(8):
+            crc = crc >> 1 ^ (_CRC_32C if crc & 1 else 0)
+        table.append(crc)
+    return tuple(table)
+
+
+def add_to_tar(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    """One file into an open archive."""
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    archive.addfile(member, io.BytesIO(content))
+
+
+def write_shard(samples: Iterable[Mapping[str, bytes]], path: Path) -> None:
+    """A WebDataset archive; of each sample the components by their endings."""
+    with tarfile.open(path, "w") as archive:
+        for number, components in enumerate(samples):
+            for ending, content in components.items():
+                add_to_tar(archive, f"{number:06}.{ending}", content)
+
+
+def recorded(image: bytes, label: float) -> bytes:
+    """A record of a RecordIO file, as ``im2rec`` packs an image with one label."""
+    content = struct.pack("<IfQQ", 0, label, 0, 0) + image
+    head = struct.pack("<II", _RECORD_IO_MAGIC, len(content))
+    return head + content + bytes(-len(content) % 4)
+
+
+def datum(image: bytes, label: int) -> bytes:
+    """A ``Datum`` of Caffe with an encoded image."""
+    return field(4, image) + b"\x28" + varint(label) + b"\x38\x01"
+
+
+def tensors(image: bytes, label: int) -> bytes:
+    """``TensorProtos`` of Caffe2: the encoded image as a string, and its label."""
+    string = b"\x08\x01\x10\x04" + field(6, image)
+    return field(1, string) + field(1, b"\x08\x01\x10\x02\x20" + varint(label))
+
+
+def lmdb(values: Sequence[bytes]) -> bytes:
+    """A ``data.mdb`` of up to two hundred values, by the keys 00000000, ...
+
+    Each stands on pages of its own, below two leaves.
+    """
+    keys = [f"{number:08}".encode() for number in range(len(values))]
+    half, overflow, pages, nodes = len(values) // 2, 5, b"", []
+    for key, value in zip(keys, values, strict=True):
+        size = (16 + len(value) + _PAGE_SIZE - 1) // _PAGE_SIZE
+        head = struct.pack("<QHHI", overflow, 0, 4, size)
+        pages += (head + value).ljust(size * _PAGE_SIZE, b"\0")
+        big = struct.pack("<HHHH", len(value) & 0xFFFF, len(value) >> 16, 1, len(key))
+        nodes.append(big + key + struct.pack("<Q", overflow))
+        overflow += size
+    branches = [
+        struct.pack("<HHHH", 2, 0, 0, 0),
+        struct.pack("<HHHH", 3, 0, 0, len(keys[half])) + keys[half],
+    ]
+    free = struct.pack("<IHHQQQQQ", _PAGE_SIZE, 0, 0, 0, 0, 0, 0, 2**64 - 1)
+    main = struct.pack("<IHHQQQQQ", 0, 0, 2, 1, 2, overflow - 5, len(values), 4)
+    tail = [free + main + struct.pack("<QQ", overflow - 1, meta) for meta in (0, 1)]
+    first = struct.pack("<IIQQ", 0xBEEFC0DE, 1, 0, overflow * _PAGE_SIZE)
+    metas = [
+        (struct.pack("<QHHHH", meta, 0, 8, 0, 0) + first + tail[meta]).ljust(_PAGE_SIZE, b"\0")
+        for meta in (0, 1)
+    ]
+    leaves = [_page(2, 2, nodes[:half]), _page(3, 2, nodes[half:]), _page(4, 1, branches)]
+    return b"".join([*metas, *leaves]) + pages
+
+
+def _page(number: int, flags: int, nodes: Sequence[bytes]) -> bytes:
+    """A page of LMDB: pointers from its head, nodes from its end."""
+    places, at = [], _PAGE_SIZE
+    for node in nodes:
+        at -= len(node)
+        places.append(at)
+    head = struct.pack("<QHHHH", number, 0, flags, 16 + 2 * len(nodes), at)
+    head += b"".join(struct.pack("<H", place) for place in places)
+    return head.ljust(at, b"\0") + b"".join(reversed(nodes))

@@ -1,0 +1,233 @@
+"""The sample pictures with targets, as data of each kind: which files hold what.
+
+Each kind is a folder; ``workbench.sources`` says in ``SourceKind.sample`` what of it to open.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from workbench.samples.avi import avi
+from workbench.samples.records import (
+    datum,
+    example,
+    framed,
+    lmdb,
+    recorded,
+    tensors,
+    write_shard,
+)
+from workbench.samples.shapes import (
+    CLASSES,
+    KEY_POINTS,
+    SCENES,
+    SKELETON,
+    Scene,
+    Shape,
+    background,
+    colour_of,
+    draw,
+    encoded,
+    scenes,
+    shape_at,
+)
+
+Photos = Callable[[str], Image.Image]
+Save = Callable[[Path], None]
+
+CLIPS = 2
+"""Videos of each class."""
+FRAMES, FRAME_SIZE = 64, (128, 96)
+"""Of each video; width and height."""
+VOLUMES, VOLUME_SHAPE = 4, (16, 64, 64)
+"""Volumes, and the slices, rows and columns of each."""
+_ARRAYS, _ARRAY_SIZE = 8, (160, 120)
+
+
+def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Save]]:
+    """Folder -> file below it -> how it is written. ``load`` gives the photograph of a name."""
+
+    def every() -> tuple[Scene, ...]:
+        return scenes(load, names)
+
+    def saved(content: Callable[[Scene], bytes], number: int) -> Save:
+        return lambda path: _write(path, content(every()[number]))
+
+    def joined(record: Callable[[Scene], bytes]) -> Save:
+        return lambda path: _write(path, b"".join(map(record, every())))
+
+    def stored(value: Callable[[bytes, int], bytes]) -> Save:
+        return lambda path: _write(path, lmdb([value(one.jpeg, one.label) for one in every()]))
+
+    numbers = [f"{number:06}" for number in range(SCENES)]
+    pictures: dict[str, Save] = {
+        f"images/{name}.jpg": saved(lambda one: one.jpeg, n) for n, name in enumerate(numbers)
+    }
+    return {
+        "caffe": {"data.mdb": stored(datum)},
+        "caffe2": {"data.mdb": stored(tensors)},
+        "coco": {
+            **pictures,
+            "annotations.json": lambda path: _write(path, _annotations(every())),
+        },
+        "numpy": {f"{numbers[n]}.npy": partial(_save_array, every, n) for n in range(_ARRAYS)},
+        "recordio": {"samples.rec": joined(lambda one: recorded(one.jpeg, one.label))},
+        "segmentation": {
+            **pictures,
+            **{f"masks/{n}.png": saved(_class_png, int(n)) for n in numbers},
+            **{f"instances/{n}.png": saved(_instance_png, int(n)) for n in numbers},
+        },
+        "tfrecord": {"samples.tfrecord": joined(lambda one: framed(example(_features(one))))},
+        "video": {
+            f"{name}/{name}_{clip + 1}.avi": partial(_save_clip, load, names, name, clip)
+            for name in CLASSES
+            for clip in range(CLIPS)
+        },
+        "volumes": {
+            f"{kind}/{numbers[n]}.npy": partial(_save_volume, n, place)
+            for place, kind in enumerate(("images", "masks"))
+            for n in range(VOLUMES)
+        },
+        "webdataset": {
+            "samples-000000.tar": lambda path: write_shard(map(_components, every()), path)
+        },
+    }
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def _class_png(scene: Scene) -> bytes:
+    return encoded(scene.classes, "PNG")
+
+
+def _instance_png(scene: Scene) -> bytes:
+    return encoded(scene.instances, "PNG")
+
+
+def _annotations(pictures: tuple[Scene, ...]) -> bytes:
+    """COCO's, with polygons and key points: ``cocodataset.org/#format-data``."""
+    images = [
+        {"id": n, "file_name": f"{n:06}.jpg", "width": one.size[0], "height": one.size[1]}
+        for n, one in enumerate(pictures)
+    ]
+    annotations = [
+        {"image_id": number, **_annotation(shape)}
+        for number, one in enumerate(pictures)
+        for shape in one.shapes
+    ]
+    keys = {"keypoints": KEY_POINTS, "skeleton": SKELETON, "supercategory": "shape"}
+    document = {
+        "images": images,
+        "annotations": [{"id": n + 1, **each} for n, each in enumerate(annotations)],
+        "categories": [{"id": n + 1, "name": name, **keys} for n, name in enumerate(CLASSES)],
+    }
+    return json.dumps(document).encode()
+
+
+def _annotation(shape: Shape) -> dict[str, object]:
+    left, top, right, bottom = shape.box
+    seen = 2  # as COCO writes that a key point is labelled and visible
+    return {
+        "category_id": shape.label,
+        "bbox": [left, top, round(right - left, 2), round(bottom - top, 2)],
+        "area": round(shape.area, 2),
+        "iscrowd": 0,
+        "segmentation": [[number for corner in shape.corners for number in corner]],
+        "keypoints": [number for point in shape.points for number in (*point, seen)],
+        "num_keypoints": len(shape.points),
+    }
+
+
+def _features(scene: Scene) -> dict[str, bytes | list[bytes] | list[int] | list[float]]:
+    """As TensorFlow's object detection names them; boxes as shares of the sides."""
+    width, height = scene.size
+    boxes = [shape.box for shape in scene.shapes]
+    sides = {"xmin": (0, width), "ymin": (1, height), "xmax": (2, width), "ymax": (3, height)}
+    return {
+        "image/encoded": scene.jpeg,
+        "image/format": b"jpeg",
+        "image/height": [height],
+        "image/width": [width],
+        "image/class/label": [scene.label],
+        "image/class/text": CLASSES[scene.label].encode(),
+        **{
+            f"image/object/bbox/{name}": [box[place] / side for box in boxes]
+            for name, (place, side) in sides.items()
+        },
+        "image/object/class/label": [shape.label for shape in scene.shapes],
+        "image/object/class/text": [shape.name.encode() for shape in scene.shapes],
+    }
+
+
+def _components(scene: Scene) -> dict[str, bytes]:
+    return {
+        "jpg": scene.jpeg,
+        "cls": str(scene.label).encode(),
+        "json": json.dumps([_annotation(shape) for shape in scene.shapes]).encode(),
+        "mask.png": _class_png(scene),
+    }
+
+
+def _npy(values: NDArray[np.generic]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, values)
+    return file.getvalue()
+
+
+def _save_array(every: Callable[[], tuple[Scene, ...]], number: int, path: Path) -> None:
+    picture = Image.fromarray(every()[number].pixels)
+    _write(path, _npy(np.asarray(picture.resize(_ARRAY_SIZE))))
+
+
+def _save_clip(load: Photos, names: tuple[str, ...], shape: str, clip: int, path: Path) -> None:
+    """A shape that crosses a photo and turns."""
+    chance = random.Random(f"{shape} {clip}")
+    width, height = FRAME_SIZE
+    photo = load(names[(CLASSES.index(shape) * CLIPS + clip) % len(names)])
+    behind, colour = background(photo, width, height, chance), colour_of(chance)
+    start, end = chance.uniform(0.15, 0.35), chance.uniform(0.65, 0.85)
+    y, turns = chance.uniform(0.35, 0.65), chance.uniform(0.5, 1.5)
+    frames = []
+    for number in range(FRAMES):
+        share = number / (FRAMES - 1)
+        centre = width * (start + (end - start) * share), height * y
+        made = shape_at(shape, centre, height / 4, 2 * math.pi * turns * share, colour)
+        frames.append(encoded(draw(behind, made), "JPEG", quality=70))
+    _write(path, avi(frames, width, height))
+
+
+@cache
+def _volume(number: int) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
+    """Two modalities (slices, rows, columns, 2) of a body with a lesion, and where that is.
+
+    The second shows the lesion bright, the first dark, as T2 and T1 of magnetic resonance do.
+    """
+    chance = np.random.default_rng(number)
+    places = np.stack(
+        np.meshgrid(*[np.linspace(-1, 1, side) for side in VOLUME_SHAPE], indexing="ij")
+    )
+    body = (places**2).sum(axis=0) < 0.8
+    middle = chance.uniform(-0.35, 0.35, (3, 1, 1, 1))
+    lesion = ((places - middle) ** 2).sum(axis=0) < chance.uniform(0.15, 0.3) ** 2
+    texture = 80 * np.sin(places[1] * chance.uniform(6, 12)) * np.cos(places[2] * 9)
+    noise = chance.normal(0, 20, (*VOLUME_SHAPE, 2))
+    first = body * (600 + texture - 250 * lesion)
+    second = body * (350 - texture + 500 * lesion)
+    volume = np.stack([first, second], axis=-1) + noise * body[..., None]
+    return volume.round().astype(np.int16), (lesion & body).astype(np.uint8)
+
+
+def _save_volume(number: int, place: int, path: Path) -> None:
+    _write(path, _npy(_volume(number)[place]))
