@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.catalog.geometry import GeometryRule
 from workbench.catalog.spec import ArgSpec
-from workbench.emit.python import INDENT, LINE, call, literal
+from workbench.emit.python import INDENT, LINE, literal
 from workbench.errors import GraphError
 from workbench.graph.devices import device_of
 from workbench.graph.followers import path_of
@@ -56,9 +56,8 @@ class FollowerWriter:
         if target == value:
             return
         line = f"{self.emitter.indent}{target} = {value}"
-        if len(line) > LINE and value.endswith(")") and _is_one_call(value):
-            function, inner = value[:-1].split("(", 1)
-            self.text += call(target, function, _parts(inner), self.emitter.indent)
+        if len(line) > LINE and _is_one_call(value):
+            self.text += _lines_of_call(f"{target} = ", value, "", self.emitter.indent)
         elif len(line) > LINE:
             deeper = self.emitter.indent + INDENT
             self.text += [
@@ -195,6 +194,24 @@ def _is_one_call(value: str) -> bool:
                 and value[: value.index("(")].replace(".", "").replace("_", "").isalnum()
             )
     return False
+
+
+def _lines_of_call(head: str, value: str, tail: str, indent: str) -> list[str]:
+    """A call, and those among its arguments, on as many lines as ruff would give them."""
+    line = f"{indent}{head}{value}{tail}"
+    if len(line) <= LINE or not _is_one_call(value):
+        return [line]
+    function, inner = value[:-1].split("(", 1)
+    lines, deeper = [f"{indent}{head}{function}("], indent + INDENT
+    if len(deeper) + len(inner) <= LINE:
+        lines.append(deeper + inner)
+    else:
+        for part in _parts(inner):
+            name, _, rest = part.partition("=")
+            named = name.isidentifier() and rest
+            first, last = (f"{name}=", rest) if named else ("", part)
+            lines += _lines_of_call(first, last, ",", deeper)
+    return [*lines, f"{indent}){tail}"]
 
 
 def _parts(inner: str) -> list[str]:

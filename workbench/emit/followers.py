@@ -49,14 +49,17 @@ class BoxWriter(FollowerWriter):
         width, height = self.size(self.node.inputs["image"])
         edge, area, seen = self.name("edge"), self.name("area"), self.name("seen")
         self.add(edge, f"fn.stack({width}, {height})")
-        self.add(area, f"({high}[:, 0:1] - {low}[:, 0:1]) * ({high}[:, 1:2] - {low}[:, 1:2])")
+        self._area(area, low, high)
         self._inside(low, high, edge)
-        self.add(seen, f"({high}[:, 0:1] - {low}[:, 0:1]) * ({high}[:, 1:2] - {low}[:, 1:2])")
-        share = self.argument_text("visible", self.node)
-        self.add(seen, f"1.0 * (({seen} >= {share} * {area}) & ({seen} > 0.0))")
+        self._area(seen, low, high)
+        share, enough = self.argument_text("visible", self.node), self.name("enough")
+        self.add(enough, f"{seen} >= {share} * {area}")
+        self.add(seen, f"1.0 * ({enough} & ({seen} > 0.0))")
         # Boxes in the last corner have their centre outside: these DALI drops, with their labels.
         kept = self.name("kept")
-        self.add(kept, f"{seen} * fn.cat({low} / {edge}, {high} / {edge}, axis=1) + (1.0 - {seen})")
+        self.add(kept, f"fn.cat({low} / {edge}, {high} / {edge}, axis=1)")
+        self.add(self.name("left_out"), f"1.0 - {seen}")
+        self.add(kept, f"{seen} * {kept} + {self.name('left_out')}")
         self.add(kept, f"fn.cat({kept}[:-1], {_WHOLE})")
         labels = self.node.inputs.get("labels")
         arguments = [kept]
@@ -82,7 +85,7 @@ class BoxWriter(FollowerWriter):
         # The window is the whole image: nothing is drawn.
         self.text += call(", ".join(targets), "fn.random_bbox_crop", arguments, self.emitter.indent)
         if given.startswith("absolute"):
-            self.add(kept, f"{kept} * fn.stack({width}, {height}, {width}, {height})")
+            self._scale(kept, width, height)
         if given.endswith("xywh"):
             self.add(kept, f"fn.cat({kept}[:, 0:2], {kept}[:, 2:4] - {kept}[:, 0:2], axis=1)")
         self.add(self.given("boxes"), f"{kept}[:-1]")
@@ -103,11 +106,21 @@ class BoxWriter(FollowerWriter):
         self.add(c, f"fn.cat({self.fed('boxes')}, {_WHOLE})")
         if given.startswith("relative"):
             width, height = self.size(self.first())
-            self.add(c, f"{c} * fn.stack({width}, {height}, {width}, {height})")
+            self._scale(c, width, height)
         low, high = self.name("low"), self.name("high")
         self.add(low, f"{c}[:, 0:2]")
         self.add(high, f"{low} + {c}[:, 2:4]" if given.endswith("xywh") else f"{c}[:, 2:4]")
         self._corners(c, low, high)
+
+    def _scale(self, boxes: str, width: str, height: str) -> None:
+        sides = self.name("sides")
+        self.add(sides, f"fn.stack({width}, {height}, {width}, {height})")
+        self.add(boxes, f"{boxes} * {sides}")
+
+    def _area(self, area: str, low: str, high: str) -> None:
+        span = self.name("span")
+        self.add(span, f"{high} - {low}")
+        self.add(area, f"{span}[:, 0:1] * {span}[:, 1:2]")
 
     def _corners(self, c: str, low: str, high: str) -> None:
         a, b = self.name("down"), self.name("up")

@@ -101,4 +101,6 @@ def _counted(graph: Graph, code: Code) -> Code:
         f'    print(f"{{rate:.1f}} sequences/s, {{rate * {frames}:.0f}} frames/s")',
     ]
     text = code.text.replace(image_rate, "\n".join(rates))
-    return replace(code, text=text.replace("print imgs/s.", "print sequences/s."))
+    return replace(
+        code, text=text.replace("the pipeline and print imgs/s.", "it and print sequences/s.")
+    )

@@ -22,7 +22,7 @@ from workbench.emit.emitter import Emitter
 from workbench.emit.own_code import function_names, function_sources, plugin_imports
 from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.policies import MODULES, has_policy
-from workbench.emit.python import INDENT, LINE, constant, signature
+from workbench.emit.python import INDENT, LINE, call, constant, signature
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
 from workbench.graph.dataset_parameters import parameters
@@ -255,9 +255,18 @@ def _for_each_parameter(found: re.Match[str], parts: TemplateParts) -> str:
     whole, line_break, part = found.groups()
     text = f"{whole}{line_break}" if part is None else part
     return "".join(
-        re.sub(r"\bdata\b", name, text.replace("folder of images", kind.about))
+        _in_two(re.sub(r"\bdata\b", name, text.replace("folder of images", kind.about)))
         for name, kind in parts.parameters.items()
     )
+
+
+def _in_two(line: str) -> str:
+    """A call that is too long for its line, with its arguments on a line of their own."""
+    called = re.fullmatch(r"( *)(\S+)\((.*)\)\n", line)
+    if called is None or len(line) <= LINE + 1:
+        return line
+    indent, function, arguments = called.groups()
+    return "".join(f"{each}\n" for each in call("", function, [arguments], indent))
 
 
 def function_name(graph: Graph) -> str:

@@ -25,11 +25,12 @@ def find_annotations(data: str) -> dict[str, Any]:
     beside = os.path.dirname(os.path.abspath(data))
     above = os.path.dirname(beside)
     named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
-    places = [(beside, ""), (beside, "images"), (above, "images"), (above, named), (beside, named)]
+    places = [(beside, ""), (beside, "images"), (above, "images")]
+    places += [(above, named), (beside, named)]
     folders = [os.path.join(*place) if place[1] else place[0] for place in places]
     first = images[0]["file_name"] if images else ""
-    there = (folder for folder in folders if os.path.isfile(os.path.join(folder, first)))
-    return {"annotations_file": data, "file_root": next(there, beside)}
+    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
+    return {"annotations_file": data, "file_root": [*there, beside][0]}
 
 
 @lru_cache(maxsize=2)

@@ -33,7 +33,7 @@ from IPython.display import display
 from nvidia.dali import Pipeline, fn$math$imports
 from PIL import Image
 
-«data = "photos"  # a folder of images, or of class folders
+«data = "photos"  # folder of images
 »
 $constants
 
@@ -78,7 +78,7 @@ seconds = time.perf_counter() - start
 print(f"{20 * BATCH_SIZE / seconds:.0f} imgs/s")
 """
 
-_FINDER = "DALI's reader takes a folder with a folder for each class, or a list of files."
+_FINDER = "What the reader is given, by what the data are."
 
 _TAKEN = (
     *("pipe", "batch", "name", "samples", "start", "seconds", "show"),

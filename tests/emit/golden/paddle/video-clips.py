@@ -1,0 +1,196 @@
+"""video-clips: Video clips as SlowFast trains Slow 8x8 (arXiv 1812.03982): short side
+256 to 320, crop 224.
+
+Batches as PaddlePaddle tensors. DALI's Paddle iterator asks for a GPU, also where images
+are decoded on the CPU.
+
+Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+       python -m paddle.distributed.launch loader.py --data DIR    (one shard to a GPU)
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+try:
+    import paddle
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+    from nvidia.dali.plugin.paddle import DALIGenericIterator
+    from paddle import Tensor
+except ImportError as error:
+    raise ImportError(
+        f"{error}. Needed: paddlepaddle-gpu and nvidia-dali-cuda120."
+    ) from None
+
+BATCH_SIZE = 8
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+CROP = [224, 224]
+MEAN = [114.75]
+STD = [57.375]
+OUTPUTS = ["clips", "labels"]
+
+
+VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
+
+
+def find_videos(data: Any) -> dict[str, Any]:
+    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+    if not isinstance(data, str):
+        return {"filenames": [path for path, _ in data], "labels": [label for _, label in data]}
+    if os.path.isfile(data):
+        return {"filenames": [data], "labels": [0]}
+    folders = sorted(entry.name for entry in os.scandir(data) if entry.is_dir())
+    folders = [name for name in folders if not name.startswith(".")]
+    files: list[str] = []
+    labels: list[int] = []
+    for label, folder in enumerate(folders or [""]):
+        place = os.path.join(data, folder)
+        names = sorted(name for name in os.listdir(place) if name.lower().endswith(VIDEOS))
+        files += [os.path.join(place, name) for name in names if not name.startswith(".")]
+        labels += [label] * (len(files) - len(labels))
+    return {"filenames": files, "labels": labels}
+
+
+@pipeline_def
+def video_clips_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    clips, labels = fn.experimental.readers.video(
+        **find_videos(data),
+        sequence_length=8,
+        stride=8,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    side = fn.random.uniform(range=[256, 320], seed=base_seed + 1)
+    clips = fn.resize(clips, antialias=False, resize_shorter=side)
+    x = fn.random.uniform(range=[0, 1], seed=base_seed + 2)
+    y = fn.random.uniform(range=[0, 1], seed=base_seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 4)
+    clips = fn.crop_mirror_normalize(
+        clips,
+        dtype=types.FLOAT,
+        output_layout="FCHW",
+        crop=CROP,
+        mean=MEAN,
+        std=STD,
+        crop_pos_x=x,
+        crop_pos_y=y,
+        mirror=mirror,
+    )
+    return clips, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+    resumable: bool = False,
+    checkpoint: bytes | None = None,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    """
+    pipe = video_clips_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id,
+        prefetch_queue_depth=2,
+        enable_checkpointing=resumable,
+        checkpoint=checkpoint,
+    )
+    pipe.build()
+    return pipe
+
+
+class Loader:
+    """Batches as dictionaries of tensors: ``clips``, ``labels``.
+
+    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
+    as it comes. Labels are int64 of the shape [N].
+
+    Nothing in the pipeline gives ``clips`` one size: photos of several
+    sizes do not make a batch. Resize or crop them.
+    """
+
+    def __init__(
+        self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
+    ) -> None:
+        self._batches = DALIGenericIterator(
+            [pipe],
+            OUTPUTS,
+            reader_name="reader",  # it knows how long an epoch is
+            last_batch_policy=last_batch,
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for (batch,) in self._batches:  # a list with one entry for each pipeline
+            batch = {n: paddle.to_tensor(t) for n, t in batch.items()}
+            batch["labels"] = batch["labels"].squeeze(-1).astype("int64")
+            yield batch
+
+    def checkpoint(self) -> bytes:
+        """Where the loader of a resumable pipeline stands now."""
+        return self._batches.checkpoints()[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
+    parser.add_argument(
+        "--data", required=True, help="video (.avi, .webm, or a folder of these)"
+    )
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    args = parser.parse_args()
+
+    rank = int(os.environ.get("PADDLE_TRAINER_ID", "0"))  # the launcher sets it
+    pipe = build_pipeline(
+        args.data,
+        args.batch_size,
+        args.threads,
+        args.device,
+        shard_id=rank,
+        num_shards=int(os.environ.get("PADDLE_TRAINERS_NUM", "1")),
+        device_id=int(os.environ.get("PADDLE_LOCAL_RANK", "0")),
+    )
+    loader = Loader(pipe)
+    for epoch in range(args.epochs):
+        start = time.perf_counter()
+        samples = sum(batch[OUTPUTS[0]].shape[0] for batch in loader)
+        seconds = time.perf_counter() - start
+        speed = f"{samples / seconds:.0f} imgs/s"
+        print(f"rank {rank}, epoch {epoch}: {samples} samples, {speed}")
+
+
+if __name__ == "__main__":
+    main()

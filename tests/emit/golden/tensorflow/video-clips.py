@@ -1,0 +1,213 @@
+"""video-clips: Video clips as SlowFast trains Slow 8x8 (arXiv 1812.03982): short side
+256 to 320, crop 224.
+
+Batches as a tf.data.Dataset.
+
+Usage: python dataset.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+
+try:
+    import tensorflow as tf
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.plugin.tf import DALIDataset
+except ImportError as error:
+    raise ImportError(
+        f"{error}. Needed: tensorflow and nvidia-dali-tf-plugin-cuda120."
+    ) from None
+
+BATCH_SIZE = 8
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+CROP = [224, 224]
+MEAN = [114.75]
+STD = [57.375]
+OUTPUTS = ["clips", "labels"]
+DTYPES = (tf.float32, tf.int32)
+SHAPES = ((None, 3, 224, 224), (1,))
+
+
+VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
+
+
+def find_videos(data: Any) -> dict[str, Any]:
+    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+    if not isinstance(data, str):
+        return {"filenames": [path for path, _ in data], "labels": [label for _, label in data]}
+    if os.path.isfile(data):
+        return {"filenames": [data], "labels": [0]}
+    folders = sorted(entry.name for entry in os.scandir(data) if entry.is_dir())
+    folders = [name for name in folders if not name.startswith(".")]
+    files: list[str] = []
+    labels: list[int] = []
+    for label, folder in enumerate(folders or [""]):
+        place = os.path.join(data, folder)
+        names = sorted(name for name in os.listdir(place) if name.lower().endswith(VIDEOS))
+        files += [os.path.join(place, name) for name in names if not name.startswith(".")]
+        labels += [label] * (len(files) - len(labels))
+    return {"filenames": files, "labels": labels}
+
+
+@pipeline_def
+def video_clips_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    clips, labels = fn.experimental.readers.video(
+        **find_videos(data),
+        sequence_length=8,
+        stride=8,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    side = fn.random.uniform(range=[256, 320], seed=base_seed + 1)
+    clips = fn.resize(clips, antialias=False, resize_shorter=side)
+    x = fn.random.uniform(range=[0, 1], seed=base_seed + 2)
+    y = fn.random.uniform(range=[0, 1], seed=base_seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 4)
+    clips = fn.crop_mirror_normalize(
+        clips,
+        dtype=types.FLOAT,
+        output_layout="FCHW",
+        crop=CROP,
+        mean=MEAN,
+        std=STD,
+        crop_pos_x=x,
+        crop_pos_y=y,
+        mirror=mirror,
+    )
+    return clips, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    """
+    pipe = video_clips_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
+    """Samples of one shard, as DALI's readers divide them."""
+    begin = shard_id * samples // num_shards
+    return (shard_id + 1) * samples // num_shards - begin
+
+
+class Loader:
+    """Batches of one shard as dictionaries of tensors: ``clips``, ``labels``.
+
+    One pass is one epoch: every sample once, the last batch as short as it
+    comes.
+    Labels have the shape [N].
+
+    Nothing in the pipeline gives ``clips`` one size: photos of several
+    sizes do not make a batch. Resize or crop them.
+
+    ``dataset`` is for Keras, and has no end: ``model.fit(..., steps_per_epoch=len(loader))``;
+    its batches are tuples, and full: at the end of an epoch the last sample is repeated.
+    """
+
+    def __init__(
+        self,
+        data: str,
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+        shard_id: int = 0,
+        num_shards: int = 1,
+        device_id: int = 0,
+    ) -> None:
+        pipe = build_pipeline(
+            data, batch_size, num_threads, device, seed, shard_id, num_shards, device_id
+        )
+        # DALIDataset makes a pipeline of its own out of this one, which is only asked things.
+        self._samples = pipe.reader_meta("reader")["epoch_size"]
+        self._shard, self._num_shards = shard_id, num_shards
+        self._batch_size, self._seen = batch_size, 0  # samples in this epoch
+        place = "/cpu:0" if pipe.device_id is None else f"/gpu:{device_id}"
+        with tf.device(place):
+            self.dataset = DALIDataset(
+                pipe,
+                batch_size=batch_size,
+                num_threads=num_threads,
+                device_id=pipe.device_id,
+                output_shapes=tuple((batch_size, *shape) for shape in SHAPES),
+                output_dtypes=DTYPES,
+            )
+        self._stream: Iterator[tuple[tf.Tensor, ...]] | None = None
+
+    def __len__(self) -> int:
+        largest = ceil(self._samples / self._num_shards)
+        return ceil(largest / self._batch_size)
+
+    def __iter__(self) -> Iterator[dict[str, tf.Tensor]]:
+        if self._stream is None:  # another one would begin with the first epoch again
+            self._stream = iter(self.dataset)
+        last = shard_size(self._samples, self._shard, self._num_shards)
+        while self._seen < len(self) * self._batch_size:
+            tensors = next(self._stream)
+            size = max(0, min(last - self._seen, self._batch_size))
+            batch = {name: t[:size] for name, t in zip(OUTPUTS, tensors, strict=True)}
+            batch["labels"] = tf.squeeze(batch["labels"], -1)
+            self._seen += self._batch_size
+            yield batch
+        self._shard = (self._shard + 1) % self._num_shards  # the reader does, too
+        self._seen = 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
+    parser.add_argument(
+        "--data", required=True, help="video (.avi, .webm, or a folder of these)"
+    )
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--epochs", type=int, default=1)
+    args = parser.parse_args()
+
+    loader = Loader(args.data, args.batch_size, args.threads, args.device)
+    for epoch in range(args.epochs):
+        start = time.perf_counter()
+        samples = sum(len(batch[OUTPUTS[0]]) for batch in loader)
+        seconds = time.perf_counter() - start
+        print(f"epoch {epoch}: {samples} samples, {samples / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()
