@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from tests.helpers import chain_graph, with_settings
 from tests.sources.written import read_photos, write_coco
-from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part
+from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
 from tests.ui.test_browser import argument, drag, tab
 from workbench.graph import Graph
 
@@ -35,6 +35,16 @@ for image, (box,) in zip(map(np.asarray, images), map(np.asarray, boxes)):
 print(json.dumps(found))
 """
 """A program that prints the boxes of a saved script's first batch, as shares of the images."""
+
+
+_SHARES = """
+import json, runpy, sys
+import numpy as np
+pipe = runpy.run_path(sys.argv[1])["build_pipeline"](sys.argv[2])
+_, boxes, _ = pipe.run()
+print(json.dumps([box for each in map(np.asarray, boxes) for box in each.tolist()]))
+"""
+"""The same where boxes are corners as shares already."""
 
 
 def turned() -> Graph:
@@ -106,9 +116,14 @@ def test_boxes_follow_a_slider_and_go_out_with_the_code(
     page.keyboard.press("b")
     page.keyboard.press("Escape")
 
-    # Export, and run: the boxes are those on the screen.
-    tab(page, "Code")
-    code = part(page, "code")
+    found = boxes_of_the_saved_code(host, annotations, _BOXES)
+    np.testing.assert_allclose(found, host.python(_CORNERS), atol=1e-4)
+
+
+def boxes_of_the_saved_code(host: Host, annotations: Path, program: str) -> list[list[float]]:
+    """Export, and run: what the program prints of the saved code's first batch."""
+    tab(host.page, "Code")
+    code = part(host.page, "code")
     code.locator("[data-wb=path]").fill("boxes.py")
     code.locator("[data-wb=save]").click()
     script = host.work / "boxes.py"
@@ -121,6 +136,37 @@ def test_boxes_follow_a_slider_and_go_out_with_the_code(
     )
     assert run.returncode == 0, run.stderr
     # In a process of its own: the server of the app runs in this one.
-    command = [sys.executable, "-c", _BOXES, str(script), str(annotations)]
-    found = json.loads(subprocess.run(command, capture_output=True, timeout=120).stdout)
-    np.testing.assert_allclose(found, host.python(_CORNERS), atol=1e-4)
+    command = [sys.executable, "-c", program, str(script), str(annotations)]
+    done = subprocess.run(command, capture_output=True, timeout=120)
+    found: list[list[float]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.thorough
+def test_the_recipe_for_detection_takes_a_turn(host: Host, shapes: Path) -> None:
+    """On the sample targets: an operator is put among the recipe's, and the boxes follow it."""
+    annotations = shapes / "coco" / "annotations.json"
+    host.open(annotations, small("ssd"))
+    page = host.page
+    await_picture(page)
+    preview, canvas = part(page, "preview"), part(page, "canvas")
+    marks = preview.locator("[data-wb=marks]")
+    expect(marks).to_have_count(8, timeout=PATIENCE)  # four photos, before and after
+    names = host.python("[m.text for t in model.state.preview.tiles for m in t.marks[-1]]")
+    assert set(names) <= {"triangle", "square", "star", "arrow", "hexagon"}
+    before = host.python(_CORNERS)
+
+    canvas.locator("[data-node=flip]").click()
+    page.keyboard.press("/")
+    expect(canvas.locator("[data-wb=search]")).to_be_focused()
+    page.keyboard.type("rotate")
+    page.keyboard.press("Enter")
+    await_python(host, "[n.op for n in model.graph.nodes]", lambda ops: "rotate" in ops)
+    drag(page, argument(page, "angle").get_by_role("slider"), 0.54, 0.75)
+    await_python(host, _ANGLE, lambda angle: angle > 60)
+    turned = await_python(
+        host, _CORNERS, lambda corners: len(corners) == len(before) and corners != before
+    )
+    expect(marks).to_have_count(8)
+    found = boxes_of_the_saved_code(host, annotations, _SHARES)
+    np.testing.assert_allclose(found, turned, atol=1e-4)

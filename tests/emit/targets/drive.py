@@ -73,7 +73,14 @@ def pytorch(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]
     module = load(path / "loader.py")
     loader = module.Loader(module.build_pipeline(data))
     for batch in loader:
-        yield {name: batch[name].cpu().numpy() for name in names}
+        yield {name: on_host(batch[name]) for name in names}
+
+
+def on_host(output: Any) -> Any:
+    """A tensor, or a list of these, as arrays."""
+    if isinstance(output, list):
+        return [sample.cpu().numpy() for sample in output]
+    return output.cpu().numpy()
 
 
 def lightning(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
@@ -81,7 +88,7 @@ def lightning(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any
     place = SimpleNamespace(root_device=SimpleNamespace(index=None))
     module.trainer = SimpleNamespace(global_rank=0, world_size=1, strategy=place)
     for batch in module.train_dataloader():
-        yield {name: batch[name].cpu().numpy() for name in names}
+        yield {name: on_host(batch[name]) for name in names}
 
 
 def jax(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
@@ -218,11 +225,14 @@ def start(target: str) -> None:
 
 
 def first(target: str, folder: str, data: str, outputs: str) -> dict[str, list[Batch]]:
-    """For each exported recipe in the folder its first batches."""
+    """For each exported recipe in the folder its first batches, of the data that it is given."""
     names: dict[str, list[str]] = json.loads(outputs)
+    paths: dict[str, str] = json.loads(data)
     found: dict[str, list[Batch]] = {}
     for recipe, given in names.items():
-        stream: Iterable[dict[str, Any]] = TARGETS[target](Path(folder, recipe), data, given)
+        stream: Iterable[dict[str, Any]] = TARGETS[target](
+            Path(folder, recipe), paths[recipe], given
+        )
         found[recipe] = [digests(batch) for batch in islice(stream, BATCHES)]
     return found
 

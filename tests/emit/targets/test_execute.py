@@ -18,12 +18,13 @@ import pytest
 
 from tests.emit.test_own_code import REFUSE
 from tests.emit.test_own_code import balanced as own_code_graph
-from tests.helpers import photo_recipes, with_settings
+from tests.emit.test_targets import REFUSED
+from tests.helpers import with_settings
 from tests.region_graphs import branching_graph
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export, target_names
 from workbench.errors import GraphExportError
-from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph import Graph, Port, check_graph, load_recipe, load_recipes
 from workbench.graph.edit import set_arg, set_setting
 
 pytestmark = pytest.mark.timeout(600)  # Ray and TensorFlow alone take a minute to start
@@ -32,13 +33,13 @@ ROOT = Path(__file__).parents[3]
 CATALOG = load_catalog()
 REGIONS = "regions"
 OWN_CODE = "own-code"
-RECIPES = {**photo_recipes(), REGIONS: branching_graph(), OWN_CODE: own_code_graph()}
+RECIPES = {**load_recipes(), REGIONS: branching_graph(), OWN_CODE: own_code_graph()}
 """What is executed: the recipes, one graph with regions inside each other, and one that calls a
 function of the user."""
 HOLD_NO_REGION = ("dynamic", "notebook", "ray")
-SOME = ("cutout", "medical-gray", "two-view", REGIONS, OWN_CODE)
-"""What ``make test`` executes: a crop that is decoded, grey images, two views, regions, a function
-of the user."""
+SOME = ("cutout", "medical-gray", "two-view", "ssd", "segmentation", REGIONS, OWN_CODE)
+"""What ``make test`` executes: a decoded crop, grey images, two views, boxes, masks, regions,
+a function of the user."""
 SETTINGS = {"batch_size": 4, "num_threads": 2}
 
 NEEDS = {
@@ -124,12 +125,25 @@ def few(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def scripts(few: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+def few_of(few: Path, shapes: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """For each recipe whole batches of what it reads, as JSON."""
+    clips = tmp_path_factory.mktemp("clips")
+    every = sorted((shapes / "video").rglob("*.avi"))
+    for number in range(12):
+        (clips / f"{number:02}.avi").symlink_to(every[number % len(every)])
+    kinds = {"coco": shapes / "coco" / "annotations.json", "video": clips}
+    return json.dumps(
+        {name: str(kinds.get(graph.sources[0].kind, few)) for name, graph in RECIPES.items()}
+    )
+
+
+@pytest.fixture(scope="module")
+def scripts(few_of: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """The first batches of the script of each recipe."""
     folder = tmp_path_factory.mktemp("scripts")
     for name, graph in RECIPES.items():
         write(graph, "script", folder / name)
-    return dict(drive("first", "script", folder, few, outputs_of(RECIPES))[0])
+    return dict(drive("first", "script", folder, few_of, outputs_of(RECIPES))[0])
 
 
 def outputs_of(graphs: dict[str, Graph]) -> str:
@@ -173,6 +187,7 @@ def held(target: str, names: Iterable[str]) -> list[str]:
     """Those that a target can hold."""
     if target in REFUSE:
         names = [name for name in names if name != OWN_CODE]
+    names = [name for name in names if name not in REFUSED.get(target, ())]
     if target not in HOLD_NO_REGION:
         return list(names)
     return [
@@ -182,7 +197,7 @@ def held(target: str, names: Iterable[str]) -> list[str]:
     ]
 
 
-def first_of(target: str, names: Iterable[str], folder: Path, data: Path) -> tuple[Any, ...]:
+def first_of(target: str, names: Iterable[str], folder: Path, data: str) -> tuple[Any, ...]:
     """The commands that give the first batches of these recipes."""
     graphs = {name: RECIPES[name] for name in held(target, names)}
     for name, graph in graphs.items():
@@ -192,14 +207,14 @@ def first_of(target: str, names: Iterable[str], folder: Path, data: Path) -> tup
 
 @pytest.fixture(scope="module")
 def execute(
-    few: Path, uneven: Path, tmp_path_factory: pytest.TempPathFactory
+    few_of: str, uneven: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], list[Any]]:
     """The first batches of some recipes, and three epochs of two shards of one."""
 
     @cache
     def run(target: str) -> list[Any]:
         folder = tmp_path_factory.mktemp(target)
-        first = first_of(target, SOME, folder, few)
+        first = first_of(target, SOME, folder, few_of)
         if target not in SHARDED:
             return drive(*first)[1:]
         shards = write(shuffled_eval(), target, folder / "shards")
@@ -234,15 +249,15 @@ def test_first_batches_are_those_of_the_script(
 @pytest.mark.thorough
 @pytest.mark.parametrize("target", NEEDS)
 def test_first_batches_of_every_recipe_are_those_of_the_script(
-    target: str, few: Path, tmp_path: Path, scripts: dict[str, list[Any]]
+    target: str, few_of: str, tmp_path: Path, scripts: dict[str, list[Any]]
 ) -> None:
     require(target)
-    found = drive(*first_of(target, RECIPES, tmp_path, few))[1]
+    found = drive(*first_of(target, RECIPES, tmp_path, few_of))[1]
     compare(target, found, {name: scripts[name] for name in held(target, RECIPES)})
 
 
 @pytest.fixture(scope="module")
-def mixed(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
+def mixed(few_of: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
     """The first batches, decoded on a GPU, of the recipes that can be."""
     made = {name: set_setting(graph, device="mixed") for name, graph in RECIPES.items()}
     graphs = {name: graph for name, graph in made.items() if not check_graph(graph, CATALOG)}
@@ -253,7 +268,7 @@ def mixed(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
         chosen = {name: graphs[name] for name in held(target, graphs)}
         for name, graph in chosen.items():
             write_with_files(graph, target, folder / name)
-        command = ("start", target, "+", "first", target, folder, few, outputs_of(chosen))
+        command = ("start", target, "+", "first", target, folder, few_of, outputs_of(chosen))
         return drive(*command, gpus="0")[1]
 
     return run
