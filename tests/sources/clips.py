@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.samples.avi import avi
+from workbench.samples.avi import RATE, avi
 
 
 def jpeg(picture: NDArray[np.uint8]) -> bytes:
@@ -25,6 +25,20 @@ def frame_of(clip: int, number: int) -> NDArray[np.uint8]:
     picture[:, :, clip % 3] = number * 12
     picture[10:30, number * 4 : number * 4 + 20] = 255
     return picture
+
+
+def write_coded(path: Path, codec: str) -> Path:
+    """A clip of 20 frames of 256 x 192, as large as a GPU's decoders want it; it takes PyAV."""
+    import av
+
+    with av.open(str(path), "w") as file:
+        stream = file.add_stream(codec, rate=RATE)
+        stream.width, stream.height, stream.pix_fmt = 256, 192, "yuv420p"
+        for number in range(20):
+            picture = frame_of(1, number).repeat(2, axis=0).repeat(2, axis=1)
+            file.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        file.mux(stream.encode())
+    return path
 
 
 def write_clips(folder: Path, *, clips: int = 4, frames: int = 20) -> Path:
