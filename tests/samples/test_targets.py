@@ -23,7 +23,7 @@ from workbench.preview.verify import Verifier
 from workbench.samples import write_samples
 from workbench.samples.records import framed
 from workbench.samples.shapes import CLASSES, SCENES, inside
-from workbench.samples.targets import CLIPS
+from workbench.samples.targets import CLIPS, FRAMES, VOLUMES
 from workbench.sources import (
     list_samples,
     load_source,
@@ -37,8 +37,19 @@ COUNT = 4
 
 
 def graph_for(kind: str) -> Graph:
-    name = "video-clips" if kind == "video" else "rotate-jitter"
-    return with_settings(load_recipe(name), batch_size=COUNT)
+    recipes = {"numpy_files": "two-modalities"}
+    recipes |= dict.fromkeys(["video", "video_frames"], "video-clips")
+    graph = with_settings(load_recipe(recipes.get(kind, "rotate-jitter")), batch_size=COUNT)
+    (reader,) = graph.sources
+    stride = {"stride": 1} if kind == "video_frames" else {}  # every fourth frame is there
+    return graph.replace_node(replace(reader, args={**reader.args, **stride}))
+
+
+COUNTS = {
+    "video": len(CLASSES) * CLIPS,
+    "video_frames": len(CLASSES) * FRAMES // 4,
+    "numpy_files": VOLUMES,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -48,9 +59,9 @@ def test_it_opens_previews_and_verifies(kind: str, shapes: Path, engine: Engine)
     assert dataset.kind == kind
     require_dataset(dataset)
     samples = list(list_samples(dataset))
-    assert len(samples) == (len(CLASSES) * CLIPS if kind == "video" else SCENES)
+    assert len(samples) == COUNTS.get(kind, SCENES)
     assert not any(sample.fault for sample in samples)
-    if kind != "coco":
+    if kind not in ("coco", "numpy_files"):
         assert {sample.label for sample in samples} == set(range(len(CLASSES)))
     preview = preview_batch(engine, PreviewRequest(graph_for(kind), str(path), tiles=COUNT))
     assert [tile.sample.error for tile in preview.tiles] == [""] * COUNT
@@ -166,7 +177,7 @@ def test_tensorflow_reads_the_tfrecord(shapes: Path) -> None:
 def test_a_recipe_on_other_data_says_what_it_wants(
     photos: Path, data_of: Callable[[Graph], Path], tmp_path: Path
 ) -> None:
-    for name in ("ssd", "video-clips"):
+    for name in ("ssd", "video-clips", "two-modalities"):
         graph = load_recipe(name)
         output = str(tmp_path / "sheet.png")
         command = ["preview", name, "--data", str(photos), "-o", output]

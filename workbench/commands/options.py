@@ -12,9 +12,10 @@ import click
 from workbench.errors import DataError, GraphFormatError, SaveError, WorkbenchError
 from workbench.files import require_place
 from workbench.graph.active import loose_nodes, muted_nodes, without_loose
-from workbench.graph.dataset_parameters import parameters
+from workbench.graph.dataset_parameters import parameter_of, parameters, with_datasets
 from workbench.graph.model import Graph, is_name
 from workbench.graph.own_code import trust_graph
+from workbench.graph.source_targets import require_runs
 from workbench.sources import PARAMETER, Dataset, Datasets, open_dataset, require_dataset
 from workbench.system_limits import is_full, is_memory_refusal, memory_remedy
 
@@ -169,7 +170,15 @@ def datasets_of(graph: Graph, data: Datasets) -> Datasets:
         raise click.MissingParameter(
             f"The graph reads {_data_words(wanted)}.", param_hint=hint, param_type="option"
         )
+    if any(data[name].kind != _kind_of(graph, name) for name in data):
+        from workbench.catalog import load_catalog
+
+        require_runs(graph, with_datasets(graph, data), data, load_catalog())
     return data
+
+
+def _kind_of(graph: Graph, name: str) -> str:
+    return next((each.kind for each in graph.sources if parameter_of(each) == name), "")
 
 
 def _data_words(names: Iterable[str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
+from workbench.errors import DataError
+from workbench.graph.check import stopping_faults
 from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.followers import bypassed, follows, with_new_targets
 from workbench.graph.model import Graph, Port, Source
@@ -18,19 +20,18 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     """The graph with each source of the kind of the data that it is given, and with its targets.
 
     Boxes and points of a source that has come are given out, and follow the image; those of one
-    that went are given out no more. Raises DataError, as ``with_datasets``; also where a source has
-    options that the other's reader does not know, and targets are used: the graph was made for it.
+    that went are given out no more. Raises DataError, as ``with_datasets`` and ``require_runs``.
     """
     changed = {
         source.id: load_source(data[name].kind)
         for source in graph.sources
         if (name := parameter_of(source)) and name in data and data[name].kind != source.kind
     }
+    before = graph
     for source, kind in changed.items():
-        if graph.node(source).args.keys() - catalog[kind.op].args.keys():
-            with_datasets(graph, data)
         graph = _without_targets(graph, source, kind.outputs, catalog)
     graph = with_datasets(graph, data)
+    require_runs(before, graph, data, catalog)
     given = dict(graph.outputs)
     for source in changed:
         node = graph.node(source)
@@ -42,6 +43,26 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
         return graph
     new = given.keys() - graph.outputs.keys()
     return with_new_targets(replace(graph, outputs=given), catalog, new)
+
+
+def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -> None:
+    """Raise DataError where a graph that ran does not on data of another kind than its sources'.
+
+    ``made`` is what these data make of it. Ports that are missing are named first.
+    """
+    for source in before.sources:
+        name = parameter_of(source)
+        if name is None or name not in data or data[name].kind == source.kind:
+            continue
+        faults = stopping_faults(made, catalog)
+        if not faults or stopping_faults(before, catalog):
+            return
+        with_datasets(before, data)
+        own, other = load_source(source.kind), load_source(data[name].kind)
+        raise DataError(
+            f"{source.id}: {data[name]} is a {other.about}, and the graph, made for {own.about}, "
+            f"does not run on it: {faults[0]} Or give what it was made for. {own.remedy}"
+        )
 
 
 def _used(graph: Graph, port: Port) -> bool:

@@ -44,11 +44,15 @@ from workbench.samples.shapes import (
 
 Photos = Callable[[str], Image.Image]
 Save = Callable[[Path], None]
+Moving = Callable[[str, int], list[bytes]]
+"""The frames of a clip, by class and number."""
 
 CLIPS = 2
 """Videos of each class."""
 FRAMES, FRAME_SIZE = 64, (128, 96)
 """Of each video; width and height."""
+_APART = 4
+"""Of these frames the ones that are written as images."""
 VOLUMES, VOLUME_SHAPE = 4, (16, 64, 64)
 """Volumes, and the slices, rows and columns of each."""
 _ARRAYS, _ARRAY_SIZE = 8, (160, 120)
@@ -59,6 +63,8 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
 
     def every() -> tuple[Scene, ...]:
         return scenes(load, names)
+
+    moving = partial(_frames, load, names)
 
     def saved(content: Callable[[Scene], bytes], number: int) -> Save:
         return lambda path: _write(path, content(every()[number]))
@@ -80,6 +86,11 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
             **pictures,
             "annotations.json": lambda path: _write(path, _annotations(every())),
         },
+        "frames": {
+            f"{name}/{name}_1/{number + 1:04}.jpg": partial(_save_frame, moving, name, number)
+            for name in CLASSES
+            for number in range(0, FRAMES, _APART)
+        },
         "numpy": {f"{numbers[n]}.npy": partial(_save_array, every, n) for n in range(_ARRAYS)},
         "recordio": {"samples.rec": joined(lambda one: recorded(one.jpeg, one.label))},
         "segmentation": {
@@ -89,7 +100,7 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
         },
         "tfrecord": {"samples.tfrecord": joined(lambda one: framed(example(_features(one))))},
         "video": {
-            f"{name}/{name}_{clip + 1}.avi": partial(_save_clip, load, names, name, clip)
+            f"{name}/{name}_{clip + 1}.avi": partial(_save_clip, moving, name, clip)
             for name in CLASSES
             for clip in range(CLIPS)
         },
@@ -102,6 +113,14 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
             "samples-000000.tar": lambda path: write_shard(map(_components, every()), path)
         },
     }
+
+
+def _save_clip(moving: Moving, name: str, clip: int, path: Path) -> None:
+    _write(path, avi(moving(name, clip), *FRAME_SIZE))
+
+
+def _save_frame(moving: Moving, name: str, number: int, path: Path) -> None:
+    _write(path, moving(name, 0)[number])
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -191,8 +210,9 @@ def _save_array(every: Callable[[], tuple[Scene, ...]], number: int, path: Path)
     _write(path, _npy(np.asarray(picture.resize(_ARRAY_SIZE))))
 
 
-def _save_clip(load: Photos, names: tuple[str, ...], shape: str, clip: int, path: Path) -> None:
-    """A shape that crosses a photo and turns."""
+@cache
+def _frames(load: Photos, names: tuple[str, ...], shape: str, clip: int) -> list[bytes]:
+    """The pictures of a shape that crosses a photo and turns."""
     chance = random.Random(f"{shape} {clip}")
     width, height = FRAME_SIZE
     photo = load(names[(CLASSES.index(shape) * CLIPS + clip) % len(names)])
@@ -205,7 +225,7 @@ def _save_clip(load: Photos, names: tuple[str, ...], shape: str, clip: int, path
         centre = width * (start + (end - start) * share), height * y
         made = shape_at(shape, centre, height / 4, 2 * math.pi * turns * share, colour)
         frames.append(encoded(draw(behind, made), "JPEG", quality=70))
-    _write(path, avi(frames, width, height))
+    return frames
 
 
 @cache
@@ -218,13 +238,15 @@ def _volume(number: int) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
     places = np.stack(
         np.meshgrid(*[np.linspace(-1, 1, side) for side in VOLUME_SHAPE], indexing="ij")
     )
-    body = (places**2).sum(axis=0) < 0.8
+    places[0] *= 0.6  # the first slice and the last cut the body, too
+    distance = (places**2).sum(axis=0)
+    body = distance < 0.9
     middle = chance.uniform(-0.35, 0.35, (3, 1, 1, 1))
-    lesion = ((places - middle) ** 2).sum(axis=0) < chance.uniform(0.15, 0.3) ** 2
-    texture = 80 * np.sin(places[1] * chance.uniform(6, 12)) * np.cos(places[2] * 9)
-    noise = chance.normal(0, 20, (*VOLUME_SHAPE, 2))
-    first = body * (600 + texture - 250 * lesion)
-    second = body * (350 - texture + 500 * lesion)
+    lesion = ((places - middle) ** 2).sum(axis=0) < chance.uniform(0.2, 0.35) ** 2
+    texture = 40 * np.sin(places[1] * chance.uniform(6, 12)) * np.cos(places[2] * 9)
+    noise = chance.normal(0, 6, (*VOLUME_SHAPE, 2))
+    first = body * (180 - 120 * distance + texture - 60 * lesion)
+    second = body * (60 + 60 * distance - texture + 110 * lesion)
     volume = np.stack([first, second], axis=-1) + noise * body[..., None]
     return volume.round().astype(np.int16), (lesion & body).astype(np.uint8)
 

@@ -272,5 +272,6 @@ SOURCE = SourceKind(
     class_names=lambda dataset: class_folders(dataset.location),
     watched=_watched,
     nothing_found=_nothing_found,
+    sample="volumes/images",
     write_placeholder=_write_placeholder,
 )

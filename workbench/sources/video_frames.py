@@ -181,5 +181,6 @@ SOURCE = SourceKind(
     class_names=_class_names,
     watched=_watched,
     nothing_found=_nothing_found,
+    sample="frames",
     write_placeholder=_write_placeholder,
 )

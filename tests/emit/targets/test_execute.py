@@ -127,11 +127,13 @@ def few(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def few_of(few: Path, shapes: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """For each recipe whole batches of what it reads, as JSON."""
-    clips = tmp_path_factory.mktemp("clips")
-    every = sorted((shapes / "video").rglob("*.avi"))
-    for number in range(12):
-        (clips / f"{number:02}.avi").symlink_to(every[number % len(every)])
-    kinds = {"coco": shapes / "coco" / "annotations.json", "video": clips}
+    kinds = {"coco": shapes / "coco" / "annotations.json"}
+    for kind, place in {"video": "video", "numpy_files": "volumes/images"}.items():
+        kinds[kind] = tmp_path_factory.mktemp(kind)
+        every = sorted(path for path in (shapes / place).rglob("*") if path.is_file())
+        for number in range(12):
+            file = every[number % len(every)]
+            (kinds[kind] / f"{number:02}{file.suffix}").symlink_to(file)
     return json.dumps(
         {name: str(kinds.get(graph.sources[0].kind, few)) for name, graph in RECIPES.items()}
     )

@@ -39,22 +39,47 @@ SHAPES = ((None, 3, 224, 224), (1,))
 VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
 
 
-def find_videos(data: Any) -> dict[str, Any]:
-    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+def class_folders(data: str) -> list[str]:
+    """The names of the folders in a folder, sorted, without those that begin with a dot."""
+    if not os.path.isdir(data):
+        return []
+    with os.scandir(data) as entries:
+        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+
+
+def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
+    """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
     if not isinstance(data, str):
-        return {"filenames": [path for path, _ in data], "labels": [label for _, label in data]}
+        return [path for path, _ in data], [label for _, label in data]
+    if os.path.isfile(data) and data.lower().endswith(suffixes):
+        return [data], [0]
     if os.path.isfile(data):
-        return {"filenames": [data], "labels": [0]}
-    folders = sorted(entry.name for entry in os.scandir(data) if entry.is_dir())
-    folders = [name for name in folders if not name.startswith(".")]
+        with open(data, encoding="utf-8", errors="surrogateescape") as lines:
+            rows = [line.strip().rsplit(maxsplit=1) for line in lines if line.strip()]
+        root = os.path.dirname(os.path.abspath(data))
+        return [os.path.join(root, path) for path, _ in rows], [int(label) for _, label in rows]
     files: list[str] = []
     labels: list[int] = []
-    for label, folder in enumerate(folders or [""]):
+    for label, folder in enumerate(class_folders(data) or [""]):
         place = os.path.join(data, folder)
-        names = sorted(name for name in os.listdir(place) if name.lower().endswith(VIDEOS))
+        names = sorted(name for name in os.listdir(place) if name.lower().endswith(suffixes))
         files += [os.path.join(place, name) for name in names if not name.startswith(".")]
         labels += [label] * (len(files) - len(labels))
+    return files, labels
+
+
+def find_videos(data: Any) -> dict[str, Any]:
+    """Arguments of the video reader for a file, a folder, class folders or a list of files."""
+    files, labels = files_of(data, VIDEOS)
     return {"filenames": files, "labels": labels}
+
+
+def read_videos(device: str, **options: Any) -> Any:
+    """Sequences, decoded on the CPU or on the GPU, and their labels."""
+    side = "cpu" if device == "cpu" else "gpu"
+    read: Any = fn.experimental.readers.video(device=side, **options)
+    frames, labels = read
+    return frames, labels if side == "cpu" else labels.cpu()
 
 
 @pipeline_def
@@ -62,7 +87,7 @@ def video_clips_pipeline(
     data: str, device: str, base_seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
-    clips, labels = fn.experimental.readers.video(
+    clips, labels = read_videos(
         **find_videos(data),
         sequence_length=8,
         stride=8,
@@ -70,6 +95,7 @@ def video_clips_pipeline(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
+        device=device,
         seed=base_seed,
         name="reader",
     )
