@@ -136,7 +136,7 @@ def test_every_random_operator_has_its_own_seed(graph: Graph) -> None:
     seeds = [
         ast.unparse(keyword.value)
         for call in ast.walk(tree)
-        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("fn.")
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith(("fn.", "read_"))
         for keyword in call.keywords
         if keyword.arg == "seed" and not isinstance(keyword.value, ast.Constant)
     ]

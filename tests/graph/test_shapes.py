@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
@@ -84,7 +84,7 @@ FEW_ENOUGH = [graph for graph in load_recipes().values() if len(graph.nodes) < 1
 
 @pytest.mark.parametrize("graph", FEW_ENOUGH, ids=lambda graph: graph.name)
 def test_every_node_of_a_recipe_gives_what_was_told(
-    graph: Graph, photos: Path, tmp_path: Path
+    graph: Graph, data_of: Callable[[Graph], Path], tmp_path: Path
 ) -> None:
     graph = replace(graph, settings=replace(graph.settings, batch_size=4, num_threads=2))
     flows = infer_types(graph, CATALOG)
@@ -95,7 +95,7 @@ def test_every_node_of_a_recipe_gives_what_was_told(
         if graph.node(port.node).bodies or CATALOG[graph.node(port.node).op].outputs
     ]
     whole = replace(graph, outputs={f"out_{i}": port for i, port in enumerate(tapped)})
-    for port, batch in run(whole, photos, tmp_path).items():
+    for port, batch in run(whole, data_of(graph), tmp_path).items():
         check_flow(flows[port], batch, port)
 
 

@@ -27,7 +27,7 @@ def test_figures_are_those_of_the_scripts_batch(  # type: ignore[no-untyped-def]
     assert found
     for one in found:
         arrays = script[one.output]
-        axis = -3 if arrays[0].shape[-3] in (1, 3) else -1
+        axis = -3 if arrays[0].shape[-3] in (1, 2, 3) else -1
         assert one.samples == COUNT
         for number, channel in enumerate(one.channels):
             values = np.concatenate([a.take(number, axis).reshape(-1) for a in arrays])
