@@ -36,7 +36,9 @@ def sample_words(graph: Graph) -> str:
     """What a recipe reads where that is no folder of photos, for behind its line; else empty."""
     kinds = (load_source(source.kind) for source in graph.sources if source.kind)
     kind = next((kind for kind in kinds if kind.sample), None)
-    return f" Reads {kind.about}: shapes/{kind.sample}." if kind else ""
+    if kind is None:
+        return ""
+    return f" Reads {kind.about}, as shapes/{kind.sample} (`workbench samples shapes --targets`)."
 
 
 def load_recipe(name: str) -> Graph:
