@@ -30,21 +30,24 @@ GOLDEN = Path(__file__).parent / "golden"
 RECIPES = load_recipes()
 HOLD_NO_REGION = ("dynamic", "notebook", "ray")
 BOXES = {"ssd", "retinanet"}
+RAGGED = {
+    **dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* of boxes each image .* Put a pad"),
+    "key-points": r"follow_points\.points: .* of points each image .* Put a pad",
+}
 REFUSED: Mapping[str, Mapping[str, str]] = {
     "dynamic": {
         **dict.fromkeys(BOXES, r"follow_boxes: .* no targets that follow an image yet\. Export"),
+        "key-points": r"follow_points: .* no targets that follow an image yet\. Export",
         "segmentation": r"follow_masks: .* no targets that follow an image yet\. Export",
         "video-clips": r"reader: .* does not read as read_videos does\. Export",
     },
-    **{
-        target: dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* of boxes each image .* Put a pad")
-        for target in ("jax", "paddle")
-    },
+    **dict.fromkeys(("jax", "paddle"), RAGGED),
     "tensorflow": {
-        **dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* of boxes each image .* Put a pad"),
+        **RAGGED,
         "two-modalities": r"channel_first: .* number of axes of 'images', and only the data tell",
     },
     "triton": {
+        "key-points": r"follow_points\.points: it is fed by reader\.vertices, .* Leave the",
         "two-modalities": r"reader: .* Triton makes outputs of an image .* Give an image out",
         "ssd": r"crop\.boxes: it is fed by reader\.boxes, .* Leave the node out",
         "retinanet": r"follow_boxes\.boxes: it is fed by reader\.boxes, .* Leave the node out",

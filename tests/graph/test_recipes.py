@@ -54,6 +54,7 @@ def test_one_file_is_one_recipe_of_that_name() -> None:
         ("ssd", {"readers.coco", "random_bbox_crop", "hsv", "follow_boxes"}),
         ("retinanet", {"readers.coco", "flip", "resize", "follow_boxes"}),
         ("segmentation", {"readers.coco", "resize", "pad", "follow_masks"}),
+        ("key-points", {"readers.coco", "transforms.rotation", "warp_affine", "follow_points"}),
         ("two-modalities", {"readers.numpy", "slice", "if", "normalize", "reductions.min"}),
         ("video-clips", {"experimental.readers.video", "resize", "crop_mirror_normalize"}),
         ("histology-stain", {"math.log", "constant", "reductions.sum", "math.exp"}),

@@ -16,7 +16,7 @@ from workbench.graph.source_targets import with_opened
 from workbench.sources import load_source, open_datasets
 
 CATALOG = load_catalog()
-OTHERS = ("ssd", "retinanet", "segmentation", "two-modalities", "video-clips")
+OTHERS = ("key-points", "ssd", "retinanet", "segmentation", "two-modalities", "video-clips")
 """Recipes that do not read a folder of photos."""
 
 

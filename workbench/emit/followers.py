@@ -181,6 +181,9 @@ class PointWriter(FollowerWriter):
 
     def _check(self, c: str, seen: str, port: Port) -> None:
         width, height = self.size(port)
-        x, y = f"{c}[:, 0, 0]", f"{c}[:, 0, 1]"
-        inside = f"({x} >= 0.0) & ({x} <= {width}) & ({y} >= 0.0) & ({y} <= {height})"
-        self.add(seen, f"{seen} & {inside}")
+        for axis, (name, side) in enumerate((("x", width), ("y", height))):
+            place = self.name(name)
+            self.add(place, f"{c}[:, 0, {axis}]")
+            for limit in (">= 0.0", f"<= {side}"):
+                self.add(self.name("inside"), f"{place} {limit}")
+                self.add(seen, f"{seen} & {self.name('inside')}")

@@ -76,6 +76,10 @@ _OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
 """What a template says of the data that a program is given, a whole line or a part of one."""
 
 
+_IMPORTS = re.compile(r"(?:^import [\w.]+\n)+", re.MULTILINE)
+"""Modules that a template imports, among them those that finding the data needs."""
+
+
 def missing_package_error(packages: str) -> str:
     """The end of the ``try`` around a module's imports, which names what to install."""
     message = f'f"{{error}}. Needed: {packages}."'
@@ -229,12 +233,16 @@ def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:
     values = {name: getattr(parts, name) for name in TemplateParts.__slots__} | more
     template = _with_plugins(template, parts.plugins)
     head, mark, tail = template.partition("$definition")
-    before = Template(head).substitute(values)
+    before = _IMPORTS.sub(_in_order, Template(head).substitute(values))
     first = before.count("\n") + 1
     return Code(
         f"{before}{parts.definition if mark else ''}{Template(tail).substitute(values)}",
         {node: range(r.start + first, r.stop + first) for node, r in parts.lines.items()},
     )
+
+
+def _in_order(imports: re.Match[str]) -> str:
+    return "".join(sorted(imports[0].splitlines(keepends=True)))
 
 
 def _with_plugins(template: str, imports: Sequence[str]) -> str:

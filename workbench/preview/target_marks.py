@@ -83,6 +83,8 @@ def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
             if absolute or is_points:
                 corners = corners / (*sides[index], *sides[index])
             numbers = labels[index] if labels is not None else np.zeros(0)
+            if is_points and len(numbers) != len(own):
+                numbers = np.zeros(0)  # they are of boxes
             made.append((*found[index], *_marks(corners, numbers, names)))
         found = made
     return found
@@ -195,7 +197,7 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
         node = run.graph.node(port.node)
     file = node.args.get("annotations_file")
     read = run.result.plan.dataset(node) if isinstance(node, Source) and file is None else None
-    if read is not None and read.kind == "coco":
+    if read is not None and read.kind.startswith("coco"):
         file = read.location
     if not isinstance(file, str) or node.args.get("avoid_class_remapping"):
         return []

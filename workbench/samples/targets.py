@@ -84,7 +84,10 @@ def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Sa
         "caffe2": {"data.mdb": stored(tensors)},
         "coco": {
             **pictures,
-            "annotations.json": lambda path: _write(path, _annotations(every())),
+            **{
+                name: lambda path: _write(path, _annotations(every()))
+                for name in ("annotations.json", "keypoints.json")
+            },
         },
         "frames": {
             f"{name}/{name}_1/{number + 1:04}.jpg": partial(_save_frame, moving, name, number)

@@ -54,7 +54,8 @@ def _read(location: str, stamp: int) -> dict[str, Any]:
     return dict(found)
 
 
-def _annotations(dataset: Dataset) -> dict[str, Any]:
+def annotations_of(dataset: Dataset) -> dict[str, Any]:
+    """What the file says. Raises DataError."""
     try:
         stamp = os.stat(dataset.location).st_mtime_ns
     except OSError:
@@ -63,7 +64,7 @@ def _annotations(dataset: Dataset) -> dict[str, Any]:
 
 
 def _require(dataset: Dataset) -> None:
-    found = _annotations(dataset)
+    found = annotations_of(dataset)
     try:
         known = {image["id"] for image in found["images"]}
         classes = {category["id"] for category in found["categories"]}
@@ -91,7 +92,7 @@ def _require(dataset: Dataset) -> None:
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """In the order of the file. An image with a box that cannot be one is at fault."""
-    root, found = _root(dataset), _annotations(dataset)
+    root, found = _root(dataset), annotations_of(dataset)
     sizes = {each["id"]: (each.get("width"), each.get("height")) for each in found["images"]}
     faults: dict[Any, str] = {}
     for number, one in enumerate(found["annotations"]):
@@ -121,7 +122,7 @@ def _box_fault(box: Any, width: float | None, height: float | None) -> str:
 
 def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     """The annotations of the other images, beside a link to the folder of these."""
-    found = _annotations(dataset)
+    found = annotations_of(dataset)
     images = [image for image in found["images"] if image["file_name"] not in names]
     known = {image["id"] for image in images}
     annotations = [one for one in found["annotations"] if one["image_id"] in known]
@@ -146,7 +147,7 @@ def _root(dataset: Dataset) -> str:
 
 def _class_names(dataset: Dataset) -> list[str]:
     """DALI numbers the categories from 1, in the order in which the file lists them."""
-    listed = _annotations(dataset)["categories"]
+    listed = annotations_of(dataset)["categories"]
     return ["background", *(str(category.get("name", category["id"])) for category in listed)]
 
 

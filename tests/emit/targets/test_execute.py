@@ -127,7 +127,8 @@ def few(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def few_of(few: Path, shapes: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """For each recipe whole batches of what it reads, as JSON."""
-    kinds = {"coco": shapes / "coco" / "annotations.json"}
+    coco = shapes / "coco"
+    kinds = {"coco": coco / "annotations.json", "coco_keypoints": coco / "keypoints.json"}
     for kind, place in {"video": "video", "numpy_files": "volumes/images"}.items():
         kinds[kind] = tmp_path_factory.mktemp(kind)
         every = sorted(path for path in (shapes / place).rglob("*") if path.is_file())
