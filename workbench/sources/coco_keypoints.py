@@ -36,13 +36,14 @@ def find_keypoints(data: str) -> dict[str, Any]:
         with open(data, encoding="utf-8") as file:
             document = json.load(file)
         for one in document["annotations"]:
-            flat, points = one["keypoints"], []
+            flat = one["keypoints"]
+            points: list[float] = []
             for at in range(0, len(flat), 3):
                 points += flat[at : at + 2] if flat[at + 2] else [-1e6, -1e6]
             one["segmentation"] = [points]
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
-            json.dump(document, file)
-        os.replace(file.name, path)
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as made:
+            json.dump(document, made)
+        os.replace(made.name, path)
     return {**find_annotations(data), "annotations_file": path}
 
 
