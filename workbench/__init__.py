@@ -191,3 +191,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext workbench``: the cell magic ``%%dali``."""
+    import_module("workbench.ui.cell_magic").register(shell)
