@@ -123,6 +123,10 @@ class _Part(anywidget.AnyWidget):
         if self._static_snapshot and self._model and not self._model.data_panel.error:
             self._static_snapshot.show()
 
+    def __repr__(self) -> str:
+        data = f" of {self._model.data_panel.chip}" if self._model else ""
+        return f"<{self._component} panel{data}>"
+
     def open(self) -> None:
         super().open()
         self._let_browser_choose()
