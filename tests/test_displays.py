@@ -57,3 +57,25 @@ def test_a_panel_says_what_it_is(photos: Path) -> None:
     assert {"canvas", "preview", "code", "batch", "param", "undo"} <= {*dir(w)}
     assert "source" in dir(w.code)
     w.close()
+
+
+def test_a_comparison_shows_both_and_what_differs(photos: Path) -> None:
+    one = wb.read(photos).decode().resize(size=(64, 64)).rotate(angle=5, keep_size=True)
+    found = wb.compare(one, one["rotate"].set(angle=40), samples=6)
+    assert [(each.node, each.what, each.before, each.after) for each in found.differences] == [
+        ("rotate", "angle", "5", "40")
+    ]
+    assert size_of(found) < MOST
+    assert len(found.files) == len(found.to_frame()) == 6
+    assert min(found.to_frame()["images"]) > 1
+    same = wb.compare(one, one, samples=2)
+    assert same.differences == ()
+    assert list(same.to_frame()["images"]) == [0, 0]
+    assert "0 differences" in repr(same)
+
+
+def test_a_comparison_asks_for_data(photos: Path) -> None:
+    with pytest.raises(wb.DataError, match="Give a folder"):
+        wb.compare("rotate-jitter", "simclr")
+    with pytest.raises(wb.GraphFormatError):
+        wb.compare("rotate-jitte", "simclr", data=photos)

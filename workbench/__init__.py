@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         preview_outputs,
     )
     from workbench.samples import write_samples
+    from workbench.ui.graph_comparison import GraphComparison, compare
     from workbench.ui.notebook import Workbench
 
 __version__ = "0.1.0"
@@ -102,6 +103,7 @@ __all__ = [
     "Fault",
     "FunctionNode",
     "Graph",
+    "GraphComparison",
     "GraphEditError",
     "GraphError",
     "GraphExportError",
@@ -128,6 +130,7 @@ __all__ = [
     "__version__",
     "check_folder",
     "check_graph",
+    "compare",
     "dump_graph",
     "emit_script",
     "export",
@@ -175,6 +178,7 @@ _HOMES = {
     "health": "check_folder",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "samples": "write_samples",
+    "ui.graph_comparison": "GraphComparison compare",
     "ui.notebook": "Workbench",
 }
 """Module -> the names that it gives."""
