@@ -7,6 +7,13 @@
     wb.Workbench("photos")                       # in JupyterLab
     wb.Workbench("photos", "imagenet-train")     # begin with a recipe
 
+Graphs are made in code too::
+
+    graph = wb.read("photos").decode().resize(size=(224, 224))
+    graph = graph.with_p(0.5, lambda x: x.rotate(angle=wb.random.uniform(range=(-10, 10))))
+    w = wb.Workbench(graph)
+    images = w.batch(0).images                   # arrays, as the exported script gives them
+
 The parts under it can be used without an interface: ``load_recipe`` and ``read_graph`` give a
 ``Graph``, ``check_graph`` says why it cannot run, ``preview_batch`` renders a batch in an
 ``Engine``, ``Benchmark`` measures, ``emit_script`` gives the code to ship and ``export`` that for
@@ -48,6 +55,7 @@ if TYPE_CHECKING:
         WorkerTimeoutError,
     )
     from workbench.graph import (
+        DataNode,
         Edge,
         Fault,
         Graph,
@@ -56,16 +64,27 @@ if TYPE_CHECKING:
         Settings,
         check_graph,
         dump_graph,
+        fn,
         load_graph,
         load_recipe,
         load_recipes,
+        outputs,
+        random,
+        read,
         read_graph,
     )
     from workbench.graph.function_node import FunctionNode, node, numba_node
     from workbench.graph.own_code import trust_graph
     from workbench.health import check_folder
-    from workbench.preview import PreviewRequest, PreviewResult, preview_batch
+    from workbench.preview import (
+        OutputBatch,
+        PreviewRequest,
+        PreviewResult,
+        preview_batch,
+        preview_outputs,
+    )
     from workbench.samples import write_samples
+    from workbench.ui.graph_comparison import GraphComparison, compare
     from workbench.ui.notebook import Workbench
 
 __version__ = "0.1.0"
@@ -76,6 +95,7 @@ __all__ = [
     "Catalog",
     "CatalogError",
     "DataError",
+    "DataNode",
     "Edge",
     "Engine",
     "EngineError",
@@ -83,6 +103,7 @@ __all__ = [
     "Fault",
     "FunctionNode",
     "Graph",
+    "GraphComparison",
     "GraphEditError",
     "GraphError",
     "GraphExportError",
@@ -93,6 +114,7 @@ __all__ = [
     "ImportedGraph",
     "Measurement",
     "Node",
+    "OutputBatch",
     "PipelineError",
     "PipelineFormatError",
     "Port",
@@ -108,9 +130,11 @@ __all__ = [
     "__version__",
     "check_folder",
     "check_graph",
+    "compare",
     "dump_graph",
     "emit_script",
     "export",
+    "fn",
     "from_file",
     "from_pipeline",
     "load_catalog",
@@ -119,7 +143,11 @@ __all__ = [
     "load_recipes",
     "node",
     "numba_node",
+    "outputs",
     "preview_batch",
+    "preview_outputs",
+    "random",
+    "read",
     "read_graph",
     "trust_graph",
     "write_samples",
@@ -141,15 +169,16 @@ _HOMES = {
         "WorkbenchError WorkerCrashedError WorkerTimeoutError "
     ),
     "graph": (
-        "Edge Fault Graph Node Port "
-        "Settings check_graph dump_graph load_graph load_recipe "
-        "load_recipes read_graph "
+        "DataNode Edge Fault Graph Node Port "
+        "Settings check_graph dump_graph fn load_graph load_recipe "
+        "load_recipes outputs random read read_graph "
     ),
     "graph.function_node": "FunctionNode node numba_node",
     "graph.own_code": "trust_graph",
     "health": "check_folder",
-    "preview": "PreviewResult PreviewRequest preview_batch",
+    "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "samples": "write_samples",
+    "ui.graph_comparison": "GraphComparison compare",
     "ui.notebook": "Workbench",
 }
 """Module -> the names that it gives."""
@@ -166,3 +195,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext workbench``: the cell magic ``%%dali``."""
+    import_module("workbench.ui.cell_magic").register(shell)

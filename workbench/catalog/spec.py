@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
+from html import escape
 from typing import Literal
 
 from workbench.errors import CatalogError
@@ -347,6 +348,20 @@ class Catalog(Mapping[str, OpSpec]):
     def find(self, name: str) -> OpSpec | None:
         """The operator of that name, or None."""
         return self._ops.get(name) or self._unlisted.get(name)
+
+    def __repr__(self) -> str:
+        usable = sum(not spec.unusable for spec in self._ops.values())
+        return f"<catalogue of DALI {self.dali_version}: {len(self)} operators, {usable} usable>"
+
+    def _repr_html_(self) -> str:
+        groups: dict[str, list[str]] = {}
+        for name, spec in self.items():
+            groups.setdefault(spec.category, []).append(name)
+        rows = (
+            f"<tr><th>{escape(group)}</th><td>{escape(', '.join(sorted(names)))}</td></tr>"
+            for group, names in sorted(groups.items())
+        )
+        return f"<p>{escape(repr(self)[1:-1])}</p><table>{''.join(rows)}</table>"
 
     @cached_property
     def by_schema(self) -> Mapping[str, OpSpec]:

@@ -1,11 +1,15 @@
 """What the user composed: frozen graphs, pure edits, checks, JSON and recipes. No DALI here."""
 
 from workbench.graph.check import Fault, check_graph, require_sound
+from workbench.graph.data_node import DataNode
+from workbench.graph.graph_methods import outputs
 from workbench.graph.io import dump_graph, load_graph, read_graph
 from workbench.graph.model import Edge, Graph, Node, Port, Settings
+from workbench.graph.read import fn, random, read
 from workbench.graph.recipes import load_recipe, load_recipes
 
 __all__ = [
+    "DataNode",
     "Edge",
     "Fault",
     "Graph",
@@ -14,9 +18,13 @@ __all__ = [
     "Settings",
     "check_graph",
     "dump_graph",
+    "fn",
     "load_graph",
     "load_recipe",
     "load_recipes",
+    "outputs",
+    "random",
+    "read",
     "read_graph",
     "require_sound",
 ]

@@ -28,7 +28,8 @@ from workbench.catalog.spec import Device, Value
 from workbench.errors import GraphEditError
 from workbench.graph.frozen import FrozenDict, frozen
 from workbench.graph.identity_cache import identity_cached
-from workbench.sources import PARAMETER, is_reader, kind_of_reader, load_source
+from workbench.graph.operators import GraphMethods
+from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader, load_source
 
 DecodeDevice = Literal["cpu", "mixed"]
 
@@ -178,14 +179,16 @@ class Settings:
     prefetch_queue_depth: int = 2
 
 
-@dataclass(frozen=True)
-class Graph:
+@dataclass(frozen=True, repr=False)
+class Graph(GraphMethods):
     """Nodes, what they give out by name, and how to run them.
 
     The sources stand first; a node of one of DALI's readers becomes a ``Source`` by itself.
 
     ``enclosing`` is set where this is one body of another graph, taken out to be edited
-    (``at_scope``): that graph, and the scope.
+    (``at_scope``): that graph, and the scope. ``datasets`` are the data that code gave to
+    ``workbench.read``, and ``origins`` the nodes that code made, of those that were copied since
+    (``graph.data_node``). All three are no part of what is kept or compared.
     """
 
     name: str = "untitled"
@@ -194,6 +197,8 @@ class Graph:
     outputs: Mapping[str, Port] = field(default_factory=FrozenDict)
     settings: Settings = field(default_factory=Settings)
     enclosing: tuple[Graph, str] | None = field(default=None, repr=False, compare=False)
+    datasets: Datasets | None = field(default=None, repr=False, compare=False)
+    origins: Mapping[str, Node] = field(default_factory=FrozenDict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
@@ -329,7 +334,8 @@ class Graph:
             return self
         outer, scope = self.enclosing
         body = replace(outer.body_at(scope), nodes=self.nodes, outputs=self.outputs)
-        return replace(outer, settings=self.settings).replace_body(scope, body).whole
+        kept = replace(outer, settings=self.settings, origins=self.origins)
+        return kept.replace_body(scope, body).whole
 
 
 def _reads(node: Node) -> bool:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workbench.catalog import load_catalog
 from workbench.engine.call_handle import Caller, ReportListener
 from workbench.graph.check import require_sound
+from workbench.graph.devices import image_outputs
 from workbench.graph.model import Graph
 from workbench.preview.branch_shares import BranchShares, count_branches
 from workbench.preview.card_pictures import CardPicture, CardPictures, render_card_pictures
 from workbench.preview.distance import TileDistance, tile_distances
 from workbench.preview.effect import Effect, render_effect
 from workbench.preview.fault_isolation import call_isolating_faults
+from workbench.preview.output_batch import BatchArrays, OutputBatch, output_batch, read_outputs
 from workbench.preview.pixels import LARGEST_SIDE, Picture, Pixels, read_picture, read_pixels
 from workbench.preview.render import PreviewResult, Tile, render
 from workbench.preview.request import PreviewRequest, replayed
@@ -24,6 +27,7 @@ __all__ = [
     "CardPicture",
     "CardPictures",
     "Effect",
+    "OutputBatch",
     "OutputStatistics",
     "Picture",
     "Pixels",
@@ -37,6 +41,7 @@ __all__ = [
     "preview_card_pictures",
     "preview_distances",
     "preview_effect",
+    "preview_outputs",
     "preview_picture",
     "preview_pixels",
     "preview_statistics",
@@ -111,6 +116,21 @@ def preview_branch_shares(engine: Caller, request: PreviewRequest, batches: int)
     return found
 
 
+def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
+    """All that the graph gives for a batch, as arrays, bit for bit those of the exported script.
+
+    With a small picture of it, where an output is one. Raises as ``preview_batch``, and GraphError
+    for a batch of more than a GiB.
+    """
+    _require_sound(request)
+    found: BatchArrays = call_isolating_faults(engine, read_outputs, request)
+    sheet = b""
+    if image_outputs(request.graph, load_catalog()):
+        shown = replace(request, tiles=min(request.tiles, 16), tile_size=96, shown="augmented")
+        sheet = call_isolating_faults(engine, render, shown).image
+    return output_batch(request.batch, found, sheet)
+
+
 def preview_pixels(
     engine: Caller,
     request: PreviewRequest,
@@ -142,6 +162,4 @@ def preview_picture(
 
 
 def _require_sound(request: PreviewRequest) -> None:
-    from workbench.catalog import load_catalog
-
     require_sound(request.graph, load_catalog())

@@ -20,7 +20,14 @@ from workbench.preview.augmentations import (
 )
 from workbench.preview.branches import Branch, branches_of, fired_scopes
 from workbench.preview.class_names import names_of_labels
-from workbench.preview.contact_sheet import RAW, compose, compose_on_gpu, encode, grid_of
+from workbench.preview.contact_sheet import (
+    RAW,
+    compose,
+    compose_on_gpu,
+    encode,
+    grid_of,
+    small_jpeg,
+)
 from workbench.preview.output_tiles import (
     DifferenceTiles,
     differences_of,
@@ -70,7 +77,7 @@ class Tile:
     """Boxes and points on the original, if it is shown, and then on each augmented picture."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PreviewResult:
     """A contact sheet and what it shows.
 
@@ -97,6 +104,19 @@ class PreviewResult:
     folder: str = ""
     branches: tuple[Branch, ...] = ()
     augmentations: tuple[Augmentation, ...] = ()
+
+    def __repr__(self) -> str:
+        size = "×".join(map(str, self.size))
+        return (
+            f"<preview of batch {self.batch}: {len(self.tiles)} samples of "
+            f"{', '.join(self.outputs)}, {size} pixels>"
+        )
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        return {
+            "image/jpeg": small_jpeg(self.image, self.mime, self.size),
+            "text/plain": repr(self),
+        }
 
 
 @task

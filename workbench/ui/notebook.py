@@ -28,6 +28,7 @@ from workbench.sources import Data, Datasets, open_datasets, require_dataset
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
 from workbench.ui.graph_argument import GraphLike, to_document, to_graph
+from workbench.ui.notebook_code import CodeAccess
 from workbench.ui.owner import notebook_owner, notebook_path, running_cell
 from workbench.ui.static_snapshot import StaticSnapshot
 from workbench.ui.view_model import ViewModel
@@ -122,6 +123,10 @@ class _Part(anywidget.AnyWidget):
         if self._static_snapshot and self._model and not self._model.data_panel.error:
             self._static_snapshot.show()
 
+    def __repr__(self) -> str:
+        data = f" of {self._model.data_panel.chip}" if self._model else ""
+        return f"<{self._component} panel{data}>"
+
     def open(self) -> None:
         super().open()
         self._let_browser_choose()
@@ -214,14 +219,15 @@ def _owner(datasets: Datasets, graph: Graph) -> str:
     return notebook_owner(path, running_cell(), start) if path else ""
 
 
-class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """A folder of images and a graph, to compose, see, measure and ship.
 
     Parameters
     ----------
     data:
         A folder of images, flat or with one folder for each class; a file of another kind; a list
-        of paths or (path, label) pairs; a pandas or Polars frame with a column of paths.
+        of paths or (path, label) pairs; a pandas or Polars frame with a column of paths. By default
+        what the graph was made to read (``workbench.read``), else the working folder.
     graph:
         A ``Graph``, the name of a recipe, a path to a graph file or its parsed JSON.
     restore:
@@ -256,7 +262,7 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
 
     def __init__(
         self,
-        data: Data = ".",
+        data: Data | Graph | None = None,
         graph: GraphLike = None,
         *,
         restore: bool = True,
@@ -265,8 +271,14 @@ class Workbench(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no typ
         height: int = HEIGHT,
     ) -> None:
         _require_arrangement(layout, height)
+        self._parameters = {}
         self._height, self._stacked = height, layout == "stacked"
-        given, datasets = to_document(graph), open_datasets(data)
+        if isinstance(data, Graph):
+            data, graph = None, data
+        given = to_document(graph)
+        if data is None:
+            data = given.graph.datasets or "."
+        datasets = open_datasets(data)
         if trust:
             given = replace(given, graph=trust_graph(given.graph))
         for dataset in datasets.values():

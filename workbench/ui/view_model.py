@@ -186,17 +186,17 @@ class ViewModel:
         """The value of a field that the browser holds; None before there is one."""
         return self._publisher.held(component, field)
 
-    def set_graph(self, source: GraphLike) -> None:
-        """Show another graph; undo leads back. Raises GraphFormatError."""
+    def set_graph(self, source: GraphLike, group: str = "") -> None:
+        """Show another graph; undo leads back over a ``group``. Raises GraphFormatError."""
         graph = to_graph(source)
         with self.lock:
             if graph == self.graph:
                 return
             if graph.settings.seed != self.graph.settings.seed:
                 self.state.pinned = False
-            self.history.push(graph)
-            self.state.scope = ""
-            self.state.selected = initial_selection(graph, self.catalog)
+            self.history.push(graph, group)
+            if not all(map(graph.has, self.state.selected)):
+                self.state.scope, self.state.selected = "", initial_selection(graph, self.catalog)
             self._changed()
 
     def open_data(self, data: Data) -> str:

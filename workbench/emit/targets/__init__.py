@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -23,6 +24,8 @@ from workbench.emit.template_parts import sound_part
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph.model import Graph
 
+MOST_SHOWN = 80_000
+"""Characters of what an export shows of itself."""
 _SUFFIXES = {".py", ".ipynb"}
 """By these endings a file says which code it holds."""
 
@@ -44,12 +47,25 @@ class Target:
     emit: Callable[[Graph, Catalog], Mapping[str, Code]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Export:
-    """The files of an export by path, the main one first."""
+    """The files of an export by path, the main one first. A notebook shows their text."""
 
     target: str
     files: Mapping[str, Code]
+
+    def __repr__(self) -> str:
+        files = (f"{path} ({code.text.count(chr(10))} lines)" for path, code in self.files.items())
+        return f"<export to {self.target}: {', '.join(files)}>"
+
+    def _repr_html_(self) -> str:
+        room = MOST_SHOWN // max(1, len(self.files))
+        shown = (
+            f"<details{' open' if index == 0 else ''}><summary>{escape(path)}</summary>"
+            f"<pre>{escape(code.text)[:room]}</pre></details>"
+            for index, (path, code) in enumerate(self.files.items())
+        )
+        return "".join(shown)
 
     @property
     def main(self) -> Code:

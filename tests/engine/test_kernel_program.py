@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.engine.kernel_program import build_pipeline, import_program, make_loader
+from workbench.errors import DataError, GraphExportError, GraphFaultsError
+from workbench.graph.model import Graph
+from workbench.sources import open_datasets
+
+
+@pytest.fixture
+def graph(photos: Path) -> Graph:
+    made = wb.read(photos).decode().resize(size=(32, 32)).with_settings(batch_size=16)
+    return made.crop_mirror_normalize(dtype="FLOAT", output_layout="CHW")
+
+
+def test_the_loader_gives_every_sample_once(graph: Graph, photos: Path) -> None:
+    torch = pytest.importorskip("torch")
+    loader = make_loader(graph, open_datasets(photos), "torch", epochs=2)
+    sizes = [len(images) for images, _ in loader]
+    assert sum(sizes) == 2 * sum(1 for _ in photos.rglob("*.jpg"))
+    images, labels = next(iter(make_loader(graph, open_datasets(photos), "torch")))
+    assert images.dtype == torch.float32
+    assert labels.shape == (16,)
+    assert len(loader) == len(sizes) // 2
+    assert repr(loader).startswith("<loader of images, labels")
+
+
+def test_a_pipeline_takes_the_options_of_the_script(graph: Graph, photos: Path) -> None:
+    pipe = build_pipeline(graph, open_datasets(photos), batch_size=3)
+    assert len(pipe.run()[0]) == 3
+
+
+def test_dali_can_read_the_source_of_a_graph_with_regions(photos: Path) -> None:
+    graph = wb.read(photos).decode().resize(size=(8, 8)).with_p(0.5, lambda x: x.flip())
+    assert len(build_pipeline(graph, open_datasets(photos), batch_size=2).run()[0]) == 2
+
+
+def test_what_cannot_be_is_told_in_a_sentence(graph: Graph, tmp_path: Path) -> None:
+    data = open_datasets(tmp_path)
+    with pytest.raises(GraphExportError, match="Give one of torch, jax"):
+        make_loader(graph, data, "mxnet")
+    with pytest.raises(GraphExportError, match="whole number from 1"):
+        make_loader(graph, data, "torch", epochs=0)
+    with pytest.raises(DataError, match="There is no folder"):
+        build_pipeline(graph, open_datasets(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match="nothing says what it reads"):
+        build_pipeline(graph, {})
+    with pytest.raises(GraphFaultsError):
+        import_program(Graph(), "script")

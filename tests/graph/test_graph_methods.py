@@ -1,0 +1,267 @@
+"""Graphs made in code: operators, regions, values, outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from workbench.catalog import Catalog
+from workbench.errors import GraphEditError, GraphFaultsError, WorkbenchError
+from workbench.graph.chance import set_probability
+from workbench.graph.check import check_graph
+from workbench.graph.compose import append_node
+from workbench.graph.edit import randomise_arg, set_arg, start_graph
+from workbench.graph.graph_methods import METHODS
+from workbench.graph.model import Graph
+from workbench.graph.one_of import choose_one_of, set_weights
+from workbench.graph.regions import wrap_in_region
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return wb.read(".").decode().resize(size=(64, 64))
+
+
+def ops(graph: Graph) -> list[str]:
+    return [node.op for node in graph.walk()]
+
+
+def test_a_chain_goes_on_along_the_image(graph: Graph, catalog: Catalog) -> None:
+    made = graph.rotate(angle=wb.random.uniform(range=(-10, 10))).noise.gaussian(stddev=20)
+    assert ops(made) == [
+        *("readers.file", "decoders.image", "resize", "random.uniform", "rotate"),
+        "noise.gaussian",
+    ]
+    assert str(made.outputs["images"]) == "gaussian.output"
+    assert str(made.outputs["labels"]) == "reader.labels"
+    assert check_graph(made, catalog) == ()
+    assert ops(graph) == ["readers.file", "decoders.image", "resize"]  # it never changes
+
+
+def test_arithmetic_is_that_of_dali(graph: Graph, catalog: Catalog) -> None:
+    images = graph.images
+    mixed = wb.outputs(images=images * 0.7 + images.flip() * 0.3, part=(1 - images)[:, 3:9, 0])
+    source = wb.emit_script(mixed, catalog).text
+    assert "* 0.7" in source
+    assert "[:, 3:9, 0]" in source
+    assert "1 - images" in source
+
+
+def test_a_draw_that_is_used_twice_is_drawn_once(graph: Graph) -> None:
+    coin = wb.random.coin_flip(probability=0.5)
+    a, b = graph.images.flip(horizontal=coin), graph.images.rotate(angle=3).flip(horizontal=coin)
+    made = wb.outputs(a=a, b=b)
+    assert ops(made).count("random.coin_flip") == 1
+    assert made.node("horizontal").op == "random.coin_flip"  # called after what it feeds
+
+
+def test_two_calls_that_look_alike_draw_for_themselves(graph: Graph) -> None:
+    views = [graph.images.random_resized_crop(size=(32, 32)) for _ in range(2)]
+    made = wb.outputs(view_1=views[0], view_2=views[1])
+    seeds = [node.seed for node in made.walk() if node.op == "random_resized_crop"]
+    assert len(set(seeds)) == len(seeds) == 2
+    assert ops(made).count("resize") == 1
+
+
+def test_values_from_around_are_led_into_a_region(graph: Graph, catalog: Catalog) -> None:
+    coin = wb.random.coin_flip(probability=0.5)
+    made = graph.with_p(coin, lambda x: x.flip())
+    made = made.if_else(
+        made.labels[0] == 3,
+        lambda x: x.cast(dtype="FLOAT").images * 0.5 + graph.images * 0.5,
+        lambda x: x.rotate(angle=coin * 10.0).cast(dtype="FLOAT"),
+    )
+    assert check_graph(made, catalog) == ()
+    assert ops(made).count("random.coin_flip") == 1
+
+
+def test_regions_nest_and_draw_apart(graph: Graph, catalog: Catalog) -> None:
+    def turned(x: Graph) -> Graph:
+        return x.rotate(angle=wb.random.uniform(range=(-3, 3)))
+
+    made = (
+        graph.with_p(0.8, lambda x: x.with_p(0.5, turned))
+        .one_of(turned, lambda x: x, lambda x: x.gaussian_blur(sigma=1), weights=(2, 1, 1))
+        .some_of(2, turned, lambda x: x.flip(), turned, shuffled=True)
+        .repeat(3, turned)
+        .repeat(wb.random.uniform(range=(0, 3), dtype="INT32"), turned, most=3)
+    )
+    assert check_graph(made, catalog) == ()
+    seeds = [node.seed for node in made.walk() if node.seed is not None]
+    assert len(set(seeds)) == len(seeds)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda g: g.rotate(angl=3), "rotate has no argument 'angl'. Did you mean angle?"),
+        (lambda g: g.rotate(angle="x"), "rotate.angle: 'x' is not a number"),
+        (lambda g: g.rotate(angle=[1, 2, 3]), "is a list"),
+        (lambda g: g.rotate(angle=object()), "is no value of an argument"),
+        (lambda g: g.rotate(3), "input 1 is 3 (int)"),
+        (lambda g: g.rotate(), "rotate needs it"),
+        (lambda g: g["rotat"], "There is no node 'rotat'"),
+        (lambda g: g["resize"].set(siz=3), "Did you mean size?"),
+        (lambda g: g["resize"].set(size="x"), "resize.size: 'x' is not a"),
+        (lambda g: g["resize"].outputs and g["reader"].output, "reader gives jpegs, labels"),
+        (lambda g: g.with_p(2, lambda x: x), "p is 2. Give a number from 0 to 1"),
+        (lambda g: g.with_p("a", lambda x: x), "p is 'a'"),
+        (lambda g: g.one_of(lambda x: x), "Give two or more"),
+        (lambda g: g.one_of(lambda x: x, lambda x: x, weights=(1,)), "2 options and 1 weights"),
+        (lambda g: g.one_of(lambda x: x, lambda x: x, weights=(0, 0)), "not all of them 0"),
+        (lambda g: g.one_of(lambda x: 3, lambda x: x), "An option gave int"),
+        (lambda g: g.some_of(3, lambda x: x), "3 of 1 options"),
+        (lambda g: g.repeat("a", lambda x: x), "times: 'a' is not a whole number"),
+        (lambda g: g.if_else(3, lambda x: x), "The condition is 3"),
+        (lambda g: g.if_else(g.labels[0] == 1, lambda x: x.cast(dtype="FLOAT")), "cast to FLOAT"),
+        (lambda g: g.peek_image_shape(), "it takes encoded and is fed image"),
+        (lambda g: g.shape(), "shape gives number, no image"),
+        (lambda g: g.images + "a", "cannot be combined"),
+        (lambda g: g.images["a"], "an index is made of whole numbers"),
+        (lambda g: g.with_settings(batch=3), "Did you mean batch_size?"),
+        (lambda g: wb.outputs(), "outputs is given nothing"),
+        (lambda g: wb.outputs(images=3), "images is int"),
+        (lambda g: wb.outputs(resize=g.images), "resize is a node of the graph"),
+        (lambda g: wb.outputs(a=g.images, b=g.images.flip()).rotate(angle=1), "several images"),
+        (lambda g: wb.outputs(labels=g.labels).rotate(angle=1), "gives out no image"),
+        (lambda g: wb.fn.cat(1, 2), "cat: input 0 is 1"),
+        (lambda g: wb.fn.rotate(angle=3), "nothing feeds it"),
+        (lambda g: wb.read([]), "The list of files is empty"),
+        (lambda g: wb.read(".", shuffle=True), "has no argument 'shuffle'"),
+    ],
+)
+def test_mistakes_raise_where_they_are_made(graph: Graph, make: object, words: str) -> None:
+    with pytest.raises(WorkbenchError) as raised:
+        make(graph)  # type: ignore[operator]
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_an_operator_of_another_device_is_refused(graph: Graph) -> None:
+    mixed = graph.with_settings(device="mixed")
+    with pytest.raises(GraphFaultsError, match="GPU"):
+        mixed.rotate(angle=mixed.images.reductions.mean())
+
+
+def test_names_that_are_not_there_tell_the_nearest(graph: Graph) -> None:
+    with pytest.raises(AttributeError, match="Did you mean rotate"):
+        graph.rotat  # noqa: B018
+    with pytest.raises(AttributeError, match="gaussian, salt_and_pepper, shot"):
+        graph.noise.gausian  # noqa: B018
+    with pytest.raises(AttributeError, match="no argument 'angl'"):
+        graph.rotate(angle=3)["rotate"].angl  # noqa: B018
+    assert not hasattr(graph, "_repr_nothing_")
+
+
+def test_what_is_made_inside_a_region_stays_there(graph: Graph) -> None:
+    inner: list[object] = []
+
+    def keep(x: Graph) -> Graph:
+        turned = x.rotate(angle=3)
+        inner.append(turned.images)
+        return turned
+
+    made = graph.with_p(0.5, keep)
+    with pytest.raises(GraphEditError, match="stands in another body"):
+        made.images + inner[0]
+
+
+def test_values_are_no_truths_and_no_lists(graph: Graph) -> None:
+    with pytest.raises(TypeError, match="Use if_else"):
+        bool(graph.labels == 3)
+    with pytest.raises(TypeError, match="Take its parts by index"):
+        list(graph.images)
+
+
+def test_methods_and_operators_tell_what_they_take(graph: Graph) -> None:
+    assert "degrees" in (graph.rotate.__doc__ or "")
+    assert "angle" in str(graph.rotate.__signature__)
+    assert {*METHODS, "images", "labels", "rotate", "noise"} <= {*dir(graph)}
+    assert {"uniform", "normal", "coin_flip"} <= {*dir(wb.random)}
+    for method in METHODS.values():
+        assert method.__doc__
+
+
+def test_nodes_are_read_and_changed_by_id(graph: Graph) -> None:
+    made = graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
+    assert made["resize"].size == (64, 64)
+    assert made["rotate"].angle.range == (-10, 10)
+    assert made["rotate"].set(angle=5)["rotate"].angle == 5
+    assert not made["rotate"].set(angle=5).has("angle")  # its draw goes with it
+    fed = made["rotate"].set(angle=wb.random.normal(stddev=2.0))
+    assert fed["rotate"].angle.node.op == "random.normal"
+    assert ops(made["rotate"].remove()) == ["readers.file", "decoders.image", "resize"]
+    assert made["rotate"].mute().node("rotate").muted
+    assert made["rotate"].rename("turn").has("turn")
+    assert made["resize"].reset("size")["resize"].size != (64, 64)
+
+
+ANGLES = st.tuples(st.integers(-90, 0), st.integers(1, 90))
+STEPS = st.sampled_from(["turn", "drawn", "flip", "blur", "p", "one_of"])
+
+
+@given(st.lists(st.tuples(STEPS, ANGLES), min_size=1, max_size=5))
+def test_code_and_mouse_make_the_same_graph(steps: list[tuple[str, tuple[int, int]]]) -> None:
+    catalog = wb.load_catalog()
+    code, mouse = wb.read(".").decode(), start_graph(catalog)
+    for step, ends in steps:
+        match step:
+            case "turn":
+                code = code.rotate(angle=ends[0], fill_value=0, keep_size=True)
+                mouse, added = append_node(mouse, catalog, "rotate")
+                mouse = set_arg(mouse, catalog, added, "angle", ends[0])
+                mouse = set_arg(mouse, catalog, added, "fill_value", 0)
+            case "drawn":
+                drawn = wb.random.uniform(range=ends)
+                code = code.rotate(angle=drawn, fill_value=0, keep_size=True)
+                mouse, added = append_node(mouse, catalog, "rotate")
+                mouse = set_arg(mouse, catalog, added, "fill_value", 0)
+                mouse = randomise_arg(mouse, catalog, added, "angle", args={"range": ends})
+            case "flip":
+                code = code.flip(horizontal=1)
+                mouse, added = append_node(mouse, catalog, "flip")
+                mouse = set_arg(mouse, catalog, added, "horizontal", 1)
+            case "blur":
+                code = code.gaussian_blur(sigma=2.0)
+                mouse, added = append_node(mouse, catalog, "gaussian_blur")
+                mouse = set_arg(mouse, catalog, added, "sigma", 2.0)
+            case "p":
+                code = code.with_p(0.25, lambda x: x.gaussian_blur(sigma=1.0))
+                mouse, added = append_node(mouse, catalog, "gaussian_blur")
+                mouse = set_arg(mouse, catalog, added, "sigma", 1.0)
+                mouse, region = wrap_in_region(mouse, catalog, [added])
+                mouse = set_probability(mouse, catalog, region, 0.25)
+            case "one_of":
+                code = code.one_of(
+                    lambda x: x.gaussian_blur(sigma=1.0),
+                    lambda x: x.gaussian_blur(sigma=3.0),
+                    weights=(2, 1),
+                )
+                mouse, first = append_node(mouse, catalog, "gaussian_blur")
+                mouse = set_arg(mouse, catalog, first, "sigma", 1.0)
+                mouse, second = append_node(mouse, catalog, "gaussian_blur")
+                mouse = set_arg(mouse, catalog, second, "sigma", 3.0)
+                mouse, region = choose_one_of(mouse, catalog, [first, second])
+                mouse = set_weights(mouse, catalog, region, (2, 1))
+    assert script_of(code) == script_of(mouse)
+
+
+def script_of(graph: Graph) -> str:
+    return wb.emit_script(graph, wb.load_catalog()).text
+
+
+def test_its_own_script_brings_the_same_graph_back(graph: Graph, tmp_path: Path) -> None:
+    made = (
+        graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
+        .with_p(0.8, lambda x: x.color_twist(saturation=wb.random.uniform(range=(0.5, 1.5))))
+        .one_of(lambda x: x.gaussian_blur(sigma=[2]), lambda x: x.flip(horizontal=1))
+        .named("made_in_code")
+    )
+    path = tmp_path / "pipe.py"
+    path.write_text(script_of(made))
+    found = wb.from_file(path, args={"data": str(tmp_path)}).graph
+    assert script_of(found) == script_of(made)

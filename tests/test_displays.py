@@ -1,0 +1,81 @@
+"""What the objects that code meets show of themselves: short, and never above 100 kB."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.engine import Engine
+
+MOST = 100_000
+"""Bytes in a notebook's file."""
+
+
+def size_of(shown: Any) -> int:
+    bundle = shown._repr_mimebundle_() if hasattr(shown, "_repr_mimebundle_") else {}
+    bundle = bundle[0] if isinstance(bundle, tuple) else bundle
+    if hasattr(shown, "_repr_html_"):
+        bundle = {**bundle, "text/html": shown._repr_html_()}
+    assert bundle, "it shows nothing but its repr"
+    return sum(
+        len(base64.b64encode(value)) if isinstance(value, bytes) else len(value)
+        for value in bundle.values()
+    )
+
+
+@pytest.mark.parametrize("target", ["script", "pytorch", "triton"])
+def test_an_export_shows_its_files(target: str) -> None:
+    made = wb.export(wb.load_recipe("dino" if target == "script" else "imagenet-train"), target)
+    assert size_of(made) < MOST
+    assert repr(made).startswith(f"<export to {target}: ")
+    assert len(repr(made)) < 300
+
+
+def test_the_catalogue_shows_its_operators() -> None:
+    catalog = wb.load_catalog()
+    assert size_of(catalog) < MOST
+    assert "rotate" in catalog._repr_html_()
+    assert "usable>" in repr(catalog)
+
+
+def test_a_preview_shows_its_picture(photos: Path, engine: Engine) -> None:
+    request = wb.PreviewRequest(wb.load_recipe("simclr"), photos, tiles=64, tile_size=224)
+    found = wb.preview_batch(engine, request)
+    assert len(found.image) > MOST  # the sheet itself is larger than what a notebook keeps
+    assert size_of(found) < MOST
+    assert repr(found).startswith("<preview of batch 0: 64 samples of ")
+    assert len(repr(found)) < 300
+
+
+def test_a_panel_says_what_it_is(photos: Path) -> None:
+    w = wb.Workbench(photos, restore=False)
+    assert repr(w.preview).startswith("<preview panel of ")
+    assert {"canvas", "preview", "code", "batch", "param", "undo"} <= {*dir(w)}
+    assert "source" in dir(w.code)
+    w.close()
+
+
+def test_a_comparison_shows_both_and_what_differs(photos: Path) -> None:
+    one = wb.read(photos).decode().resize(size=(64, 64)).rotate(angle=5, keep_size=True)
+    found = wb.compare(one, one["rotate"].set(angle=40), samples=6)
+    assert [(each.node, each.what, each.before, each.after) for each in found.differences] == [
+        ("rotate", "angle", "5", "40")
+    ]
+    assert size_of(found) < MOST
+    assert len(found.files) == len(found.to_frame()) == 6
+    assert min(found.to_frame()["images"]) > 1
+    same = wb.compare(one, one, samples=2)
+    assert same.differences == ()
+    assert list(same.to_frame()["images"]) == [0, 0]
+    assert "0 differences" in repr(same)
+
+
+def test_a_comparison_asks_for_data(photos: Path) -> None:
+    with pytest.raises(wb.DataError, match="Give a folder"):
+        wb.compare("rotate-jitter", "simclr")
+    with pytest.raises(wb.GraphFormatError):
+        wb.compare("rotate-jitte", "simclr", data=photos)

@@ -1,0 +1,62 @@
+"""Operators as functions: their signatures and documentation, from the catalogue."""
+
+from __future__ import annotations
+
+from inspect import Parameter, Signature
+
+from workbench.catalog.spec import ArgSpec, OpSpec
+
+_SCALARS = {"bool": "bool", "int": "int", "float": "float", "str": "str", "enum": "str"}
+
+
+def signature_of(spec: OpSpec) -> Signature:
+    """Inputs by position, then DALI's arguments by name; of those that have one the default."""
+    inputs = [
+        Parameter(
+            port.name,
+            Parameter.POSITIONAL_OR_KEYWORD,
+            annotation="DataNode",
+            default=None if port.optional else Parameter.empty,
+        )
+        for port in spec.inputs
+    ]
+    if spec.max_inputs > len(spec.inputs):
+        inputs.append(Parameter("inputs", Parameter.VAR_POSITIONAL, annotation="DataNode"))
+    taken = {parameter.name for parameter in inputs}
+    arguments = [
+        Parameter(
+            arg.name,
+            Parameter.KEYWORD_ONLY,
+            annotation=type_text(arg),
+            default=Parameter.empty if arg.required else arg.default,
+        )
+        for arg in spec.args.values()
+        if arg.name not in taken
+    ]
+    return Signature([*inputs, *sorted(arguments, key=lambda p: p.default is not Parameter.empty)])
+
+
+def type_text(arg: ArgSpec) -> str:
+    """The type of an argument in Python's words; what is not required may be None."""
+    scalar = _SCALARS.get(arg.kind.removesuffix("_list"), "Any")
+    text = f"{scalar} | Sequence[{scalar}]" if arg.kind.endswith("_list") else scalar
+    if arg.tensor:
+        text += " | DataNode"
+    return text if arg.required or scalar == "Any" else f"{text} | None"
+
+
+def documentation_of(spec: OpSpec) -> str:
+    """What an operator does, and each argument with what it takes, in NumPy's form."""
+    lines = [spec.doc.strip() or spec.summary]
+    if spec.args:
+        lines += ["", "Parameters", "----------"]
+    for arg in spec.args.values():
+        unit = f", in {arg.unit}" if arg.unit else ""
+        ends = [f"{end:g}" if end is not None else "" for end in (arg.minimum, arg.maximum)]
+        bounds = f", {ends[0] or '-inf'} to {ends[1] or 'inf'}" if any(ends) else ""
+        lines.append(f"{arg.name} : {type_text(arg)}{unit}{bounds}")
+        lines += [f"    {line}" for line in arg.doc.strip().splitlines()]
+    if spec.outputs:
+        lines += ["", "Returns", "-------"]
+        lines += [f"{port.name} : {port.kind}" for port in spec.outputs]
+    return "\n".join(lines)

@@ -1,0 +1,117 @@
+"""Exported programs in the caller's own process: a pipeline or a loader, on explicit request alone.
+
+Everything else runs in the worker. Whoever asks for these takes DALI into the kernel: what ends
+DALI ends it too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from workbench.emit.targets import export
+from workbench.errors import DataError, GraphExportError
+from workbench.graph.dataset_parameters import require_datasets
+from workbench.graph.model import Graph
+from workbench.sources import Datasets, require_dataset
+
+LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax"}
+"""Libraries with a loader, and the target whose program has it."""
+_numbers = itertools.count()
+
+
+def import_program(graph: Graph, target: str) -> ModuleType:
+    """The program that a target makes of a graph, imported.
+
+    Its source lies in a temporary file as long as the module is there: DALI reads it again. Raises
+    as ``export``, and ImportError where the program's library is not installed.
+    """
+    made = export(graph, target)
+    folder = tempfile.TemporaryDirectory(prefix="workbench-program-")
+    path = Path(folder.name, "program.py")
+    path.write_text(made.main.text, encoding="utf-8")
+    name = f"workbench_program_{next(_numbers)}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    vars(module)["_folder"] = folder
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
+    """DALI's pipeline of a graph, built: what ``build_pipeline`` of the exported script gives.
+
+    ``options`` are those of that function, such as ``batch_size`` and ``device``. Raises
+    GraphFaultsError where the graph cannot run and DataError for the data.
+    """
+    return import_program(graph, "script").build_pipeline(**_given(graph, data), **options)
+
+
+def make_loader(
+    graph: Graph, data: Datasets, library: str = "torch", epochs: int | None = 1, **options: Any
+) -> KernelLoader:
+    """A loader of a graph in this process: what ``Loader`` of the exported program gives.
+
+    ``library`` is ``torch`` or ``jax``; ``options`` are those of the program's ``build_pipeline``.
+    Raises GraphExportError for another library and as ``export``.
+    """
+    if library not in LIBRARIES:
+        raise GraphExportError(
+            f"There is no loader for {library!r}. Give one of {', '.join(LIBRARIES)}, or export "
+            "the graph to another target."
+        )
+    if epochs is not None and (type(epochs) is not int or epochs < 1):
+        raise GraphExportError(
+            f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
+        )
+    program = import_program(graph, LIBRARIES[library])
+    pipe = program.build_pipeline(**_given(graph, data), **options)
+    return KernelLoader(program.Loader(pipe), tuple(graph.outputs), epochs)
+
+
+class KernelLoader:
+    """Batches as tuples, in the order of the graph's outputs.
+
+    ``len`` is the number of batches of an epoch.
+    """
+
+    def __init__(self, batches: Any, outputs: tuple[str, ...], epochs: int | None) -> None:
+        self.batches = batches
+        """The exported program's own loader."""
+        self.outputs = outputs
+        self.epochs = epochs
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        turns = itertools.count() if self.epochs is None else range(self.epochs)
+        for _ in turns:
+            for batch in self.batches:
+                yield tuple(batch[name] for name in self.outputs)
+
+    def __repr__(self) -> str:
+        epochs = "for ever" if self.epochs is None else f"{self.epochs} epochs"
+        return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
+
+
+def _given(graph: Graph, data: Datasets) -> dict[str, Any]:
+    require_datasets(graph, data)
+    for dataset in data.values():
+        require_dataset(dataset)
+    if not data:
+        raise DataError("Nothing says what is read. Give a folder of images.")
+    return {name: dataset.argument for name, dataset in data.items()}

@@ -1,0 +1,104 @@
+"""DALI's operators as methods: of graphs, of what their nodes give, and of ``workbench.fn``.
+
+``graph.rotate(angle=5)`` and ``graph.noise.gaussian(stddev=20)`` are found in the catalogue when
+they are called, so that nothing here names an operator. ``operators.pyi`` has their signatures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+from workbench.catalog.signatures import documentation_of, signature_of
+from workbench.catalog.spec import OpSpec
+
+R = TypeVar("R")
+"""What a method gives: of a graph a graph, of a value a value."""
+
+
+class Calls(Protocol):
+    """What makes methods of operators, as far as it is used here."""
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        """The output, method or group of methods of a name. Raises AttributeError."""
+
+    def names(self, owner: Any) -> list[str]:
+        """All that ``attribute`` finds."""
+
+    def item(self, graph: Any, node_id: str) -> Any:
+        """A node of a graph by its id. Raises GraphEditError."""
+
+    def shown(self, graph: Any) -> dict[str, str]:
+        """A graph by MIME type, as a notebook shows it."""
+
+
+_calls: list[Calls] = []
+
+
+def register(calls: Calls) -> None:
+    """Say what makes the methods: a module above this one, which knows graphs and catalogue."""
+    _calls[:] = [calls]
+
+
+class Operators(Generic[R]):
+    """Has every operator as a method."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not _calls:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return _calls[0].attribute(self, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(_calls[0].names(self) if _calls else ())})
+
+
+class GraphMethods(Operators[Any]):
+    """What a graph has besides: nodes by id, and a drawing of itself."""
+
+    def __getitem__(self, node_id: str) -> Any:
+        return _calls[0].item(self, node_id)
+
+    def __repr__(self) -> str:
+        return _calls[0].shown(self)["text/plain"] if _calls else object.__repr__(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return _calls[0].shown(self)
+
+
+class Operator:
+    """One operator, bound to what it is called on."""
+
+    def __init__(self, call: Callable[..., Any], spec: OpSpec) -> None:
+        self._call = call
+        self.__name__ = self.__qualname__ = spec.name.rpartition(".")[2]
+        self.__doc__ = documentation_of(spec)
+        self.__signature__ = signature_of(spec)
+
+    def __call__(self, *inputs: Any, **arguments: Any) -> Any:
+        return self._call(inputs, arguments)
+
+    def __repr__(self) -> str:
+        return f"<operator {self.__name__}>"
+
+
+class OperatorGroup:
+    """Operators whose names begin alike: ``noise.gaussian``, ``noise.shot``."""
+
+    def __init__(self, members: Mapping[str, Callable[[], Any]], name: str) -> None:
+        self._members = dict(members)
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._members:
+            return self._members[name]()
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"{self._name} has no operator {name!r}. It has {', '.join(self._members)}."
+        )
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._members)
+
+    def __repr__(self) -> str:
+        return f"<operators {self._name}: {', '.join(self._members)}>"

@@ -1,0 +1,58 @@
+"""A graph that reads: where one in code begins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.catalog import load_catalog
+from workbench.graph.devices import port_kind
+from workbench.graph.edit import new_node
+from workbench.graph.graph_methods import Fn
+from workbench.graph.model import Graph, Port, Source
+from workbench.graph.node_handle import NodeHandle
+from workbench.graph.ports import output_ports
+from workbench.sources import PARAMETER, Data, load_source, open_datasets
+
+if TYPE_CHECKING:
+    from workbench.graph.data_node import DataNode
+    from workbench.graph.operators import RandomOperators
+
+fn = Fn()
+"""Every operator of DALI as a function: ``fn.cat(a, b, axis=0)``, ``fn.readers.file()``."""
+random: RandomOperators[DataNode] = Fn("random")  # type: ignore[assignment]  # those of its group
+"""The draws among them: ``random.uniform(range=(-10, 10))``."""
+
+
+def read(data: Data, **options: Any) -> Graph:
+    """A graph that reads data and gives out what their reader has: images still encoded, labels.
+
+    Parameters
+    ----------
+    data:
+        What ``Workbench`` takes: a folder, a file of samples, a list, a frame.
+    options:
+        Arguments of DALI's reader, such as ``random_shuffle=True``.
+
+    ::
+
+        graph = workbench.read("photos").decode().resize(size=(224, 224))
+
+    The graph remembers the data for ``Workbench(graph=graph)``; a file of it does not.
+    Raises DataError for what is no data, and GraphEditError for what is no option.
+    """
+    catalog, datasets = load_catalog(), open_datasets(data)
+    name, dataset = next(iter(datasets.items()))
+    kind = load_source(dataset.kind)
+    node = new_node(Graph(), catalog, kind.op, "reader")
+    fields = {each: getattr(node, each) for each in ("id", "op", "args", "seed")}
+    source = Source(**fields, kind=dataset.kind, dataset=name or PARAMETER)
+    graph = Graph(nodes=(source,), datasets=datasets)
+    if options:
+        graph = NodeHandle(graph, source.id).set(**options)
+    node = graph.node(source.id)
+    given: dict[str, Port] = {}
+    for port in output_ports(node, catalog[node.op]):
+        pixels = port_kind(graph, catalog, port) == "image"
+        given["images" if pixels and "images" not in given else port.output] = port
+    return replace(graph, outputs=given)

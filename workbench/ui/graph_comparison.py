@@ -1,0 +1,133 @@
+"""Two graphs on the same photos and draws, as one object: ``workbench.compare``."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+from workbench.engine import Engine
+from workbench.errors import DataError
+from workbench.graph.difference import GraphDifference, graph_differences
+from workbench.preview import (
+    PreviewRequest,
+    PreviewResult,
+    TileDistance,
+    preview_batch,
+    preview_distances,
+)
+from workbench.preview.contact_sheet import small_jpeg
+from workbench.sources import Data, open_datasets
+from workbench.ui.graph_argument import GraphLike, to_graph
+
+_MOST_PICTURE = 35_000
+"""Bytes of each of the two pictures in a notebook."""
+_MOST_ROWS = 40
+_TILE = 112
+"""Pixels."""
+
+
+@dataclass(frozen=True, repr=False)
+class GraphComparison:
+    """What two graphs make of the same samples, and in what they differ.
+
+    Attributes
+    ----------
+    names:
+        Of the two graphs.
+    differences:
+        What leads from the first graph to the second: nodes, arguments, edges, settings.
+    previews:
+        The batch of each.
+    distances:
+        For each sample the mean absolute difference of the shown pixels, 0 to 255, for each image
+        output of the first graph; None where the other has none of that size.
+    """
+
+    names: tuple[str, str]
+    differences: tuple[GraphDifference, ...]
+    previews: tuple[PreviewResult, PreviewResult]
+    distances: tuple[TileDistance, ...]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file of each sample."""
+        return tuple(tile.sample.file for tile in self.previews[0].tiles)
+
+    def to_frame(self) -> Any:
+        """A pandas frame: the file of each sample and its mean difference, a column an output."""
+        import pandas
+
+        columns: dict[str, Any] = {"file": self.files}
+        for index, name in enumerate(self.previews[0].outputs):
+            columns[name] = [each.means[index] for each in self.distances]
+        return pandas.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        means = [mean for each in self.distances for mean in each.means if mean is not None]
+        apart = f"{sum(means) / len(means):.3g} of 255 on average" if means else "not comparable"
+        return (
+            f"<{self.names[0]} and {self.names[1]}: {len(self.differences)} differences, pixels "
+            f"of {len(self.distances)} samples {apart}>"
+        )
+
+    def _repr_html_(self) -> str:
+        pictures = "".join(
+            f'<td><b>{escape(name)}</b><br><img alt="{escape(name)}" '
+            f'src="data:image/jpeg;base64,{_jpeg(preview)}"></td>'
+            for name, preview in zip(self.names, self.previews, strict=True)
+        )
+        rows = "".join(
+            f"<tr><td>{escape(each.node)}</td><td>{escape(each.what or each.change)}</td>"
+            f"<td>{escape(each.before[:80])}</td><td>{escape(each.after[:80])}</td></tr>"
+            for each in self.differences[:_MOST_ROWS]
+        )
+        more = len(self.differences) - _MOST_ROWS
+        rest = f"<p>and {more} more differences</p>" if more > 0 else ""
+        head = "<tr><th>node</th><th>what</th>" + "".join(
+            f"<th>{escape(name)}</th>" for name in self.names
+        )
+        return (
+            f"<table><tr>{pictures}</tr></table><p>{escape(repr(self)[1:-1])}</p>"
+            f"<table>{head}</tr>{rows}</table>{rest}"
+        )
+
+
+def _jpeg(preview: PreviewResult) -> str:
+    small = small_jpeg(preview.image, preview.mime, preview.size, _MOST_PICTURE)
+    return base64.b64encode(small).decode()
+
+
+def compare(
+    first: GraphLike, second: GraphLike, data: Data | None = None, batch: int = 0, samples: int = 8
+) -> GraphComparison:
+    """Two graphs on the same photos and draws: pictures beside each other, and what differs.
+
+    Parameters
+    ----------
+    first, second:
+        Graphs, names of recipes, or paths of graph files. The second one runs with the seed and the
+        batch size of the first.
+    data:
+        What ``Workbench`` takes; by default what the first graph was made to read.
+    batch, samples:
+        Which batch, from 0, and how many samples of it.
+
+    Raises GraphFormatError for what is no graph, GraphFaultsError where one cannot run, DataError
+    for the data and PipelineError where DALI refuses.
+    """
+    one, other = to_graph(first), to_graph(second)
+    given = one.datasets or other.datasets if data is None else open_datasets(data)
+    if given is None:
+        raise DataError("compare is given no data. Give a folder: data='photos'.")
+    settings = replace(other.settings, seed=one.settings.seed, batch_size=one.settings.batch_size)
+    requests = [
+        PreviewRequest(graph, given, batch, samples, _TILE, "augmented")
+        for graph in (one, replace(other, settings=settings))
+    ]
+    with Engine() as engine:
+        here, there = (preview_batch(engine, request) for request in requests)
+        distances = preview_distances(engine, requests[0], requests[1])
+    names = (one.name, other.name if other.name != one.name else f"{other.name} (second)")
+    return GraphComparison(names, graph_differences(one, other), (here, there), distances)

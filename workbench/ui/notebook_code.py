@@ -1,0 +1,229 @@
+"""What a cell does with a workbench: nodes, parameters to link, batches, loaders, figures, code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from workbench.bench import Benchmark, Report
+from workbench.emit.targets import export
+from workbench.engine.kernel_program import KernelLoader, build_pipeline, make_loader
+from workbench.errors import CancelledError, GraphEditError
+from workbench.graph.data_node import plain_value
+from workbench.graph.node_handle import NodeHandle
+from workbench.preview import OutputBatch, PreviewRequest, preview_outputs
+from workbench.ui.cell_source import cell_source
+
+if TYPE_CHECKING:
+    from workbench.graph.model import Graph
+    from workbench.ui.view_model import ViewModel
+
+_SMALLEST_TILE = 8
+
+
+class LiveNode:
+    """A node of the graph on the screen: ``w["rotate"].angle = 5`` is an edit that can be undone.
+
+    Reading gives what ``graph["rotate"]`` gives. Raises GraphEditError where the node is gone.
+    """
+
+    def __init__(self, workbench: CodeAccess, node_id: str) -> None:
+        object.__setattr__(self, "_workbench", workbench)
+        object.__setattr__(self, "_node_id", node_id)
+
+    @property
+    def _now(self) -> NodeHandle:
+        handle: NodeHandle = self._workbench.graph[self._node_id]
+        return handle
+
+    def set(self, **arguments: Any) -> None:
+        """Give arguments other values, or feed them from nodes, in one step of undo."""
+        self._workbench.graph = self._now.set(**arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._now, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.set(**{name: value})
+
+    def __dir__(self) -> list[str]:
+        return dir(self._now)
+
+    def __repr__(self) -> str:
+        return repr(self._now)
+
+
+class Parameter(traitlets.HasTraits):
+    """One argument of one node as a trait, to be linked with any widget and observed.
+
+    ``value`` follows the graph; while the argument is drawn or fed by a node it stays what it was.
+    Moves of one parameter are one step of undo.
+    """
+
+    value = traitlets.Any(None, allow_none=True)
+
+    def __init__(self, workbench: CodeAccess, node_id: str, argument: str) -> None:
+        super().__init__()
+        self._workbench, self._node_id, self._argument = workbench, node_id, argument
+        self._read()
+        workbench.observe(self._read, "graph")
+        self.observe(self._write, "value")
+
+    def _present(self) -> Any:
+        graph = self._workbench.graph
+        if not graph.has(self._node_id) or self._argument in graph.node(self._node_id).inputs:
+            return None
+        return getattr(graph[self._node_id], self._argument)
+
+    def _read(self, _: object = None) -> None:
+        present = self._present()
+        if present is not None:
+            self.value = present
+
+    def _write(self, change: Any) -> None:
+        value = change["new"]
+        if value is None or plain_value(value) == self._present():
+            return
+        edited = self._workbench.graph[self._node_id].set(**{self._argument: value})
+        group = f"{self._node_id}.{self._argument}"
+        self._workbench._model.set_graph(edited, group)
+
+
+def _run(experiment: Benchmark) -> Report:
+    """Run with a bar of progress. An interrupt gives what is measured so far, else one line."""
+    from tqdm.auto import tqdm
+
+    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed}") as bar:
+
+        def on_progress(share: float, text: str) -> None:
+            bar.set_description(text[:60])
+            bar.update(max(0, round(100 * share) - bar.n))
+
+        try:
+            return experiment.run(on_progress)
+        except KeyboardInterrupt:
+            experiment.cancel()
+            if experiment.partial_report is None:
+                raise InterruptedRunError("Interrupted: nothing is measured yet.") from None
+            return experiment.partial_report
+
+
+class InterruptedRunError(CancelledError):
+    """A run was interrupted; a notebook shows one line of it."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class CodeAccess:
+    """The part of a workbench that code uses; ``Workbench`` is one."""
+
+    graph: Any
+    _model: ViewModel
+    _parameters: dict[str, Parameter]
+
+    def observe(self, handler: Any, names: Any = ..., type: str = "change") -> None:
+        """Call a function when a trait changes (see ``traitlets``)."""
+        super().observe(handler, names, type)  # type: ignore[misc]
+
+    def __getitem__(self, node_id: str) -> LiveNode:
+        self.graph.node(node_id)
+        return LiveNode(self, node_id)
+
+    def param(self, name: str) -> Parameter:
+        """An argument as a trait: ``w.param("rotate.angle")``.
+
+        ::
+
+            ipywidgets.link((slider, "value"), (w.param("rotate.angle"), "value"))
+
+        Raises GraphEditError for a node or argument that is not there, with the nearest name.
+        """
+        node_id, _, argument = name.rpartition(".")
+        if not node_id:
+            raise GraphEditError(f"{name!r} names no argument. Give node.argument: rotate.angle.")
+        if name not in self._parameters:
+            try:
+                getattr(self.graph[node_id], argument)
+            except AttributeError as error:
+                raise GraphEditError(str(error)) from None
+            self._parameters[name] = Parameter(self, node_id, argument)
+        return self._parameters[name]
+
+    def undo(self) -> bool:
+        """Take the last edit back. Returns whether there was one."""
+        return self._step("undo")
+
+    def redo(self) -> bool:
+        """Make the edit again that was taken back. Returns whether there was one."""
+        return self._step("redo")
+
+    def _step(self, which: str) -> bool:
+        before = self._model.history.document
+        self._model.act("bar", {"do": which})
+        self.graph = self._model.graph
+        return self._model.history.document is not before
+
+    def batch(self, number: int = 0, samples: int | None = None) -> OutputBatch:
+        """Batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.files``, ``.draws``.
+
+        Bit for bit that of the exported script; run in the worker. ``samples`` is how many of it,
+        all by default. Raises GraphFaultsError where the graph cannot run, DataError for the data
+        and PipelineError where DALI refuses.
+        """
+        graph: Graph = self.graph
+        size = graph.settings.batch_size
+        if samples is not None and not 1 <= samples <= size:
+            raise GraphEditError(f"samples is {samples}. Give 1 to {size}, the batch size.")
+        count = size if samples is None else samples
+        data = self._model.data_panel.datasets
+        request = PreviewRequest(graph, data, number, count, _SMALLEST_TILE)
+        return preview_outputs(self._model.engine, request)
+
+    def pipeline(self, **options: Any) -> Any:
+        """The graph as ``nvidia.dali.Pipeline``, built, in this process: what ends it ends both.
+
+        ``options`` are those of ``build_pipeline`` in the exported script: ``batch_size``,
+        ``num_threads``, ``device``, ``seed``.
+        """
+        return build_pipeline(self.graph, self._model.data_panel.datasets, **options)
+
+    def loader(
+        self, library: str = "torch", epochs: int | None = 1, **options: Any
+    ) -> KernelLoader:
+        """Batches as tensors of ``torch`` or ``jax``, in this process: what ends it ends both.
+
+        ::
+
+            for images, labels in w.loader("torch", epochs=1): ...
+
+        A tuple has the graph's outputs in order. ``options`` are those of ``build_pipeline`` in the
+        exported program. Raises GraphExportError where the graph cannot go there, and ImportError
+        where the library is not installed.
+        """
+        data = self._model.data_panel.datasets
+        return make_loader(self.graph, data, library, epochs, **options)
+
+    def bench(self, **options: Any) -> Report:
+        """imgs/s of the exported script, CPU and mixed decoding in turns, with a bar of progress.
+
+        ``options`` are those of ``Benchmark``, such as ``devices=("cpu",)``.
+        """
+        return _run(Benchmark(self.graph, self._model.data_panel.datasets, **options))
+
+    def to_code(self, target: str = "script") -> str:
+        """The source for a target, its main file. Raises GraphExportError."""
+        return export(self.graph, target).main.text
+
+    def to_cell(self) -> None:
+        """Put a cell below that shows this workbench: the graph as code."""
+        from IPython.core.getipython import get_ipython
+
+        document = replace(self._model.history.document, graph=self.graph)
+        source = cell_source(self._model.data_panel.datasets, document)
+        shell = get_ipython()
+        if shell is None:
+            raise GraphEditError("There is no notebook to put a cell into. Use to_code().")
+        shell.set_next_input(source)
