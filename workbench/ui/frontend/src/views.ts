@@ -359,6 +359,7 @@ export interface FolderListing {
 export interface DataView {
   root: string;
   kind: string;
+  noun: string;
   parameters: DataParameter[];
   error: string;
   refused: string;
@@ -707,6 +708,7 @@ export interface SpeedBar {
   group: string;
   source: string;
   median: number | null;
+  frames: number;
   low: number | null;
   high: number | null;
   rounds: number[];
@@ -732,6 +734,7 @@ export interface PairEntry {
   name: string;
   first: number;
   second: number;
+  frames: number;
   ratio: number;
   low: number;
   high: number;
@@ -777,6 +780,7 @@ export interface StagesView {
   rate: number;
   low: number;
   high: number;
+  frames: number;
   remainder: number | null;
   ceiling: number | null;
   bottleneck: string;
@@ -809,6 +813,7 @@ export interface TuneView {
   on: MeasuredOn[];
   panels: HeatPanel[];
   most: number;
+  frames: number;
   best: string;
   median: number;
   low: number;
@@ -838,6 +843,7 @@ export interface ScalingView {
   unit: string;
   kind: "cpu" | "mixed";
   points: ScalingPoint[];
+  frames: number;
 }
 
 /** One run that was made or opened. */
@@ -850,6 +856,7 @@ export interface RecordEntry {
   when: string;
   machine: string;
   best: number | null;
+  frames: number;
   shown: boolean;
   elsewhere: boolean;
 }
@@ -879,6 +886,7 @@ export interface FusedRow {
   median: number;
   low: number;
   high: number;
+  frames: number;
 }
 
 /** An ``if`` measured against the one operator that does the same. */
@@ -914,6 +922,7 @@ export interface FaultCount {
 export interface LastSpeed {
   device: "cpu" | "mixed";
   rate: number;
+  frames: number;
   when: string;
   settings: string;
   unstable: boolean;
