@@ -164,9 +164,7 @@ def test_the_recipe_for_detection_takes_a_turn(host: Host, shapes: Path) -> None
     await_python(host, "[n.op for n in model.graph.nodes]", lambda ops: "rotate" in ops)
     drag(page, argument(page, "angle").get_by_role("slider"), 0.54, 0.75)
     await_python(host, _ANGLE, lambda angle: angle > 60)
-    turned = await_python(
-        host, _CORNERS, lambda corners: len(corners) == len(before) and corners != before
-    )
+    await_python(host, _CORNERS, lambda corners: len(corners) == len(before) and corners != before)
     expect(marks).to_have_count(8)
     found = boxes_of_the_saved_code(host, annotations, _SHARES)
-    np.testing.assert_allclose(found, turned, atol=1e-4)
+    np.testing.assert_allclose(found, host.python(_CORNERS), atol=1e-4)
