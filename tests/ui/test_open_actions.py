@@ -210,3 +210,16 @@ def test_a_good_folder_stays_when_another_cannot_be_opened(
 
 def test_a_sheet_of_a_nameless_graph_has_a_title() -> None:
     assert draw_sheet("", "").size == draw_sheet("named", "").size
+
+
+def test_a_recipe_for_other_data_names_the_samples_to_open(make: Make, shapes: Path) -> None:
+    model, screen = make()
+    bar(model, "recipe", name="ssd")
+    assert "give COCO annotations (.json)" in screen["bar", "message"]
+    assert "`workbench samples shapes --targets`" in screen["bar", "message"]
+    assert model.graph == load_recipe("ssd")
+    model.open_data(str(shapes / "coco" / "annotations.json"))
+    model.receive("preview", "tiles", 4)
+    screen.wait_ready()
+    assert screen["bar", "message"] == ""
+    assert any(mark for tile in screen.header["tiles"] for marks in tile["marks"] for mark in marks)
