@@ -60,9 +60,10 @@ class FollowerWriter:
             self.text += _lines_of_call(f"{target} = ", value, "", self.emitter.indent)
         elif len(line) > LINE:
             deeper = self.emitter.indent + INDENT
+            parts = [value] if len(deeper + value) <= LINE else _operands(value)
             self.text += [
                 f"{self.emitter.indent}{target} = (",
-                f"{deeper}{value}",
+                *(f"{deeper}{part}" for part in parts),
                 f"{self.emitter.indent})",
             ]
         else:
@@ -150,7 +151,7 @@ class FollowerWriter:
             if encoded:
                 self.add(name, f"fn.cast(fn.peek_image_shape({image}), dtype=types.FLOAT)")
             else:
-                self.add(name, f"{image}.shape(dtype=types.FLOAT)")
+                self.add(name, f"fn.cast({image}.shape(), dtype=types.FLOAT)")
             self._sizes[port] = name
         flow = self.flows.get(port)
         axes = (flow.axes if flow else None) or "HWC"
@@ -181,6 +182,20 @@ class FollowerWriter:
 
 def _arg(args: Mapping[str, ArgSpec], name: str) -> ArgSpec | None:
     return args.get(name)
+
+
+def _operands(value: str) -> list[str]:
+    """An expression cut before those of its operators that bind least."""
+    for operators in (" & ", (" + ", " - "), (" * ", " / ", " // ")):
+        parts, depth, start = [], 0, 0
+        for at, letter in enumerate(value):
+            depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
+            if depth == 0 and value.startswith(operators, at):
+                parts.append(value[start:at])
+                start = at + 1
+        if parts:
+            return [*parts, value[start:]]
+    return [value]
 
 
 def _is_one_call(value: str) -> bool:

@@ -101,7 +101,8 @@ def test_the_dynamic_mode_gives_what_the_script_gives(few: Path, tmp_path: Path)
     for target in ("script", "dynamic"):
         for name, graph in GRAPHS.items():
             write(graph, target, tmp_path / target / name)
-        command = ("first", target, tmp_path / target, few, outputs_of(GRAPHS))
+        data = json.dumps(dict.fromkeys(GRAPHS, str(few)))
+        command = ("first", target, tmp_path / target, data, outputs_of(GRAPHS))
         found.append(drive("start", target, "+", *command)[1])
     for name in GRAPHS:
         assert found[0][name] == found[1][name], name
