@@ -107,10 +107,11 @@ def ssd_pipeline(
     normalize = fn.crop_mirror_normalize(
         light, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
     )
+    # boxes, labels = follow_boxes(boxes, normalize, labels, images)
     follow_boxes_corners = fn.cat(
         boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
     )
-    follow_boxes_size_0 = images.shape(dtype=types.FLOAT)
+    follow_boxes_size_0 = fn.cast(images.shape(), dtype=types.FLOAT)
     follow_boxes_sides = fn.stack(
         follow_boxes_size_0[1],
         follow_boxes_size_0[0],
@@ -134,8 +135,8 @@ def ssd_pipeline(
         center=fn.stack(follow_boxes_size_0[1] / 2, follow_boxes_size_0[0] / 2),
     )
     follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
-    follow_boxes_size_1 = flip.shape(dtype=types.FLOAT)
-    follow_boxes_size_2 = resize.shape(dtype=types.FLOAT)
+    follow_boxes_size_1 = fn.cast(flip.shape(), dtype=types.FLOAT)
+    follow_boxes_size_2 = fn.cast(resize.shape(), dtype=types.FLOAT)
     follow_boxes_map = fn.transforms.scale(
         scale=fn.stack(
             follow_boxes_size_2[1] / follow_boxes_size_1[1],
@@ -143,8 +144,8 @@ def ssd_pipeline(
         ),
     )
     follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
-    follow_boxes_size_3 = light.shape(dtype=types.FLOAT)
-    follow_boxes_size_4 = normalize.shape(dtype=types.FLOAT)
+    follow_boxes_size_3 = fn.cast(light.shape(), dtype=types.FLOAT)
+    follow_boxes_size_4 = fn.cast(normalize.shape(), dtype=types.FLOAT)
     follow_boxes_map_x = fn.cast(
         0.5 * (follow_boxes_size_3[1] - follow_boxes_size_4[2]), dtype=types.INT32
     )
@@ -163,12 +164,12 @@ def ssd_pipeline(
     follow_boxes_low = fn.reductions.min(follow_boxes_corners, axes=1)
     follow_boxes_high = fn.reductions.max(follow_boxes_corners, axes=1)
     follow_boxes_edge = fn.stack(follow_boxes_size_4[2], follow_boxes_size_4[1])
-    follow_boxes_span = follow_boxes_high - follow_boxes_low
-    follow_boxes_area = follow_boxes_span[:, 0:1] * follow_boxes_span[:, 1:2]
+    follow_boxes_sides = follow_boxes_high - follow_boxes_low
+    follow_boxes_area = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
     follow_boxes_low = math.min(math.max(follow_boxes_low, 0.0), follow_boxes_edge)
     follow_boxes_high = math.min(math.max(follow_boxes_high, 0.0), follow_boxes_edge)
-    follow_boxes_span = follow_boxes_high - follow_boxes_low
-    follow_boxes_seen = follow_boxes_span[:, 0:1] * follow_boxes_span[:, 1:2]
+    follow_boxes_sides = follow_boxes_high - follow_boxes_low
+    follow_boxes_seen = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
     follow_boxes_enough = follow_boxes_seen >= 0.25 * follow_boxes_area
     follow_boxes_seen = 1.0 * (follow_boxes_enough & (follow_boxes_seen > 0.0))
     follow_boxes_kept = fn.cat(
@@ -191,7 +192,7 @@ def ssd_pipeline(
         thresholds=[0.0],
         allow_no_crop=False,
         total_num_attempts=1,
-        seed=0,
+        seed=base_seed,
     )
     boxes = follow_boxes_kept[:-1]
     labels = follow_boxes_labels[:-1]

@@ -86,12 +86,19 @@ def segmentation_pipeline(
         crop_pos_x=x,
         crop_pos_y=y,
     )
-    masks = fn.cast(masks, dtype=types.FLOAT)
-    masks = fn.resize(masks, interp_type=types.INTERP_NN, resize_shorter=side)
-    masks = fn.flip(masks, horizontal=mirror)
-    masks = fn.pad(masks, axis_names="HW", shape=[480, 480], fill_value=0)
-    masks = fn.crop(masks, crop=[480, 480], crop_pos_x=x, crop_pos_y=y)
-    masks = fn.cast(masks, dtype=types.INT32)
+    # masks = follow_masks(masks, normalize)
+    follow_masks_mask = fn.cast(masks, dtype=types.FLOAT)
+    follow_masks_mask = fn.resize(
+        follow_masks_mask, interp_type=types.INTERP_NN, resize_shorter=side
+    )
+    follow_masks_mask = fn.flip(follow_masks_mask, horizontal=mirror)
+    follow_masks_mask = fn.pad(
+        follow_masks_mask, axis_names="HW", shape=[480, 480], fill_value=0
+    )
+    follow_masks_mask = fn.crop(
+        follow_masks_mask, crop=CROP, crop_pos_x=x, crop_pos_y=y
+    )
+    masks = fn.cast(follow_masks_mask, dtype=types.INT32)
     return normalize, masks
 
 
