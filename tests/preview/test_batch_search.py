@@ -93,3 +93,8 @@ def test_an_augmentation_is_found_where_a_tile_tells_of_it(engine: Engine, photo
     assert {key for tile in shown.tiles for key in tile.augmentations} <= {
         each.key for each in shown.augmentations
     }
+    for tile in shown.tiles:
+        assert any(text.startswith("rand_augment: ") for text in tile.applied), tile
+        for key in tile.augmentations:
+            node, _, name = key.partition(".")
+            assert any(text.startswith(f"{node}: ") and name in text for text in tile.applied), tile

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.engine.auto_augment import augmentation_names
 from workbench.preview.request import GraphRun
-from workbench.preview.value_text import augmented_at
+from workbench.preview.value_text import augmentations_of, augmented_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,23 @@ def augmentation_keys(run: GraphRun) -> list[tuple[str, ...]]:
             key_of(node, name)
             for node, samples in found.items()
             for name in dict.fromkeys(each.name for each in samples[index])
+        )
+        for index, sample in enumerate(run.result.samples)
+    ]
+
+
+def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
+    """For each sample what it got at each automatic augmentation that it came to.
+
+    ``rotate -27, equalize``, after the node's id where there are several.
+    """
+    found = augmentations_of(run)
+    named = len(found) > 1
+    return [
+        tuple(
+            f"{node}: {texts[index]}" if named else texts[index]
+            for node, texts in found.items()
+            if texts[index] and not sample.error
         )
         for index, sample in enumerate(run.result.samples)
     ]

@@ -179,7 +179,7 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
   const { changed, known, marked, acts, reached, reach } = rest;
   const bad = tile.error !== "";
   const has = parts.map((_, index) => other !== null && otherParts[index] !== undefined);
-  const fired = changed ? branchTexts(tile, known) : [];
+  const fired = changed ? [...branchTexts(tile, known), ...tile.applied] : [];
   const said = lines(tile, changed ? [tile.shape, ...fired, ...tile.draws] : []);
   const { label, class_name } = tile;
   const named = class_name === label ? `label ${label}` : `${class_name}, label ${label}`;
@@ -277,7 +277,7 @@ function MarkedPicture({ pixels, rect, marks }: MarkedProps) {
 interface CaptionProps {
   tile: TileEntry;
   distance: string;
-  /** Which bodies of regions ran. */
+  /** Which bodies of regions ran, and what automatic augmentation chose. */
   fired: string[];
 }
 
