@@ -34,7 +34,7 @@ def test_a_policy_is_found_set_and_told_under_the_tiles(host: Host, photos: Path
     tile = part(page, "preview").locator("[data-wb=tile] button").first
     caption = part(page, "preview").locator("[data-wb=tile] [data-wb=fired]").first
     expect(caption).to_have_text(re.compile(AUGMENTATION), timeout=PATIENCE)
-    expect(tile).to_have_accessible_name(re.compile(AUGMENTATION))
+    expect(tile).to_have_accessible_name(re.compile(rf"rand_augment ({AUGMENTATION})"))
     magnitude.fill("31")
     magnitude.press("Enter")
     expect(canvas.locator("[data-node='rand_augment']")).to_contain_text(

@@ -48,18 +48,10 @@ def augmentation_keys(run: GraphRun) -> list[tuple[str, ...]]:
 
 
 def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
-    """For each sample what it got at each automatic augmentation that it came to.
-
-    ``rotate -27, equalize``, after the node's id where there are several.
-    """
-    found = augmentations_of(run)
-    named = len(found) > 1
+    """For each sample what each automatic augmentation that it came to did: ``rotate -27``."""
+    found = augmentations_of(run).values()
     return [
-        tuple(
-            f"{node}: {texts[index]}" if named else texts[index]
-            for node, texts in found.items()
-            if texts[index] and not sample.error
-        )
+        tuple(texts[index] for texts in found if texts[index] and not sample.error)
         for index, sample in enumerate(run.result.samples)
     ]
 

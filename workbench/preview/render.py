@@ -32,6 +32,7 @@ from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_re
 from workbench.preview.target_marks import Marks, marks_of
 from workbench.preview.tiles import Tiles
 from workbench.preview.value_text import (
+    augmentations_of,
     describe_shape,
     draws_of,
     facts_of,
@@ -52,7 +53,7 @@ class Tile:
     known of the tile: that it is one draw of many, how large its difference is. ``class_name`` is
     what the label stands for, or the label where it has no name. ``branches`` are the scopes of the
     bodies of regions that ran for it, ``augmentations`` the keys of what it got where automatic
-    augmentation chose, and ``applied`` says it, ``rotate -27, equalize``, for each node.
+    augmentation chose, ``applied`` the same in words, ``rotate -27, equalize``, for each node.
     """
 
     index: int
@@ -187,6 +188,7 @@ def _tiles(
 ) -> tuple[Tile, ...]:
     batches = run.result.batches
     draws = draws_of(run.graph, run.catalog, run.nodes, batches) | inner_draws_of(run)
+    draws |= augmentations_of(run)
     port = label_port(run.catalog, run.nodes)
     labels = labels_of(port, batches)
     names = names_of_labels(worker, run, port, labels)
