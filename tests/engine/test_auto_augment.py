@@ -36,6 +36,12 @@ LONG: Value = (
     (("identity", 1.0),),
     (("solarize_add", 0.0, 8), ("auto_contrast", 0.9)),
 )
+
+
+def all_but(kept: str) -> Value:
+    return tuple(name for name in SUITE if name != kept)
+
+
 ALONE: list[tuple[str, Args]] = [
     ("trivial_augment_wide", {}),
     ("rand_augment", {"n": 2, "m": 9}),
@@ -43,6 +49,9 @@ ALONE: list[tuple[str, Args]] = [
     ("rand_augment", {"n": 1, "m": 20, "monotonic_mag": False, "excluded": ("rotate", "contrast")}),
     ("rand_augment", {"n": 3, "m": 4, "num_magnitude_bins": 11, "shape": (64, 64)}),
     ("trivial_augment_wide", {"num_magnitude_bins": 5, "max_translate_abs": (8, 16)}),
+    ("trivial_augment_wide", {"excluded": all_but("rotate")}),
+    ("rand_augment", {"n": 1, "m": 9, "excluded": all_but("shear_x")}),
+    ("rand_augment", {"n": 2, "m": 9, "excluded": all_but("rotate")}),
     ("auto_augment", {"policy_name": "svhn", "fill_value": 0, "interp_type": "INTERP_NN"}),
     ("auto_augment", {"policy_name": "reduced_cifar10"}),
     ("auto_augment", {"policy_name": "reduced_image_net"}),
