@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.helpers import chain_graph, same, script_batches
@@ -18,7 +19,7 @@ from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.runner import Runner
 from workbench.graph import Graph, Port, check_graph
 from workbench.graph.compose import place_node
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.one_of import choose_one_of
 from workbench.graph.policy import own_policy
 from workbench.graph.regions import wrap_in_region
@@ -38,8 +39,8 @@ LONG: Value = (
 )
 
 
-def all_but(kept: str) -> Value:
-    return tuple(name for name in SUITE if name != kept)
+def all_but(*kept: str) -> Value:
+    return tuple(name for name in SUITE if name not in kept)
 
 
 ALONE: list[tuple[str, Args]] = [
@@ -161,7 +162,7 @@ def test_seeds_are_those_that_dali_hands_out() -> None:
 def test_what_each_sample_gets_is_told(photos: Path) -> None:
     graph = small("rand_augment", rand_augment={"n": 2, "m": 9, "num_magnitude_bins": 11})
     result = Runner(CATALOG).run(graph, photos, 1, 10, [Port("rand_augment", "output")])
-    texts = result.augmented["rand_augment"]
+    (texts,) = result.augmented["rand_augment"]
     assert len(texts) == 10
     assert all(len(each) == 2 for each in texts)
     assert {one.name for each in texts for one in each} <= set(SUITE)
@@ -169,6 +170,24 @@ def test_what_each_sample_gets_is_told(photos: Path) -> None:
     assert set(turned) <= {"rotate 27", "rotate -27"}
     runner = Runner(CATALOG)
     assert runner.augmented(graph, photos, ["rand_augment"], 1, 10) == result.augmented
+
+
+@pytest.mark.parametrize("times", ["fixed", "drawn"])
+def test_what_each_sample_gets_in_each_turn_is_told(times: str, photos: Path) -> None:
+    args: Args = {"n": 1, "m": 9, "excluded": all_but("rotate", "identity")}
+    graph, region = repeat(small("rand_augment", rand_augment=args), CATALOG, ["rand_augment"])
+    if times == "drawn":
+        graph = randomise_arg(graph, CATALOG, region, "times", "random.uniform")
+    before, after = Port("resize", "output"), Port(region, "images")
+    result = Runner(CATALOG).run(graph, photos, 1, 10, [before, after])
+    turns = result.augmented["rand_augment"]
+    assert len(turns) > 1
+    assert any(each == () for turn in turns for each in turn) == (times == "drawn")
+    pairs = zip(result.batches[before].arrays(), result.batches[after].arrays(), strict=True)
+    changed = [not np.array_equal(one, other) for one, other in pairs]
+    told = [{one.name for turn in turns for one in turn[index]} for index in range(10)]
+    assert changed == ["rotate" in names for names in told]
+    assert 0 < sum(changed) < 10
 
 
 def test_shares_and_strengths_are_even() -> None:
