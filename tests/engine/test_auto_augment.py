@@ -13,7 +13,7 @@ import pytest
 from tests.helpers import chain_graph, same, script_batches
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.auto_augment import POLICIES, SUITE
+from workbench.catalog.auto_augment import POLICIES, SUITE, SubPolicies
 from workbench.engine.augmenter import Augmenter, applied_steps
 from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.runner import Runner
@@ -30,7 +30,7 @@ BATCHES = (0, 1, 7)
 SIZE = {"size": (64.0, 64.0)}
 
 Args = dict[str, Value]
-LONG: Value = (
+LONG: SubPolicies = (
     (("translate_x", 0.9, 4), ("color", 0.5, 7), ("sharpness", 1, 2)),
     (("brightness", 0.4, 3), ("invert", 0.6)),
     (("solarize", 0.7, 5), ("contrast", 0.7, 8), ("posterize", 0.7, 6), ("translate_y", 1.0, 2)),
@@ -204,6 +204,29 @@ def test_shares_and_strengths_are_even() -> None:
     assert chi_square(operations.values()) < 34.5
     assert chi_square(magnitudes.values()) < 59.7
     assert chi_square(signs.values()) < 55.5, "sign and operation are independent (27 degrees)"
+    strong = Counter((each.augmentation.name, each.magnitude > 15) for each in step)
+    for name in SUITE:  # how much is apart from what: 15 of 31 steps are strong
+        share = strong[name, True] / operations[name]
+        assert abs(share - 15 / 31) < 3.5 * (15 * 16 / 31**2 / operations[name]) ** 0.5, name
+
+
+def test_a_policy_gives_what_it_says_as_often_as_it_says() -> None:
+    """Over 10,000 samples: sub-policies within 99 %, each operation within its 99 % interval."""
+    graph = small("apply_auto_augment", apply_auto_augment={"policy": LONG})
+    graph = replace(graph, settings=replace(graph.settings, batch_size=10_000))
+    (draws,) = automatic_draws(graph, CATALOG)["apply_auto_augment"]
+    drawn = Augmenter().drawn(draws, 0, 10_000)
+    steps = applied_steps(graph.node("apply_auto_augment"), drawn)
+    chosen = drawn[1]
+    assert chi_square(Counter(chosen.tolist()).values()) < 13.28, "four degrees of freedom"
+    for number, sub_policy in enumerate(LONG):
+        samples = np.flatnonzero(chosen == number)
+        for (name, share, *_), step in zip(sub_policy, steps, strict=False):
+            got = [step[sample].augmentation for sample in samples]
+            assert {each.name for each in got if each} <= {name}
+            found = sum(each is not None for each in got) / len(samples)
+            margin = 2.576 * (share * (1 - share) / len(samples)) ** 0.5
+            assert abs(found - share) <= margin, (number, name, found)
 
 
 def chi_square(counts: Iterable[int]) -> float:
