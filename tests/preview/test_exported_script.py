@@ -67,6 +67,13 @@ def test_the_kernel_ends_the_script_before_the_notebook(photos: Path, tmp_path: 
         ("a warning\nterminate called\n", "a warning\nterminate called"),
         ('Traceback (most recent call last):\n  File "x", line 1\n    run()\n', ""),
         ('Traceback (most recent call last):\n  File "x", line 1\nKeyError: 3\n', "KeyError: 3"),
+        (
+            'Traceback (most recent call last):\n  File "x", line 1\nException: in user code:\n\n'
+            '    File "pipe.py", line 3, in pipe  *\n        images = rand_augment(images)\n'
+            '    File "rand_augment.py", line 126, in rand_augment  *\n        raise Exception(\n\n'
+            "    Exception: The `r` was excluded.\n\n",
+            "Exception: The `r` was excluded",
+        ),
         ("Traceback (most recent call last):\nError encountered:\nno.\nC++ context\n", "no"),
     ],
 )

@@ -15,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.engine import Engine
 from workbench.engine.runner import Runner
 from workbench.errors import CancelledError, DataError, GraphFaultsError
-from workbench.graph import Graph, load_recipe
+from workbench.graph import Graph, load_recipe, load_recipes
 from workbench.preview.verify import Verifier, deviation, verify
 from workbench.roots import Roots
 from workbench.sources import open_datasets
@@ -23,11 +23,15 @@ from workbench.sources import open_datasets
 COUNT = 4
 
 
-OF_PAPERS = ("byol", "chest-xray", "ct-slice", "dino", "histology-stain", "moco-v3", "simclr")
+OF_PAPERS = (
+    *("byol", "chest-xray", "ct-slice", "dino", "histology-stain", "moco-v3", "simclr"),
+    *("rand-augment", "auto-augment", "trivial-augment", "augmix"),
+)
 BATCHES = (0, 1, 7)
+DEVICES = pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
+@DEVICES
 @pytest.mark.parametrize("graph", recipe_cases())
 def test_every_recipe_is_exact(graph: Graph, device: str, engine: Engine, photos: Path) -> None:
     graph = with_settings(graph, batch_size=COUNT, device=device)
@@ -38,12 +42,13 @@ def test_every_recipe_is_exact(graph: Graph, device: str, engine: Engine, photos
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", OF_PAPERS)
-def test_a_recipe_with_chance_is_exact_at_any_batch(
-    name: str, photos: Path, tmp_path: Path
+@DEVICES
+@pytest.mark.parametrize("name", sorted(load_recipes()))
+def test_every_recipe_is_exact_at_any_batch(
+    name: str, device: str, photos: Path, tmp_path: Path
 ) -> None:
     catalog, data = load_catalog(), open_datasets(photos)
-    graph = with_settings(load_recipe(name), batch_size=COUNT)
+    graph = with_settings(load_recipe(name), batch_size=COUNT, device=device)
     expected = script_batches(graph, photos, max(BATCHES) + 1, tmp_path)
     runner, taps = Runner(catalog), list(graph.outputs.values())
     for batch in reversed(BATCHES):

@@ -29,6 +29,7 @@ _ASSERT = re.compile(r'Assert on "([^\n]*)" failed:? ?')
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
 """All that C++ says where a thread is refused, for want of memory too."""
+_QUOTED = re.compile(r'in user code:\n\n(?: {4}File "[^\n]*\n {8}[^\n]*\n)*\s*')
 _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -94,9 +95,15 @@ def out_of_memory(nodes: Sequence[str]) -> str:
     )
 
 
+def without_quotes(text: str) -> str:
+    """A message without the lines of code that DALI puts before it where it translates them."""
+    *_, after = _QUOTED.split(text)
+    return after
+
+
 def plain_reason(error: Exception) -> str:
     """DALI's message without its tracebacks, C++ context and assertion text."""
-    text = str(error)
+    text = without_quotes(str(error))
     _, mark, after = text.rpartition("encountered:")
     text = _AFTER.sub("", after if mark else text).strip()
     condition = _ASSERT.search(text)

@@ -15,8 +15,13 @@ from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
-from workbench.emit.preview_stage import emit_stage, scope_of, scope_of_first_turn
-from workbench.engine.augmenter import Augmented, Augmenter
+from workbench.emit.preview_stage import (
+    emit_stage,
+    scope_of,
+    scope_of_first_turn,
+    turns_of,
+)
+from workbench.engine.augmenter import Augmenter, Turns
 from workbench.engine.auto_augment import automatic_draws, making_heard
 from workbench.engine.batch_store import Batch, BatchStore, Memory, tensor_list
 from workbench.engine.branch_counts import BranchCounts
@@ -66,8 +71,8 @@ class Result:
     reran: tuple[str, ...]
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     came: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    augmented: Mapping[str, tuple[tuple[Augmented, ...], ...]] = field(default_factory=dict)
-    """What automatic augmentation does to each sample (in its first turn), by the node's id."""
+    augmented: Mapping[str, Turns] = field(default_factory=dict)
+    """What automatic augmentation does, by the node's id; nothing to samples that do not come."""
 
     @property
     def keys(self) -> dict[str, str]:
@@ -187,12 +192,19 @@ class Runner:
             places,
             came,
             {
-                node: self._augmenter.describe(
-                    plan.graph.node(node), calls[0], plan.position, plan.count
-                )[: plan.wanted]
-                for node, calls in plan.draws.items()
+                node: self._augmented(plan, node, turns)
+                for node in plan.draws
                 if plan.graph.outermost(node) in plan.keys
             },
+        )
+
+    def _augmented(self, plan: Plan, node: str, came: Mapping[str, Sequence[int]]) -> Turns:
+        draws, scope = plan.draws[node], plan.graph.scope_of(node)
+        told = self._augmenter.describe(plan.graph.node(node), draws, plan.position, plan.count)
+        there = [came[turn] for turn in turns_of(scope, came)] if scope else [range(plan.wanted)]
+        return tuple(
+            tuple(each if at in places else () for at, each in enumerate(call[: plan.wanted]))
+            for call, places in zip(told, there, strict=False)
         )
 
     def _wanted(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:
@@ -418,16 +430,16 @@ class Runner:
 
     def augmented(
         self, graph: Graph, data: Data, nodes: Sequence[str], batch: int, count: int
-    ) -> Mapping[str, tuple[tuple[Augmented, ...], ...]]:
-        """What some automatic augmentations of a sound graph do in a batch (in their first turn).
+    ) -> Mapping[str, Turns]:
+        """What some automatic augmentations of a sound graph do in a batch, by the node's id.
 
-        For each node an entry for each of the first ``count`` samples. Nothing is read for it.
+        To each of the first ``count`` samples, if it comes there. Nothing is read for it.
         """
         graph = with_datasets(graph, open_datasets(data))
         draws = automatic_draws(graph, self.catalog)
         position = batch * graph.settings.batch_size
         return {
-            node: self._augmenter.describe(graph.node(node), draws[node][0], position, count)
+            node: self._augmenter.describe(graph.node(node), draws[node], position, count)
             for node in nodes
         }
 

@@ -21,6 +21,7 @@ from workbench.emit.code import Code
 from workbench.engine.exit_status import describe_exit, exit_remedy, raise_oom_score
 from workbench.engine.heartbeat import SuspensionMonitor, warn_of_silence
 from workbench.engine.memory_budget import CountedProcess, shared_budget
+from workbench.engine.pipelines import without_quotes
 from workbench.errors import EngineError, WorkerSilentError, WorkerTimeoutError
 from workbench.sources import Datasets
 
@@ -201,6 +202,7 @@ def _last_words(text: str) -> str:
 
     Where DALI ends the process while Python prints an exception, its traceback has no last line.
     """
+    text = without_quotes(text)
     _, mark, reason = text.rpartition("encountered:")  # in DALI's own errors
     lines = [line for line in (reason if mark else text).splitlines() if line.strip()]
     if mark:

@@ -410,6 +410,7 @@ export interface TileEntry {
   notes: string[];
   branches: string[];
   augmentations: string[];
+  applied: string[];
   error: string;
   warning: string;
   original: number[];
