@@ -12,7 +12,7 @@ import linecache
 import os
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.emit.code import Code
@@ -54,12 +54,24 @@ class CompiledSource:
     def __getitem__(self, name: str) -> Any:
         return self.namespace[name]
 
-    def build(self, data: Datasets, device: str) -> Any:
-        """The built pipeline of a script; one that names its files itself is given no data."""
-        builder = self["build_pipeline"]
+    def build(self, data: Datasets, device: str) -> list[Any]:
+        """The built pipelines of a script, most often one.
+
+        A script that names its files itself is given no data.
+        """
+        several = self.namespace.get("build_pipelines")
+        builder = several or self["build_pipeline"]
         taken = inspect.signature(builder).parameters
         given = {name: dataset.argument for name, dataset in data.items() if name in taken}
-        return builder(**given, device=device)
+        built = builder(**given, device=device)
+        return built if several else [built]
+
+    def batches(self, pipes: Sequence[Any]) -> Iterator[Any]:
+        """What the pipelines of a script give, batch after batch, in the order of the script."""
+        if in_turns := self.namespace.get("in_turns"):
+            found: Iterator[Any] = in_turns(pipes)
+            return found
+        return iter(pipes[0].run, None)
 
     def error(self, error: Exception) -> PipelineError:
         """The same failure in the user's terms: the node that made it, and DALI's own reason."""

@@ -41,13 +41,16 @@ os.dup2(2, 1)  # what DALI prints is no answer
 spec = importlib.util.spec_from_file_location("exported", script)
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-taken = inspect.signature(module.build_pipeline).parameters
+several = hasattr(module, "build_pipelines")
+builder = module.build_pipelines if several else module.build_pipeline
+taken = inspect.signature(builder).parameters
 given = {name: argument for name, argument in data.items() if name in taken}
-pipe = module.build_pipeline(**given, device=device)
+built = builder(**given, device=device)
+batches = module.in_turns(built) if several else iter(built.run, None)
 print("built", file=answers, flush=True)
 for line in sys.stdin:
     with open(os.path.join(folder, line.strip()), "wb") as file:
-        for output in pipe.run():
+        for output in next(batches):
             host = output.as_cpu() if "GPU" in type(output).__name__ else output
             for i in range(len(host)):
                 array = io.BytesIO()  # numpy writes into files itself and says of a full disk only
