@@ -110,7 +110,7 @@ class _ScriptWorkload:
                 real_samples(list(pipe.reader_meta().values()), pipe.max_batch_size)
                 for pipe in pipes
             ]
-            self._real = itertools.chain.from_iterable(zip(*real, strict=True))
+            self._real: Iterator[int] = itertools.chain.from_iterable(zip(*real, strict=True))
         except Exception as error:
             raise self._explained(error) from None
         self.lead = len(pipes) * (job.prefetch + 2)

@@ -51,7 +51,6 @@ def pipeline_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
                 f"{source.op} cannot read a shard of its data, and of {count} pipelines each "
                 "reads one",
                 "Set pipelines to 1.",
-                "unsharded_reader",
             )
 
 

@@ -24,11 +24,12 @@ export function Scaling({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="How the whole pipeline grows with threads, or with GPUs.">
+      <Head line="How the whole pipeline grows with threads, pipelines side by side, or GPUs.">
         <Segmented
           label="Over what"
           choices={[
             { id: "threads", label: "Threads" },
+            { id: "pipelines", label: "Pipelines" },
             { id: "workers", label: "GPUs", disabled: why },
           ]}
           chosen={over}
