@@ -188,18 +188,20 @@ $several_types                reader_name="$reader",  # it knows how long an epo
             )
             for pipe in pipes
         ]
-        self._given = checkpoint["given"] if checkpoint else 0  # batches of this epoch
+        given = checkpoint["given"] if checkpoint else 0
+        self._given = given % len(self)  # batches of this epoch
 
     def __len__(self) -> int:
         return sum(map(len, self._iterators))
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
         for number in range(self._given, len(self)):
-            (batch,) = next(self._iterators[number % PIPELINES])
+            batches = self._iterators[number % PIPELINES]
+            (batch,) = next(batches)
+            if number + PIPELINES >= len(self):
+                next(batches, None)  # its epoch is over: it begins the next
             self._given = number + 1
 $squeeze            yield batch
-        for batches in self._iterators:
-            next(batches, None)  # it says that its epoch is over, and begins the next
         self._given = 0
 
     def checkpoint(self) -> dict[str, Any]:

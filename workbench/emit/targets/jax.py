@@ -154,13 +154,14 @@ class Loader:
             count = self._num_shards
             sizes = [shard_size(self._samples, shard % count, count) for shard in now]
             parts = [next(batches) for batches in self._iterators[turn]]
+            if number + PIPELINES >= len(self):
+                for batches in self._iterators[turn]:
+                    next(batches, None)  # its epoch is over: it begins the next
             batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
 $squeeze            seen = run * self._batch_size + np.arange(self._batch_size)
             batch["valid"] = self._join([seen < size for size in sizes])
             self._given = number + 1
             yield batch
-        for batches in chain(*self._iterators):
-            next(batches, None)  # it says that its epoch is over, and begins the next
         self._epoch, self._given = self._epoch + 1, 0
 
     def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
@@ -233,7 +234,6 @@ _SEVERAL = replaced(
     _TEMPLATE,
     (BUILD, BUILD_SEVERAL),
     (_LOADER, _LOADER_SEVERAL),
-    ("import Iterator, Sequence\n", "import Iterator, Sequence\nfrom itertools import chain\n"),
     ('NUM_THREADS, help="per device"', 'NUM_THREADS, help="of each"'),
 )
 
