@@ -26,6 +26,7 @@ _numbers = itertools.count()
 _NAMED = "<workbench "
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
 _ASSERT = re.compile(r'Assert on "([^\n]*)" failed:? ?')
+_SHARDS = re.compile(r"number of input samples: (\d+), needs.* number of shards: (\d+)")
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
 """All that C++ says where a thread is refused, for want of memory too."""
@@ -113,6 +114,11 @@ def plain_reason(error: Exception) -> str:
     text = _AFTER.sub("", after if mark else text).strip()
     condition = _ASSERT.search(text)
     text = _ASSERT.sub("", text).strip()
+    if few := _SHARDS.search(text):
+        return (
+            f"it reads {few[1]} sample{'s' * (few[1] != '1')}, and each of {few[2]} shards needs "
+            "one at least. Give more files, or fewer pipelines"
+        )
     if not text and condition is not None:  # an assertion without words
         return f"DALI asserts that {condition[1]}"
     if text == _REFUSED:

@@ -205,7 +205,7 @@ def start_ray() -> None:
 
     for left in (2, 1, 0):
         try:
-            ray.init(num_cpus=2, include_dashboard=False)
+            ray.init(num_cpus=4, include_dashboard=False)
         except Exception as error:
             if not left or "timed out" not in str(error):
                 raise

@@ -166,11 +166,12 @@ $squeeze            seen = run * self._batch_size + np.arange(self._batch_size)
 
     def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
         """One array of the parts, each on its own device."""
-        shape = (self._num_shards * self._batch_size, *parts[0].shape[1:])
+        batch_size = self._batch_size * (self._num_shards // PIPELINES)
         placed = [
             jax.device_put(part, place)
             for part, place in zip(parts, self._devices, strict=True)
         ]
+        shape = (batch_size, *parts[0].shape[1:])
         return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
 '''
 
