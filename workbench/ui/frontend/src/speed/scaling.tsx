@@ -43,7 +43,7 @@ export function Scaling({ link }: { link: Speed }) {
       </div>
       <p class="wb-empty" hidden={known}>
         Nothing measured yet. The pipeline runs with 1, 2, 4, … threads up to the cores of the
-        machine, in turns.
+        machine, or 1 to 4 of it run side by side, in turns.
       </p>
       <p class="wb-speed-fact" data-wb="no-gpus" hidden={!why}>
         {`GPUs: ${why}.`}
