@@ -39,6 +39,21 @@ def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
     return pipelines[batch % len(pipelines)], batch // len(pipelines)
 
 
+def side_by_side(first: Graph, count: int) -> Graph:
+    """The graph of so many pipelines of which the first runs as ``first``, which has shard 0."""
+    if count == 1:
+        return first
+    shards = {"shard_id": 0, "num_shards": count, "pad_last_batch": True}
+    nodes = []
+    for node in first.nodes:
+        own = {name: node.args.get(name, _WHOLE.get(name)) for name in shards}
+        if isinstance(node, Source) and own == shards:
+            args = {name: value for name, value in node.args.items() if name not in shards}
+            node = replace(node, args=args)
+        nodes.append(node)
+    return replace(first, nodes=tuple(nodes), settings=replace(first.settings, pipelines=count))
+
+
 def pipeline_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
     """Why the pipelines of a graph cannot run side by side."""
     count = graph.settings.pipelines
