@@ -12,6 +12,7 @@ from PIL import Image
 
 from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_settings
 from workbench.catalog import load_catalog
+from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.runner import Runner
 from workbench.errors import CancelledError, DataError, GraphFaultsError
@@ -39,6 +40,18 @@ def test_every_recipe_is_exact(graph: Graph, device: str, engine: Engine, photos
     assert report.lines() == [f"identical: {2 * COUNT} of {2 * COUNT}"]
     assert report.exact
     assert report.device == device
+
+
+@pytest.mark.parametrize("pipelines", [1, 2])
+def test_the_exported_loader_is_compared_for_an_epoch(
+    pipelines: int, engine: Engine, photos: Path
+) -> None:
+    """Of 120 photos in batches of 7 the last ones are short."""
+    pytest.importorskip("torch")
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=7, pipelines=pipelines)
+    report = Verifier(graph, str(photos), 100, engine=engine, target="pytorch").run()
+    assert report.lines() == ["identical: 120 of 120"]
+    assert report.exact
 
 
 @pytest.mark.thorough
@@ -111,8 +124,7 @@ def test_what_differs_is_named(
         chain_graph("brightness", brightness={"brightness": 1.0}), batch_size=COUNT
     )
     other = graph.replace_node(replace(graph.node("brightness"), args={"brightness": 1.1}))
-    emit = module.emit_script
-    monkeypatch.setattr(module, "emit_script", lambda _, catalog: emit(other, catalog))
+    monkeypatch.setattr(module, "export", lambda _, target: export(other, target))
     report = Verifier(graph, str(photos), 1, engine=engine).run()
     assert not report.exact
     assert report.identical == 0

@@ -34,6 +34,8 @@ class Config:
     """Whose code does the work: DALI's, or that of a peer."""
     workers: int = 1
     """Processes that work together, on a shard of the data each (and a GPU each, where mixed)."""
+    pipelines: int = 1
+    """Of each process, side by side; ``threads`` and ``prefetch`` are those of each."""
 
     @property
     def label(self) -> str:
@@ -45,6 +47,8 @@ class Config:
         """The knobs in words: ``batch 64, 4 threads, prefetch 2``."""
         load = "" if self.hw_decoder_load is None else f", {LOAD} {self.hw_decoder_load:g}"
         threads = f"{self.threads} thread{'s' * (self.threads != 1)}"
+        if self.pipelines > 1:
+            threads = f"{self.pipelines} pipelines of {threads}"
         return f"batch {self.batch_size}, {threads}, prefetch {self.prefetch}{load}"
 
 
@@ -58,6 +62,7 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
         settings.num_threads,
         settings.prefetch_queue_depth,
         next((hw_decoder_load_of(node) for node in graph.nodes if LOAD in node.args), None),
+        pipelines=settings.pipelines,
     )
 
 
@@ -75,6 +80,7 @@ def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:
         batch_size=config.batch_size,
         num_threads=config.threads,
         prefetch_queue_depth=config.prefetch,
+        pipelines=config.pipelines,
     )
     nodes = graph.nodes
     if config.hw_decoder_load is not None:

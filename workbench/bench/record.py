@@ -296,7 +296,18 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
 
 CSV_COLUMNS = (
     *("record", "created", "kind", "graph", "label", "program", "device", "regime", "batch_size"),
-    *("threads", "prefetch", "hw_decoder_load", "workers", "median", "low", "high", "level", "cv"),
+    *(
+        "threads",
+        "prefetch",
+        "hw_decoder_load",
+        "workers",
+        "pipelines",
+        "median",
+        "low",
+        "high",
+        "level",
+        "cv",
+    ),
     *("rounds", "p50_ms", "p95_ms", "p99_ms", "first_batch_s", "cpu_cores", "host_bytes"),
     *("gpu_bytes", "stopped", "unstable", "reason", "cpu", "cores", "gpu", "dali", "files"),
     *("bytes", "cache"),

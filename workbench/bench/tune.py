@@ -29,6 +29,7 @@ PROBE_CONFIG = MeasurementConfig(
     round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05, budget=0.8
 )
 """Enough to tell which of two settings is faster; the best are then measured with care."""
+INTERRUPTED = "interrupted: measured once, and not beside the others"
 _SAME = 0.03
 _SEARCH_SHARE = 0.7
 """Of the time of a tuning; the rest is for the best settings."""
@@ -117,6 +118,24 @@ class SweepExperiment(SpeedExperiment):
             self.measurement_config,
             self.kind,
             extra={"grid": self.grid.to_json()},
+        )
+
+    def interrupted_report(self) -> Report | None:
+        """What was measured until then, the fastest setting first; None where nothing was."""
+        so_far = self.partial_report
+        rows = [row for row in so_far.measurements if row.rounds] if so_far else []
+        if so_far is None or not rows or so_far.fingerprint is None or so_far.cache is None:
+            return None
+        best = max(rows, key=lambda row: row.median or 0.0)
+        others = [row for row in so_far.measurements if row is not best]
+        flagged = replace(best, label="best so far", flags=(*best.flags, INTERRUPTED))
+        return self.report(
+            [flagged, *others],
+            so_far.machine,
+            so_far.fingerprint,
+            so_far.cache,
+            **so_far.extra,
+            interrupted=True,
         )
 
     def _ready(self, catalog: Catalog, machine: Machine) -> Grid:

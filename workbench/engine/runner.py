@@ -25,7 +25,7 @@ from workbench.engine.augmenter import Augmenter, Turns
 from workbench.engine.auto_augment import automatic_draws, making_heard
 from workbench.engine.batch_store import Batch, BatchStore, Memory, tensor_list
 from workbench.engine.branch_counts import BranchCounts
-from workbench.engine.branch_places import BranchPlaces
+from workbench.engine.branch_places import BranchPlaces, PlacesInTurns
 from workbench.engine.dataset_watcher import DatasetWatcher
 from workbench.engine.partition import kind_of
 from workbench.engine.plan import Plan, make_plan
@@ -42,6 +42,7 @@ from workbench.engine.undecodable_samples import (
 from workbench.errors import PipelineError
 from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.pipelines import pipeline_of_batch, single_pipelines
 from workbench.graph.ports import output_ports
 from workbench.sources import Data, Dataset, Datasets, open_datasets
 
@@ -85,6 +86,8 @@ class _Job:
     """One call of ``Runner.run``: its plan, and the outputs that it has so far."""
 
     plan: Plan
+    pipelines: int
+    """How many run side by side, of which the plan is one's."""
     batches: dict[Port, Batch] = field(default_factory=dict)
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
     """By the id of the source."""
@@ -160,8 +163,10 @@ class Runner:
         """
         configure_malloc_trim()
         datasets = open_datasets(data)
+        pipelines = graph.settings.pipelines
+        graph, batch = pipeline_of_batch(graph, batch)
         plan = self._plan(with_datasets(graph, datasets), datasets, batch, count, taps, repeat)
-        job = _Job(plan)
+        job = _Job(plan, pipelines)
         missing = self._missing(job, taps)
         for part in plan.parts:
             nodes = [node for node in part if node.id in missing]
@@ -334,7 +339,8 @@ class Runner:
             require_inside(node, dataset)
             cursor = ReaderCursor(made.code, node, dataset, settings.seed, settings.batch_size)
             self._cursors[key] = cursor
-            while len(self._cursors) > max(_KEPT_READERS, len(job.plan.graph.sources)):
+            used = job.pipelines * len(job.plan.graph.sources)
+            while len(self._cursors) > max(_KEPT_READERS, used):
                 self._cursors.popitem(last=False)[1].close()
         self._cursors.move_to_end(key)
         return self._cursors[key]
@@ -421,12 +427,15 @@ class Runner:
         stage = Stage(plan, self.catalog, nodes, known, threads, positions)
         return self._built.pop(stage.key, stage)
 
-    def branch_places(self, graph: Graph, data: Data, regions: Sequence[Node]) -> BranchPlaces:
+    def branch_places(self, graph: Graph, data: Data, regions: Sequence[Node]) -> PlacesInTurns:
         """What decides in some of a sound graph's own regions, from batch 0 on."""
         datasets = open_datasets(data)
         taps = [port for region in regions for port in self._ports(region)]
-        plan = self._plan(with_datasets(graph, datasets), datasets, 0, 1, taps, None)
-        return BranchPlaces(plan, self.catalog, regions)
+        plans = [
+            self._plan(with_datasets(each, datasets), datasets, 0, 1, taps, None)
+            for each in single_pipelines(graph)
+        ]
+        return PlacesInTurns([BranchPlaces(plan, self.catalog, regions) for plan in plans])
 
     def augmented(
         self, graph: Graph, data: Data, nodes: Sequence[str], batch: int, count: int
@@ -435,6 +444,7 @@ class Runner:
 
         To each of the first ``count`` samples, if it comes there. Nothing is read for it.
         """
+        graph, batch = pipeline_of_batch(graph, batch)
         graph = with_datasets(graph, open_datasets(data))
         draws = automatic_draws(graph, self.catalog)
         position = batch * graph.settings.batch_size
