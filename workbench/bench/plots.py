@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
-from workbench.bench.record import Report
-from workbench.bench.scaling import scaled_over, speedup_curve
 from workbench.bench.stage_report import CEILING, stages_of
-from workbench.bench.tune import best_measurement
+from workbench.bench.summary import best_measurement, scaled_over, speedup_curve
 from workbench.errors import EngineError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from workbench.bench.record import Report
 
 Kind = Literal["png", "svg"]
 MIME = {"png": "image/png", "svg": "image/svg+xml"}

@@ -50,11 +50,10 @@ def scale(
     """
     from workbench.bench.scaling import (
         GpuScalingExperiment,
-        Over,
         PipelineScalingExperiment,
         ThreadScalingExperiment,
-        speedup_curve,
     )
+    from workbench.bench.summary import Over, speedup_curve
 
     if len([counts for counts in (threads, pipelines, gpus) if counts]) > 1:
         raise click.UsageError("Give one of --threads, --pipelines and --gpus.")

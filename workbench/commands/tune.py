@@ -79,11 +79,11 @@ def tune(
     from dataclasses import replace
 
     from workbench.bench.grid import default_grid
+    from workbench.bench.summary import best_measurement
     from workbench.bench.tune import (
         SweepExperiment,
         TuningExperiment,
         adopt_config,
-        best_measurement,
         describe_ineffective,
     )
     from workbench.catalog import load_catalog

@@ -37,6 +37,7 @@ from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
     decoding_error,
+    merge_samples,
     replace_samples,
 )
 from workbench.errors import PipelineError
@@ -192,7 +193,7 @@ class Runner:
         return Result(
             plan,
             {port: self._wanted(job, port, places) for port in taps},
-            _merge(given, plan.wanted),
+            merge_samples(given, plan.wanted),
             tuple(node.id for node in plan.nodes if node.id in missing),
             places,
             came,
@@ -493,13 +494,3 @@ def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
 def _decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:
     reason = decoding_error(encoded)
     return Sample(sample.file, sample.warning or reason) if reason else sample
-
-
-def _merge(lists: list[tuple[Sample, ...]], count: int) -> tuple[Sample, ...]:
-    """Samples of several readers as one: the first file, the first fault."""
-    merged = []
-    for index in range(count):
-        here = [samples[index] for samples in lists]
-        first = next((s for s in here if s.error), next((s for s in here if s.warning), None))
-        merged.append(first or (here[0] if here else Sample("")))
-    return tuple(merged)

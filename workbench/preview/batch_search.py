@@ -108,13 +108,13 @@ def _came(
         if found and augmented:
             got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)
             for node, names in augmented.items():
-                there = [found]
-                if scope := within.get(node):
-                    there = [_places([came[turn]]) for turn in turns_of(scope, came)]
+                there: list[Set[int]] = [found]
+                if inside := within.get(node):
+                    there = [_places([came[turn]]) for turn in turns_of(inside, came)]
                 found &= {
                     at
-                    for call, places in zip(got[node], there, strict=True)
-                    for at in found & places
+                    for call, came_there in zip(got[node], there, strict=True)
+                    for at in found & came_there
                     if any(one.name in names for one in call[at])
                 }
         yield found

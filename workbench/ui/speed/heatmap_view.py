@@ -8,7 +8,8 @@ from workbench.bench import Measurement, Report
 from workbench.bench.config import Config
 from workbench.bench.grid import KNOBS, Grid
 from workbench.bench.stats import paired_ratio
-from workbench.bench.tune import best_measurement, describe_ineffective
+from workbench.bench.summary import best_measurement
+from workbench.bench.tune import describe_ineffective
 from workbench.errors import EngineError
 from workbench.ui.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
 

@@ -10,8 +10,8 @@ from workbench.bench import Report
 from workbench.bench.compare import Comparison, compare_reports
 from workbench.bench.pixels import pixel_words
 from workbench.bench.record import WHOLE
-from workbench.bench.scaling import scaled_over, speedup_curve
 from workbench.bench.stage_report import stages_of
+from workbench.bench.summary import scaled_over, speedup_curve
 from workbench.engine.machine import describe_machine
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import bars, measured_on, mixed_over_cpu_ratios, ratios
