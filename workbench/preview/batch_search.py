@@ -108,13 +108,12 @@ def _came(
         if found and augmented:
             got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)
             for node, names in augmented.items():
-                there: list[Set[int]] = [found]
-                if inside := within.get(node):
-                    there = [_places([came[turn]]) for turn in turns_of(inside, came)]
+                turns = turns_of(within[node], came) if node in within else []
+                there = [frozenset(_places([came[turn]])) for turn in turns] or [found]
                 found &= {
                     at
-                    for call, came_there in zip(got[node], there, strict=True)
-                    for at in found & came_there
+                    for call, places in zip(got[node], there, strict=True)
+                    for at in found & places
                     if any(one.name in names for one in call[at])
                 }
         yield found
