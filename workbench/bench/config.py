@@ -10,7 +10,7 @@ from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.graph.active import active_graph
 from workbench.graph.check import stopping_faults
-from workbench.graph.devices import infer_devices, is_decoder
+from workbench.graph.devices import gives_pixels, infer_devices
 from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source, ancestors
 
 Regime = Literal["decode", "pipeline"]
@@ -101,9 +101,9 @@ def takes_hw_decoder_load(node: Node, catalog: Catalog) -> bool:
 
 
 def decoder_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
-    """The decoders that the graph's outputs depend on."""
+    """The decoders, and sources that decode, that the graph's outputs depend on."""
     needed = ancestors(graph, list(graph.outputs.values()))
-    return [n for n in graph.nodes if n.id in needed and is_decoder(catalog[n.op])]
+    return [n for n in graph.nodes if n.id in needed and gives_pixels(n, catalog)]
 
 
 def nodes_after_decoders(graph: Graph, catalog: Catalog) -> set[str]:

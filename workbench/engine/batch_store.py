@@ -80,10 +80,16 @@ class Batch:
 
 
 def tensor_list(tensors: Sequence[Any]) -> Any:
-    """A copy of DALI's host tensors as one list, with their layout and the file each came from."""
-    from nvidia.dali.tensors import TensorListCPU
+    """A copy of DALI's tensors as one list, where they lie, with layout and the file of each."""
+    from nvidia.dali.tensors import TensorGPU, TensorListCPU, TensorListGPU
 
-    return TensorListCPU(list(tensors), tensors[0].layout())
+    make: Any = TensorListGPU if isinstance(tensors[0], TensorGPU) else TensorListCPU
+    return make(list(tensors), tensors[0].layout())
+
+
+def memory_of(data: Any) -> Memory:
+    """Where one of DALI's lists of tensors lies."""
+    return "gpu" if "GPU" in type(data).__name__ else "cpu"
 
 
 @cache

@@ -23,7 +23,7 @@ from workbench.emit.preview_stage import (
 )
 from workbench.engine.augmenter import Augmenter, Turns
 from workbench.engine.auto_augment import automatic_draws, making_heard
-from workbench.engine.batch_store import Batch, BatchStore, Memory, tensor_list
+from workbench.engine.batch_store import Batch, BatchStore, Memory, memory_of, tensor_list
 from workbench.engine.branch_counts import BranchCounts
 from workbench.engine.branch_places import BranchPlaces, PlacesInTurns
 from workbench.engine.dataset_watcher import DatasetWatcher
@@ -328,16 +328,18 @@ class Runner:
             tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
         self._keep_samples(job, node, samples * times)
-        batches = [Batch(tensor_list(output * times)) for output in tensors]
+        lists = [tensor_list(output * times) for output in tensors]
+        batches = [Batch(each, memory_of(each)) for each in lists]
         self._keep(job, node, dict(zip(self._ports(node), batches, strict=True)))
 
     def _cursor(self, job: _Job, node: Source, dataset: Dataset | None) -> ReaderCursor:
         settings = job.plan.graph.settings
         made = emit_stage(job.plan.graph, self.catalog, [node.id], self._ports(node), {})
-        key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{made.code.text}")
+        side = settings.device if node.decodes else ""
+        key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{side}\n{made.code.text}")
         if key not in self._cursors:
             require_inside(node, dataset)
-            cursor = ReaderCursor(made.code, node, dataset, settings.seed, settings.batch_size)
+            cursor = ReaderCursor(made.code, node, dataset, settings)
             self._cursors[key] = cursor
             used = job.pipelines * len(job.plan.graph.sources)
             while len(self._cursors) > max(_KEPT_READERS, used):
