@@ -161,6 +161,16 @@ def test_the_preview_is_the_script_to_batch_seven(
     assert found.exact, found.lines()
 
 
+@pytest.mark.gpu
+def test_behind_arrays_the_work_is_on_the_gpu(arrays: Path, volumes: Path, engine: Engine) -> None:
+    for graph, data in ((a_recipe(), arrays), (slices(), volumes)):
+        graph = replace(graph, settings=replace(graph.settings, device="mixed"))
+        found = Verifier(graph, str(data), 8, engine=engine).run()
+        assert found.exact, found.lines()
+        report = Benchmark(graph, str(data), ["mixed"], measurement_config=SHORT).run()
+        assert report.best
+
+
 def test_a_tile_shows_the_slices_and_the_closeup_one(volumes: Path, engine: Engine) -> None:
     request = PreviewRequest(slices(random_shuffle=False), str(volumes), tiles=4, tile_size=128)
     result = engine.call(render, request)

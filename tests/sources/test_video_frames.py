@@ -128,6 +128,15 @@ def test_the_preview_is_the_script_to_batch_seven(frames: Path, engine: Engine) 
     assert found.exact, found.lines()
 
 
+@pytest.mark.gpu
+def test_behind_frames_the_work_is_on_the_gpu(frames: Path, engine: Engine) -> None:
+    graph = sequences()
+    graph = replace(graph, settings=replace(graph.settings, device="mixed"))
+    found = Verifier(graph, str(frames), 8, engine=engine).run()
+    assert found.exact, found.lines()
+    assert Benchmark(graph, str(frames), ["mixed"], measurement_config=SHORT).run().best
+
+
 def test_a_tile_has_its_class_and_its_first_frame(frames: Path, engine: Engine) -> None:
     request = PreviewRequest(sequences(shuffled=False), str(frames), tiles=4, tile_size=128)
     result = engine.call(render, request)

@@ -80,11 +80,15 @@ class Batch:
 
 
 def tensor_list(tensors: Sequence[Any]) -> Any:
-    """A copy of DALI's tensors as one list, where they lie, with layout and the file of each."""
+    """DALI's tensors as one list, with their layout and the file each came from.
+
+    Host tensors are copied; those of a GPU are held, for each run makes new ones there.
+    """
     from nvidia.dali.tensors import TensorGPU, TensorListCPU, TensorListGPU
 
-    make: Any = TensorListGPU if isinstance(tensors[0], TensorGPU) else TensorListCPU
-    return make(list(tensors), tensors[0].layout())
+    if isinstance(tensors[0], TensorGPU):
+        return TensorListGPU(list(tensors), tensors[0].layout(), contiguous=False)
+    return TensorListCPU(list(tensors), tensors[0].layout())
 
 
 def memory_of(data: Any) -> Memory:
