@@ -10,6 +10,7 @@ from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.graph.active import active_graph
 from workbench.graph.check import stopping_faults
+from workbench.graph.dataset_parameters import sequence_length
 from workbench.graph.devices import gives_pixels, infer_devices
 from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source, ancestors
 
@@ -36,6 +37,8 @@ class Config:
     """Processes that work together, on a shard of the data each (and a GPU each, where mixed)."""
     pipelines: int = 1
     """Of each process, side by side; ``threads`` and ``prefetch`` are those of each."""
+    frames: int = 0
+    """Of each sample, where it is a sequence; 0: it is an image."""
 
     @property
     def label(self) -> str:
@@ -63,6 +66,7 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
         settings.prefetch_queue_depth,
         next((hw_decoder_load_of(node) for node in graph.nodes if LOAD in node.args), None),
         pipelines=settings.pipelines,
+        frames=sequence_length(graph),
     )
 
 

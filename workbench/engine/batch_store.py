@@ -87,7 +87,8 @@ def tensor_list(tensors: Sequence[Any]) -> Any:
     from nvidia.dali.tensors import TensorGPU, TensorListCPU, TensorListGPU
 
     if isinstance(tensors[0], TensorGPU):
-        return TensorListGPU(list(tensors), tensors[0].layout(), contiguous=False)
+        make: Any = TensorListGPU
+        return make(list(tensors), tensors[0].layout(), contiguous=False)
     return TensorListCPU(list(tensors), tensors[0].layout())
 
 

@@ -95,6 +95,12 @@ def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
     return found
 
 
+def sequence_length(graph: Graph) -> int:
+    """How many frames a sample of a graph that reads sequences has; 0 for one of images."""
+    found = (source.args.get("sequence_length") for source in graph.sources)
+    return next((count for count in found if isinstance(count, int)), 0)
+
+
 def require_datasets(graph: Graph, data: Datasets) -> None:
     """Raise DataError where a source that an output depends on is given no data."""
     loose = loose_nodes(graph)

@@ -135,6 +135,8 @@ class SourceKind:
         The function that the exported code calls in the place of DALI's reader, where that gives
         other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
         exported. What it gives last it makes last.
+    noun:
+        What one sample is called.
     pixels:
         The output that gives pixels, where its reader decodes; empty where decoders follow it. The
         exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``.
@@ -195,6 +197,7 @@ class SourceKind:
     imports: tuple[str, ...] = field(default=())
     outputs: tuple[str, ...] = ("jpegs", "labels")
     reader: Callable[..., Any] | None = None
+    noun: str = "image"
     pixels: str = ""
     begins: Mapping[str, int] = field(default_factory=dict, hash=False)
     read_header: Callable[[str], Header] | None = None

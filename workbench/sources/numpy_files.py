@@ -259,6 +259,7 @@ SOURCE = SourceKind(
     find=find_arrays,
     reader=read_arrays,
     outputs=("images", "labels"),
+    noun="array",
     pixels="images",
     helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
     imports=("os", "tempfile"),

@@ -252,6 +252,7 @@ SOURCE = SourceKind(
     outputs=("frames", "labels"),
     unread={"filenames": ["clip.avi"], "labels": [0]},
     reader=read_videos,
+    noun="video",
     pixels="frames",
     begins={"sequence_length": 8},
     read_header=_read_header,

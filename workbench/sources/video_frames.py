@@ -169,6 +169,7 @@ SOURCE = SourceKind(
     find=find_frames,
     reader=read_frames,
     outputs=("frames", "labels"),
+    noun="frame",
     pixels="frames",
     begins={"sequence_length": 8},
     helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, (class_folders, frames_in))]),
