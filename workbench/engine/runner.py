@@ -39,7 +39,7 @@ from workbench.engine.undecodable_samples import (
     decoding_error,
     replace_samples,
 )
-from workbench.errors import PipelineError
+from workbench.errors import DataError, PipelineError
 from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.graph.pipelines import pipeline_of_batch, single_pipelines
@@ -305,6 +305,9 @@ class Runner:
             read = cursor.batch(plan.batch)
             files = [read.files[i] for i in chosen]
             if encoded is None:
+                outside = outside_roots(files, cursor.folder, [None] * len(files), cursor.holder)
+                for file, reason in outside.items():
+                    raise DataError(f"{node.id}: {file} cannot be shown: {reason}.")
                 break
             arrays = read.arrays[encoded]
             sizes = {

@@ -168,7 +168,7 @@ def _files(dataset: Dataset) -> list[tuple[str, int]]:
     except OSError as error:
         raise DataError(f"{dataset} cannot be read: {error.strerror}.") from None
     except ValueError:
-        raise DataError(f"{dataset} is no list of arrays: write 'path label'.") from None
+        raise DataError(f"{dataset} is no list of arrays: write a path and a number.") from None
     return list(zip(files, labels, strict=True))
 
 
