@@ -20,7 +20,8 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
     old, new = load_source(source.kind), load_source(kind)
     if kind == source.kind:
         return graph
-    args = {name: value for name, value in source.args.items() if name not in old.begins}
+    gone = old.begins.keys() - new.begins.keys()
+    args = {name: value for name, value in source.args.items() if name not in gone}
     made = replace(source, kind=kind, op=new.op, args={**new.begins, **args})
     nodes = [made if node == source else node for node in graph.nodes]
     given, port = Port(source.id, _images(old)), Port(source.id, _images(new))
