@@ -33,6 +33,7 @@ from workbench.engine.process_memory import configure_malloc_trim, default_budge
 from workbench.engine.reader_cursor import ReaderCursor
 from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
 from workbench.engine.stage_pipeline import Stage
+from workbench.engine.type_guard import require_fitting
 from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
@@ -220,6 +221,8 @@ class Runner:
 
     def _run_part(self, job: _Job, nodes: list[Node]) -> None:
         kind = kind_of(nodes[0], self.catalog)
+        if not isinstance(nodes[0], Source):
+            require_fitting(job.plan, self.catalog, nodes, job.batches)
         if isinstance(nodes[0], Source):
             self._read(job, nodes[0])
         elif kind == "automatic":
