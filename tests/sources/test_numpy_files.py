@@ -321,7 +321,7 @@ def test_an_operator_that_takes_no_such_array_says_so(volumes: Path, engine: Eng
     with pytest.raises(PipelineError, match="it takes 3 channels and is fed 2"):
         engine.call(render, two_channels)
     gray = PreviewRequest(a_recipe("medical-gray"), str(volumes), tiles=4, tile_size=64)
-    with pytest.raises(PipelineError, match=r"clahe\.data: it takes numbers of type UINT8 and is fed INT16"):
+    with pytest.raises(PipelineError, match=r"clahe\.data: it takes .* UINT8 and is fed INT16"):
         engine.call(render, gray)
 
 
