@@ -85,6 +85,11 @@ class Report:
         return tuple(f"{one['file']}: {one['reason']}" for one in found)
 
     @property
+    def frames(self) -> int:
+        """Of each sample, where samples are sequences; else 0."""
+        return next((row.config.frames for row in self.measurements), 0)
+
+    @property
     def best(self) -> float | None:
         """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran.
 

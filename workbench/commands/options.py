@@ -182,7 +182,8 @@ FOLDER = click.option(
     metavar="DATA",
     callback=existing_data,
     help="Folder of images or of class folders, a list of files (.txt, .csv), WebDataset (.tar), "
-    "TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json) or video.",
+    "TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json), NumPy files "
+    "(.npy), video or folders of frames.",
 )
 DATA = click.option(
     "--data",
@@ -190,9 +191,9 @@ DATA = click.option(
     metavar="[NAME=]DATA",
     callback=_data,
     help="Folder of images or of class folders, a list of files (.txt, .csv), WebDataset (.tar), "
-    "TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json) or video; once "
-    "more with its name for each further parameter of the graph. Only a graph that names its files "
-    "needs none.",
+    "TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json), NumPy files "
+    "(.npy), video or folders of frames; once more with its name for each further parameter of the "
+    "graph. Only a graph that names its files needs none.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 RECORD = click.Path(exists=True, dir_okay=False)

@@ -402,7 +402,7 @@ class Emitter:
     def placement(self, node: Node) -> list[str]:
         """The argument that says where a node runs, if it needs one."""
         spec = self.catalog[node.op]
-        if is_decoder(spec):
+        if is_decoder(spec) or (isinstance(node, Source) and node.decodes):
             return ["device=device" if node.device is None else f'device="{node.device}"']
         if spec.stays:
             return ['device="gpu"'] if node.device == "gpu" else []

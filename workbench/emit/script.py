@@ -20,6 +20,7 @@ from workbench.emit.template_parts import (
     shard_seed,
     sound_part,
 )
+from workbench.graph.dataset_parameters import sequence_length
 from workbench.graph.model import Graph
 from workbench.graph.pipelines import SHARD_SEED
 
@@ -164,8 +165,8 @@ def emit_script(graph: Graph, catalog: Catalog) -> Code:
 
 def _counted(graph: Graph, code: Code) -> Code:
     """The script of a graph that reads videos counts sequences, and the frames in them."""
-    frames = next((source.args.get("sequence_length") for source in graph.sources), None)
-    if not isinstance(frames, int):
+    frames = sequence_length(graph)
+    if not frames:
         return code
     image_rate = '    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")'
     rates = [

@@ -24,7 +24,7 @@ from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
 from workbench.graph.dataset_parameters import parameter_of
-from workbench.graph.model import Source
+from workbench.graph.model import Settings, Source
 from workbench.sources import (
     Dataset,
     list_samples,
@@ -101,16 +101,24 @@ class ReaderCursor:
     """
 
     def __init__(
-        self, code: Code, source: Source, data: Dataset | None, seed: int, batch_size: int
+        self,
+        code: Code,
+        source: Source,
+        data: Dataset | None,
+        settings: Settings,
     ) -> None:
-        """``code`` is that of the stage of ``source``; ``data`` None if that names its own."""
+        """``code`` is that of the stage of ``source``; ``data`` None if that names its own.
+
+        A source that gives pixels decodes where the settings say.
+        """
+        self._device = (source.device or settings.device) if source.decodes else "cpu"
         if data is not None:
-            require_dataset(data)
+            require_dataset(data, self._device)
         self._compiled = CompiledSource(code)
         self._source = source
         self._data = data
-        self._seed = seed
-        self._batch_size = batch_size
+        self._seed = settings.seed
+        self._batch_size = settings.batch_size
         self._position: _Position | None = None
         self._stand_ins: tempfile.TemporaryDirectory[str] | None = None
         self._originals: dict[str, str] = {}
@@ -126,7 +134,7 @@ class ReaderCursor:
         except PipelineError as error:
             if self._data is None:
                 raise
-            require_dataset(self._data)
+            require_dataset(self._data, self._device)
             self._require_whole(self._data)
             if any(words in str(error) for words in NO_FILES):
                 raise DataError(no_files_reason(self._data)) from None
@@ -192,7 +200,9 @@ class ReaderCursor:
                     len(at.recent) > 1 and self.nbytes > _KEPT_BYTES
                 ):
                     at.recent.popitem(last=False)
-        except RuntimeError as error:
+        except UnicodeDecodeError:
+            raise
+        except (RuntimeError, TypeError, ValueError) as error:  # of options that it does not take
             self._position = None
             raise self._compiled.error(error) from None
         return at.recent[index]
@@ -204,13 +214,13 @@ class ReaderCursor:
             given = {str(parameter_of(self._source)): self._data.argument}
         pipe = self._compiled["stage"](
             **given,
-            device="cpu",
+            device=self._device,
             base_seed=self._seed,
             position=0,
             positions={},
             batch_size=self._batch_size,
             num_threads=1,
-            device_id=None,
+            device_id=None if self._device == "cpu" else 0,
             prefetch_queue_depth=1,
         )
         pipe.build()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.errors import DataError
 from workbench.graph.model import Source
 from workbench.roots import Roots, roots_of_worker
-from workbench.sources import Dataset, load_source, source_kinds
+from workbench.sources import Dataset, list_samples, load_source, source_kinds
 
 CHANGED = "it changed while it was read"
 _FOLDER = "file_root"
@@ -43,6 +43,8 @@ def require_inside(source: Source, data: Dataset | None) -> None:
         return
     if data is not None:
         roots.require(filter(None, (data.location, data.root)))
+        if source.decodes:  # what it gives cannot be compared with what its files hold
+            roots.require(sample.path for sample in list_samples(data))
     lists = {arg for arg, value in source.args.items() if isinstance(value, str)}
     roots.require(path for arg, _, path in located_paths(source) if arg in lists)
 

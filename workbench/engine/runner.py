@@ -23,7 +23,7 @@ from workbench.emit.preview_stage import (
 )
 from workbench.engine.augmenter import Augmenter, Turns
 from workbench.engine.auto_augment import automatic_draws, making_heard
-from workbench.engine.batch_store import Batch, BatchStore, Memory, tensor_list
+from workbench.engine.batch_store import Batch, BatchStore, Memory, memory_of, tensor_list
 from workbench.engine.branch_counts import BranchCounts
 from workbench.engine.branch_places import BranchPlaces, PlacesInTurns
 from workbench.engine.dataset_watcher import DatasetWatcher
@@ -33,6 +33,7 @@ from workbench.engine.process_memory import configure_malloc_trim, default_budge
 from workbench.engine.reader_cursor import ReaderCursor
 from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
 from workbench.engine.stage_pipeline import Stage
+from workbench.engine.type_guard import require_fitting
 from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
@@ -40,7 +41,7 @@ from workbench.engine.undecodable_samples import (
     merge_samples,
     replace_samples,
 )
-from workbench.errors import PipelineError
+from workbench.errors import DataError, PipelineError
 from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.graph.pipelines import pipeline_of_batch, single_pipelines
@@ -221,6 +222,8 @@ class Runner:
 
     def _run_part(self, job: _Job, nodes: list[Node]) -> None:
         kind = kind_of(nodes[0], self.catalog)
+        if not isinstance(nodes[0], Source):
+            require_fitting(job.plan, self.catalog, nodes, job.batches)
         if isinstance(nodes[0], Source):
             self._read(job, nodes[0])
         elif kind == "automatic":
@@ -306,6 +309,9 @@ class Runner:
             read = cursor.batch(plan.batch)
             files = [read.files[i] for i in chosen]
             if encoded is None:
+                outside = outside_roots(files, cursor.folder, [None] * len(files), cursor.holder)
+                for file, reason in outside.items():
+                    raise DataError(f"{node.id}: {file} cannot be shown: {reason}.")
                 break
             arrays = read.arrays[encoded]
             sizes = {
@@ -329,16 +335,18 @@ class Runner:
             tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
         self._keep_samples(job, node, samples * times)
-        batches = [Batch(tensor_list(output * times)) for output in tensors]
+        lists = [tensor_list(output * times) for output in tensors]
+        batches = [Batch(each, memory_of(each)) for each in lists]
         self._keep(job, node, dict(zip(self._ports(node), batches, strict=True)))
 
     def _cursor(self, job: _Job, node: Source, dataset: Dataset | None) -> ReaderCursor:
         settings = job.plan.graph.settings
         made = emit_stage(job.plan.graph, self.catalog, [node.id], self._ports(node), {})
-        key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{made.code.text}")
+        side = settings.device if node.decodes else ""
+        key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{side}\n{made.code.text}")
         if key not in self._cursors:
             require_inside(node, dataset)
-            cursor = ReaderCursor(made.code, node, dataset, settings.seed, settings.batch_size)
+            cursor = ReaderCursor(made.code, node, dataset, settings)
             self._cursors[key] = cursor
             used = job.pipelines * len(job.plan.graph.sources)
             while len(self._cursors) > max(_KEPT_READERS, used):

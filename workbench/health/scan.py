@@ -18,6 +18,7 @@ from workbench.sources import (
     Location,
     Sample,
     class_names,
+    header_of,
     list_samples,
     no_files_reason,
     open_dataset,
@@ -131,6 +132,8 @@ class _Header(NamedTuple):
 
 
 def _header(sample: Sample) -> _Header | None:
+    if (header := header_of(sample.path)) is not None:
+        return _Header("", header.size) if header.size else None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -105,6 +105,15 @@ class Sample(NamedTuple):
             return io.BytesIO(holder.read(self.nbytes))
 
 
+class Header(NamedTuple):
+    """What the header of a file that is no image tells."""
+
+    fault: str = ""
+    """Why DALI's reader cannot give it."""
+    size: tuple[int, int] | None = None
+    """Columns and rows of its pictures, where they are told."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceKind:
     """One way to read.
@@ -126,6 +135,17 @@ class SourceKind:
         The function that the exported code calls in the place of DALI's reader, where that gives
         other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
         exported. What it gives last it makes last.
+    noun:
+        What one sample is called.
+    pixels:
+        The output that gives pixels, where its reader decodes; empty where decoders follow it. The
+        exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``.
+    begins:
+        Options that come with the source and go with it, such as the frames of a sequence.
+    read_header:
+        Of a file of ``suffixes`` that is no image: what its header tells.
+    undecodable:
+        Given a dataset and ``cpu`` or ``mixed``: why its reader cannot decode it there, or empty.
     unread:
         What ``find`` gives where a pipeline is made that is not there to read: as much as the
         reader must be given to have its outputs.
@@ -177,6 +197,11 @@ class SourceKind:
     imports: tuple[str, ...] = field(default=())
     outputs: tuple[str, ...] = ("jpegs", "labels")
     reader: Callable[..., Any] | None = None
+    noun: str = "image"
+    pixels: str = ""
+    begins: Mapping[str, int] = field(default_factory=dict, hash=False)
+    read_header: Callable[[str], Header] | None = None
+    undecodable: Callable[[Dataset, str], str] | None = None
     unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
     suffixes: tuple[str, ...] = ()
     holder: Callable[[str], str] | None = None
@@ -342,9 +367,23 @@ def write_without(dataset: Dataset, names: Collection[str], place: Path) -> Path
     return kind.leave_out(dataset, names, place)
 
 
-def require_dataset(dataset: Dataset) -> None:
-    """Raise DataError, with the remedy, where a dataset cannot be read."""
-    load_source(dataset.kind).require(dataset)
+def require_dataset(dataset: Dataset, device: str = "") -> None:
+    """Raise DataError, with the remedy, where a dataset cannot be read.
+
+    Where ``device`` is ``cpu`` or ``mixed``, also where its reader cannot decode it there.
+    """
+    kind = load_source(dataset.kind)
+    kind.require(dataset)
+    if device and kind.undecodable is not None and (reason := kind.undecodable(dataset, device)):
+        raise DataError(reason)
+
+
+def header_of(path: str) -> Header | None:
+    """What the header of a file tells; None where its name is not that of a kind of its own."""
+    for kind in map(load_source, source_kinds()):
+        if kind.read_header is not None and path.lower().endswith(kind.suffixes):
+            return kind.read_header(path)
+    return None
 
 
 def class_names(dataset: Dataset) -> list[str]:

@@ -23,7 +23,7 @@ IMAGES = (
 )
 """What DALI's file reader takes for images (its ``file_filters``, without the sounds)."""
 
-_IMAGES_SOURCE = f"""\
+IMAGES_SOURCE = f"""\
 IMAGES = (
     {", ".join(f'"{suffix}"' for suffix in IMAGES[:8])},
     {", ".join(f'"{suffix}"' for suffix in IMAGES[8:])},
@@ -158,7 +158,7 @@ SOURCE = SourceKind(
     op="readers.file",
     located_by=frozenset({"file_root", "files", "file_list"}),
     find=find_files,
-    helpers=_IMAGES_SOURCE,
+    helpers=IMAGES_SOURCE,
     imports=("os",),
     accepts=lambda path: os.path.isdir(path) or file_list.is_list(path),
     require=_require,

@@ -97,6 +97,7 @@ class DataPanel:
         self.view: DataView = {
             "root": self.data,
             "kind": load_source(self.dataset.kind).about,
+            "noun": load_source(self.dataset.kind).noun,
             "parameters": [],
             "error": "",
             "refused": "",
@@ -130,8 +131,7 @@ class DataPanel:
             name = os.path.basename(os.path.abspath(self.data))
         name += "/" if self.dataset.kind == "folder" else ""
         count = self.view["count"]
-        what = "video" if self.dataset.kind == "video" else "image"
-        return f"{name} · {count:,} {what}{'s' * (count != 1)}" if count else name
+        return f"{name} · {count:,} {self.view['noun']}{'s' * (count != 1)}" if count else name
 
     def refuse(self, reason: str) -> None:
         """Say why another folder did not take this one's place; empty takes it back."""

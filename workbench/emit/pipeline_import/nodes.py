@@ -117,7 +117,9 @@ def _operator(
     root: Value | None,
 ) -> Call:
     schemas = catalog.by_schema
-    spec = schemas.get(op.schema) or schemas.get(op.schema.removeprefix(_ALIAS))
+    read_by = _reader_functions().get(op.display)
+    spec = catalog[read_by] if read_by else schemas.get(op.schema)
+    spec = spec or schemas.get(op.schema.removeprefix(_ALIAS))
     if op.refused and op.display == PYTHON_FUNCTION.name:
         return _own_code(op, lines)
     if op.refused:
@@ -134,6 +136,8 @@ def _operator(
     if spec.unusable:
         raise _CannotHoldError(spec.unusable)
     given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
+    if read_by:  # options of the function itself
+        given |= {k: v for k, v in lines.literals(op).items() if k in spec.args and k not in given}
     folder: Value | None = None
     source = _source(op, spec, lines)
     if source is not None:
@@ -186,6 +190,12 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
         return None
     return kinds[found[0]], found[1]
+
+
+def _reader_functions() -> dict[str, str]:
+    """The operator that stands for each function with which our scripts read."""
+    kinds = map(load_source, source_kinds())
+    return {kind.reader.__name__: kind.op for kind in kinds if kind.reader is not None}
 
 
 def _lacking(op: TracedOp, catalog: Catalog) -> str:

@@ -24,6 +24,7 @@ from workbench.emit.template_parts import (
     return_statement,
 )
 from workbench.errors import GraphExportError
+from workbench.graph.dataset_parameters import reader_name
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.type_promotion import integer_range
 
@@ -275,6 +276,11 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             raise GraphExportError(
                 f"{node.id}: DALI's dynamic mode has no targets that follow an image yet. Export "
                 "the graph as a script, or leave them out."
+            )
+        if reader := reader_name(node):
+            raise GraphExportError(
+                f"{node.id}: DALI's dynamic mode does not read as {reader} does. Export the "
+                "graph as a script."
             )
         if node.op == "constant":
             _constant(node)

@@ -56,6 +56,7 @@ def _view(
         "most": max(
             (cell["rate"] or 0.0 for panel in panels for cell in panel["cells"]), default=0
         ),
+        "frames": report.frames,
         "best": best.config.settings if best else "",
         "median": found.median if found else 0.0,
         "low": found.low if found else 0.0,

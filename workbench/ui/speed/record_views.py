@@ -139,6 +139,7 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
         "rate": whole.median,
         "low": whole.low,
         "high": whole.high,
+        "frames": report.frames,
         "remainder": found.remainder,
         "ceiling": found.ceiling,
         "bottleneck": found.bottleneck,
@@ -157,6 +158,7 @@ def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
         "on": [on],
         "unit": "processes" if over == "workers" else over,
         "kind": rows[0].device if rows else "cpu",
+        "frames": report.frames,
         "points": [
             {
                 "count": (count := getattr(row.config, over)),
@@ -183,6 +185,7 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
                 "name": pair.name,
                 "first": pair.first.median or 0.0,
                 "second": pair.second.median or 0.0,
+                "frames": pair.second.config.frames,
                 "ratio": pair.ratio.median,
                 "low": pair.ratio.low,
                 "high": pair.ratio.high,
@@ -215,6 +218,7 @@ def record_entry(key: str, report: Report, here: str) -> RecordEntry:
         "when": time_text(report),
         "machine": machine,
         "best": report.best,
+        "frames": report.frames,
         "shown": False,
         "elsewhere": machine != here,
     }

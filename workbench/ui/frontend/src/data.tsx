@@ -135,10 +135,10 @@ function Inputs({ parameters }: { parameters: DataParameter[] }) {
   );
 }
 
-function Facts({ kind = "", count, megabytes, sizes = "" }: Partial<Folder>) {
+function Facts({ kind = "", noun = "image", count, megabytes, sizes = "" }: Partial<Folder>) {
   const facts: [string, string][] = [
     ["kind", kind],
-    ["images", count === undefined ? "" : thousands(count)],
+    [`${noun}s`, count === undefined ? "" : thousands(count)],
     ["size", megabytes ? `${thousands(megabytes)} MB` : ""],
     ["pixels", sizes],
   ];
@@ -171,7 +171,7 @@ function Charts({ link, folder }: ChartsProps) {
   const exact = sizes.every(({ name }) => name.includes("×"));
   const sum = (shown: typeof sizes) => shown.reduce((all, { count }) => all + count, 0);
   const of = (shown: typeof sizes) =>
-    sum(shown) < (folder.count ?? 0) ? `, of ${thousands(sum(shown))} images` : "";
+    sum(shown) < (folder.count ?? 0) ? `, of ${thousands(sum(shown))} ${folder.noun ?? "image"}s` : "";
   return (
     <div class="wb-charts">
       <CountChart

@@ -359,6 +359,7 @@ export interface FolderListing {
 export interface DataView {
   root: string;
   kind: string;
+  noun: string;
   parameters: DataParameter[];
   error: string;
   refused: string;
@@ -708,6 +709,7 @@ export interface SpeedBar {
   group: string;
   source: string;
   median: number | null;
+  frames: number;
   low: number | null;
   high: number | null;
   rounds: number[];
@@ -733,6 +735,7 @@ export interface PairEntry {
   name: string;
   first: number;
   second: number;
+  frames: number;
   ratio: number;
   low: number;
   high: number;
@@ -778,6 +781,7 @@ export interface StagesView {
   rate: number;
   low: number;
   high: number;
+  frames: number;
   remainder: number | null;
   ceiling: number | null;
   bottleneck: string;
@@ -810,6 +814,7 @@ export interface TuneView {
   on: MeasuredOn[];
   panels: HeatPanel[];
   most: number;
+  frames: number;
   best: string;
   median: number;
   low: number;
@@ -839,6 +844,7 @@ export interface ScalingView {
   unit: string;
   kind: "cpu" | "mixed";
   points: ScalingPoint[];
+  frames: number;
 }
 
 /** One run that was made or opened. */
@@ -851,6 +857,7 @@ export interface RecordEntry {
   when: string;
   machine: string;
   best: number | null;
+  frames: number;
   shown: boolean;
   elsewhere: boolean;
 }
@@ -880,6 +887,7 @@ export interface FusedRow {
   median: number;
   low: number;
   high: number;
+  frames: number;
 }
 
 /** An ``if`` measured against the one operator that does the same. */
@@ -915,6 +923,7 @@ export interface FaultCount {
 export interface LastSpeed {
   device: "cpu" | "mixed";
   rate: number;
+  frames: number;
   when: string;
   settings: string;
   unstable: boolean;
