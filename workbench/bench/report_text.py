@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from workbench.bench.measurement import Measurement
+from workbench.bench.rate import rate_figure, rate_words
 
 if TYPE_CHECKING:
     from workbench.bench.record import Report  # which shows itself with these
@@ -82,5 +83,6 @@ def _figure(row: Measurement) -> str:
     interval = row.interval
     if interval is None:
         return row.reason or "not measured"
+    low, high = (rate_figure(end, row.config.frames) for end in (interval.low, interval.high))
     unstable = ", unstable" if row.unstable else ""
-    return f"{interval.median:,.0f} imgs/s ({interval.low:,.0f} to {interval.high:,.0f}{unstable})"
+    return f"{rate_words(interval.median, row.config.frames)} ({low} to {high}{unstable})"

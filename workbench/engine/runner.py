@@ -32,6 +32,7 @@ from workbench.engine.plan import Plan, make_plan
 from workbench.engine.process_memory import configure_malloc_trim, default_budget, give_back_free
 from workbench.engine.reader_cursor import ReaderCursor
 from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
+from workbench.engine.run_result import KeptOutput, Result
 from workbench.engine.stage_pipeline import Stage
 from workbench.engine.type_guard import require_fitting
 from workbench.engine.undecodable_samples import (
@@ -57,32 +58,6 @@ _TRIES = 4
 another's use of the heap: in 4 of 25 runs with one try each, in 0 of 100 with four."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a run gave.
-
-    ``plan`` is what was run, ``batches`` has the wanted outputs, ``samples`` one entry for each
-    sample, ``reran`` the ids of the nodes that were not kept from before. An output inside a region
-    has the samples alone that came there: ``places`` says for its scope which, of a body that runs
-    again in the first turn; ``came`` says it of any turn. Generators that nothing feeds draw for
-    all samples also there.
-    """
-
-    plan: Plan
-    batches: dict[Port, Batch]
-    samples: tuple[Sample, ...]
-    reran: tuple[str, ...]
-    places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    came: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    augmented: Mapping[str, Turns] = field(default_factory=dict)
-    """What automatic augmentation does, by the node's id; nothing to samples that do not come."""
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """For each node what its outputs are kept under: the same key means the same bits."""
-        return self.plan.keys
-
-
 @dataclass(slots=True)
 class _Job:
     """One call of ``Runner.run``: its plan, and the outputs that it has so far."""
@@ -93,30 +68,6 @@ class _Job:
     batches: dict[Port, Batch] = field(default_factory=dict)
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
     """By the id of the source."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """One output of a node, or of what stands inside it, with the port that gave it."""
-
-    node: str
-    port: Port
-    batch: Batch
-
-    def port_of(self, node: str) -> Port:
-        """The same port of a node of another name: names change no bits, so keys leave them out."""
-        place = self.port.node
-        if place == self.node or place.startswith(f"{self.node}."):
-            place = node + place.removeprefix(self.node)
-        return Port(place, self.port.output)
-
-    @property
-    def device(self) -> Memory:
-        return self.batch.device
-
-    @property
-    def nbytes(self) -> int:
-        return self.batch.nbytes
 
 
 class Runner:
@@ -469,7 +420,7 @@ class Runner:
             self._built.popitem(last=False)
 
     def _keep(self, job: _Job, node: Node, batches: Mapping[Port, Batch]) -> None:
-        kept = [_Kept(node.id, port, batch) for port, batch in batches.items()]
+        kept = [KeptOutput(node.id, port, batch) for port, batch in batches.items()]
         self.store.put(job.plan.keys[node.id], kept)
         job.batches.update(batches)
 
