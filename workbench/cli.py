@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import click
 
@@ -224,11 +225,19 @@ def share(graph: str, data: Datasets, output: str) -> None:
 @_DATA
 @click.option("--batches", type=click.IntRange(1, MAX_BATCH), default=3, show_default=True)
 @click.option("--device", type=click.Choice(["cpu", "mixed"]), help="Instead of the graph's.")
+@click.option(
+    "--target",
+    type=click.Choice(["script", "pytorch"]),
+    default="script",
+    show_default=True,
+    help="What is compared: the script, or the loader.",
+)
 @_report_errors
-def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None:
+def verify(graph: str, data: Datasets, batches: int, device: str | None, target: str) -> None:
     """Compare the exported script with the preview, sample by sample, bit for bit.
 
-    The last line is `identical: N of N`; the exit code is 1 where anything differs.
+    Or the exported loader of PyTorch, for at most an epoch. The last line is `identical: N of N`;
+    the exit code is 1 where anything differs.
 
     Example:  workbench verify simclr --data photos --batches 3
     """
@@ -246,7 +255,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None) -> None
             bar.label = text
             bar.update(int(share * 1000) - bar.pos)
 
-        report = Verifier(edited, datasets, batches).run(progress)
+        report = Verifier(edited, datasets, batches, target=cast(Any, target)).run(progress)
     for bad in report.left_out:
         click.echo(f"left out: {printable(bad.file)}: {printable(bad.reason)}", err=True)
     for line in report.lines():

@@ -17,7 +17,9 @@ from workbench.bench.grid import Grid
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.tune import SweepExperiment, TuningExperiment, adopt_config, best_measurement
+from workbench.bench.record import dump_report, load_report
+from workbench.bench.summary import best_measurement
+from workbench.bench.tune import SweepExperiment, TuningExperiment, adopt_config
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine.worker_progress import NO_ANSWER
@@ -199,3 +201,54 @@ def test_a_limit_that_nothing_keeps_for_real(photos: Path) -> None:
     sweep = SweepExperiment(graph, str(photos), grid=Grid((1,), (4,), (2,)), host_limit=1)
     (row,) = sweep.run().measurements
     assert "over the limit of 0.00 GiB" in row.reason
+
+
+@pytest.mark.parametrize("kind", [SweepExperiment, TuningExperiment])
+def test_pipelines_are_turned_and_adopted(
+    kind: type[SweepExperiment], photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three pipelines do not fit into the memory: two are the best."""
+
+    def fake(entries: Sequence[ConfigJobs], *_: Any) -> tuple:
+        return tuple(
+            Measurement(e.config, reason="not measured: Out of memory", label=e.label)
+            if e.config.pipelines == 3
+            else replace(measured(100.0 * e.config.pipelines, e.label), config=e.config)
+            for e in entries
+        )
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    grid = Grid((1, 2), (16,), (2,), pipelines=(1, 2, 3))
+    graph = load_recipe("imagenet-train")
+    report = kind(graph, str(photos), grid=grid).run()
+    best = best_measurement(report).config
+    assert best.pipelines == 2
+    assert best.settings.startswith("batch 16, 2 pipelines of ")
+    assert adopt_config(graph, best).settings.pipelines == 2
+    assert {row.config.pipelines for row in report.measurements if row.reason} == {3}
+    assert load_report(dump_report(report)).measurements == report.measurements
+
+
+@pytest.mark.parametrize("kind", [SweepExperiment, TuningExperiment])
+def test_what_is_ended_early_keeps_what_it_has(
+    kind: type[SweepExperiment], made_up: list[list[Config]], photos: Path
+) -> None:
+    run = kind(load_recipe("imagenet-train"), str(photos), grid=GRID)
+    assert run.interrupted_report() is None
+
+    def end(share: float, text: str) -> None:
+        if len(made_up) == 5:
+            run.cancel()
+
+    with pytest.raises(CancelledError):
+        run.run(end)
+    report = run.interrupted_report()
+    assert report is not None
+    assert len(report.measurements) == 5
+    best = best_measurement(report)
+    assert best.label == "best so far"
+    assert best.median == max(row.median or 0.0 for row in report.measurements)
+    assert any("interrupted" in flag for flag in best.flags)
+    again = load_report(dump_report(report))
+    assert again.extra["interrupted"]
+    assert Grid.from_json(again.extra["grid"]) == GRID

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
-from workbench.bench.workload import real_samples
+from tests.helpers import with_settings
+from workbench.bench.cached_batch import CachedBatchJob
+from workbench.bench.workload import ScriptJob, real_samples
+from workbench.catalog import load_catalog
+from workbench.emit import emit_script
+from workbench.graph import load_recipe
+from workbench.sources import open_datasets
 
 
 def meta(size: int, shards: int = 1, shard: int = 0, pad: bool = True, stick: bool = False):
@@ -41,3 +48,21 @@ def test_shards_of_different_length(stick: bool) -> None:
 
 def test_of_two_readers_the_shorter_counts() -> None:
     assert list(islice(real_samples([meta(10), meta(6)], 4), 3)) == [4, 2, 0]
+
+
+@pytest.mark.parametrize("pipelines", [2, 3])
+def test_of_several_pipelines_an_epoch_has_every_sample_once(photos: Path, pipelines: int) -> None:
+    """120 photos in shards of 60 or 40, in batches of 7: the last ones are cut."""
+    graph = with_settings(load_recipe("imagenet-eval"), batch_size=7, pipelines=pipelines)
+    source, data = emit_script(graph, load_catalog()), open_datasets(photos)
+    workload = ScriptJob(source, data, "cpu", 2).start()
+    assert workload.lead == 4 * pipelines
+    batches = pipelines * -(-120 // pipelines // 7)
+    for _ in range(2):
+        assert sum(workload.run() for _ in range(batches)) == 120
+
+
+def test_what_lies_behind_the_decoders_runs_in_as_many_pipelines(photos: Path) -> None:
+    graph = with_settings(load_recipe("imagenet-eval"), batch_size=4, pipelines=2)
+    workload = CachedBatchJob(graph, open_datasets(photos)).start()
+    assert [workload.run() for _ in range(workload.lead)] == [4] * 8

@@ -14,6 +14,7 @@ from workbench.catalog import Catalog
         ("segmentation.select_masks", "COCO"),
         ("decoders.numpy", "NumPy"),
         ("debayer", "Bayer"),
+        ("dl_tensor_python_function", "@workbench.node"),
     ],
 )
 def test_the_reason_says_what_is_lacking(catalog: Catalog, name: str, reason: str) -> None:

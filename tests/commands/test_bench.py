@@ -61,6 +61,17 @@ def test_bench_records_what_it_measured(photos: Path, tmp_path: Path) -> None:
     assert "<svg" in picture.read_text()
 
 
+def test_pipelines_side_by_side_are_measured(photos: Path, tmp_path: Path) -> None:
+    record = tmp_path / "speed.json"
+    options = ["--data", photos, "--batch-size", 4, "--threads", 1, "--device", "cpu"]
+    result = run("bench", "imagenet-eval", *options, "--pipelines", 2, "--json", record)
+    assert result.exit_code == 0, result.output
+    assert "batch 4, 2 pipelines of 1 thread, prefetch 2" in result.output
+    assert [row["pipelines"] for row in json.loads(record.read_text())["results"]] == [2, 2]
+    refused = run("bench", "imagenet-eval", *options, "--pipelines", 5)
+    assert "5 is not in the range 1<=x<=4" in refused.output
+
+
 def test_the_regime_can_be_chosen(photos: Path, tmp_path: Path) -> None:
     record = tmp_path / "a.json"
     options = ["--data", photos, "--batch-size", 4, "--device", "cpu", "--json", record]
@@ -157,6 +168,11 @@ def test_scale(photos: Path, tmp_path: Path) -> None:
     result = run("scale", graph, "--data", photos, "--threads", "1,2")
     assert result.exit_code == 0, result.output
     assert "2 threads: " in result.output
+    result = run("scale", graph, "--data", photos, "--pipelines", "1,2")
+    assert "1 pipeline: " in result.output
+    assert "2 pipelines: " in result.output
+    both = run("scale", graph, "--data", photos, "--pipelines", "1,2", "--threads", "1,2")
+    assert "Give one of --threads, --pipelines and --gpus" in both.output
     result = run("scale", graph, "--data", photos, "--gpus", "1,2", "--device", "cpu")
     assert "1 process: " in result.output
     assert "2 processes: " in result.output
@@ -223,7 +239,7 @@ def test_the_graph_that_is_tuned_is_not_written_over_by_its_script(tmp_path: Pat
         (["tune", "simclr", "--data", ".", "--threads", "4,2"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--threads", "a"], 2, "rising list"),
         (["tune", "simclr", "--data", ".", "--batch-sizes", "0,1"], 2, "rising list"),
-        (["scale", "simclr", "--data", ".", "--threads", "1", "--gpus", "1"], 2, "not both"),
+        (["scale", "simclr", "--data", ".", "--threads", "1", "--gpus", "1"], 2, "Give one of"),
         (["stages", "nowhere.json", "--data", "."], 2, "There is no file nowhere.json"),
         (["compare", "a.json", "b.json"], 2, "'a.json' does not exist"),
         (["records", "a.json"], 2, "'a.json' does not exist"),

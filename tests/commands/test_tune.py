@@ -17,7 +17,7 @@ from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import load_report
-from workbench.bench.tune import best_measurement
+from workbench.bench.summary import best_measurement
 from workbench.cli import main
 from workbench.graph import load_graph
 
@@ -77,3 +77,25 @@ def test_a_setting_that_could_not_be_measured_is_told(
     assert done.exit_code == 0, done.output
     assert f"a setting was {told}" in done.stdout
     assert "best: " in done.stdout
+
+
+def test_a_tuning_that_is_interrupted_keeps_what_it_has(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def measure(entries: Sequence[ConfigJobs], *_: Any) -> tuple[Measurement, ...]:
+        asked.append(len(entries))
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        rates = rounds(100.0 * entries[0].config.pipelines, 101.0 * entries[0].config.pipelines)
+        return tuple(Measurement(entry.config, rates, label=entry.label) for entry in entries)
+
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", measure)
+    record, tuned = tmp_path / "record.json", tmp_path / "tuned.json"
+    done = tune(photos, "--pipelines", "1,2", "--json", record, "-o", tuned)
+    assert done.exit_code == 0, done.output
+    assert "interrupted: 2 of 4 settings tried, which are kept" in done.stdout
+    kept = load_report(record.read_text())
+    assert len(kept.measurements) == 2
+    assert load_graph(tuned.read_text()).settings.pipelines == 2

@@ -7,18 +7,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.helpers import chain_graph, same, script_batches
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
-from workbench.catalog.auto_augment import POLICIES, SUITE
+from workbench.catalog.auto_augment import POLICIES, SUITE, SubPolicies
 from workbench.engine.augmenter import Augmenter, applied_steps
 from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.runner import Runner
 from workbench.graph import Graph, Port, check_graph
 from workbench.graph.compose import place_node
-from workbench.graph.edit import set_arg, set_setting
+from workbench.graph.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.one_of import choose_one_of
 from workbench.graph.policy import own_policy
 from workbench.graph.regions import wrap_in_region
@@ -29,13 +30,19 @@ BATCHES = (0, 1, 7)
 SIZE = {"size": (64.0, 64.0)}
 
 Args = dict[str, Value]
-LONG: Value = (
+LONG: SubPolicies = (
     (("translate_x", 0.9, 4), ("color", 0.5, 7), ("sharpness", 1, 2)),
     (("brightness", 0.4, 3), ("invert", 0.6)),
     (("solarize", 0.7, 5), ("contrast", 0.7, 8), ("posterize", 0.7, 6), ("translate_y", 1.0, 2)),
     (("identity", 1.0),),
     (("solarize_add", 0.0, 8), ("auto_contrast", 0.9)),
 )
+
+
+def all_but(*kept: str) -> Value:
+    return tuple(name for name in SUITE if name not in kept)
+
+
 ALONE: list[tuple[str, Args]] = [
     ("trivial_augment_wide", {}),
     ("rand_augment", {"n": 2, "m": 9}),
@@ -43,6 +50,9 @@ ALONE: list[tuple[str, Args]] = [
     ("rand_augment", {"n": 1, "m": 20, "monotonic_mag": False, "excluded": ("rotate", "contrast")}),
     ("rand_augment", {"n": 3, "m": 4, "num_magnitude_bins": 11, "shape": (64, 64)}),
     ("trivial_augment_wide", {"num_magnitude_bins": 5, "max_translate_abs": (8, 16)}),
+    ("trivial_augment_wide", {"excluded": all_but("rotate")}),
+    ("rand_augment", {"n": 1, "m": 9, "excluded": all_but("shear_x")}),
+    ("rand_augment", {"n": 2, "m": 9, "excluded": all_but("rotate")}),
     ("auto_augment", {"policy_name": "svhn", "fill_value": 0, "interp_type": "INTERP_NN"}),
     ("auto_augment", {"policy_name": "reduced_cifar10"}),
     ("auto_augment", {"policy_name": "reduced_image_net"}),
@@ -152,7 +162,7 @@ def test_seeds_are_those_that_dali_hands_out() -> None:
 def test_what_each_sample_gets_is_told(photos: Path) -> None:
     graph = small("rand_augment", rand_augment={"n": 2, "m": 9, "num_magnitude_bins": 11})
     result = Runner(CATALOG).run(graph, photos, 1, 10, [Port("rand_augment", "output")])
-    texts = result.augmented["rand_augment"]
+    (texts,) = result.augmented["rand_augment"]
     assert len(texts) == 10
     assert all(len(each) == 2 for each in texts)
     assert {one.name for each in texts for one in each} <= set(SUITE)
@@ -160,6 +170,24 @@ def test_what_each_sample_gets_is_told(photos: Path) -> None:
     assert set(turned) <= {"rotate 27", "rotate -27"}
     runner = Runner(CATALOG)
     assert runner.augmented(graph, photos, ["rand_augment"], 1, 10) == result.augmented
+
+
+@pytest.mark.parametrize("times", ["fixed", "drawn"])
+def test_what_each_sample_gets_in_each_turn_is_told(times: str, photos: Path) -> None:
+    args: Args = {"n": 1, "m": 9, "excluded": all_but("rotate", "identity")}
+    graph, region = repeat(small("rand_augment", rand_augment=args), CATALOG, ["rand_augment"])
+    if times == "drawn":
+        graph = randomise_arg(graph, CATALOG, region, "times", "random.uniform")
+    before, after = Port("resize", "output"), Port(region, "images")
+    result = Runner(CATALOG).run(graph, photos, 1, 10, [before, after])
+    turns = result.augmented["rand_augment"]
+    assert len(turns) > 1
+    assert any(each == () for turn in turns for each in turn) == (times == "drawn")
+    pairs = zip(result.batches[before].arrays(), result.batches[after].arrays(), strict=True)
+    changed = [not np.array_equal(one, other) for one, other in pairs]
+    told = [{one.name for turn in turns for one in turn[index]} for index in range(10)]
+    assert changed == ["rotate" in names for names in told]
+    assert 0 < sum(changed) < 10
 
 
 def test_shares_and_strengths_are_even() -> None:
@@ -176,6 +204,29 @@ def test_shares_and_strengths_are_even() -> None:
     assert chi_square(operations.values()) < 34.5
     assert chi_square(magnitudes.values()) < 59.7
     assert chi_square(signs.values()) < 55.5, "sign and operation are independent (27 degrees)"
+    strong = Counter((each.augmentation.name, each.magnitude > 15) for each in step)
+    for name in SUITE:  # how much is apart from what: 15 of 31 steps are strong
+        share = strong[name, True] / operations[name]
+        assert abs(share - 15 / 31) < 3.5 * (15 * 16 / 31**2 / operations[name]) ** 0.5, name
+
+
+def test_a_policy_gives_what_it_says_as_often_as_it_says() -> None:
+    """Over 10,000 samples: sub-policies within 99 %, each operation within its 99 % interval."""
+    graph = small("apply_auto_augment", apply_auto_augment={"policy": LONG})
+    graph = replace(graph, settings=replace(graph.settings, batch_size=10_000))
+    (draws,) = automatic_draws(graph, CATALOG)["apply_auto_augment"]
+    drawn = Augmenter().drawn(draws, 0, 10_000)
+    steps = applied_steps(graph.node("apply_auto_augment"), drawn)
+    chosen = drawn[1]
+    assert chi_square(Counter(chosen.tolist()).values()) < 13.28, "four degrees of freedom"
+    for number, sub_policy in enumerate(LONG):
+        samples = np.flatnonzero(chosen == number)
+        for (name, share, *_), step in zip(sub_policy, steps, strict=False):
+            got = [step[sample].augmentation for sample in samples]
+            assert {each.name for each in got if each} <= {name}
+            found = sum(each is not None for each in got) / len(samples)
+            margin = 2.576 * (share * (1 - share) / len(samples)) ** 0.5
+            assert abs(found - share) <= margin, (number, name, found)
 
 
 def chi_square(counts: Iterable[int]) -> float:

@@ -57,8 +57,11 @@ def augmented() -> Graph:
     return set_setting(graph, batch_size=6)
 
 
-def test_nested_regions_are_the_script_at_any_batch(photos: Path, tmp_path: Path) -> None:
-    graph = augmented()
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
+def test_nested_regions_are_the_script_at_any_batch(
+    device: str, photos: Path, tmp_path: Path
+) -> None:
+    graph = set_setting(augmented(), device=device)
     assert check_graph(graph, CATALOG) == ()
     data = open_datasets(photos)
     expected = script_outputs(graph, data, tmp_path, max(BATCHES) + 1)

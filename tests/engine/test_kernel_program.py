@@ -29,6 +29,14 @@ def test_the_loader_gives_every_sample_once(graph: Graph, photos: Path) -> None:
     assert repr(loader).startswith("<loader of images, labels")
 
 
+def test_pipelines_side_by_side_give_every_sample_once(graph: Graph, photos: Path) -> None:
+    pytest.importorskip("torch")
+    two, data = graph.with_settings(pipelines=2), open_datasets(photos)
+    assert len(build_pipeline(two, data)) == 2
+    sizes = [len(images) for images, _ in make_loader(two, data, "torch")]
+    assert sum(sizes) == sum(1 for _ in photos.rglob("*.jpg"))
+
+
 def test_a_pipeline_takes_the_options_of_the_script(graph: Graph, photos: Path) -> None:
     pipe = build_pipeline(graph, open_datasets(photos), batch_size=3)
     assert len(pipe.run()[0]) == 3

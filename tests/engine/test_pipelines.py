@@ -59,6 +59,8 @@ def test_an_error_from_elsewhere_names_none() -> None:
     error = compiled(a=range(1, 9)).error(RuntimeError("something"))
     assert (str(error), error.node) == ("something", None)
     assert plain_reason(ZeroDivisionError()) == "ZeroDivisionError"
+    text = 'in user code:\n\n    File "a.py", line 3, in f  *\n        f(x)\n\n    KeyError: 3\n'
+    assert plain_reason(Exception(text)) == "KeyError: 3"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from tests.helpers import chain_graph, with_settings
 from workbench.catalog import Catalog
 from workbench.engine.reader_cursor import ReadBatch, ReaderCursor
 from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
-from workbench.engine.runner import Result, Runner
+from workbench.engine.run_result import Result
+from workbench.engine.runner import Runner
 from workbench.errors import DataError
 from workbench.graph import Graph
 from workbench.graph.dataset_parameters import with_datasets

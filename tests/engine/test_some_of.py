@@ -106,11 +106,12 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("scripts")
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("make", MADE, ids=lambda make: make.__name__)
 def test_the_preview_is_the_script_at_any_batch(
-    make: Callable[[], Graph], photos: Path, tmp_path: Path
+    make: Callable[[], Graph], device: str, photos: Path, tmp_path: Path
 ) -> None:
-    graph = make()
+    graph = set_setting(make(), device=device)
     assert check_graph(graph, CATALOG) == ()
     assert load_graph(dump_graph(graph)) == graph
     data = open_datasets(photos)

@@ -25,6 +25,7 @@ CATALOG = load_catalog()
         ("rand_augment", {"m": 9, "num_magnitude_bins": 9}, "m", "Give 0 to 8"),
         ("rand_augment", {"n": -1}, "n", "-1"),
         ("rand_augment", {"excluded": ("turn",)}, "excluded", "'turn' is no augmentation"),
+        ("rand_augment", {"excluded": "rotate"}, "excluded", "'rotate' is a text, not a list"),
         ("trivial_augment_wide", {"excluded": SUITE}, "excluded", "leaves out all of them"),
         ("rand_augment", {"excluded": WARPS}, "excluded", "Leave one of them in: translate_x"),
         ("trivial_augment_wide", {"excluded": (*WARPS, "color")}, "excluded", "DALI 2.4"),

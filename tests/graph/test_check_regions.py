@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import chain_graph
 from tests.region_graphs import CATALOG, branching_graph
 from workbench.errors import GraphFormatError
-from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph
+from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.bounds import MOST_FILE_NODES
+from workbench.graph.edit import set_arg
 from workbench.graph.io import VERSION
 from workbench.graph.model import Body
+from workbench.graph.one_of import add_option, choose_one_of
+from workbench.graph.regions import wrap_in_region
 
 GRAPH = branching_graph()
 
@@ -85,25 +89,25 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         lambda: with_last("inner.then", "cast", dtype="FLOAT"),
         "inner.images",
         "inner.then gives FLOAT and inner.else UINT8",
-        "Put a cast to FLOAT",
+        "Put a cast to UINT8",
     ),
     "layouts": (
         lambda: with_last("outer.else", "transpose", perm=(2, 0, 1)),
         "outer.images",
-        "outer.then gives HWC and outer.else CHW",
+        "outer.else gives CHW and outer.then HWC",
         "Give both the same layout",
     ),
     "numbers of axes": (
         lambda: with_last("outer.else", "reductions.min", axes=(0,)),
         "outer.images",
-        "3 axes and outer.else 2",
+        "outer.else gives 2 axes and outer.then 3 axes",
         "Give both the same number of axes",
     ),
     "an output that one body lacks": (
         lambda: with_body("outer.else", outputs={}),
         "outer.images",
         "outer.else does not give images",
-        "Give images out of both",
+        "Give images out of all",
     ),
     "what stands outside": (
         lambda: outside("blur", Port("resize", "output")),
@@ -253,6 +257,28 @@ def test_too_many_nodes_are_refused_in_one_sentence() -> None:
     data["nodes"] += [{"id": f"n{number}", "op": "flip"} for number in range(100_000)]
     with pytest.raises(GraphFormatError, match=f"more than {MOST_FILE_NODES:,} nodes"):
         load_graph(json.dumps(data))
+
+
+@pytest.mark.parametrize("odd", [0, 1, 2])
+def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
+    graph, region = choose_one_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph = add_option(graph, CATALOG, region)
+    node = graph.node(region)
+    scope = node.scope(f"option_{odd}")
+    body = graph.body_at(scope)
+    cast = Node("cast", "cast", {"dtype": "FLOAT"}, {"data": body.outputs["images"]})
+    body = replace(body, nodes=(*body.nodes, cast), outputs={"images": Port("cast", "output")})
+    (fault,) = check_graph(graph.replace_body(scope, body), CATALOG)
+    assert (fault.node, fault.arg, fault.about) == (region, "images", scope)
+    assert fault.message.startswith(f"{scope} gives FLOAT and one_of.option_")
+    assert fault.remedy == "Put a cast to UINT8 at its end."
+
+
+def test_of_two_bodies_the_one_that_changes_the_type_differs() -> None:
+    graph, region = wrap_in_region(chain_graph("resize", "cast"), CATALOG, ["cast"])
+    graph = set_arg(graph, CATALOG, "cast", "dtype", "FLOAT")
+    (fault,) = check_graph(graph, CATALOG)
+    assert (fault.about, fault.remedy) == (f"{region}.then", "Put a cast to UINT8 at its end.")
 
 
 def test_regions_too_deep_are_refused() -> None:

@@ -60,7 +60,11 @@ def test_what_a_sequence_must_be_told_comes_and_goes(tmp_path: Path) -> None:
     graph = load_recipe("rotate-jitter")
     data = {"data": Dataset("video_frames", str(write_frames(tmp_path / "frames")))}
     videos = with_datasets(graph, data)
-    assert videos.sources[0].args == {"sequence_length": 8, "random_shuffle": True}
-    chosen = replace(videos.sources[0], args={"sequence_length": 3})
-    assert read_as(videos.replace_node(chosen), "video").sources[0].args == {"sequence_length": 3}
+    assert videos.sources[0].args == {
+        "sequence_length": 8,
+        "initial_fill": 64,  # a thousand sequences of large frames would fill the memory
+        "random_shuffle": True,
+    }
+    chosen = replace(videos.sources[0], args={"sequence_length": 3, "initial_fill": 9})
+    assert read_as(videos.replace_node(chosen), "video").sources[0].args == chosen.args
     assert read_as(videos, "folder").sources[0].args == {"random_shuffle": True}

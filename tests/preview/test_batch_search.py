@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.helpers import chain_graph, with_settings
 from tests.region_graphs import CATALOG, branching_graph
 from workbench.engine import Engine
@@ -12,6 +14,7 @@ from workbench.graph.chance import set_probability
 from workbench.graph.one_of import add_option
 from workbench.graph.recipes import load_recipe
 from workbench.graph.regions import wrap_in_region
+from workbench.graph.repeat import repeat
 from workbench.graph.some_of import choose_some_of, set_count
 from workbench.preview import PreviewRequest, Tile, preview_batch
 from workbench.preview.batch_search import SampleFilter, find_batch
@@ -64,14 +67,16 @@ def test_a_body_that_runs_in_a_later_turn_is_found(engine: Engine, photos: Path)
     assert found == 1 + has.index(True)
 
 
-def test_an_augmentation_is_found_where_a_tile_tells_of_it(engine: Engine, photos: Path) -> None:
-    graph, region = wrap_in_region(
-        chain_graph(
-            "resize", "trivial_augment_wide", "rand_augment", resize={"size": (32.0, 32.0)}
-        ),
-        CATALOG,
-        ["trivial_augment_wide"],
+@pytest.mark.parametrize("turns", [1, pytest.param(2, marks=pytest.mark.thorough)])
+def test_an_augmentation_is_found_where_a_tile_tells_of_it(
+    turns: int, engine: Engine, photos: Path
+) -> None:
+    chain = chain_graph(
+        "resize", "trivial_augment_wide", "rand_augment", resize={"size": (32.0, 32.0)}
     )
+    graph, region = wrap_in_region(chain, CATALOG, ["trivial_augment_wide"])
+    if turns > 1:
+        graph, _ = repeat(graph, CATALOG, [region])
     graph = set_probability(graph, CATALOG, region, 0.3)
     request = PreviewRequest(with_settings(graph, batch_size=4), str(photos), tiles=3, tile_size=32)
     first, second = ("rotate", "equalize", "color", "solarize"), ("color", "identity")
@@ -93,3 +98,7 @@ def test_an_augmentation_is_found_where_a_tile_tells_of_it(engine: Engine, photo
     assert {key for tile in shown.tiles for key in tile.augmentations} <= {
         each.key for each in shown.augmentations
     }
+    for tile in shown.tiles:
+        nodes = dict.fromkeys(key.partition(".")[0] for key in tile.augmentations)
+        said = [draw for draw in tile.draws if draw.partition(" ")[0] in nodes]
+        assert said == [f"{node} {text}" for node, text in zip(nodes, tile.applied, strict=True)]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import chain_graph, with_settings
-from workbench.catalog import Catalog, load_catalog
+from workbench.catalog import load_catalog
 from workbench.emit.code import Code
+from workbench.emit.targets import Export
 from workbench.engine import Engine
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_arg
@@ -38,10 +39,11 @@ def test_the_node_that_fails_is_named(photos: Path, engine: Engine) -> None:
 def test_a_script_that_a_signal_ends(
     number: int, words: str, photos: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def emit(graph: Graph, catalog: Catalog) -> Code:
-        return Code(f"import os\nos.kill(os.getpid(), {int(number)})\n", {})
+    def emit(graph: Graph, target: str) -> Export:
+        code = Code(f"import os\nos.kill(os.getpid(), {int(number)})\n", {})
+        return Export(target, {"pipe.py": code})
 
-    monkeypatch.setattr(module, "emit_script", emit)
+    monkeypatch.setattr(module, "export", emit)
     graph = with_settings(chain_graph("resize"), batch_size=2)
     failure = Verifier(graph, str(photos), 1, engine=engine).run().failure
     assert failure.startswith(f"The exported script {words}")
@@ -67,6 +69,13 @@ def test_the_kernel_ends_the_script_before_the_notebook(photos: Path, tmp_path: 
         ("a warning\nterminate called\n", "a warning\nterminate called"),
         ('Traceback (most recent call last):\n  File "x", line 1\n    run()\n', ""),
         ('Traceback (most recent call last):\n  File "x", line 1\nKeyError: 3\n', "KeyError: 3"),
+        (
+            'Traceback (most recent call last):\n  File "x", line 1\nException: in user code:\n\n'
+            '    File "pipe.py", line 3, in pipe  *\n        images = rand_augment(images)\n'
+            '    File "rand_augment.py", line 126, in rand_augment  *\n        raise Exception(\n\n'
+            "    Exception: The `r` was excluded.\n\n",
+            "Exception: The `r` was excluded",
+        ),
         ("Traceback (most recent call last):\nError encountered:\nno.\nC++ context\n", "no"),
     ],
 )

@@ -13,10 +13,11 @@ from PIL import Image
 
 from tests.helpers import chain_graph, recipe_cases, same, script_batches, with_settings
 from workbench.catalog import load_catalog
+from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.runner import Runner
 from workbench.errors import CancelledError, DataError, GraphFaultsError
-from workbench.graph import Graph, load_recipe
+from workbench.graph import Graph, load_recipe, load_recipes
 from workbench.preview.verify import Verifier, deviation, verify
 from workbench.roots import Roots
 from workbench.sources import open_datasets
@@ -24,11 +25,15 @@ from workbench.sources import open_datasets
 COUNT = 4
 
 
-OF_PAPERS = ("byol", "chest-xray", "ct-slice", "dino", "histology-stain", "moco-v3", "simclr")
+OF_PAPERS = (
+    *("byol", "chest-xray", "ct-slice", "dino", "histology-stain", "moco-v3", "simclr"),
+    *("rand-augment", "auto-augment", "trivial-augment", "augmix"),
+)
 BATCHES = (0, 1, 7)
+DEVICES = pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
+@DEVICES
 @pytest.mark.parametrize("graph", recipe_cases())
 def test_every_recipe_is_exact(
     graph: Graph, device: str, engine: Engine, data_of: Callable[[Graph], Path]
@@ -40,13 +45,26 @@ def test_every_recipe_is_exact(
     assert report.device == device
 
 
+@pytest.mark.parametrize("pipelines", [1, 2])
+def test_the_exported_loader_is_compared_for_an_epoch(
+    pipelines: int, engine: Engine, photos: Path
+) -> None:
+    """Of 120 photos in batches of 7 the last ones are short."""
+    pytest.importorskip("torch")
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=7, pipelines=pipelines)
+    report = Verifier(graph, str(photos), 100, engine=engine, target="pytorch").run()
+    assert report.lines() == ["identical: 120 of 120"]
+    assert report.exact
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", OF_PAPERS)
-def test_a_recipe_with_chance_is_exact_at_any_batch(
-    name: str, photos: Path, tmp_path: Path
+@DEVICES
+@pytest.mark.parametrize("name", sorted(load_recipes()))
+def test_every_recipe_is_exact_at_any_batch(
+    name: str, device: str, photos: Path, tmp_path: Path
 ) -> None:
     catalog, data = load_catalog(), open_datasets(photos)
-    graph = with_settings(load_recipe(name), batch_size=COUNT)
+    graph = with_settings(load_recipe(name), batch_size=COUNT, device=device)
     expected = script_batches(graph, photos, max(BATCHES) + 1, tmp_path)
     runner, taps = Runner(catalog), list(graph.outputs.values())
     for batch in reversed(BATCHES):
@@ -109,8 +127,7 @@ def test_what_differs_is_named(
         chain_graph("brightness", brightness={"brightness": 1.0}), batch_size=COUNT
     )
     other = graph.replace_node(replace(graph.node("brightness"), args={"brightness": 1.1}))
-    emit = module.emit_script
-    monkeypatch.setattr(module, "emit_script", lambda _, catalog: emit(other, catalog))
+    monkeypatch.setattr(module, "export", lambda _, target: export(other, target))
     report = Verifier(graph, str(photos), 1, engine=engine).run()
     assert not report.exact
     assert report.identical == 0

@@ -17,7 +17,7 @@ from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
 from workbench.engine.usable_data import UsableData
-from workbench.errors import DataError, GraphExportError
+from workbench.errors import DataError, GraphExportError, PipelineError
 from workbench.graph import load_recipe
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import with_datasets
@@ -314,6 +314,15 @@ def test_a_preview_of_a_bad_array_names_it(tmp_path: Path, engine: Engine) -> No
     _cut(tmp_path / "3.npy")
     with pytest.raises(DataError, match=r"1 of its samples .* 3\.npy, ends early: 10 bytes"):
         engine.call(render, PreviewRequest(a_recipe(), str(tmp_path), tiles=4, tile_size=64))
+
+
+def test_an_operator_that_takes_no_such_array_says_so(volumes: Path, engine: Engine) -> None:
+    two_channels = PreviewRequest(a_recipe(), str(volumes), tiles=4, tile_size=64)
+    with pytest.raises(PipelineError, match="it takes 3 channels and is fed 2"):
+        engine.call(render, two_channels)
+    gray = PreviewRequest(a_recipe("medical-gray"), str(volumes), tiles=4, tile_size=64)
+    with pytest.raises(PipelineError, match=r"clahe\.data: it takes .* UINT8 and is fed INT16"):
+        engine.call(render, gray)
 
 
 def test_data_without_an_array_say_so(tmp_path: Path) -> None:

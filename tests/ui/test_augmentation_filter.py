@@ -18,6 +18,9 @@ def test_the_next_batch_with_an_augmentation_is_shown(make: Make, photos: Path) 
     screen.wait_ready()
     offered = [each["key"] for each in screen.header["augmentations"]]
     seen = {key for tile in screen.header["tiles"] for key in tile["augmentations"]}
+    for tile in screen.header["tiles"]:
+        (key,), (text,) = tile["augmentations"], tile["applied"]
+        assert text.split()[0] == key.removeprefix("trivial_augment_wide.")
     wanted = next(key for key in offered if key not in seen)
     model.receive("preview", "shown_augmentations", [wanted, "resize.rotate", "gone.rotate"])
     assert screen["preview", "shown_augmentations"] == [wanted], "what the graph has"

@@ -9,6 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.hosts import PATIENCE, Host, await_picture, await_python, part, small
+from workbench.catalog.auto_augment import SUITE
+
+AUGMENTATION = "|".join(SUITE)
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -29,7 +32,9 @@ def test_a_policy_is_found_set_and_told_under_the_tiles(host: Host, photos: Path
     magnitude.press("Enter")
     await_python(host, "model.graph.node('rand_augment').args['m']", lambda found: found == 30)
     tile = part(page, "preview").locator("[data-wb=tile] button").first
-    expect(tile).to_have_accessible_name(re.compile(r"rand_augment \w+"), timeout=PATIENCE)
+    caption = part(page, "preview").locator("[data-wb=tile] [data-wb=fired]").first
+    expect(caption).to_have_text(re.compile(AUGMENTATION), timeout=PATIENCE)
+    expect(tile).to_have_accessible_name(re.compile(rf"rand_augment ({AUGMENTATION})"))
     magnitude.fill("31")
     magnitude.press("Enter")
     expect(canvas.locator("[data-node='rand_augment']")).to_contain_text(

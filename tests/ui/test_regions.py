@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import chain_graph
 from tests.ui.screen import Make, Screen
 from workbench.catalog import load_catalog
 from workbench.graph import Port, dump_graph, load_recipe
-from workbench.graph.edit import set_setting
+from workbench.graph.edit import set_arg, set_setting
 from workbench.graph.layout import load_document
 from workbench.graph.regions import wrap_in_region
 from workbench.ui.view_model import ViewModel
@@ -371,6 +372,14 @@ def test_what_is_repeated_is_counted_or_drawn(make: Make) -> None:
     ask(model, "randomise", "inspector", node="repeat", arg="times", op="random.uniform")
     assert not screen["bar", "faults"], screen["bar", "faults"]
     assert "times" in model.graph.node("repeat").inputs
+
+
+def test_a_body_that_differs_from_the_others_is_marked(make: Make) -> None:
+    graph, _ = wrap_in_region(chain_graph("resize", "cast", "flip"), CATALOG, ["cast"])
+    _, screen = make(graph=set_arg(graph, CATALOG, "cast", "dtype", "FLOAT"))
+    card = screen.node("branch")
+    assert card["fault"].startswith("branch.then gives FLOAT and branch.else UINT8")
+    assert [body["faulty"] for body in card["bodies"]] == [True, False]
 
 
 def test_faults_inside_are_told_on_the_card_and_lead_inside(make: Make) -> None:

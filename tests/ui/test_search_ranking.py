@@ -27,6 +27,7 @@ from workbench.ui.suggestions import find_compatible_ops
 IMAGE: dict[str, str] = {
     # torchvision.transforms.v2
     "RandomHorizontalFlip": "template:random_horizontal_flip",
+    "Lambda": "dl_tensor_python_function",  # which says how to write one
     "RandomVerticalFlip": "template:random_vertical_flip",
     "ColorJitter": "template:color_jitter",
     "RandomPhotometricDistort": "template:color_jitter",

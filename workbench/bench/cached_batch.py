@@ -6,8 +6,10 @@ process only.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,10 @@ from workbench.sources import Datasets
 @sendable
 @dataclass(frozen=True, slots=True)
 class CachedBatchJob:
-    """What lies behind the decoders, fed with one decoded batch again and again."""
+    """What lies behind the decoders, fed with one decoded batch again and again.
+
+    As many pipelines take turns as in the graph.
+    """
 
     graph: Graph
     data: Datasets
@@ -59,25 +64,31 @@ class _CachedWorkload:
             self._fed[str(SAMPLE)] = np.arange(settings.batch_size, dtype=np.int32)
         self._size = settings.batch_size
         uses_gpu = any(infer_devices(graph, catalog)[node] != "cpu" for node in nodes)
-        self._pipe = self._compiled["stage"](
-            settings.device, settings.seed, 0, {},
-            batch_size=settings.batch_size, num_threads=settings.num_threads,
-            device_id=0 if uses_gpu else None,
-            prefetch_queue_depth=settings.prefetch_queue_depth,
-        )  # fmt: skip
-        self._pipe.build()
-        self.lead = settings.prefetch_queue_depth + 2
-        for _ in range(settings.prefetch_queue_depth):
-            self._feed()
+        pipes = [
+            self._compiled["stage"](
+                settings.device, settings.seed, 0, {},
+                batch_size=settings.batch_size, num_threads=settings.num_threads,
+                device_id=0 if uses_gpu else None,
+                prefetch_queue_depth=settings.prefetch_queue_depth,
+            )
+            for _ in range(settings.pipelines)
+        ]  # fmt: skip
+        for pipe in pipes:
+            pipe.build()
+            for _ in range(settings.prefetch_queue_depth):
+                self._feed(pipe)
+        self._turns = itertools.cycle(pipes)
+        self.lead = len(pipes) * (settings.prefetch_queue_depth + 2)
 
-    def _feed(self) -> None:
+    def _feed(self, pipe: Any) -> None:
         for name, batch in self._fed.items():
-            self._pipe.feed_input(name, batch)
+            pipe.feed_input(name, batch)
 
     def run(self) -> int:
+        pipe = next(self._turns)
         try:
-            self._pipe.run()
-            self._feed()
+            pipe.run()
+            self._feed(pipe)
         except Exception as error:
             raise self._compiled.error(error) from None
         return self._size

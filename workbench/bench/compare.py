@@ -12,7 +12,7 @@ from workbench.bench.record import Report, load_report
 from workbench.bench.stats import Interval, ratio
 from workbench.errors import DataError, RecordFormatError
 
-_TURNED = {"sweep": KNOBS, "threads": ("threads",)}
+_TURNED = {"sweep": KNOBS, "threads": ("threads",), "pipelines": ("pipelines",)}
 """Kind of record -> the knobs in which its rows differ."""
 SURE = 0.01
 """A ratio whose whole interval lies within 1 % of 1 counts as the same speed."""

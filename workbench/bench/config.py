@@ -35,6 +35,8 @@ class Config:
     """Whose code does the work: DALI's, or that of a peer."""
     workers: int = 1
     """Processes that work together, on a shard of the data each (and a GPU each, where mixed)."""
+    pipelines: int = 1
+    """Of each process, side by side; ``threads`` and ``prefetch`` are those of each."""
     frames: int = 0
     """Of each sample, where it is a sequence; 0: it is an image."""
 
@@ -48,6 +50,8 @@ class Config:
         """The knobs in words: ``batch 64, 4 threads, prefetch 2``."""
         load = "" if self.hw_decoder_load is None else f", {LOAD} {self.hw_decoder_load:g}"
         threads = f"{self.threads} thread{'s' * (self.threads != 1)}"
+        if self.pipelines > 1:
+            threads = f"{self.pipelines} pipelines of {threads}"
         return f"batch {self.batch_size}, {threads}, prefetch {self.prefetch}{load}"
 
 
@@ -61,6 +65,7 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
         settings.num_threads,
         settings.prefetch_queue_depth,
         next((hw_decoder_load_of(node) for node in graph.nodes if LOAD in node.args), None),
+        pipelines=settings.pipelines,
         frames=sequence_length(graph),
     )
 
@@ -79,6 +84,7 @@ def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:
         batch_size=config.batch_size,
         num_threads=config.threads,
         prefetch_queue_depth=config.prefetch,
+        pipelines=config.pipelines,
     )
     nodes = graph.nodes
     if config.hw_decoder_load is not None:

@@ -25,6 +25,7 @@ def graph_hash(graph: Graph) -> str:
     now: records of graphs that are still the same stay records of these.
     """
     bare = graph_to_json(replace(graph, settings=Settings()))
+    del bare["settings"]["pipelines"]  # version 1 had none
     entries = {entry["id"]: entry for entry in (*bare.pop("sources"), *bare.pop("nodes"))}
     for entry in _every_entry(entries.values()):
         entry.pop("kind", None)
@@ -75,6 +76,7 @@ def _options(usual: Config, wanted: Config) -> list[str] | None:
     values = {
         "--batch-size": (usual.batch_size, wanted.batch_size),
         "--threads": (usual.threads, wanted.threads),
+        "--pipelines": (usual.pipelines, wanted.pipelines),
         "--load": (usual.hw_decoder_load, wanted.hw_decoder_load),
     }
     changed = {option: own for option, (known, own) in values.items() if own != known}

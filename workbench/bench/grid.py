@@ -1,4 +1,4 @@
-"""The settings that a sweep tries: threads x batch x prefetch x hw_decoder_load."""
+"""The settings that a sweep tries: threads x batch x prefetch x load x pipelines."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from workbench.bench.config import Config
 from workbench.engine.machine import Machine
 from workbench.graph.model import DecodeDevice
 
-KNOBS = ("hw_decoder_load", "threads", "batch_size", "prefetch")
-"""In the order in which the tuner turns them: those that mostly matter first."""
+KNOBS = ("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines")
 
 Value = int | float | None
 Place = tuple[int, ...]
@@ -27,6 +26,7 @@ class Grid:
     batch_size: tuple[int, ...]
     prefetch: tuple[int, ...] = (1, 2, 4)
     hw_decoder_load: tuple[float | None, ...] = (None,)
+    pipelines: tuple[int, ...] = (1,)
 
     def __post_init__(self) -> None:
         for knob in KNOBS:
@@ -63,13 +63,19 @@ class Grid:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Grid:
-        """As ``to_json`` gave it."""
-        return cls(**{knob: tuple(values[knob]) for knob in KNOBS})
+        """As ``to_json`` gave it; a grid of old had one pipeline."""
+        known = {"pipelines": [1], **values}
+        return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
 
 
 def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
-    """What is worth trying on a machine: powers of two up to its cores, and usual batches."""
-    threads = [2**power for power in range(10) if 2**power < machine.cores] + [machine.cores]
+    """What is worth trying on a machine: threads up to its cores, and usual batches.
+
+    Where a GPU decodes, few threads are the fastest, and two pipelines keep its engines busy.
+    """
+    powers = [2**power for power in range(10) if 2**power < machine.cores]
     if device == "mixed":
-        return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), (0.65, 0.85, 1.0))
-    return Grid((*threads, 2 * machine.cores), (16, 32, 64, 128), (1, 2, 4))
+        few = [count for count in (3, 6) if count < machine.cores]
+        threads = sorted({*powers, *few, machine.cores})
+        return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), (0.65, 0.85, 1.0), (1, 2))
+    return Grid((*powers, machine.cores, 2 * machine.cores), (16, 32, 64, 128), (1, 2, 4))

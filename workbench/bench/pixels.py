@@ -117,7 +117,7 @@ def first_batch(source: Code, data: Datasets, device: str) -> list[NDArray[Any]]
     """Every sample of the first output of the first batch, on the host. In the worker only."""
     compiled = CompiledSource(source)
     try:
-        output = compiled.build(data, device).run()[0]
+        output = next(compiled.batches(compiled.build(data, device)))[0]
     except Exception as error:
         raise compiled.error(error) from None
     host = output.as_cpu() if hasattr(output, "as_cpu") else output

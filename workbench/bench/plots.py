@@ -9,20 +9,21 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
 from workbench.bench.rate import rate_figure, rate_unit, rate_words
-from workbench.bench.record import Report
-from workbench.bench.scaling import Over, speedup_curve
 from workbench.bench.stage_report import CEILING, stages_of
-from workbench.bench.tune import best_measurement
+from workbench.bench.summary import best_measurement, scaled_over, speedup_curve
 from workbench.errors import EngineError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from workbench.bench.record import Report
 
 Kind = Literal["png", "svg"]
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
@@ -42,6 +43,7 @@ def plot_record(report: Report) -> Figure:
         "sweep": plot_sweep,
         "tune": plot_tuning,
         "threads": plot_scaling,
+        "pipelines": plot_scaling,
         "workers": plot_scaling,
     }
     return kinds.get(report.kind, plot_bars)(report)
@@ -93,8 +95,8 @@ def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
 
 
 def plot_scaling(report: Report) -> Figure:
-    """imgs/s by threads or processes, with the straight line that perfect scaling would be."""
-    over: Over = "threads" if report.kind == "threads" else "workers"
+    """imgs/s by threads, pipelines or processes, beside the line of perfect scaling."""
+    over = scaled_over(report)
     rows = sorted(
         (row for row in report.measurements if row.rounds),
         key=lambda row: getattr(row.config, over),
@@ -121,15 +123,16 @@ def plot_scaling(report: Report) -> Figure:
     axes.set_ylabel(rate_unit(report.frames))
     axes.legend(frameon=False, fontsize=8)
     words = "processes, a GPU each" if rows[0].device == "mixed" else "processes"
-    _finish(figure, axes, report, "threads" if over == "threads" else words)
+    _finish(figure, axes, report, words if over == "workers" else over)
     return figure
 
 
 def plot_sweep(report: Report) -> Figure:
-    """Threads by batch: a column for each queue depth, a row for each load; best is bold."""
+    """Threads by batch: a column a queue depth, a row a load and number of pipelines; best bold."""
     grid = Grid.from_json(report.extra["grid"])
-    rows, columns = len(grid.hw_decoder_load), len(grid.prefetch)
-    panels = [(load, queue) for load in grid.hw_decoder_load for queue in grid.prefetch]
+    counted = [range(len(grid.values(knob))) for knob in ("pipelines", "hw_decoder_load")]
+    panels = list(product(*counted, range(len(grid.prefetch))))
+    rows, columns = len(panels) // len(grid.prefetch), len(grid.prefetch)
     figure, first = _canvas(
         height=0.5 + rows * (0.5 + 0.5 * len(grid.threads)), width=max(7.0, 2.6 * columns + 1.0)
     )
@@ -139,13 +142,13 @@ def plot_sweep(report: Report) -> Figure:
     found = {row.config: row.median for row in report.measurements}
     base = report.measurements[0].config
     all_axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for axes, (load, queue) in zip(all_axes.flat, panels, strict=True):
-        loads, queues = grid.hw_decoder_load.index(load), grid.prefetch.index(queue)
+    for axes, (pipelines, loads, queues) in zip(all_axes.flat, panels, strict=True):
+        load, count = grid.hw_decoder_load[loads], grid.pipelines[pipelines]
         values: list[list[float]] = []
         for t in range(len(grid.threads)):
             line: list[float] = []
             for b in range(len(grid.batch_size)):
-                config = grid.config((loads, t, b, queues), base)
+                config = grid.config((loads, t, b, queues, pipelines), base)
                 rate = found.get(config)
                 line.append(rate if rate is not None else float("nan"))
                 text = rate_figure(rate, report.frames) if rate is not None else "failed"
@@ -159,7 +162,9 @@ def plot_sweep(report: Report) -> Figure:
         axes.imshow(values, cmap="Greens", vmin=0, vmax=top, aspect="auto")
         axes.set_xticks(range(len(grid.batch_size)), list(map(str, grid.batch_size)), fontsize=7)
         axes.set_yticks(range(len(grid.threads)), list(map(str, grid.threads)), fontsize=7)
-        words = f"prefetch {queue}" + (f", load {load:g}" if load is not None else "")
+        words = f"prefetch {grid.prefetch[queues]}"
+        words += f", load {load:g}" if load is not None else ""
+        words += f", {count} pipelines" if count > 1 else ""
         axes.set_title(words, fontsize=8)
     for axes in all_axes[-1]:
         axes.set_xlabel("batch", fontsize=8)

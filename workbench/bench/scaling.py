@@ -1,12 +1,15 @@
-"""How speed grows with threads, and with GPUs that each have a process and a shard of the data."""
+"""How speed grows with threads, with pipelines side by side, and with GPUs.
+
+Each GPU has a process and a shard of the data, and each of its pipelines a part of that.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, cast
 
 from workbench.bench.config import Config, config_of, sharded, with_config
 from workbench.bench.data_fingerprint import Fingerprint
@@ -22,45 +25,17 @@ from workbench.emit.script import emit_script
 from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import usable_cores
 from workbench.engine.worker_progress import Progress
+from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data
 
-Over = Literal["threads", "workers"]
 Affinity = Literal["none", "split"]
-
-
-@dataclass(frozen=True, slots=True)
-class SpeedupPoint:
-    """What so many threads or workers give.
-
-    ``speedup`` is over the first point; ``efficiency`` is 1 where it is as large as the count is
-    over the first point's.
-    """
-
-    count: int
-    imgs_per_s: float
-    speedup: float
-    efficiency: float
-
-
-def speedup_curve(rows: Sequence[Measurement], over: Over) -> tuple[SpeedupPoint, ...]:
-    """The points of a scaling run, in rising order; what was not measured is left out."""
-    measured = sorted(
-        (getattr(row.config, over), row.median) for row in rows if row.median is not None
-    )
-    if not measured:
-        return ()
-    first, base = measured[0]
-    return tuple(
-        SpeedupPoint(count, rate, rate / base, rate / base / (count / first))
-        for count, rate in measured
-    )
 
 
 class ThreadScalingExperiment(SpeedExperiment):
     """One process with 1 to N threads."""
 
-    kind = "threads"
+    kind: str = "threads"
 
     def __init__(
         self,
@@ -75,20 +50,35 @@ class ThreadScalingExperiment(SpeedExperiment):
     ) -> None:
         """Without ``counts``: powers of two up to the cores of the machine."""
         super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
+        self.counts = tuple(counts) or self.usual_counts()
+        self.base = config_of(graph, device)
+
+    def usual_counts(self) -> tuple[int, ...]:
+        """What is measured where no counts are given."""
         cores = usable_cores()
         powers = [2**power for power in range(12) if 2**power < cores]
-        self.counts = tuple(counts) or (*powers, cores)
-        self.base = config_of(graph, device)
+        return (*powers, cores)
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure every count in turns. Raises DataError, EngineError and CancelledError."""
         catalog, machine, found, cache = self.prepare(on_progress)
-        configs = [replace(self.base, threads=count) for count in self.counts]
+        configs = [replace(self.base, **cast(Any, {self.kind: count})) for count in self.counts]
         self.require_measurable(configs, catalog, machine)
         self.begin(machine, found, cache)
         rows = self.measure([self.entry(c, catalog, found) for c in configs], self.progress)
         self.progress(1.0, "done")
         return self.report(rows, machine, found, cache)
+
+
+class PipelineScalingExperiment(ThreadScalingExperiment):
+    """One process with 1 to N pipelines, each with the graph's threads."""
+
+    kind = "pipelines"
+
+    def usual_counts(self) -> tuple[int, ...]:
+        """As many as there may be."""
+        least, most = SETTINGS["pipelines"]
+        return tuple(range(least, most + 1))
 
 
 class GpuScalingExperiment(SpeedExperiment):

@@ -118,6 +118,10 @@ class SpeedExperiment(ABC):
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure, and give the record. Every kind of run has its own."""
 
+    def interrupted_report(self) -> Report | None:
+        """The record of a run that was ended early; None of one that is nothing until its end."""
+        return None
+
     def check_cancelled(self) -> None:
         """Raise CancelledError if the run was cancelled."""
         if self.stop.is_set():

@@ -296,8 +296,9 @@ def bottleneck_advice(
         rate = 1000 * settings.batch_size / without
         text += f"; without it, {rate_words(rate, whole.config.frames)}"
     idle = machine.cores - (whole.cpu_cores or 0.0)
-    spare = settings.num_threads < machine.cores and idle > 0.5
-    more = f"{machine.cores - settings.num_threads} more threads (there are {machine.cores} cores)"
+    threads = settings.num_threads * settings.pipelines
+    spare = threads < machine.cores and idle > 0.5
+    more = f"{machine.cores - threads} more threads (there are {machine.cores} cores)"
     remedies: list[str] = []
     if worst.kind == READ:
         remedies.append("have the files in memory, on a faster disk, or in fewer, larger files")
@@ -314,6 +315,8 @@ def bottleneck_advice(
     elif worst.kind == DECODE:
         if graph.node(worst.stage).args.get("hw_decoder_load") != 1.0:
             remedies.append("hw_decoder_load 1.0, where the GPU has JPEG engines")
+        if settings.pipelines == 1:
+            remedies.append("two pipelines side by side, of few threads each")
         remedies.append("a larger batch")
         if spare:
             remedies.append(more)

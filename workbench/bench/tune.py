@@ -29,6 +29,7 @@ PROBE_CONFIG = MeasurementConfig(
     round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05, budget=0.8
 )
 """Enough to tell which of two settings is faster; the best are then measured with care."""
+INTERRUPTED = "interrupted: measured once, and not beside the others"
 _SAME = 0.03
 _SEARCH_SHARE = 0.7
 """Of the time of a tuning; the rest is for the best settings."""
@@ -117,6 +118,24 @@ class SweepExperiment(SpeedExperiment):
             self.measurement_config,
             self.kind,
             extra={"grid": self.grid.to_json()},
+        )
+
+    def interrupted_report(self) -> Report | None:
+        """What was measured until then, the fastest setting first; None where nothing was."""
+        so_far = self.partial_report
+        rows = [row for row in so_far.measurements if row.rounds] if so_far else []
+        if so_far is None or not rows or so_far.fingerprint is None or so_far.cache is None:
+            return None
+        best = max(rows, key=lambda row: row.median or 0.0)
+        others = [row for row in so_far.measurements if row is not best]
+        flagged = replace(best, label="best so far", flags=(*best.flags, INTERRUPTED))
+        return self.report(
+            [flagged, *others],
+            so_far.machine,
+            so_far.fingerprint,
+            so_far.cache,
+            **so_far.extra,
+            interrupted=True,
         )
 
     def _ready(self, catalog: Catalog, machine: Machine) -> Grid:
@@ -224,14 +243,6 @@ def ineffective_knobs(grid: Grid, rows: Mapping[Place, Measurement]) -> list[str
 def describe_ineffective(knob: str) -> str:
     """What it means that a knob is one of those."""
     return f"{knob} makes no difference to the best: each of its values has a setting as fast"
-
-
-def best_measurement(report: Report) -> Measurement:
-    """The fastest measurement that is no probe. Raises EngineError where there is none."""
-    rows = [row for row in report.measurements if row.rounds and not row.probe]
-    if not rows:
-        raise EngineError("Nothing in this record was measured.")
-    return max(rows, key=lambda row: row.median or 0.0)
 
 
 def adopt_config(graph: Graph, config: Config) -> Graph:

@@ -14,10 +14,14 @@ from workbench.bench.grid import KNOBS, Grid, Place
 
 SHARE = 0.25
 """The allowance: this share of the grid."""
+MOST = 48
+"""And no more than so many, some 3 s each: a grid grows faster than what is to be found in it."""
 SMALL = 8
 """A grid of so many settings is probed whole: a quarter of it would be a guess."""
-_ORDER = ("hw_decoder_load", "batch_size", "threads", "prefetch")
+_ORDER = ("hw_decoder_load", "pipelines", "batch_size", "threads", "prefetch")
 """Which knob is turned first: threads begin at their best value mostly, a batch less often."""
+_MEMORY = ("batch_size", "prefetch", "pipelines")
+"""The knobs by which the memory grows."""
 _BETTER = 1.01
 """A step helps where it brings more than 1 %."""
 _CONFIRMED = 3
@@ -32,7 +36,7 @@ class TunerSearch:
 
     def __init__(self, grid: Grid, probe: Probe, allowance: int | None = None) -> None:
         self.grid = grid
-        usual = len(grid) if len(grid) <= SMALL else int(SHARE * len(grid))
+        usual = len(grid) if len(grid) <= SMALL else min(MOST, int(SHARE * len(grid)))
         self.allowance = usual if allowance is None else allowance
         whole = self.allowance >= len(grid)
         self.confirmed = 0 if whole else min(_CONFIRMED, self.allowance // 2)
@@ -64,14 +68,20 @@ class TunerSearch:
         return self._ranked()[: max(1, self.confirmed)]
 
     def _start(self) -> Place:
-        """All cores, a middling batch, a queue of two, all that the JPEG engines can take."""
-        wanted = {"threads": 1.0, "batch_size": 0.6, "prefetch": 0.5, "hw_decoder_load": 1.0}
-        return tuple(round(wanted[k] * (len(self.grid.values(k)) - 1)) for k in KNOBS)
+        """All cores, a middling batch, a queue of two, all that the JPEG engines can take.
+
+        Of several pipelines as many as there may be, of two threads.
+        """
+        wanted = {"threads": 1.0, "batch_size": 0.6, "prefetch": 0.5}
+        start = {k: round(wanted.get(k, 1.0) * (len(self.grid.values(k)) - 1)) for k in KNOBS}
+        if self.grid.pipelines[-1] > 1:
+            few = [index for index, count in enumerate(self.grid.threads) if count <= 2]
+            start["threads"] = max(few, default=0)
+        return tuple(start[knob] for knob in KNOBS)
 
     def _smallest(self, at: Place) -> Place:
         """The least that a place can take of the memory: from there a climb comes to what fits."""
-        small = {"batch_size": 0, "prefetch": 0}
-        return tuple(small.get(knob, index) for knob, index in zip(KNOBS, at, strict=True))
+        return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
 
     def _left(self) -> int:
         return self.allowance - self.confirmed - self.probes
@@ -88,10 +98,10 @@ class TunerSearch:
         return self.found[place] or 0.0
 
     def _too_large(self, place: Place) -> bool:
-        """Whether something no larger in batch and queue failed already."""
-        batch, queue = KNOBS.index("batch_size"), KNOBS.index("prefetch")
+        """Whether something that takes no more of the memory failed already."""
+        knobs = [KNOBS.index(knob) for knob in _MEMORY]
         return any(
-            rate is None and place[batch] >= failed[batch] and place[queue] >= failed[queue]
+            rate is None and all(place[knob] >= failed[knob] for knob in knobs)
             for failed, rate in self.found.items()
         )
 

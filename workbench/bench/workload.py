@@ -6,6 +6,7 @@ process only, but for the values that it sends.
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -102,18 +103,21 @@ class _ScriptWorkload:
         self._job = job
         self._compiled = CompiledSource(job.source)
         self._batch = 0
-        self.lead = job.prefetch + 2
         try:
-            self._pipe = self._compiled.build(job.data, job.device)
-            self._real = real_samples(
-                list(self._pipe.reader_meta().values()), self._pipe.max_batch_size
-            )
+            pipes = self._compiled.build(job.data, job.device)
+            self._batches = self._compiled.batches(pipes)
+            real = [
+                real_samples(list(pipe.reader_meta().values()), pipe.max_batch_size)
+                for pipe in pipes
+            ]
+            self._real: Iterator[int] = itertools.chain.from_iterable(zip(*real, strict=True))
         except Exception as error:
             raise self._explained(error) from None
+        self.lead = len(pipes) * (job.prefetch + 2)
 
     def run(self) -> int:
         try:
-            outputs = self._pipe.run()
+            outputs = next(self._batches)
             if self._job.to_host:
                 for output in outputs:
                     if hasattr(output, "as_cpu"):

@@ -22,7 +22,7 @@ def unusable_reason(op: OpSpec, *, described: bool) -> str | None:
     found = load_source(kind).located_by if kind else frozenset()
     needed = (arg for arg in op.args.values() if arg.required and arg.name not in found)
     if any(arg.kind == "object" for arg in needed):
-        return "needs a Python function: not yet"
+        return "calls a Python function: write yours with @workbench.node, in Python"
     if op.category == "video" and not op.inputs:
         return "reads video: not yet"
     return None

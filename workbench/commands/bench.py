@@ -25,6 +25,7 @@ from workbench.commands.options import (
     refuse_overwriting_source,
     report_errors,
 )
+from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
@@ -45,6 +46,11 @@ from workbench.sources import Datasets
 )
 @click.option("--batch-size", type=click.IntRange(1), help="Instead of the graph's.")
 @click.option("--threads", type=click.IntRange(1), help="Instead of the graph's.")
+@click.option(
+    "--pipelines",
+    type=click.IntRange(*SETTINGS["pipelines"]),
+    help="Side by side, instead of the graph's.",
+)
 @click.option("--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders.")
 @click.option("--peers", is_flag=True, help="Also torchvision and OpenCV at the same work.")
 @click.option(
@@ -73,6 +79,7 @@ def bench(
     regime: str,
     batch_size: int | None,
     threads: int | None,
+    pipelines: int | None,
     load: float | None,
     peers: bool,
     budget: float,
@@ -96,7 +103,7 @@ def bench(
     from workbench.graph.edit import set_setting
 
     refuse_overwriting_source(graph, record, picture)
-    chosen = {"batch_size": batch_size, "num_threads": threads}
+    chosen = {"batch_size": batch_size, "num_threads": threads, "pipelines": pipelines}
     edited = set_setting(
         load_source_graph(graph), **{k: v for k, v in chosen.items() if v is not None}
     )

@@ -24,6 +24,11 @@ from workbench.graph.bounds import SETTINGS
     callback=ascending_numbers(int, SETTINGS["num_threads"][1]),
     help="Threads of one process, for example 1,2,4.",
 )
+@click.option(
+    "--pipelines",
+    callback=ascending_numbers(int, SETTINGS["pipelines"][1]),
+    help="Pipelines side by side in one process: 1,2,3.",
+)
 @click.option("--gpus", callback=ascending_numbers(int), help="GPUs, one process each: 1,2,4.")
 @click.option(
     "--affinity",
@@ -35,36 +40,39 @@ from workbench.graph.bounds import SETTINGS
 def scale(
     options: MeasureOptions,
     threads: tuple[int, ...] | None,
+    pipelines: tuple[int, ...] | None,
     gpus: tuple[int, ...] | None,
     affinity: str,
 ) -> None:
-    """Measure how speed grows with threads, or with GPUs that have a shard of the data each.
+    """Measure how speed grows with threads, pipelines, or GPUs with a shard of the data each.
 
     Example:  workbench scale imagenet-train --data photos --threads 1,2,4
     """
     from workbench.bench.rate import rate_words
     from workbench.bench.scaling import (
         GpuScalingExperiment,
-        Over,
+        PipelineScalingExperiment,
         ThreadScalingExperiment,
-        speedup_curve,
     )
+    from workbench.bench.summary import Over, speedup_curve
 
-    if threads and gpus:
-        raise click.UsageError("Give --threads or --gpus, not both.")
+    if len([counts for counts in (threads, pipelines, gpus) if counts]) > 1:
+        raise click.UsageError("Give one of --threads, --pipelines and --gpus.")
     run: GpuScalingExperiment | ThreadScalingExperiment
     graph, data, device, name = options.graph, options.data, options.device, options.name
-    over: Over = "workers" if gpus else "threads"
+    over: Over = "workers" if gpus else "pipelines" if pipelines else "threads"
     if gpus:
         run = GpuScalingExperiment(
             graph, data, gpus, device, affinity=cast(Any, affinity), name=name
         )
+    elif pipelines:
+        run = PipelineScalingExperiment(graph, data, pipelines, device, name=name)
     else:
         run = ThreadScalingExperiment(graph, data, threads or (), device, name=name)
     with progress_bar() as progress:
         report = run.run(progress)
     print_rows(report)
-    what = "thread" if over == "threads" else "process"
+    what = {"threads": "thread", "pipelines": "pipeline", "workers": "process"}[over]
     for point in speedup_curve(report.measurements, over):
         ending = ("es" if gpus else "s") * (point.count != 1)
         click.echo(

@@ -37,6 +37,11 @@ from workbench.graph.model import DecodeDevice
     help="Values to try.",
 )
 @click.option(
+    "--pipelines",
+    callback=ascending_numbers(int, SETTINGS["pipelines"][1]),
+    help="Values to try: pipelines side by side.",
+)
+@click.option(
     "--loads", callback=ascending_numbers(float, 1), help="Values of hw_decoder_load to try."
 )
 @click.option(
@@ -58,6 +63,7 @@ def tune(
     threads: tuple[int, ...] | None,
     batch_sizes: tuple[int, ...] | None,
     prefetch: tuple[int, ...] | None,
+    pipelines: tuple[int, ...] | None,
     loads: tuple[float, ...] | None,
     regime: str,
     exhaustive: bool,
@@ -66,7 +72,7 @@ def tune(
     output: str | None,
     script: str | None,
 ) -> None:
-    """Find the fastest threads, batch, prefetch and hw_decoder_load, and write them down.
+    """Find the fastest threads, pipelines, batch, prefetch and load, and write them down.
 
     Example:  workbench tune imagenet-train --data photos -o tuned.json --script pipe.py
     """
@@ -74,11 +80,11 @@ def tune(
 
     from workbench.bench.grid import default_grid
     from workbench.bench.rate import rate_words
+    from workbench.bench.summary import best_measurement
     from workbench.bench.tune import (
         SweepExperiment,
         TuningExperiment,
         adopt_config,
-        best_measurement,
         describe_ineffective,
     )
     from workbench.catalog import load_catalog
@@ -94,6 +100,7 @@ def tune(
         "batch_size": batch_sizes,
         "prefetch": prefetch,
         "hw_decoder_load": loads,
+        "pipelines": pipelines,
     }
     grid = replace(
         default_grid(describe_machine(), wanted),
@@ -105,9 +112,15 @@ def tune(
         "gpu_limit": None if gpu_memory is None else int(gpu_memory * 2**30),
     }
     kind = SweepExperiment if exhaustive else TuningExperiment
+    run = kind(graph, options.data, wanted, grid, name=options.name, **cast(Any, limits))
     with progress_bar() as progress:
-        run = kind(graph, options.data, wanted, grid, name=options.name, **cast(Any, limits))
-        report = run.run(progress)
+        try:
+            report = run.run(progress)
+        except KeyboardInterrupt:
+            so_far = run.interrupted_report()
+            if so_far is None:
+                raise
+            report = so_far
     print_rows(report, [row for row in report.measurements if not row.probe])
     for reason in dict.fromkeys(row.reason for row in report.measurements if row.probe):
         if reason:
@@ -117,6 +130,9 @@ def tune(
         click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
         click.echo(describe_ineffective(knob))
+    if "interrupted" in report.extra:
+        tried = len(report.measurements)
+        click.echo(f"interrupted: {tried} of {len(grid)} settings tried, which are kept")
     options.keep(report)
     best = best_measurement(report)
     own = " (as it is: nothing that was tried is faster)" if best.config == run.base else ""

@@ -35,7 +35,7 @@ from workbench.graph.subscript_index import index_text, parse_index
 from workbench.graph.type_promotion import operands
 from workbench.sources import load_source
 
-_SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "DEVICE", "SEED", "IMAGES"}
+_SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
 """Constants that every script has."""
 _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": "True"}
 """Arguments of a reader of one shard. Without padding the shuffle buffer carries samples over from
@@ -388,7 +388,7 @@ class Emitter:
         if isinstance(node, Source) and (parameter := parameter_of(node)) is not None:
             find = load_source(node.kind).find.__name__
             arguments.append(f"**{find}({identifier(parameter)})")
-        shard = _SHARD if self.sharded and isinstance(node, Source) else {}
+        shard = _shard_of(node) if self.sharded and isinstance(node, Source) else {}
         for name in node.args:
             passed = policies.is_of_the_call(node, name)
             if passed and name not in shard and name not in spec.written_numbers.values():
@@ -432,3 +432,12 @@ class Emitter:
             at = f"positions.get({scope}, 0)" if self.scope and node.inputs else "position"
             return [f"seed={seed}", f"_random_state=random_state({seed}, {at})"]
         return [f"seed={seed}"]
+
+
+def _shard_of(source: Source) -> Mapping[str, str]:
+    """The arguments of a reader of one shard; one that has a shard already divides that."""
+    own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
+    if count == 1:
+        return _SHARD
+    share = {"shard_id": f"{own} * num_shards + shard_id", "num_shards": f"{count} * num_shards"}
+    return {**_SHARD, **share}

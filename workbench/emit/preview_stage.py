@@ -15,7 +15,7 @@ values are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -268,6 +268,12 @@ def scope_of_first_turn(name: str) -> str | None:
     """The scope that a tap named so is of; None for later turns of the loops around it."""
     scope, *turns = name.split("#")
     return scope if all(turn == "0" for turn in turns) else None
+
+
+def turns_of(scope: str, names: Iterable[str]) -> list[str]:
+    """The taps of a scope among these, in the order in which what stands in it is called."""
+    own = (name for name in names if scope_of(name) == scope)
+    return sorted(own, key=lambda name: list(map(int, name.split("#")[1:])))
 
 
 def unique_names(emitter: Emitter) -> dict[Port, str]:

@@ -2,7 +2,8 @@
 
 The script needs DALI alone. ``build_pipeline(data, batch_size, num_threads, device, seed)`` returns
 the built pipeline, without ``data`` where the graph names its files itself; run as a program the
-script prints imgs/s.
+script prints imgs/s. A graph of several pipelines has ``build_pipelines``, which returns a list,
+and ``in_turns``, which gives the batches of these.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
+from workbench.emit.python import INDENT
 from workbench.emit.template_parts import (
     fill_template,
     missing_package_error,
     pipeline_parts,
+    shard_seed,
     sound_part,
 )
 from workbench.graph.dataset_parameters import sequence_length
 from workbench.graph.model import Graph
+from workbench.graph.pipelines import SHARD_SEED
 
-_TEMPLATE = f'''\
+_HEAD = f'''\
 """$title
 
 Usage: python pipe.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--threads T]
@@ -28,7 +32,7 @@ Usage: python pipe.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--th
 
 import argparse
 ${{os}}import time
-$any
+$imported
 try:
     from nvidia.dali import fn$math, pipeline_def$imports
 ${{policies}}    from nvidia.dali.data_node import DataNode
@@ -40,6 +44,9 @@ $constants
 $finder$definition
 
 
+'''
+
+_ONE = '''\
 def build_pipeline(
 «    data: str,»
     batch_size: int = BATCH_SIZE,
@@ -56,11 +63,52 @@ def build_pipeline(
         num_threads=num_threads,
         device_id=$device_id,
         prefetch_queue_depth=$prefetch,
-${{pipeline_seed}}    )
+${pipeline_seed}    )
     pipe.build()
     return pipe
 
 
+'''
+
+_SEVERAL = f'''\
+def build_pipelines(
+«    data: str,»
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> list[Pipeline]:
+    """Return the built pipelines, which read a shard of the data each: see ``in_turns``.
+
+    ``num_threads`` are those of each; ``device`` says where images are decoded: cpu or mixed.
+    """
+    pipes = []
+    for shard in range(PIPELINES):
+        pipe = $function(
+«            data,»
+            device,
+            seed + {SHARD_SEED:_} * shard,  # shards draw apart
+            shard,
+            PIPELINES,
+            batch_size=batch_size,
+            num_threads=num_threads,
+            device_id=$device_id,
+            prefetch_queue_depth=$prefetch,
+${{shard_seed}}        )
+        pipe.build()
+        pipes.append(pipe)
+    return pipes
+
+
+def in_turns(pipes: Sequence[Pipeline]) -> Iterator[tuple[Any, ...]]:
+    """Batch k is that of pipeline k mod N; meanwhile the others work on their next ones."""
+    for pipe in cycle(pipes):
+        yield pipe.run()
+
+
+'''
+
+_MAIN = """\
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
 «    parser.add_argument("--data", required=True, help="folder of images")»
@@ -77,18 +125,42 @@ def main() -> None:
     for _ in range(args.batches):
         pipe.run()
     seconds = time.perf_counter() - start
-    print(f"{{args.batches * args.batch_size / seconds:.0f}} imgs/s")
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
 
 
 if __name__ == "__main__":
     main()
-'''
+"""
+
+_MAIN_SEVERAL = (
+    _MAIN.replace("Run the pipeline and", "Run the pipelines and")
+    .replace("default=NUM_THREADS)", 'default=NUM_THREADS, help="of each")')
+    .replace("    pipe = build_pipeline(", "    pipes = build_pipelines(")
+    .replace(
+        "    for _ in range(5)", "    batches = in_turns(pipes)\n    for _ in range(5 * PIPELINES)"
+    )
+    .replace("        pipe.run()", "        next(batches)")
+)
+
+_IMPORTED_SEVERAL = """\
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+from typing import Any
+"""
 
 
 def emit_script(graph: Graph, catalog: Catalog) -> Code:
     """The graph as a standalone script. Raises GraphFaultsError where it cannot run."""
     part = sound_part(graph, catalog)
-    return _counted(part, fill_template(_TEMPLATE, pipeline_parts(part, catalog)))
+    if part.settings.pipelines == 1:
+        parts = pipeline_parts(part, catalog)
+        return _counted(part, fill_template(_HEAD + _ONE + _MAIN, parts, imported=parts.any))
+    parts = pipeline_parts(part, catalog, sharded=True, taken=("shard_id", "num_shards"))
+    template = _HEAD + _SEVERAL + _MAIN_SEVERAL
+    seed = shard_seed(parts, "shard", INDENT * 3)
+    return _counted(
+        part, fill_template(template, parts, imported=_IMPORTED_SEVERAL, shard_seed=seed)
+    )
 
 
 def _counted(graph: Graph, code: Code) -> Code:

@@ -27,6 +27,7 @@ from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, ancestors, topological
+from workbench.graph.pipelines import SHARD_SEED
 from workbench.sources import SourceKind
 
 
@@ -170,6 +171,7 @@ def make_parts(
     constants = {
         "BATCH_SIZE": str(settings.batch_size),
         "NUM_THREADS": str(settings.num_threads),
+        **({"PIPELINES": str(settings.pipelines)} if settings.pipelines > 1 else {}),
         "DEVICE": f'"{settings.device}"',
         "SEED": str(settings.seed),
         **emitter.constants,
@@ -203,6 +205,12 @@ def make_parts(
         prefetch=str(settings.prefetch_queue_depth),
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
     )
+
+
+def shard_seed(parts: TemplateParts, shard: str, indent: str) -> str:
+    """``pipeline_seed`` for the pipeline of one shard, whose number is the variable ``shard``."""
+    line = parts.pipeline_seed.replace("seed,", f"seed + {SHARD_SEED:_} * {shard},")
+    return line and indent + line.lstrip()
 
 
 def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.emit.code import Code
-from workbench.emit.preview_stage import Draw, emit_draws
+from workbench.emit.preview_stage import Draw, Draws, emit_draws
 from workbench.engine.auto_augment import (
     IDENTITY,
     POLICY_OPS,
@@ -54,6 +54,10 @@ class Augmented(NamedTuple):
     """With its magnitude, where it has one: ``rotate -27``."""
 
 
+Turns = tuple[tuple[tuple[Augmented, ...], ...], ...]
+"""What an automatic augmentation does, turn by turn of the regions around it, to each sample."""
+
+
 class Augmenter:
     """Keeps the pipelines of single augmentations built."""
 
@@ -77,10 +81,13 @@ class Augmenter:
             raise PipelineError(f"{node.id}: {plain_reason(error)}", node.id) from error
         return Batch(_tensor_list(data)(samples, data.layout, contiguous=False), data.device)
 
-    def describe(
+    def describe(self, node: Node, calls: Draws, position: int, count: int) -> Turns:
+        """What each call of the node does to each sample, in order; ``identity`` for nothing."""
+        return tuple(self._describe(node, draws, position, count) for draws in calls)
+
+    def _describe(
         self, node: Node, draws: Sequence[Draw], position: int, count: int
     ) -> tuple[tuple[Augmented, ...], ...]:
-        """What the node does to each sample, in order; ``identity`` for nothing."""
         drawn = self.drawn(draws, position, count) if draws else []
         steps = applied_steps(node, drawn)
         bins = bins_of(node)

@@ -51,17 +51,17 @@ def automatic_draws(graph: Graph, catalog: Catalog) -> Mapping[str, Draws]:
         return {}
     uniforms = {node.id: uniforms_of(node) for node in nodes}
     active = active_graph(graph, catalog)
-    seeds: Mapping[str, list[list[int]]] = {}
+    seeds: Mapping[str, list[Mapping[int, int]]] = {}
     called = any(catalog[node.op].module for node in active.walk())
     if called and not stopping_faults(graph, catalog):
         held = tuple((node, held_order(drawn)) for node, drawn in uniforms.items())
         source = emit_draw_order(active, catalog)
         seeds = _seeds(source, graph.settings.seed, held, frozenset(_seeded(catalog)))
-    spare = drawn_seeds(graph.settings.seed)
+    spare = dict(enumerate(drawn_seeds(graph.settings.seed)))
     return {
         node: tuple(
-            tuple(map(Draw, (each.arguments for each in drawn), call))
-            for call in seeds.get(node, [spare[: len(drawn)]])
+            tuple(Draw(each.arguments, call.get(place, 0)) for place, each in enumerate(drawn))
+            for call in seeds.get(node, [spare])
         )
         for node, drawn in uniforms.items()
     }
@@ -175,8 +175,11 @@ def _translation(node: Node) -> dict[str, Any]:
 @lru_cache(_KEPT)
 def _seeds(
     source: str, seed: int, held: tuple[tuple[str, tuple[int, ...]], ...], seeded: frozenset[str]
-) -> Mapping[str, list[list[int]]]:
-    """For each node the seeds of its draws, call by call, as the pipeline hands them out."""
+) -> Mapping[str, list[Mapping[int, int]]]:
+    """For each node, call by call, the seeds of its draws by their places in the call.
+
+    As the pipeline hands them out: a draw that nothing uses gets none.
+    """
     from nvidia.dali import fn, types
 
     calls = Counter[str]()
@@ -205,7 +208,7 @@ def _seeds(
     given = {name: handed[place % len(handed)] for place, name in enumerate(asking)}
     return {
         node: [
-            [given.get(f"{node}.{call}.{place}", 0) for place in range(len(places))]
+            {place: given.get(f"{node}.{call}.{place}", 0) for place in places}
             for call in range(calls[node])
         ]
         for node, places in held

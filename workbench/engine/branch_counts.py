@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
-from workbench.engine.branch_places import BranchPlaces
+from workbench.engine.branch_places import BranchPlaces, PlacesInTurns
 from workbench.engine.plan import Plan
 from workbench.graph.model import Node
 
@@ -57,7 +57,7 @@ class BranchCounter:
     Of a body that runs again and again for each turn, as ``preview_stage`` names it.
     """
 
-    def __init__(self, places: BranchPlaces) -> None:
+    def __init__(self, places: BranchPlaces | PlacesInTurns) -> None:
         self.places = places
         self.key = places.key
         self._counts: list[dict[str, int]] = [{}]

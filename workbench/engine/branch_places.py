@@ -8,6 +8,7 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -83,6 +84,23 @@ class BranchPlaces:
         )  # fmt: skip
         pipe.build()
         return pipe
+
+
+class PlacesInTurns:
+    """What decides in the pipelines of a graph, which take turns: batch after batch of the whole.
+
+    Answers as one ``BranchPlaces`` does.
+    """
+
+    def __init__(self, pipelines: Sequence[BranchPlaces]) -> None:
+        first = pipelines[0]
+        self.reads, self.batch_size = first.reads, first.batch_size
+        self.key = "\n".join(each.key for each in pipelines)
+        self._turns = itertools.cycle(pipelines)
+
+    def run(self) -> Mapping[str, Any]:
+        """As ``BranchPlaces.run``, of the pipeline whose turn it is."""
+        return next(self._turns).run()
 
 
 def _deciding(region: Node) -> Node:

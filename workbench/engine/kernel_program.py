@@ -54,10 +54,12 @@ def import_program(graph: Graph, target: str) -> ModuleType:
 def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
     """DALI's pipeline of a graph, built: what ``build_pipeline`` of the exported script gives.
 
-    ``options`` are those of that function, such as ``batch_size`` and ``device``. Raises
+    Of a graph with several pipelines side by side a list of them. ``options`` are those of that
+    function, such as ``batch_size`` and ``device``. Raises
     GraphFaultsError where the graph cannot run and DataError for the data.
     """
-    return import_program(graph, "script").build_pipeline(**_given(graph, data), **options)
+    program = import_program(graph, "script")
+    return _build(program)(**_given(graph, data), **options)
 
 
 def make_loader(
@@ -78,8 +80,8 @@ def make_loader(
             f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
         )
     program = import_program(graph, LIBRARIES[library])
-    pipe = program.build_pipeline(**_given(graph, data), **options)
-    return KernelLoader(program.Loader(pipe), tuple(graph.outputs), epochs)
+    made = _build(program)(**_given(graph, data), **options)
+    return KernelLoader(program.Loader(made), tuple(graph.outputs), epochs)
 
 
 class KernelLoader:
@@ -106,6 +108,11 @@ class KernelLoader:
     def __repr__(self) -> str:
         epochs = "for ever" if self.epochs is None else f"{self.epochs} epochs"
         return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
+
+
+def _build(program: ModuleType) -> Any:
+    """The program's function that builds: of several pipelines side by side, all of them."""
+    return getattr(program, "build_pipelines", None) or program.build_pipeline
 
 
 def _given(graph: Graph, data: Datasets) -> dict[str, Any]:

@@ -16,11 +16,14 @@ from typing import Any
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.emit.template_parts import function_name
 from workbench.errors import ImportFailedError
+from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import Graph
 from workbench.sources import PARAMETER, SourceKind, load_source, source_kinds
 
 BUILDER = "build_pipeline"
 """A function of this name, as in the workbench's own scripts, goes before all others."""
+SIDE_BY_SIDE = "build_pipelines"
+"""The same where several run side by side, as many as the constant ``PIPELINES`` says."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Between two words of a class's name."""
 
@@ -45,6 +48,8 @@ class FoundPipeline:
     notes: tuple[str, ...] = ()
     placeholders: tuple[str, ...] = ()
     """Folders of data made up for what the script was not given."""
+    pipelines: int = 1
+    """As many run side by side, of which it makes the first."""
 
 
 def find_pipeline(
@@ -60,9 +65,9 @@ def find_pipeline(
         if wanted not in names:
             raise ImportFailedError(_unknown(wanted, script))
         return _factory(wanted, names[wanted], script, arguments)
-    builder = names.get(BUILDER)
-    if callable(builder):
-        return _factory(BUILDER, builder, script, arguments)
+    for name in (SIDE_BY_SIDE, BUILDER):
+        if callable(builder := names.get(name)):
+            return _factory(name, builder, script, arguments)
     live = _live(script)
     if len(live) == 1:
         ((name, pipe),) = live.items()
@@ -107,7 +112,7 @@ def _factory(
     notes: tuple[str, ...] = ()
     placeholders: list[str] = []
     missing = _missing(value, given)
-    kinds = _datasets(script, missing) if name == BUILDER else {}
+    kinds = _datasets(script, missing) if name in (BUILDER, SIDE_BY_SIDE) else {}
     if missing and kinds.keys() == set(missing):
         for parameter, kind in kinds.items():
             placeholders.append(tempfile.mkdtemp(prefix="data-"))
@@ -123,13 +128,17 @@ def _factory(
 
     def make() -> Any:
         pipe = value(**given)
+        if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
+            pipe = pipe[0]
         if not is_pipeline(pipe):
             raise ImportFailedError(
                 f"{file}: {name} gives a {type(pipe).__name__}, not an nvidia.dali.Pipeline."
             )
         return pipe
 
-    return FoundPipeline(make, notes, tuple(placeholders))
+    count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
+    several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
+    return FoundPipeline(make, notes, tuple(placeholders), several)
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:

@@ -12,7 +12,7 @@ import linecache
 import os
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.emit.code import Code
@@ -26,9 +26,11 @@ _numbers = itertools.count()
 _NAMED = "<workbench "
 _AFTER = re.compile(r"\n(C\+\+ context|Current pipeline object|\. File: ).*", re.DOTALL)
 _ASSERT = re.compile(r'Assert on "([^\n]*)" failed:? ?')
+_SHARDS = re.compile(r"number of input samples: (\d+), needs.* number of shards: (\d+)")
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
 """All that C++ says where a thread is refused, for want of memory too."""
+_QUOTED = re.compile(r'in user code:\n\n(?: {4}File "[^\n]*\n {8}[^\n]*\n)*\s*')
 _FILE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -54,12 +56,24 @@ class CompiledSource:
     def __getitem__(self, name: str) -> Any:
         return self.namespace[name]
 
-    def build(self, data: Datasets, device: str) -> Any:
-        """The built pipeline of a script; one that names its files itself is given no data."""
-        builder = self["build_pipeline"]
+    def build(self, data: Datasets, device: str) -> list[Any]:
+        """The built pipelines of a script, most often one.
+
+        A script that names its files itself is given no data.
+        """
+        several = self.namespace.get("build_pipelines")
+        builder = several or self["build_pipeline"]
         taken = inspect.signature(builder).parameters
         given = {name: dataset.argument for name, dataset in data.items() if name in taken}
-        return builder(**given, device=device)
+        built = builder(**given, device=device)
+        return built if several else [built]
+
+    def batches(self, pipes: Sequence[Any]) -> Iterator[Any]:
+        """What the pipelines of a script give, batch after batch, in the order of the script."""
+        if in_turns := self.namespace.get("in_turns"):
+            found: Iterator[Any] = in_turns(pipes)
+            return found
+        return iter(pipes[0].run, None)
 
     def error(self, error: Exception) -> PipelineError:
         """The same failure in the user's terms: the node that made it, and DALI's own reason."""
@@ -94,13 +108,24 @@ def out_of_memory(nodes: Sequence[str]) -> str:
     )
 
 
+def without_quotes(text: str) -> str:
+    """A message without the lines of code that DALI puts before it where it translates them."""
+    *_, after = _QUOTED.split(text)
+    return after
+
+
 def plain_reason(error: Exception) -> str:
     """DALI's message without its tracebacks, C++ context and assertion text."""
-    text = str(error)
+    text = without_quotes(str(error))
     _, mark, after = text.rpartition("encountered:")
     text = _AFTER.sub("", after if mark else text).strip()
     condition = _ASSERT.search(text)
     text = _ASSERT.sub("", text).strip()
+    if few := _SHARDS.search(text):
+        return (
+            f"it reads {few[1]} sample{'s' * (few[1] != '1')}, and each of {few[2]} shards needs "
+            "one at least. Give more files, or fewer pipelines"
+        )
     if not text and condition is not None:  # an assertion without words
         return f"DALI asserts that {condition[1]}"
     if text == _REFUSED:

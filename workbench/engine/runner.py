@@ -15,28 +15,37 @@ from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
-from workbench.emit.preview_stage import emit_stage, scope_of, scope_of_first_turn
-from workbench.engine.augmenter import Augmented, Augmenter
+from workbench.emit.preview_stage import (
+    emit_stage,
+    scope_of,
+    scope_of_first_turn,
+    turns_of,
+)
+from workbench.engine.augmenter import Augmenter, Turns
 from workbench.engine.auto_augment import automatic_draws, making_heard
 from workbench.engine.batch_store import Batch, BatchStore, Memory, memory_of, tensor_list
 from workbench.engine.branch_counts import BranchCounts
-from workbench.engine.branch_places import BranchPlaces
+from workbench.engine.branch_places import BranchPlaces, PlacesInTurns
 from workbench.engine.dataset_watcher import DatasetWatcher
 from workbench.engine.partition import kind_of
 from workbench.engine.plan import Plan, make_plan
 from workbench.engine.process_memory import configure_malloc_trim, default_budget, give_back_free
 from workbench.engine.reader_cursor import ReaderCursor
 from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
+from workbench.engine.run_result import KeptOutput, Result
 from workbench.engine.stage_pipeline import Stage
+from workbench.engine.type_guard import require_fitting
 from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
     decoding_error,
+    merge_samples,
     replace_samples,
 )
 from workbench.errors import DataError, PipelineError
 from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.model import Graph, Node, Port, Source, region_of
+from workbench.graph.pipelines import pipeline_of_batch, single_pipelines
 from workbench.graph.ports import output_ports
 from workbench.sources import Data, Dataset, Datasets, open_datasets
 
@@ -49,64 +58,16 @@ _TRIES = 4
 another's use of the heap: in 4 of 25 runs with one try each, in 0 of 100 with four."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a run gave.
-
-    ``plan`` is what was run, ``batches`` has the wanted outputs, ``samples`` one entry for each
-    sample, ``reran`` the ids of the nodes that were not kept from before. An output inside a region
-    has the samples alone that came there: ``places`` says for its scope which, of a body that runs
-    again in the first turn; ``came`` says it of any turn. Generators that nothing feeds draw for
-    all samples also there.
-    """
-
-    plan: Plan
-    batches: dict[Port, Batch]
-    samples: tuple[Sample, ...]
-    reran: tuple[str, ...]
-    places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    came: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    augmented: Mapping[str, tuple[tuple[Augmented, ...], ...]] = field(default_factory=dict)
-    """What automatic augmentation does to each sample (in its first turn), by the node's id."""
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """For each node what its outputs are kept under: the same key means the same bits."""
-        return self.plan.keys
-
-
 @dataclass(slots=True)
 class _Job:
     """One call of ``Runner.run``: its plan, and the outputs that it has so far."""
 
     plan: Plan
+    pipelines: int
+    """How many run side by side, of which the plan is one's."""
     batches: dict[Port, Batch] = field(default_factory=dict)
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
     """By the id of the source."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """One output of a node, or of what stands inside it, with the port that gave it."""
-
-    node: str
-    port: Port
-    batch: Batch
-
-    def port_of(self, node: str) -> Port:
-        """The same port of a node of another name: names change no bits, so keys leave them out."""
-        place = self.port.node
-        if place == self.node or place.startswith(f"{self.node}."):
-            place = node + place.removeprefix(self.node)
-        return Port(place, self.port.output)
-
-    @property
-    def device(self) -> Memory:
-        return self.batch.device
-
-    @property
-    def nbytes(self) -> int:
-        return self.batch.nbytes
 
 
 class Runner:
@@ -155,8 +116,10 @@ class Runner:
         """
         configure_malloc_trim()
         datasets = open_datasets(data)
+        pipelines = graph.settings.pipelines
+        graph, batch = pipeline_of_batch(graph, batch)
         plan = self._plan(with_datasets(graph, datasets), datasets, batch, count, taps, repeat)
-        job = _Job(plan)
+        job = _Job(plan, pipelines)
         missing = self._missing(job, taps)
         for part in plan.parts:
             nodes = [node for node in part if node.id in missing]
@@ -182,17 +145,24 @@ class Runner:
         return Result(
             plan,
             {port: self._wanted(job, port, places) for port in taps},
-            _merge(given, plan.wanted),
+            merge_samples(given, plan.wanted),
             tuple(node.id for node in plan.nodes if node.id in missing),
             places,
             came,
             {
-                node: self._augmenter.describe(
-                    plan.graph.node(node), calls[0], plan.position, plan.count
-                )[: plan.wanted]
-                for node, calls in plan.draws.items()
+                node: self._augmented(plan, node, turns)
+                for node in plan.draws
                 if plan.graph.outermost(node) in plan.keys
             },
+        )
+
+    def _augmented(self, plan: Plan, node: str, came: Mapping[str, Sequence[int]]) -> Turns:
+        draws, scope = plan.draws[node], plan.graph.scope_of(node)
+        told = self._augmenter.describe(plan.graph.node(node), draws, plan.position, plan.count)
+        there = [came[turn] for turn in turns_of(scope, came)] if scope else [range(plan.wanted)]
+        return tuple(
+            tuple(each if at in places else () for at, each in enumerate(call[: plan.wanted]))
+            for call, places in zip(told, there, strict=False)
         )
 
     def _wanted(self, job: _Job, port: Port, places: Mapping[str, Sequence[int]]) -> Batch:
@@ -203,6 +173,8 @@ class Runner:
 
     def _run_part(self, job: _Job, nodes: list[Node]) -> None:
         kind = kind_of(nodes[0], self.catalog)
+        if not isinstance(nodes[0], Source):
+            require_fitting(job.plan, self.catalog, nodes, job.batches)
         if isinstance(nodes[0], Source):
             self._read(job, nodes[0])
         elif kind == "automatic":
@@ -327,7 +299,8 @@ class Runner:
             require_inside(node, dataset)
             cursor = ReaderCursor(made.code, node, dataset, settings)
             self._cursors[key] = cursor
-            while len(self._cursors) > max(_KEPT_READERS, len(job.plan.graph.sources)):
+            used = job.pipelines * len(job.plan.graph.sources)
+            while len(self._cursors) > max(_KEPT_READERS, used):
                 self._cursors.popitem(last=False)[1].close()
         self._cursors.move_to_end(key)
         return self._cursors[key]
@@ -414,25 +387,29 @@ class Runner:
         stage = Stage(plan, self.catalog, nodes, known, threads, positions)
         return self._built.pop(stage.key, stage)
 
-    def branch_places(self, graph: Graph, data: Data, regions: Sequence[Node]) -> BranchPlaces:
+    def branch_places(self, graph: Graph, data: Data, regions: Sequence[Node]) -> PlacesInTurns:
         """What decides in some of a sound graph's own regions, from batch 0 on."""
         datasets = open_datasets(data)
         taps = [port for region in regions for port in self._ports(region)]
-        plan = self._plan(with_datasets(graph, datasets), datasets, 0, 1, taps, None)
-        return BranchPlaces(plan, self.catalog, regions)
+        plans = [
+            self._plan(with_datasets(each, datasets), datasets, 0, 1, taps, None)
+            for each in single_pipelines(graph)
+        ]
+        return PlacesInTurns([BranchPlaces(plan, self.catalog, regions) for plan in plans])
 
     def augmented(
         self, graph: Graph, data: Data, nodes: Sequence[str], batch: int, count: int
-    ) -> Mapping[str, tuple[tuple[Augmented, ...], ...]]:
-        """What some automatic augmentations of a sound graph do in a batch (in their first turn).
+    ) -> Mapping[str, Turns]:
+        """What some automatic augmentations of a sound graph do in a batch, by the node's id.
 
-        For each node an entry for each of the first ``count`` samples. Nothing is read for it.
+        To each of the first ``count`` samples, if it comes there. Nothing is read for it.
         """
+        graph, batch = pipeline_of_batch(graph, batch)
         graph = with_datasets(graph, open_datasets(data))
         draws = automatic_draws(graph, self.catalog)
         position = batch * graph.settings.batch_size
         return {
-            node: self._augmenter.describe(graph.node(node), draws[node][0], position, count)
+            node: self._augmenter.describe(graph.node(node), draws[node], position, count)
             for node in nodes
         }
 
@@ -443,7 +420,7 @@ class Runner:
             self._built.popitem(last=False)
 
     def _keep(self, job: _Job, node: Node, batches: Mapping[Port, Batch]) -> None:
-        kept = [_Kept(node.id, port, batch) for port, batch in batches.items()]
+        kept = [KeptOutput(node.id, port, batch) for port, batch in batches.items()]
         self.store.put(job.plan.keys[node.id], kept)
         job.batches.update(batches)
 
@@ -476,13 +453,3 @@ def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
 def _decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:
     reason = decoding_error(encoded)
     return Sample(sample.file, sample.warning or reason) if reason else sample
-
-
-def _merge(lists: list[tuple[Sample, ...]], count: int) -> tuple[Sample, ...]:
-    """Samples of several readers as one: the first file, the first fault."""
-    merged = []
-    for index in range(count):
-        here = [samples[index] for samples in lists]
-        first = next((s for s in here if s.error), next((s for s in here if s.warning), None))
-        merged.append(first or (here[0] if here else Sample("")))
-    return tuple(merged)

@@ -105,6 +105,7 @@ def trace_source(
         about=about,
         notes=(*notes, *chosen.notes),
         placeholders=chosen.placeholders,
+        pipelines=chosen.pipelines,
     )
 
 

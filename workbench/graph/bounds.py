@@ -13,6 +13,7 @@ SETTINGS: Mapping[str, tuple[int, int]] = {
     "batch_size": (1, 100_000),
     "num_threads": (1, 1024),
     "prefetch_queue_depth": (1, 64),
+    "pipelines": (1, 4),
     "seed": (0, 2**31 - USUAL_SEEDS - 1),
 }
 """Smallest and largest value of each setting that is a number."""

@@ -21,6 +21,7 @@ from workbench.graph.faults import Fault
 from workbench.graph.followers import follower_faults
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, ancestors, is_name, topological
+from workbench.graph.pipelines import pipeline_faults
 from workbench.graph.shapes import infer_types
 from workbench.graph.some_of import order_faults
 
@@ -180,6 +181,7 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
             cyclic[0].id, "", f"these nodes wait for each other: {names}", "Cut one edge.", "cycle"
         )
     yield from _settings(graph)
+    yield from pipeline_faults(graph, catalog)
 
 
 def _outputs(graph: Graph, catalog: Catalog) -> Iterator[Fault]:

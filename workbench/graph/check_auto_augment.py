@@ -67,6 +67,9 @@ def _magnitude(node: Node, spec: OpSpec) -> Iterator[Fault]:
 
 def _left_out(node: Node) -> Iterator[Fault]:
     excluded = node.args.get("excluded")
+    if isinstance(excluded, str):  # DALI would take its letters
+        found = f"{excluded[:40]!r} is a text, not a list of texts"
+        yield Fault(node.id, "excluded", found, "Give a list of names.", "value")
     names = excluded if isinstance(excluded, tuple) else ()
     unknown = [name for name in names if name not in SUITE]
     if unknown:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 from workbench.catalog.spec import Catalog, OpSpec
 from workbench.graph.bounds import MOST_NESTED, MOST_TURNS_IN_ALL
@@ -103,7 +102,8 @@ def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -
         if taken in controls or taken not in node.inputs:
             words = "decides what runs" if taken in controls else "is fed by nothing"
             remedy = f"Connect a node to {taken} of {node.id}, or take it out of {scope}."
-            yield Fault(node.id, taken, f"{scope} takes in {taken}, which {words}", remedy, "unfed")
+            words = f"{scope} takes in {taken}, which {words}"
+            yield Fault(node.id, taken, words, remedy, "unfed", scope)
         if not is_name(taken):
             yield Fault(
                 node.id, taken, f"{taken!r} is not a Python name", "Rename it.", "output_name"
@@ -122,7 +122,12 @@ def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -
         if problem:
             words, remedy = problem
             yield Fault(
-                node.id, output, f"{scope} gives {output} from {port}, {words}", remedy, "source"
+                node.id,
+                output,
+                f"{scope} gives {output} from {port}, {words}",
+                remedy,
+                "source",
+                scope,
             )
     _, cyclic = running_order(body.nodes)
     if cyclic:
@@ -134,35 +139,53 @@ def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -
 
 def _outputs(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
     """What the bodies give by one name: DALI merges it into one batch."""
-    if not any(body.outputs for body in node.bodies.values()):
+    given = dict.fromkeys(name for body in node.bodies.values() for name in body.outputs)
+    if not given:
         yield Fault(
             node.id, "", "its bodies give nothing out", "Name an output in each.", "no_outputs"
         )
-    for (name, body), (other_name, other) in pairwise(node.bodies.items()):
-        lacking = body.outputs.keys() ^ other.outputs.keys()
-        for output in sorted(lacking):
-            without = other_name if output in body.outputs else name
+    for output in given:
+        lacking = [name for name, body in node.bodies.items() if output not in body.outputs]
+        others = "the other body does" if len(node.bodies) == 2 else "another body does"
+        for scope in map(node.scope, lacking):
             yield Fault(
                 node.id,
                 output,
-                f"{node.scope(without)} does not give {output}, and the other body does",
-                f"Give {output} out of both: what {node.scope(without)} takes in will do.",
+                f"{scope} does not give {output}, and {others}",
+                f"Give {output} out of all: what {scope} takes in will do.",
                 "bodies",
+                scope,
             )
-        if spec.consecutive and _may_stay(node):
-            continue  # each is compared with what stays
-        for output in body.outputs.keys() & other.outputs.keys():
-            pair = (types.get(body.outputs[output]), types.get(other.outputs[output]))
-            difference = _difference(*pair)
-            if difference:
-                what, remedy = difference
-                yield Fault(
-                    node.id,
-                    output,
-                    f"{node.scope(name)} gives {what[0]} and {node.scope(other_name)} {what[1]}",
-                    remedy,
-                    "branches",
-                )
+        if not (spec.consecutive and _may_stay(node)):  # else each is compared with what stays
+            yield from _unlike(node, output, types)
+
+
+def _unlike(node: Node, output: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
+    """The bodies whose output is not as that of most; of two, not as what the region takes in."""
+    found = {
+        name: given
+        for name, body in node.bodies.items()
+        if (port := body.outputs.get(output)) and (given := types.get(port))
+    }
+    taken = types.get(node.inputs[output]) if output in node.inputs else None
+
+    def agreeing(name: str) -> tuple[int, bool]:
+        like = sum(_difference(found[name], each) is None for each in found.values())
+        return like, taken is not None and _difference(taken, found[name]) is None
+
+    usual = max(found, key=agreeing, default="")
+    for name, each in found.items():
+        difference = _difference(found[usual], each)
+        if difference:
+            what, remedy = difference
+            yield Fault(
+                node.id,
+                output,
+                f"{node.scope(name)} gives {what[1]} and {node.scope(usual)} {what[0]}",
+                remedy,
+                "branches",
+                node.scope(name),
+            )
 
 
 def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
@@ -179,6 +202,7 @@ def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> It
                     "name, which is what runs first begins with",
                     f"Connect a node to {output} of {node.id}, or give {output} out no more.",
                     "bodies",
+                    node.scope(name),
                 )
                 continue
             difference = _difference(types.get(source), types.get(port))
@@ -191,6 +215,7 @@ def _passed_on(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> It
                     f"{node.scope(name)} gives {what[1]}",
                     remedy,
                     "branches",
+                    node.scope(name),
                 )
 
 
@@ -204,13 +229,16 @@ def _may_stay(node: Node) -> bool:
 def _difference(
     one: TensorType | None, other: TensorType | None
 ) -> tuple[tuple[str, str], str] | None:
-    """What DALI does not merge: other element types, layouts or numbers of axes."""
+    """What DALI does not merge: other element types, layouts or numbers of axes.
+
+    Of each what it has, and what mends the other.
+    """
     if one is None or other is None:
         return None
     if one.dtype and other.dtype and one.dtype != other.dtype:
-        return (one.dtype, other.dtype), f"Put a cast to {one.dtype} at the end of the other."
+        return (one.dtype, other.dtype), f"Put a cast to {one.dtype} at its end."
     if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
-        axes = (f"{len(one.shape)} axes", f"{len(other.shape)}")
+        axes = (f"{len(one.shape)} axes", f"{len(other.shape)} axes")
         return axes, "Give both the same number of axes."
     if one.layout is not None and other.layout is not None and one.layout != other.layout:
         layouts = (one.layout or "no layout", other.layout or "no layout")

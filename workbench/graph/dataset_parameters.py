@@ -18,6 +18,8 @@ _TAKEN = frozenset(
         *("pipe", "pipes", "place", "resumable", "seed", "self", "shard_id", "tf", "threads"),
         *(
             "build_pipeline",
+            "build_pipelines",
+            "in_turns",
             "everywhere",
             "position",
             "shape",

@@ -2,9 +2,9 @@
 
 ::
 
-    {"format": "dali-workbench-graph", "version": 2, "name": "imagenet-eval", "about": "...",
+    {"format": "dali-workbench-graph", "version": 3, "name": "imagenet-eval", "about": "...",
      "settings": {"batch_size": 64, "num_threads": 4, "seed": 42, "device": "cpu",
-                  "prefetch_queue_depth": 2},
+                  "prefetch_queue_depth": 2, "pipelines": 1},
      "sources": [{"id": "reader", "op": "readers.file", "kind": "folder", "seed": 0}],
      "nodes": [{"id": "decode", "op": "decoders.image", "inputs": {"data": "reader.jpegs"}},
                {"id": "resize", "op": "resize", "args": {"resize_shorter": 256},
@@ -21,7 +21,8 @@ A region has its bodies, each as the graph itself::
 A body that a person has named has a ``"title"``.
 A node with ``"muted": true`` is left out of what runs.
 
-Version 1 had neither regions nor sources of their own: a reader stood among the nodes.
+Version 1 had neither regions nor sources of their own: a reader stood among the nodes. Up to
+version 2 a graph ran as one pipeline, and had no ``"pipelines"``.
 
 Four further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
 import (``graph.layout``), ``draws`` to the preview (``graph.saved_draws``), ``session`` to the
@@ -49,7 +50,7 @@ from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_
 from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
-VERSION = 2
+VERSION = 3
 _LONGEST = 16_000_000
 
 

@@ -177,6 +177,9 @@ class Settings:
     device: DecodeDevice = "cpu"
     """Where images are decoded; what follows a mixed decoder runs on the GPU."""
     prefetch_queue_depth: int = 2
+    pipelines: int = 1
+    """How many run side by side in one process, each on a shard of its own (``graph.pipelines``):
+    ``num_threads`` and ``prefetch_queue_depth`` are those of each."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,7 +21,7 @@ _TAKEN = frozenset(
     (
         *("fn", "math", "types", "np", "os", "csv", "time", "argparse", "main", "stage", "taps"),
         *("pipeline_def", "build_pipeline", "random_state", "Any", "DataNode", "Pipeline"),
-        "do_not_convert",
+        *("build_pipelines", "in_turns", "deque", "ThreadPoolExecutor", "do_not_convert"),
         *PLUGINS,
     )
 )

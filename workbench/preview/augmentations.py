@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.engine.auto_augment import augmentation_names
 from workbench.preview.request import GraphRun
-from workbench.preview.value_text import augmented_at
+from workbench.preview.value_text import augmentations_of, augmented_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,15 @@ def augmentation_keys(run: GraphRun) -> list[tuple[str, ...]]:
             for node, samples in found.items()
             for name in dict.fromkeys(each.name for each in samples[index])
         )
+        for index, sample in enumerate(run.result.samples)
+    ]
+
+
+def augmentation_texts(run: GraphRun) -> list[tuple[str, ...]]:
+    """For each sample what each automatic augmentation that it came to did: ``rotate -27``."""
+    found = augmentations_of(run).values()
+    return [
+        tuple(texts[index] for texts in found if texts[index] and not sample.error)
         for index, sample in enumerate(run.result.samples)
     ]
 

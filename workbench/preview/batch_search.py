@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.emit.preview_stage import scope_of, scope_of_first_turn
+from workbench.emit.preview_stage import scope_of, turns_of
 from workbench.engine.call_handle import Caller
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
@@ -105,13 +105,17 @@ def _came(
         came = places.run() if places else {}
         for scopes in regions.values():  # in any turn of a body that runs again
             found &= _places(each for name, each in came.items() if scope_of(name) in scopes)
-        for scope in within.values():  # what a tile tells is of the first turn
-            first = (each for name, each in came.items() if scope_of_first_turn(name) == scope)
-            found &= _places(first)
         if found and augmented:
             got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)
             for node, names in augmented.items():
-                found &= {at for at in found if any(one.name in names for one in got[node][at])}
+                turns = turns_of(within[node], came) if node in within else []
+                there = [frozenset(_places([came[turn]])) for turn in turns] or [found]
+                found &= {
+                    at
+                    for call, places in zip(got[node], there, strict=True)
+                    for at in found & places
+                    if any(one.name in names for one in call[at])
+                }
         yield found
 
 

@@ -1,4 +1,7 @@
-"""The exported script, run as a user runs it: in a fresh Python process, without the workbench."""
+"""The exported script, run as a user runs it: in a fresh Python process, without the workbench.
+
+Or the exported loader of PyTorch, for one epoch.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from workbench.emit.code import Code
 from workbench.engine.exit_status import describe_exit, exit_remedy, raise_oom_score
 from workbench.engine.heartbeat import SuspensionMonitor, warn_of_silence
 from workbench.engine.memory_budget import CountedProcess, shared_budget
+from workbench.engine.pipelines import without_quotes
 from workbench.errors import EngineError, WorkerSilentError, WorkerTimeoutError
 from workbench.sources import Datasets
 
@@ -30,7 +34,7 @@ _TICK = 0.05
 _LINE = re.compile(r'File "([^"]+)", line (\d+)')
 
 _DRIVER = '''\
-"""Runs an exported script: for each line on stdin writes the next batch into the folder."""
+"""Runs exported code: for each line on stdin writes the next batch into the folder."""
 import importlib.util, inspect, io, json, os, sys, threading
 import numpy as np
 
@@ -41,20 +45,48 @@ os.dup2(2, 1)  # what DALI prints is no answer
 spec = importlib.util.spec_from_file_location("exported", script)
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-taken = inspect.signature(module.build_pipeline).parameters
+several = hasattr(module, "build_pipelines")
+builder = module.build_pipelines if several else module.build_pipeline
+taken = inspect.signature(builder).parameters
 given = {name: argument for name, argument in data.items() if name in taken}
-pipe = module.build_pipeline(**given, device=device)
+built = builder(**given, device=device)
+
+def every_batch():
+    if hasattr(module, "Loader"):
+        for batch in module.Loader(built):
+            yield [batch[name] for name in module.OUTPUTS]
+    elif several:
+        yield from module.in_turns(built)
+    else:
+        yield from iter(built.run, None)
+
+
+def on_host(samples):
+    for convert in ("as_cpu", "cpu"):  # of DALI, of PyTorch
+        if hasattr(samples, convert):
+            return getattr(samples, convert)()
+    return [each.cpu() for each in samples] if isinstance(samples, list) else samples
+
+
+batches = every_batch()
 print("built", file=answers, flush=True)
 for line in sys.stdin:
+    outputs = next(batches, None)
+    if outputs is None:
+        print("the end of an epoch", file=answers, flush=True)
+        continue
     with open(os.path.join(folder, line.strip()), "wb") as file:
-        for output in pipe.run():
-            host = output.as_cpu() if "GPU" in type(output).__name__ else output
+        for output in outputs:
+            host = on_host(output)
             for i in range(len(host)):
                 array = io.BytesIO()  # numpy writes into files itself and says of a full disk only
                 np.save(array, np.asarray(host[i]), allow_pickle=False)  # how many bytes it wrote
                 file.write(array.getbuffer())
     print(line.strip(), file=answers, flush=True)
 '''
+
+
+END = "the end of an epoch"
 
 
 class ScriptError(EngineError):
@@ -131,17 +163,20 @@ class ExportedScript:
             raise
         return self
 
-    def batch(self, number: int) -> str:
-        """Path of the file that holds the next batch (see ``read_batch``)."""
+    def batch(self, number: int) -> str | None:
+        """Path of the file that holds the next batch (see ``read_batch``).
+
+        None where a loader has come to the end of its epoch.
+        """
         name = f"batch-{number}"
         try:
             print(name, file=self._orders, flush=True)
         except OSError:
             raise self._failed() from None
-        self._await(name)
-        return os.path.join(self._folder, name)
+        found = self._await(name, END)
+        return os.path.join(self._folder, name) if found == name else None
 
-    def _await(self, answer: str) -> None:
+    def _await(self, *answers: str) -> str:
         waited = 0.0
         stopped = SuspensionMonitor(self._process.pid, self._on_silence)
         while True:
@@ -160,9 +195,9 @@ class ExportedScript:
                     ) from None
                 continue
             stopped.heard()
-            if found != answer:
+            if found not in answers:
                 raise self._failed()
-            return
+            return found
 
     def _failed(self) -> ScriptError:
         code = self._process.wait()
@@ -190,10 +225,14 @@ class ExportedScript:
         self._orders.close()
 
 
-def read_batch(path: str, outputs: int, samples: int) -> list[list[NDArray[Any]]]:
+def read_batch(path: str, outputs: int) -> list[list[NDArray[Any]]]:
     """For each output the samples of a batch, from a file of ``ExportedScript.batch``."""
+    arrays = []
     with open(path, "rb") as file:
-        return [[np.load(file, allow_pickle=False) for _ in range(samples)] for _ in range(outputs)]
+        while file.peek(1):
+            arrays.append(np.load(file, allow_pickle=False))
+    count = len(arrays) // outputs
+    return [arrays[start : start + count] for start in range(0, len(arrays), count)]
 
 
 def _last_words(text: str) -> str:
@@ -201,6 +240,7 @@ def _last_words(text: str) -> str:
 
     Where DALI ends the process while Python prints an exception, its traceback has no last line.
     """
+    text = without_quotes(text)
     _, mark, reason = text.rpartition("encountered:")  # in DALI's own errors
     lines = [line for line in (reason if mark else text).splitlines() if line.strip()]
     if mark:

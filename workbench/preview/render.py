@@ -16,6 +16,7 @@ from workbench.graph.model import Port
 from workbench.preview.augmentations import (
     Augmentation,
     augmentation_keys,
+    augmentation_texts,
     augmentations_offered,
 )
 from workbench.preview.branches import Branch, branches_of, fired_scopes
@@ -59,7 +60,7 @@ class Tile:
     known of the tile: that it is one draw of many, how large its difference is. ``class_name`` is
     what the label stands for, or the label where it has no name. ``branches`` are the scopes of the
     bodies of regions that ran for it, ``augmentations`` the keys of what it got where automatic
-    augmentation chose.
+    augmentation chose, ``applied`` the same in words, ``rotate -27, equalize``, for each node.
     """
 
     index: int
@@ -73,6 +74,7 @@ class Tile:
     class_name: str = ""
     branches: tuple[str, ...] = ()
     augmentations: tuple[str, ...] = ()
+    applied: tuple[str, ...] = ()
     marks: tuple[Marks, ...] = ()
     """Boxes and points on the original, if it is shown, and then on each augmented picture."""
 
@@ -212,7 +214,7 @@ def _tiles(
     names = names_of_labels(worker, run, port, labels)
     shapes = [describe_shape(shape, first.dtype) for shape in first.shapes]
     fired = fired_scopes(run)
-    augmented = augmentation_keys(run)
+    augmented, applied = augmentation_keys(run), augmentation_texts(run)
     shown = [run.original] if has_original else []
     shown += run.images.values() if boxes and len(boxes[0]) > len(shown) else []
     marks = [marks_of(worker, run, each) for each in shown if each is not None]
@@ -229,6 +231,7 @@ def _tiles(
             names[index] if names else "",
             fired[index],
             augmented[index],
+            applied[index],
             tuple(group[index] for group in marks),
         )
         for index, sample in enumerate(run.result.samples)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
-from workbench.engine.runner import Result
+from workbench.engine.run_result import Result
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, GraphError
 from workbench.graph.active import active_graph

@@ -93,11 +93,11 @@ def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
 
 
 def augmented_at(run: GraphRun, node: str) -> list[tuple[Augmented, ...]]:
-    """What one automatic augmentation does to each sample; empty where none comes to it."""
-    scope = run.graph.scope_of(node)
+    """What one automatic augmentation does to each sample in all turns; empty where none comes."""
+    turns = run.result.augmented[node]
     return [
-        found if run.place(scope, index) is not None else ()
-        for index, found in enumerate(run.result.augmented[node])
+        tuple(each for turn in turns for each in turn[index])
+        for index in range(len(run.result.samples))
     ]
 
 
@@ -114,8 +114,8 @@ def draws_at(run: GraphRun, node: Node, index: int) -> list[str]:
         if name in args:
             truth = run.graph.has(port.node) and is_truth(run.graph.node(port.node))
             found.append(f"{name} {short_values(run.fed(port, index), truth)}")
-    if node.id in run.result.augmented:
-        found.append(_in_words(run.result.augmented[node.id][index]))
+    if turns := run.result.augmented.get(node.id):
+        found.append(_in_words(turns[0][index]))  # as the picture, which is of the first turn
     return found
 
 

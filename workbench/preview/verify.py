@@ -1,7 +1,8 @@
 """Whether the preview is what ships: the exported script against the preview engine, bit for bit.
 
-The script runs in a fresh process (``exported.py``). It writes one batch at a time into a temporary
-folder, where the preview engine, which runs the same batch its own way, compares sample by sample.
+Or the exported loader of PyTorch, for at most an epoch. The exported code runs in a fresh process
+(``exported_script.py``). It writes one batch at a time into a temporary folder, where the preview
+engine, which runs the same batch its own way, compares sample by sample.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import shutil
 import tempfile
 import threading
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
-from workbench.emit.script import emit_script
+from workbench.emit.outputs import class_numbers, describe_outputs
+from workbench.emit.targets import export
 from workbench.engine.findings import CheckedFile
 from workbench.engine.process import Engine
 from workbench.engine.registry import task
@@ -35,6 +37,8 @@ from workbench.sources import Data, Datasets, open_datasets, require_dataset
 from workbench.system_limits import describe_refusal
 
 _NAMED = 20
+VerifiedTarget = Literal["script", "pytorch"]
+"""An export that can be compared. A loader's labels are numbers of int64: their values count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ class Verifier:
         device: DecodeDevice | None = None,
         engine: Engine | None = None,
         roots: Roots | None = None,
+        target: VerifiedTarget = "script",
     ) -> None:
         """``device`` is used instead of the graph's. Files outside the ``roots`` are left out.
 
@@ -111,6 +116,7 @@ class Verifier:
         self.data = open_datasets(data)
         self.graph = graph
         self.batches = batches
+        self.target = target
         self._roots = roots
         self._cancelled = threading.Event()
         self._own = engine is None
@@ -168,7 +174,7 @@ class Verifier:
 
     def _compare(self, data: Datasets) -> Verification:
         """One comparison from the start. Raises ScriptError; ``_so_far`` then holds the rest."""
-        settings, source = self.graph.settings, emit_script(self.graph, load_catalog())
+        settings, source = self.graph.settings, export(self.graph, self.target).main
         report = Verification(self.batches * settings.batch_size, 0, 0, settings.device, ())
         self._so_far = report
         try:
@@ -183,12 +189,17 @@ class Verifier:
                 for batch in range(self.batches):
                     self._progress(batch / self.batches, f"batch {batch + 1} of {self.batches}")
                     path = script.batch(batch)
-                    same, deviations = self._calls.call(
-                        compare_batch, self.graph, data, batch, path
+                    if path is None:
+                        left = (self.batches - batch) * settings.batch_size
+                        report = self._so_far = replace(report, samples=report.samples - left)
+                        break
+                    lacking, same, deviations = self._calls.call(
+                        compare_batch, self.graph, data, batch, path, self.target
                     )
                     os.unlink(path)
                     report = self._so_far = replace(
                         report,
+                        samples=report.samples - lacking,
                         identical=report.identical + same,
                         batches=batch + 1,
                         deviations=(*report.deviations, *deviations),
@@ -229,26 +240,30 @@ def verify(
 
 @task
 def compare_batch(
-    worker: Worker, graph: Graph, data: Datasets, batch: int, path: str
-) -> tuple[int, list[Deviation]]:
-    """Task: the number of identical samples of a batch, and what differs in the others.
+    worker: Worker, graph: Graph, data: Datasets, batch: int, path: str, target: VerifiedTarget
+) -> tuple[int, int, list[Deviation]]:
+    """Task: how many samples a loader's last batch lacks, how many are identical, what differs.
 
-    ``path`` holds what the script gave.
+    ``path`` holds what the exported code gave.
     """
     size = graph.settings.batch_size
-    theirs = read_batch(path, len(graph.outputs), size)
+    theirs = read_batch(path, len(graph.outputs))
+    given = len(theirs[0]) if target != "script" else size
+    labels = class_numbers(describe_outputs(graph, load_catalog()))
+    numbers = labels if target != "script" else ()
     result = worker.runner.run(graph, data, batch, size, list(graph.outputs.values()))
     ours = [result.batches[port].arrays() for port in graph.outputs.values()]
     found: list[Deviation] = []
-    for sample in range(size):
+    for sample in range(given):
         facts = result.samples[sample]
         for name, mine, its in zip(graph.outputs, ours, theirs, strict=True):
-            one = deviation(mine[sample], its[sample])
+            own = mine[sample].astype(np.int64).reshape(()) if name in numbers else mine[sample]
+            one = deviation(own, its[sample])
             if facts.error:
                 one = Deviation(0, 0, "", "", f"the preview left the file out: {facts.error}")
             if one is not None:
                 found.append(replace(one, batch=batch, sample=sample, file=facts.file, output=name))
-    return size - len({one.sample for one in found}), found
+    return size - given, given - len({one.sample for one in found}), found
 
 
 def deviation(preview: NDArray[Any], script: NDArray[Any]) -> Deviation | None:

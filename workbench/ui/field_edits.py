@@ -30,7 +30,7 @@ def set_graph_field(
             raise GraphEditError(f"Mixed decoding needs a GPU: {machine.no_gpu}.")
         case "bar", "device", "cpu" | "mixed":
             history.push(set_setting(history.now, device=value))
-        case ("preview", "seed", int()) | ("speed", "batch_size" | "threads", int()):
+        case ("preview", "seed", int()) | ("speed", "batch_size" | "threads" | "pipelines", int()):
             name = "num_threads" if field == "threads" else field
             history.push(set_setting(history.now, **{name: value}), history.burst(name))
         case _:

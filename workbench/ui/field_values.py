@@ -173,7 +173,11 @@ def graph_fields(
             "show_statistics": state.show_statistics,
             "sample": state.sample,
         },
-        "speed": {"batch_size": settings.batch_size, "threads": settings.num_threads},
+        "speed": {
+            "batch_size": settings.batch_size,
+            "threads": settings.num_threads,
+            "pipelines": settings.pipelines,
+        },
         "code": {
             "note": data_panel.export_note,
             "lists_files": data_panel.found is not None,

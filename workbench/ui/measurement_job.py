@@ -80,6 +80,10 @@ class MeasurementJob(Generic[T]):
     def keep(self, result: T) -> None:
         """Called with the result where nobody listens at the end."""
 
+    def so_far(self) -> T | None:
+        """What it gives where it is ended early."""
+        return None
+
     def describe(self, share: float, text: str) -> str:
         """What is said while it runs."""
         return text
@@ -103,7 +107,7 @@ class MeasurementJob(Generic[T]):
                 self.text = "starting"
                 result = self.measurement.run(self._note)
         except CancelledError:
-            pass
+            result = self.so_far()
         except WorkbenchError as error:
             wrong = str(error)
         except Exception as error:

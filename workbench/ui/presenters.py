@@ -106,6 +106,7 @@ def _tile(tile: Tile) -> TileEntry:
         "notes": list(tile.notes),
         "branches": list(tile.branches),
         "augmentations": list(tile.augmentations),
+        "applied": list(tile.applied),
         "error": tile.sample.error,
         "warning": tile.sample.warning,
         "original": list(tile.original or ()),

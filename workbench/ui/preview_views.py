@@ -62,6 +62,8 @@ class TileEntry(TypedDict):
     """The scopes of the bodies of regions that ran for it."""
     augmentations: list[str]
     """The keys of what it got where automatic augmentation chose."""
+    applied: list[str]
+    """The same in words: ``rotate -27, equalize``."""
     error: str
     """Why this sample could not be shown; empty where it could."""
     warning: str

@@ -117,8 +117,11 @@ def condition_port(node: Node, catalog: Catalog) -> Port | None:
 
 
 def faulty_scopes(graph: Graph, faults: Sequence[Fault]) -> set[str]:
-    """The scopes of the nodes that are at fault."""
-    return {graph.whole.scope_of(f.node) for f in faults if graph.whole.has(f.node)}
+    """The scopes of the nodes that are at fault, and of the bodies that a region's fault names."""
+    whole = graph.whole
+    found = [fault for fault in faults if whole.has(fault.node)]
+    named = {fault.about for fault in found if region_of(fault.about) == fault.node}
+    return named.union(whole.scope_of(fault.node) for fault in found)
 
 
 def nearest_existing_scope(graph: Graph, before: Graph, scope: str) -> str:

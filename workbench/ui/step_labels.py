@@ -23,6 +23,7 @@ _SETTING_WORDS = {
     "seed": "seed",
     "device": "decoding",
     "prefetch_queue_depth": "prefetch",
+    "pipelines": "pipelines",
 }
 
 

@@ -16,11 +16,14 @@ from tests.thorough import examples
 from workbench.catalog import OpSpec
 from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
+from workbench.emit.targets import export
 from workbench.emit.template_parts import function_name
 from workbench.engine.auto_augment_import import noted_calls, with_noted
+from workbench.engine.importing import from_file
 from workbench.engine.tracing import trace_pipeline
-from workbench.graph import Graph, Port, check_graph
+from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.dataset_parameters import parameters
+from workbench.graph.edit import set_setting
 from workbench.sources import PARAMETER, Dataset, open_dataset
 
 
@@ -97,3 +100,10 @@ def test_any_graph(graph: Graph, folder: Path) -> None:
 def test_any_regions(graph: Graph, folder: Path) -> None:
     listed = Dataset("file_list", items=((str(folder / "a.jpg"), 3),))
     assert_the_same(graph, there_and_back(graph, folder, listed))
+
+
+@pytest.mark.parametrize("target", ["script", "pytorch"])
+def test_pipelines_side_by_side(target: str, tmp_path: Path) -> None:
+    graph = set_setting(load_recipe("imagenet-train"), pipelines=3)
+    (tmp_path / "pipe.py").write_text(export(graph, target, CATALOG).main.text, encoding="utf-8")
+    assert_the_same(graph, from_file(tmp_path / "pipe.py"))

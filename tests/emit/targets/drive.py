@@ -66,12 +66,22 @@ def host_batch(outputs: Any, names: list[str]) -> dict[str, Any]:
 
 
 def script(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    return dali_batches(load(path / "pipe.py").build_pipeline(data), names)
+    module = load(path / "pipe.py")
+    if not hasattr(module, "PIPELINES"):
+        return dali_batches(module.build_pipeline(data), names)
+    return (host_batch(out, names) for out in module.in_turns(module.build_pipelines(data)))
+
+
+def torch_loader(module: ModuleType, data: str, checkpoint: Any = None, **options: Any) -> Any:
+    """The loader of the exported module, over one pipeline or several."""
+    if not hasattr(module, "PIPELINES"):
+        return module.Loader(module.build_pipeline(data, checkpoint=checkpoint, **options))
+    pipes = module.build_pipelines(data, checkpoint=checkpoint, **options)
+    return module.Loader(pipes, checkpoint=checkpoint)
 
 
 def pytorch(path: Path, data: str, names: list[str]) -> Iterator[dict[str, Any]]:
-    module = load(path / "loader.py")
-    loader = module.Loader(module.build_pipeline(data))
+    loader = torch_loader(load(path / "loader.py"), data)
     for batch in loader:
         yield {name: on_host(batch[name]) for name in names}
 
@@ -202,7 +212,7 @@ def start_ray() -> None:
 
     for left in (2, 1, 0):
         try:
-            ray.init(num_cpus=2, include_dashboard=False)
+            ray.init(num_cpus=4, include_dashboard=False)
         except Exception as error:
             if not left or "timed out" not in str(error):
                 raise
@@ -252,13 +262,13 @@ def epochs(target: str, folder: str, data: str, count: str) -> list[list[list[An
         found: list[list[list[Any]]] = [[[] for _ in range(shards)] for _ in range(int(count))]
         for key, sample in written.items():
             shard, epoch, _ = key.split("-")
-            found[int(epoch)][int(shard)].append(digest(sample["images"]))
+            actor = int(shard) // getattr(module, "PIPELINES", 1)
+            found[int(epoch)][actor].append(digest(sample["images"]))
         return found
     if target == "pytorch":
         module = load(path / "loader.py")
         loaders = [
-            module.Loader(module.build_pipeline(data, shard_id=shard, num_shards=shards))
-            for shard in range(shards)
+            torch_loader(module, data, shard_id=shard, num_shards=shards) for shard in range(shards)
         ]
     else:
         module = load(path / "dataset.py")
@@ -286,8 +296,8 @@ def resume(folder: str, data: str) -> dict[str, list[Any]]:
     """What loaders give that go on from checkpoints, and what the first one gave there."""
     module = load(Path(folder, "loader.py"))
 
-    def stream(checkpoint: bytes | None) -> Iterator[tuple[Any, bytes]]:
-        loader = module.Loader(module.build_pipeline(data, resumable=True, checkpoint=checkpoint))
+    def stream(checkpoint: Any) -> Iterator[tuple[Any, Any]]:
+        loader = torch_loader(module, data, checkpoint, resumable=True)
         while True:
             for batch in loader:
                 yield digests({n: t.numpy() for n, t in batch.items()}), loader.checkpoint()
@@ -303,6 +313,36 @@ def resume(folder: str, data: str) -> dict[str, list[Any]]:
         again = list(islice(stream(checkpoint), len(after)))
         found[str(index)] = [[b for b, _ in after], [b for b, _ in again]]
     return found
+
+
+def partition(folder: str, data: str, count: str) -> list[Any]:
+    """Of so many random divisions of a list of files those of which an epoch is not each once.
+
+    ``data`` holds the lists ``N.txt`` of N files, whose labels are their numbers.
+    """
+    import random
+
+    module = load(Path(folder, "loader.py"))
+    chance, wrong = random.Random(0), []
+    for _ in range(int(count)):
+        ranks, files = chance.randint(1, 3), chance.randint(12, 40)
+        module.PIPELINES, size = chance.randint(1, 4), chance.randint(1, 9)
+        loaders = [
+            torch_loader(
+                module, f"{data}/{files}.txt", batch_size=size, shard_id=rank, num_shards=ranks
+            )
+            for rank in range(ranks)
+        ]
+        for _ in range(3):
+            labels = [
+                label
+                for loader in loaders
+                for batch in loader
+                for label in batch["labels"].tolist()
+            ]
+            if sorted(labels) != list(range(files)) or len({len(each) for each in loaders}) > 1:
+                wrong.append([ranks, module.PIPELINES, files, size, sorted(labels)])
+    return wrong
 
 
 def rank(folder: str, data: str, count: str) -> list[int]:
@@ -330,7 +370,7 @@ def rank(folder: str, data: str, count: str) -> list[int]:
 
 
 COMMANDS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (start, first, epochs, resume, rank)
+    f.__name__: f for f in (start, first, epochs, resume, partition, rank)
 }
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def add_peers(
     facts: dict[str, Any] = {}
     for name in names:
         peer = PEERS[name]
-        config = replace(config_of(experiment.graph, peer.device), program=name)
+        config = replace(config_of(experiment.graph, peer.device), program=name, pipelines=1)
         reason = "" if peer.device in devices else "its device was not asked for"
         if peer.device == "mixed" and machine.no_gpu:
             reason = machine.no_gpu

@@ -29,6 +29,7 @@ from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.layout import Document
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source
+from workbench.graph.pipelines import side_by_side
 from workbench.sources import is_reader
 
 
@@ -91,7 +92,7 @@ def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
         outputs={n: ports[edge.edge] for n, edge in zip(outputs, given, strict=True)},
         settings=settings,
     )
-    graph = with_devices(graph, catalog, every, ids, given)
+    graph = side_by_side(with_devices(graph, catalog, every, ids, given), traced.pipelines)
     places = {ids[op.name]: _place(lines.place(op)) for op, _ in every}
     stands = {ids[op.name]: lines.place(op) for op, _ in every}
     assigned = {ids[op.name]: lines.targets(op) for op, _ in every}

@@ -105,3 +105,5 @@ class Traced:
     """By the name of the operator that stands for each call of automatic augmentation."""
     placeholders: tuple[str, ...] = ()
     """Folders that stood for those which the source was not given."""
+    pipelines: int = 1
+    """As many run side by side, of which this is the first."""

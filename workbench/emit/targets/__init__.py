@@ -45,6 +45,8 @@ class Target:
 
     about: str
     emit: Callable[[Graph, Catalog], Mapping[str, Code]]
+    side_by_side: bool = False
+    """Whether it can run several pipelines in one process."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -129,5 +131,12 @@ def export(graph: Graph, target: str = "script", catalog: Catalog | None = None)
     Raises GraphFaultsError where the graph cannot run, GraphExportError where it cannot go to the
     target or there is no such target. ``catalog`` is that of the installed DALI if not given.
     """
-    emit, catalog = load_target(target).emit, catalog or load_catalog()
-    return Export(target, emit(sound_part(graph, catalog), catalog))
+    found, catalog = load_target(target), catalog or load_catalog()
+    part = sound_part(graph, catalog)
+    if part.settings.pipelines > 1 and not found.side_by_side:
+        able = [name for name in target_names() if load_target(name).side_by_side]
+        raise GraphExportError(
+            f"pipelines is {part.settings.pipelines}, and the target {target} runs one pipeline "
+            f"in a process. Set it to 1, or export for {', '.join(able)}."
+        )
+    return Export(target, found.emit(part, catalog))

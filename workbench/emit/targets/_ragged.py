@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import indent
 
 from workbench.emit.outputs import Outputs, outputs_of_kind, ragged_outputs
 from workbench.emit.python import call, constant
@@ -98,18 +99,20 @@ def ragged_fields(outputs: Outputs, lists: Sequence[str]) -> Mapping[str, str]:
     """The fields of ``LOADER`` for outputs of which some are lists."""
     quoted = "[" + ", ".join(f'"{name}"' for name in lists) + "]"
     names = "[" + ", ".join(f'"{name}"' for name in outputs) + "]"
+    types = (
+        "            output_types=[\n"
+        "                DALIRaggedIterator.SPARSE_LIST_TAG\n"
+        "                if name in LISTS\n"
+        "                else DALIRaggedIterator.DENSE_TAG\n"
+        "                for name in OUTPUTS\n"
+        "            ],\n"
+    )
     return {
         "any": "from typing import Any\n",
         "iterator": "DALIRaggedIterator",
         "outputs": "\n".join((*constant("OUTPUTS", names), *constant("LISTS", quoted))),
-        "output_types": (
-            "            output_types=[\n"
-            "                DALIRaggedIterator.SPARSE_LIST_TAG\n"
-            "                if name in LISTS\n"
-            "                else DALIRaggedIterator.DENSE_TAG\n"
-            "                for name in OUTPUTS\n"
-            "            ],\n"
-        ),
+        "output_types": types,
+        "several_types": indent(types, "    "),
     }
 
 

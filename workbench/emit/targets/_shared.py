@@ -16,7 +16,7 @@ from workbench.emit.outputs import (
     require_even,
     require_unsharded,
 )
-from workbench.emit.python import constant
+from workbench.emit.python import INDENT, constant
 from workbench.emit.targets._ragged import (
     find_detection,
     list_outputs,
@@ -28,8 +28,10 @@ from workbench.emit.template_parts import (
     fill_template,
     pipeline_parts,
     reached_nodes,
+    shard_seed,
 )
 from workbench.graph.model import Graph, Node
+from workbench.graph.pipelines import SHARD_SEED
 
 BUILD = '''\
 def build_pipeline(
@@ -75,6 +77,60 @@ RESUMABLE_BUILD = (
 )
 """``build_pipeline`` with a checkpoint to go on from."""
 
+BUILD_SEVERAL = f'''\
+def build_pipelines(
+«    data: str,»
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> list[Pipeline]:
+    """Return the built pipelines of one shard, which read a part of it each and take turns.
+
+    ``num_threads`` are those of each; ``device`` says where images are decoded, cpu or mixed;
+    ``device_id`` on which GPU.
+    """
+    pipes = []
+    for shard in range(PIPELINES * shard_id, PIPELINES * (shard_id + 1)):
+        pipe = $function(
+«            data,»
+            device,
+            seed + {SHARD_SEED:_} * shard,  # shards draw apart
+            shard,
+            PIPELINES * num_shards,
+            batch_size=batch_size,
+            num_threads=num_threads,
+            device_id=$shard_device,
+            prefetch_queue_depth=$prefetch,
+${{several_seed}}        )
+        pipe.build()
+        pipes.append(pipe)
+    return pipes
+'''
+"""``build_pipelines``, for several pipelines side by side."""
+
+RESUMABLE_SEVERAL = (
+    BUILD_SEVERAL.replace(
+        ") -> list",
+        "    resumable: bool = False,\n    checkpoint: dict[str, Any] | None = None,\n) -> list",
+    )
+    .replace(
+        "GPU.\n",
+        "GPU.\n    ``resumable`` ones can tell where they stand: a ``checkpoint`` to go on from.\n",
+    )
+    .replace(
+        "    pipes = []\n",
+        '    saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]\n'
+        "    pipes = []\n",
+    )
+    .replace("$prefetch,\n", "$prefetch,\n            enable_checkpointing=resumable,\n")
+    .replace("        )\n", "            checkpoint=saved[len(pipes)],\n        )\n")
+)
+"""The same with a checkpoint of their loader to go on from."""
+
 LOADER = '''\
 class Loader:
     """Batches as dictionaries of tensors: $listed.
@@ -106,6 +162,81 @@ $squeeze            yield batch
         return self._batches.checkpoints()[0]
 '''
 """A loader over DALI's PyTorch iterator."""
+
+LOADER_SEVERAL = '''\
+class Loader:
+    """Batches as dictionaries of tensors: $listed.
+
+    One pass is one epoch of the shard: every sample once, the last batch of each pipeline as
+    short as it comes. Batch k is that of pipeline k mod N; meanwhile the others work on their
+    next ones.$labels_doc$sizes_doc
+    """
+
+    def __init__(
+        self,
+        pipes: Sequence[Pipeline],
+        last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL,
+        checkpoint: dict[str, Any] | None = None,
+    ) -> None:
+        self._iterators = [
+            $iterator(
+                [pipe],
+                OUTPUTS,
+$several_types                reader_name="$reader",  # it knows how long an epoch is
+                last_batch_policy=last_batch,
+                auto_reset=True,
+            )
+            for pipe in pipes
+        ]
+        given = checkpoint["given"] if checkpoint else 0
+        self._given = given % len(self)  # batches of this epoch
+
+    def __len__(self) -> int:
+        return sum(map(len, self._iterators))
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for number in range(self._given, len(self)):
+            batches = self._iterators[number % PIPELINES]
+            (batch,) = next(batches)
+            if number + PIPELINES >= len(self):
+                next(batches, None)  # its epoch is over: it begins the next
+            self._given = number + 1
+$squeeze            yield batch
+        self._given = 0
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Where the loader of resumable pipelines stands now."""
+        saved = [batches.checkpoints()[0] for batches in self._iterators]
+        return {"given": self._given, "pipelines": saved}
+'''
+"""The same over several pipelines, which take turns."""
+
+
+def side_by_side(template: str, checkpoint: str) -> str:
+    """A template of ``RESUMABLE_BUILD`` and ``LOADER`` for several pipelines.
+
+    ``checkpoint`` is the expression of what the loader goes on from.
+    """
+    return replaced(
+        template,
+        ("import Iterator\n", "import Iterator, Sequence\n"),
+        (RESUMABLE_BUILD, RESUMABLE_SEVERAL),
+        (LOADER, LOADER_SEVERAL),
+        ("pipe = build_pipeline(", "pipes = build_pipelines("),
+        ("Loader(pipe$last_batch)", f"Loader(pipes$last_batch, checkpoint={checkpoint})"),
+        ('NUM_THREADS, help="per rank"', 'NUM_THREADS, help="of each"'),
+    )
+
+
+def replaced(template: str, *parts: tuple[str, str]) -> str:
+    """A template with parts of it exchanged, each of which it has once."""
+    for old, new in parts:
+        before, _, after = template.partition(old)
+        assert old in template
+        assert old not in after
+        template = before + new + after
+    return template
+
 
 SHARD_SIZE = '''\
 def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
@@ -167,9 +298,11 @@ class Module:
             "sizes_doc": self._sizes_doc(),
             "iterator": "DALIGenericIterator",
             "output_types": "",
+            "several_types": "",
             **(ragged_fields(self.outputs, self.lists) if self.lists else {}),
             "resumable": f"False,  # DALI cannot checkpoint {fixed[0]}" if fixed else "True,",
-            "shard_seed": self.parts.pipeline_seed.replace("seed,", "seed + 100_000 * shard_id,"),
+            "shard_seed": shard_seed(self.parts, "shard_id", INDENT * 2),
+            "several_seed": shard_seed(self.parts, "shard", INDENT * 3),
             "shard_device": "device_id" + self.parts.device_id.removeprefix("0"),
         }
         if self.lists:

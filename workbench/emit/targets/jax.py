@@ -8,42 +8,17 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.outputs import require_next_shard
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
+from workbench.emit.targets._shared import (
+    BUILD,
+    BUILD_SEVERAL,
+    SHARD_SIZE,
+    replaced,
+    sharded_module,
+)
 from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
 
-_TEMPLATE = f'''\
-"""$title
-
-Batches as JAX arrays that are split over all devices, of this process and of the others.
-
-Usage: python loader.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
-"""
-
-import argparse
-${{os}}import time
-from collections.abc import Iterator, Sequence
-$any
-try:
-    import jax
-    import numpy as np
-    from jax.sharding import Mesh, NamedSharding, PartitionSpec
-    from nvidia.dali import fn$math, pipeline_def$imports
-${{policies}}    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline$not_converted
-    from nvidia.dali.plugin.jax import DALIGenericIterator
-{missing_package_error("jax and nvidia-dali-cuda120")}
-$constants
-$outputs
-
-
-$finder$definition
-
-
-{BUILD}
-
-{SHARD_SIZE}
-
+_LOADER = '''\
 class Loader:
     """Batches as dictionaries of arrays: $listed.
 
@@ -97,7 +72,7 @@ class Loader:
         now = [(shard + self._epoch) % self._num_shards for shard in self._shards]
         sizes = [shard_size(self._samples, shard, self._num_shards) for shard in now]
         for parts in zip(*self._iterators, strict=True):
-            batch = {{n: self._join([part[n] for part in parts]) for n in OUTPUTS}}
+            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
 $squeeze            numbers = np.arange(self._seen, self._seen + self._batch_size)
             batch["valid"] = self._join([numbers < size for size in sizes])
             self._seen += self._batch_size
@@ -112,7 +87,127 @@ $squeeze            numbers = np.arange(self._seen, self._seen + self._batch_siz
             for part, place in zip(parts, self._devices, strict=True)
         ]
         return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+'''
 
+_LOADER_SEVERAL = '''\
+class Loader:
+    """Batches as dictionaries of arrays: $listed.
+
+    Each device has ``PIPELINES`` of them, which read one shard each: batch k is that of its
+    pipeline k mod N, and meanwhile the others work on their next ones. Every batch has the
+    same shapes, as ``jit`` likes them: where a shard ends, its last sample is repeated.
+    The boolean array ``valid`` says which samples count; in one epoch every one does
+    once.$labels_doc$sizes_doc
+    """
+
+    def __init__(
+        self,
+«        data: str,»
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+    ) -> None:
+        everywhere = jax.devices()
+        self._devices = jax.local_devices()
+        self._sharding = NamedSharding(
+            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
+        )
+        numbers = [everywhere.index(place) for place in self._devices]
+        self._shards = [PIPELINES * number for number in numbers]  # those of turn 0
+        self._num_shards = PIPELINES * len(everywhere)
+        self._batch_size = batch_size
+        pipes = [  # those of each device
+            build_pipelines(
+«                data,»
+                batch_size,
+                num_threads,
+                device,
+                seed,
+                number,
+                len(everywhere),
+                place.local_hardware_id or 0,
+            )
+            for number, place in zip(numbers, self._devices, strict=True)
+        ]
+        self._samples = pipes[0][0].reader_meta("$reader")["epoch_size"]
+        self._epoch, self._given = 0, 0  # batches of this epoch
+        # An iterator for each pipeline: one for all of them would want a GPU for each.
+        self._iterators = [
+            [
+                DALIGenericIterator(
+                    [pipe], OUTPUTS, reader_name="$reader", auto_reset=True
+                )
+                for pipe in turn
+            ]
+            for turn in zip(*pipes, strict=True)
+        ]
+
+    def __len__(self) -> int:
+        return sum(len(turn[0]) for turn in self._iterators)
+
+    def __iter__(self) -> Iterator[dict[str, jax.Array]]:
+        for number in range(self._given, len(self)):
+            run, turn = divmod(number, PIPELINES)
+            # With each epoch a reader goes on to the next shard.
+            now = [shard + turn + self._epoch for shard in self._shards]
+            count = self._num_shards
+            sizes = [shard_size(self._samples, shard % count, count) for shard in now]
+            parts = [next(batches) for batches in self._iterators[turn]]
+            if number + PIPELINES >= len(self):
+                for batches in self._iterators[turn]:
+                    next(batches, None)  # its epoch is over: it begins the next
+            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
+$squeeze            seen = run * self._batch_size + np.arange(self._batch_size)
+            batch["valid"] = self._join([seen < size for size in sizes])
+            self._given = number + 1
+            yield batch
+        self._epoch, self._given = self._epoch + 1, 0
+
+    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+        """One array of the parts, each on its own device."""
+        batch_size = self._batch_size * (self._num_shards // PIPELINES)
+        placed = [
+            jax.device_put(part, place)
+            for part, place in zip(parts, self._devices, strict=True)
+        ]
+        shape = (batch_size, *parts[0].shape[1:])
+        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+'''
+
+_TEMPLATE = f'''\
+"""$title
+
+Batches as JAX arrays that are split over all devices, of this process and of the others.
+
+Usage: python loader.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
+"""
+
+import argparse
+${{os}}import time
+from collections.abc import Iterator, Sequence
+$any
+try:
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from nvidia.dali import fn$math, pipeline_def$imports
+${{policies}}    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline$not_converted
+    from nvidia.dali.plugin.jax import DALIGenericIterator
+{missing_package_error("jax and nvidia-dali-cuda120")}
+$constants
+$outputs
+
+
+$finder$definition
+
+
+{BUILD}
+
+{SHARD_SIZE}
+
+{_LOADER}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
@@ -136,6 +231,14 @@ if __name__ == "__main__":
 '''
 
 
+_SEVERAL = replaced(
+    _TEMPLATE,
+    (BUILD, BUILD_SEVERAL),
+    (_LOADER, _LOADER_SEVERAL),
+    ('NUM_THREADS, help="per device"', 'NUM_THREADS, help="of each"'),
+)
+
+
 def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``loader.py``."""
     module = sharded_module(graph, catalog, "jax")
@@ -144,7 +247,8 @@ def emit_jax(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     doc = "\n    Labels have the shape [N]." if module.labels else ""
     if any((flow.dtype or "").endswith("64") for flow in module.outputs.values()):
         doc += "\n    What has 64 bits is cut to 32, unless ``jax_enable_x64`` is set."
-    return {"loader.py": module.fill(_TEMPLATE, squeeze="".join(squeeze), labels_doc=doc)}
+    template = _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL
+    return {"loader.py": module.fill(template, squeeze="".join(squeeze), labels_doc=doc)}
 
 
-TARGET = Target("a loader of arrays split over all devices", emit_jax)
+TARGET = Target("a loader of arrays split over all devices", emit_jax, side_by_side=True)

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, sharded_module
+from workbench.emit.targets._shared import (
+    LOADER,
+    RESUMABLE_BUILD,
+    replaced,
+    sharded_module,
+    side_by_side,
+)
 from workbench.emit.targets.pytorch import training_fields
 from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
@@ -135,11 +141,23 @@ if __name__ == "__main__":
 '''
 
 
+_SAVED = "self.resume_from[rank] if self.resume_from else None"
+_SEVERAL = replaced(
+    side_by_side(_TEMPLATE, "saved"),
+    (f"checkpoint={_SAVED}", "checkpoint=saved"),
+    ("        pipes = build", f"        saved = {_SAVED}\n        pipes = build"),
+    ("list[bytes | None] = []", "list[dict[str, Any] | None] = []"),
+)
+
+
 def emit_lightning(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``datamodule.py``."""
     module = sharded_module(graph, catalog, "lightning", ragged=True)
     fields = training_fields(module, "lightning", classes="classes", indent="        ")
-    return {"datamodule.py": module.fill(_TEMPLATE, **fields)}
+    template = _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL
+    return {"datamodule.py": module.fill(template, **fields)}
 
 
-TARGET = Target("a LightningDataModule around the PyTorch loader", emit_lightning)
+TARGET = Target(
+    "a LightningDataModule around the PyTorch loader", emit_lightning, side_by_side=True
+)

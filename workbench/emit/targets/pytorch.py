@@ -10,7 +10,14 @@ from workbench.emit.code import Code
 from workbench.emit.outputs import require_images, require_signed
 from workbench.emit.targets import Target
 from workbench.emit.targets._ragged import DETECTION_LOSS, detection_function, find_detection
-from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, Module, sharded_module
+from workbench.emit.targets._shared import (
+    LOADER,
+    RESUMABLE_BUILD,
+    Module,
+    replaced,
+    sharded_module,
+    side_by_side,
+)
 from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
 from workbench.graph.tensor_type import TensorType
@@ -149,11 +156,17 @@ _DETECTOR = (
 )
 
 
+_SEVERAL = replaced(
+    side_by_side(_TEMPLATE, 'saved.get("loader")'), ("$any\n", "from typing import Any\n\n")
+)
+
+
 def emit_pytorch(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``loader.py``."""
     module = sharded_module(graph, catalog, "pytorch", ragged=True)
     fields = training_fields(module, "pytorch", classes="args.classes", indent="    ")
-    return {"loader.py": module.fill(_TEMPLATE, to_place=_to_place(module), **fields)}
+    template = _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL
+    return {"loader.py": module.fill(template, to_place=_to_place(module), **fields)}
 
 
 def _to_place(module: Module) -> str:
@@ -259,4 +272,5 @@ def _scaled(text: str, flow: TensorType) -> str:
 TARGET = Target(
     "a loader and a training loop; shards and GPUs by torchrun; resumes from a checkpoint",
     emit_pytorch,
+    side_by_side=True,
 )

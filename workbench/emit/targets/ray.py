@@ -9,9 +9,104 @@ from workbench.emit.code import Code
 from workbench.emit.outputs import require_next_shard, require_no_regions
 from workbench.emit.python import constant
 from workbench.emit.targets import Target
-from workbench.emit.targets._shared import BUILD, SHARD_SIZE, quoted_list, sharded_module
+from workbench.emit.targets._shared import (
+    BUILD,
+    BUILD_SEVERAL,
+    SHARD_SIZE,
+    quoted_list,
+    replaced,
+    sharded_module,
+)
 from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
+
+_SHARD = '''\
+class Shard:
+    """Runs the pipeline on one shard."""
+
+    def __init__(self, args: argparse.Namespace, shard_id: int) -> None:
+        self.args = args
+        self.shard_id = shard_id
+        self.pipe = build_pipeline(
+«            args.data,»
+            args.batch_size,
+            args.threads,
+            args.device,
+            args.seed,
+            shard_id,
+            args.actors,
+        )
+
+    def write(self) -> int:
+        """Write a file for each epoch; return the number of samples."""
+        folder, count = Path(self.args.out), 0
+        folder.mkdir(parents=True, exist_ok=True)
+        for epoch in range(self.args.epochs):
+            name = f"shard-{self.shard_id:05}-epoch-{epoch:03}"
+            unfinished = folder / f"{name}.part"
+            count += WRITERS[self.args.format](unfinished, self.samples(epoch))
+            unfinished.rename(folder / f"{name}.{self.args.format}")  # it is whole now
+        return count
+
+    def samples(self, epoch: int) -> Iterator[tuple[str, Sample]]:
+        """Every sample of the shard once, with a key that no other has."""
+        shards, batch_size = self.args.actors, self.args.batch_size
+        total = self.pipe.reader_meta("$reader")["epoch_size"]
+        # With each epoch the reader goes on to the next shard.
+        size = shard_size(total, (self.shard_id + epoch) % shards, shards)
+        longest = ceil(total / shards)
+        for start in range(0, longest, batch_size):  # the reader pads the shorter ones
+            outputs = [output.as_cpu() for output in self.pipe.run()]
+            for index in range(min(size - start, batch_size)):
+                arrays = (np.array(output[index]) for output in outputs)
+                key = f"{self.shard_id:05}-{epoch:03}-{start + index:07}"
+                yield key, dict(zip(OUTPUTS, arrays, strict=True))
+'''
+
+_SHARD_SEVERAL = '''\
+class Shard:
+    """Runs the pipelines on one shard, in turns."""
+
+    def __init__(self, args: argparse.Namespace, shard_id: int) -> None:
+        self.args = args
+        self.shard_id = shard_id
+        self.pipes = build_pipelines(
+«            args.data,»
+            args.batch_size,
+            args.threads,
+            args.device,
+            args.seed,
+            shard_id,
+            args.actors,
+        )
+
+    def write(self) -> int:
+        """Write a file for each epoch; return the number of samples."""
+        folder, count = Path(self.args.out), 0
+        folder.mkdir(parents=True, exist_ok=True)
+        for epoch in range(self.args.epochs):
+            name = f"shard-{self.shard_id:05}-epoch-{epoch:03}"
+            unfinished = folder / f"{name}.part"
+            count += WRITERS[self.args.format](unfinished, self.samples(epoch))
+            unfinished.rename(folder / f"{name}.{self.args.format}")  # it is whole now
+        return count
+
+    def samples(self, epoch: int) -> Iterator[tuple[str, Sample]]:
+        """Every sample of the shard once, with a key that no other has."""
+        shards, batch_size = PIPELINES * self.args.actors, self.args.batch_size
+        total = self.pipes[0].reader_meta("$reader")["epoch_size"]
+        mine = range(PIPELINES * self.shard_id, PIPELINES * (self.shard_id + 1))
+        # With each epoch a reader goes on to the next shard.
+        sizes = [shard_size(total, (shard + epoch) % shards, shards) for shard in mine]
+        longest = ceil(total / shards)
+        for start in range(0, longest, batch_size):  # the reader pads the shorter ones
+            for shard, pipe, size in zip(mine, self.pipes, sizes, strict=True):
+                outputs = [output.as_cpu() for output in pipe.run()]
+                for index in range(min(size - start, batch_size)):
+                    arrays = (np.array(output[index]) for output in outputs)
+                    key = f"{shard:05}-{epoch:03}-{start + index:07}"
+                    yield key, dict(zip(OUTPUTS, arrays, strict=True))
+'''
 
 _TEMPLATE = f'''\
 """$title
@@ -103,47 +198,7 @@ def npy_bytes(array: NDArray[np.generic]) -> bytes:
 WRITERS = {{"tar": write_tar, "parquet": write_parquet}}
 
 
-class Shard:
-    """Runs the pipeline on one shard."""
-
-    def __init__(self, args: argparse.Namespace, shard_id: int) -> None:
-        self.args = args
-        self.shard_id = shard_id
-        self.pipe = build_pipeline(
-«            args.data,»
-            args.batch_size,
-            args.threads,
-            args.device,
-            args.seed,
-            shard_id,
-            args.actors,
-        )
-
-    def write(self) -> int:
-        """Write a file for each epoch; return the number of samples."""
-        folder, count = Path(self.args.out), 0
-        folder.mkdir(parents=True, exist_ok=True)
-        for epoch in range(self.args.epochs):
-            name = f"shard-{{self.shard_id:05}}-epoch-{{epoch:03}}"
-            unfinished = folder / f"{{name}}.part"
-            count += WRITERS[self.args.format](unfinished, self.samples(epoch))
-            unfinished.rename(folder / f"{{name}}.{{self.args.format}}")  # it is whole now
-        return count
-
-    def samples(self, epoch: int) -> Iterator[tuple[str, Sample]]:
-        """Every sample of the shard once, with a key that no other has."""
-        shards, batch_size = self.args.actors, self.args.batch_size
-        total = self.pipe.reader_meta("$reader")["epoch_size"]
-        # With each epoch the reader goes on to the next shard.
-        size = shard_size(total, (self.shard_id + epoch) % shards, shards)
-        longest = ceil(total / shards)
-        for start in range(0, longest, batch_size):  # the reader pads the shorter ones
-            outputs = [output.as_cpu() for output in self.pipe.run()]
-            for index in range(min(size - start, batch_size)):
-                arrays = (np.array(output[index]) for output in outputs)
-                key = f"{{self.shard_id:05}}-{{epoch:03}}-{{start + index:07}}"
-                yield key, dict(zip(OUTPUTS, arrays, strict=True))
-
+{_SHARD}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write augmented shards with Ray.")
@@ -185,6 +240,15 @@ if __name__ == "__main__":
 '''
 
 
+_SEVERAL = replaced(
+    _TEMPLATE,
+    (BUILD, BUILD_SEVERAL),
+    (_SHARD, _SHARD_SEVERAL),
+    ('NUM_THREADS, help="per actor"', 'NUM_THREADS, help="of each"'),
+    ('"CPU": args.threads,', '"CPU": PIPELINES * args.threads,'),
+)
+
+
 def emit_ray(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``augment.py``."""
     module = sharded_module(graph, catalog, "ray")
@@ -194,11 +258,13 @@ def emit_ray(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     require_next_shard(module.nodes, "ray")
     on_cpu = module.parts.device_id.endswith("None")
     source = module.fill(
-        _TEMPLATE,
+        _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL,
         labels="\n".join(constant("LABELS", quoted_list(module.labels))),
         gpus='1 if args.device == "mixed" else 0' if on_cpu else "1",
     )
     return {"augment.py": source}
 
 
-TARGET = Target("actors that write augmented shards, as WebDataset tar or Parquet", emit_ray)
+TARGET = Target(
+    "actors that write augmented shards, as WebDataset tar or Parquet", emit_ray, side_by_side=True
+)

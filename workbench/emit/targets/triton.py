@@ -92,7 +92,7 @@ output [
 $outputs
 ]
 
-instance_group [ { kind: $kind } ]
+instance_group [ { ${count}kind: $kind } ]
 
 parameters: [
   {
@@ -163,6 +163,8 @@ _PYTHON = {"dl_tensor_python_function", "external_source"}
 
 def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """A model repository with one model, and a client beside it."""
+    pipelines = graph.settings.pipelines  # of a server these are instances: it hands out requests
+    graph = replace(graph, settings=replace(graph.settings, pipelines=1))
     served = _served(graph, catalog)
     nodes = reached_nodes(served, catalog)
     _require_serialisable(nodes, catalog)
@@ -177,6 +179,7 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         batch_size=graph.settings.batch_size,
         num_threads=graph.settings.num_threads,
         outputs=",\n".join(_output(served, outputs, output) for output in outputs),
+        count=f"count: {pipelines}, " if pipelines > 1 else "",
         kind="KIND_GPU" if needs_gpu else "KIND_CPU",
     )
     client = Template(_CLIENT).substitute(
@@ -278,4 +281,6 @@ def _output(graph: Graph, outputs: Outputs, name: str) -> str:
     return Template(_OUTPUT).substitute(name=name, dtype=_DTYPES[flow.dtype], dims=dims)
 
 
-TARGET = Target("a model repository for its DALI backend, and a client", emit_triton)
+TARGET = Target(
+    "a model repository for its DALI backend, and a client", emit_triton, side_by_side=True
+)

@@ -31,6 +31,7 @@ class Tune(Action, tag="tune", frozen=True):
     batches: str
     prefetch: str
     loads: str
+    pipelines: str
     memory: str
     """GiB; empty: 80 %."""
 

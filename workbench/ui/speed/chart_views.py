@@ -67,7 +67,7 @@ def _settings(report: Report) -> str:
     found = {row.config.settings for row in report.measurements}
     if len(found) == 1:
         return found.pop().replace(", ", " · ")
-    if report.kind == "threads" and report.measurements:
+    if report.kind in ("threads", "pipelines") and report.measurements:
         config = report.measurements[0].config
         return f"batch {config.batch_size} · prefetch {config.prefetch}"
     return ""

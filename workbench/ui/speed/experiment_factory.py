@@ -13,7 +13,11 @@ from workbench.bench.context import gpu_command
 from workbench.bench.grid import KNOBS, Grid, default_grid
 from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
 from workbench.bench.peers import PEERS
-from workbench.bench.scaling import GpuScalingExperiment, ThreadScalingExperiment
+from workbench.bench.scaling import (
+    GpuScalingExperiment,
+    PipelineScalingExperiment,
+    ThreadScalingExperiment,
+)
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stages import StageCostExperiment
 from workbench.bench.tune import SweepExperiment, TuningExperiment
@@ -35,9 +39,10 @@ _FIELDS = {
     "batches": "batch_size",
     "prefetch": "prefetch",
     "loads": "hw_decoder_load",
+    "pipelines": "pipelines",
 }
 """A parameter of ``tune`` -> the knob."""
-WHATS = ("compare", "stages", "peers", "threads", "workers")
+WHATS = ("compare", "stages", "peers", "threads", "pipelines", "workers")
 
 
 def experiment_for(
@@ -57,6 +62,8 @@ def experiment_for(
             )
         case "threads":
             return ThreadScalingExperiment(graph, data, measurement_config=measurement_config)
+        case "pipelines":
+            return PipelineScalingExperiment(graph, data, measurement_config=measurement_config)
         case "workers":
             if reason := no_workers(machine):
                 raise GraphEditError(reason)

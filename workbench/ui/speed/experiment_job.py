@@ -37,6 +37,10 @@ class ExperimentJob(MeasurementJob[Report]):
         """Write the record."""
         self._keep(result)
 
+    def so_far(self) -> Report | None:
+        """What a tuning has found until then."""
+        return self.experiment.interrupted_report()
+
     def describe(self, share: float, text: str) -> str:
         """With the time that is left, where it can be told."""
         if "left" in text or text == NO_ANSWER or not TOO_EARLY < share < 1:

@@ -16,6 +16,7 @@ KINDS = {
     "sweep": "every setting",
     "tune": "tuner",
     "threads": "threads",
+    "pipelines": "pipelines",
     "workers": "processes",
 }
 PARTS = {"stages": "stages", "sweep": "tune", "tune": "tune", "threads": "scaling"}
@@ -24,7 +25,7 @@ PARTS = {"stages": "stages", "sweep": "tune", "tune": "tune", "threads": "scalin
 
 def part_of(report: Report) -> str:
     """The part of the panel that shows a record."""
-    if report.kind == "workers":
+    if report.kind in ("pipelines", "workers"):
         return "scaling"
     if report.kind in PARTS:
         return PARTS[report.kind]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from workbench.bench import Measurement, Report
 from workbench.bench.config import Config
 from workbench.bench.grid import KNOBS, Grid
 from workbench.bench.stats import paired_ratio
-from workbench.bench.tune import best_measurement, describe_ineffective
+from workbench.bench.summary import best_measurement
+from workbench.bench.tune import describe_ineffective
 from workbench.errors import EngineError
 from workbench.ui.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
 
@@ -85,33 +88,32 @@ def _panels(
     for measured in report.measurements:  # what was measured with care comes first
         found.setdefault(_knobs(measured.config), measured)
     panels: list[HeatPanel] = []
-    for load in grid.hw_decoder_load:
-        for queue in grid.prefetch:
-            cells: list[HeatCell] = []
-            for threads in grid.threads:
-                for batch in grid.batch_size:
-                    knobs = (load, threads, batch, queue)
-                    row = found.get(knobs)
-                    cells.append(
-                        {
-                            "threads": threads,
-                            "batch": batch,
-                            "rate": row.median if row else None,
-                            "reason": row.reason if row else "not tried",
-                            "best": best is not None and knobs == _knobs(best.config),
-                            "own": own is not None and knobs == _knobs(own),
-                            "now": now is not None and knobs == _knobs(now),
-                        }
-                    )
-            share = "" if load is None else f", hw_decoder_load {load:g}"
-            panels.append(
+    for count, load, queue in product(grid.pipelines, grid.hw_decoder_load, grid.prefetch):
+        cells: list[HeatCell] = []
+        for threads, batch in product(grid.threads, grid.batch_size):
+            knobs = (load, threads, batch, queue, count)
+            row = found.get(knobs)
+            cells.append(
                 {
-                    "title": f"prefetch {queue}{share}",
-                    "threads": list(grid.threads),
-                    "batches": list(grid.batch_size),
-                    "cells": cells,
+                    "threads": threads,
+                    "batch": batch,
+                    "rate": row.median if row else None,
+                    "reason": row.reason if row else "not tried",
+                    "best": best is not None and knobs == _knobs(best.config),
+                    "own": own is not None and knobs == _knobs(own),
+                    "now": now is not None and knobs == _knobs(now),
                 }
             )
+        side_by_side = f"{count} pipelines, " if count > 1 else ""
+        share = "" if load is None else f", hw_decoder_load {load:g}"
+        panels.append(
+            {
+                "title": f"{side_by_side}prefetch {queue}{share}",
+                "threads": list(grid.threads),
+                "batches": list(grid.batch_size),
+                "cells": cells,
+            }
+        )
     return panels
 
 
@@ -130,6 +132,8 @@ def _gain(report: Report, best: Measurement | None) -> str:
 
 
 def _tried(report: Report, grid: Grid) -> str:
+    if report.extra.get("interrupted"):
+        return f"interrupted: {len(report.measurements)} of {len(grid)} settings tried"
     if told := report.extra.get("tune"):
         return f"{told['probes']} of {told['grid']} settings tried in {told['seconds']:.0f} s"
     seconds = report.extra.get("sweep", {}).get("seconds")

@@ -14,7 +14,8 @@ from workbench.bench.config import Config, config_of
 from workbench.bench.context import graph_hash
 from workbench.bench.record import load_report
 from workbench.bench.speed_experiment import SpeedExperiment
-from workbench.bench.tune import adopt_config, best_measurement
+from workbench.bench.summary import best_measurement
+from workbench.bench.tune import adopt_config
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph
@@ -194,7 +195,7 @@ class SpeedPanel:
         """Returns what to say, or None to leave what is said."""
         match action:
             case speed.Measure(what=what):
-                part = "scaling" if what in ("threads", "workers") else what
+                part = "scaling" if what in ("threads", "pipelines", "workers") else what
                 return self._start(part, lambda: self._experiment(what, graph, data))
             case speed.MeasureFused():
                 self.fused.start(action.region, graph, data)
@@ -256,6 +257,8 @@ class SpeedPanel:
                 shown = "; what is shown is of an earlier run" if run.part in self._shown else ""
                 self._message = f"Cancelled{shown}."
             return
+        if report.extra.get("interrupted"):
+            self._message = "Stopped early. What was tried until then is kept."
         try:
             key = self.store.add(report)
         except WorkbenchError as error:
@@ -327,7 +330,7 @@ class SpeedPanel:
     # What is shown
 
     def fields(self, graph: Graph, data: Datasets) -> dict[str, Any]:
-        """Every field of the component but for the two that are the graph's settings."""
+        """Every field of the component but for the three that are the graph's settings."""
         run = self.run
         figures = self._figures(graph, data)
         if run is not None and run.experiment.partial_report is not None:
@@ -436,11 +439,9 @@ class SpeedPanel:
             found.append("of an earlier graph: it has been edited since")
         if report.measurements and report.kind not in ("sweep", "tune"):
             config, now = report.measurements[0].config, config_of(graph)
-            if report.kind == "threads":
-                config = replace(config, threads=now.threads)
-            if (config.batch_size, config.threads, config.prefetch) != (
-                now.batch_size, now.threads, now.prefetch,
-            ):  # fmt: skip
+            if report.kind in ("threads", "pipelines"):
+                config = replace(config, **{report.kind: getattr(now, report.kind)})
+            if _settings(config) != _settings(now):
                 found.append(f"of other settings: the graph now has {now.settings}")
         if report.machine != self.machine:
             found.append("made on another machine or with other versions")
@@ -452,3 +453,7 @@ class SpeedPanel:
         if self._hash[0] is not graph:
             self._hash = graph, graph_hash(graph)
         return self._hash[1]
+
+
+def _settings(config: Config) -> tuple[int, ...]:
+    return config.batch_size, config.threads, config.prefetch, config.pipelines

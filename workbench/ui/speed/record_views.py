@@ -10,8 +10,8 @@ from workbench.bench import Report
 from workbench.bench.compare import Comparison, compare_reports
 from workbench.bench.pixels import pixel_words
 from workbench.bench.record import WHOLE
-from workbench.bench.scaling import Over, speedup_curve
 from workbench.bench.stage_report import stages_of
+from workbench.bench.summary import scaled_over, speedup_curve
 from workbench.engine.machine import describe_machine
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import bars, measured_on, mixed_over_cpu_ratios, ratios
@@ -150,13 +150,13 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
 
 
 def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
-    """imgs/s by threads or processes."""
-    over: Over = "threads" if report.kind == "threads" else "workers"
+    """imgs/s by threads, pipelines or processes."""
+    over = scaled_over(report)
     known = {point.count: point for point in speedup_curve(report.measurements, over)}
     rows = sorted(report.measurements, key=lambda row: int(getattr(row.config, over)))
     return {
         "on": [on],
-        "unit": "threads" if over == "threads" else "processes",
+        "unit": "processes" if over == "workers" else over,
         "kind": rows[0].device if rows else "cpu",
         "frames": report.frames,
         "points": [

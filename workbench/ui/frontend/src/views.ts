@@ -413,6 +413,7 @@ export interface TileEntry {
   notes: string[];
   branches: string[];
   augmentations: string[];
+  applied: string[];
   error: string;
   warning: string;
   original: number[];
@@ -1181,6 +1182,7 @@ export interface SpeedFields {
   effort: "quick" | "usual";
   batch_size: number;
   threads: number;
+  pipelines: number;
   running: boolean;
   what: string;
   progress: number;
@@ -1201,7 +1203,7 @@ export interface SpeedFields {
 
 export interface SpeedActions {
   measure: { what: string };
-  tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; memory: string };
+  tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; memory: string };
   cancel: {};
   open: { text: string; name: string };
   view: { record: string };
@@ -1274,7 +1276,7 @@ export interface Components {
   inspector: { fields: InspectorFields; both: "effect_open" | "effect_args" | "policy_rows"; actions: InspectorActions };
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
   preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "shown_augmentations" | "show_statistics"; actions: PreviewActions };
-  speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "overlay" | "selected_records"; actions: SpeedActions };
+  speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "pipelines" | "overlay" | "selected_records"; actions: SpeedActions };
   code: { fields: CodeFields; both: "target" | "in_view"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };
   status: { fields: StatusFields; both: never; actions: StatusActions };

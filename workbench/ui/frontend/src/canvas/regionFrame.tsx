@@ -77,10 +77,11 @@ export const BodyBar = memo(function BodyBar({ data, selected }: NodeProps<OpFlo
       <div
         className="wb-body-bar"
         {...facts(data, selected, ran ? [WORDS[ran]] : [])}
-        aria-label={`${name}${ran && ` · ${WORDS[ran]}`}, what ${entry.id} takes in`}
+        aria-label={`${name}${ran && ` · ${WORDS[ran]}`}${body?.faulty ? ", has a fault" : ""}, what ${entry.id} takes in`}
         data-ran={ran || undefined}
         onDblClick={() => openScope(store, entry.id)}
       >
+        {body?.faulty && <Icon name="warn" size={12} />}
         <b>{name}</b>
         {ran && <span> · {WORDS[ran]}</span>}
       </div>

@@ -179,8 +179,9 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
   const { changed, known, marked, acts, reached, reach } = rest;
   const bad = tile.error !== "";
   const has = parts.map((_, index) => other !== null && otherParts[index] !== undefined);
-  const fired = changed ? branchTexts(tile, known) : [];
-  const said = lines(tile, changed ? [tile.shape, ...fired, ...tile.draws] : []);
+  const ran = changed ? branchTexts(tile, known) : [];
+  const fired = changed ? [...ran, ...tile.applied] : [];
+  const said = lines(tile, changed ? [tile.shape, ...ran, ...tile.draws] : []);
   const { label, class_name } = tile;
   const named = class_name === label ? `label ${label}` : `${class_name}, label ${label}`;
   const words = marked ? markWords(tile.marks.at(-1) ?? []) : "";
@@ -277,7 +278,7 @@ function MarkedPicture({ pixels, rect, marks }: MarkedProps) {
 interface CaptionProps {
   tile: TileEntry;
   distance: string;
-  /** Which bodies of regions ran. */
+  /** Which bodies of regions ran, and what automatic augmentation chose. */
   fired: string[];
 }
 

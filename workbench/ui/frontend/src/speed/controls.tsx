@@ -44,6 +44,10 @@ export function Controls({ link }: { link: Speed }) {
             threads
             <Setting link={link} name="threads" label="Threads" usual={4} />
           </label>
+          <label class="wb-control" title="Side by side in one process, each with its threads">
+            pipelines
+            <Setting link={link} name="pipelines" label="Pipelines" usual={1} />
+          </label>
         </span>
       </div>
       <Progress link={link} />
@@ -53,7 +57,7 @@ export function Controls({ link }: { link: Speed }) {
 
 interface SettingProps {
   link: Speed;
-  name: "batch_size" | "threads";
+  name: "batch_size" | "threads" | "pipelines";
   label: string;
   usual: number;
 }

@@ -24,11 +24,12 @@ export function Scaling({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="How the whole pipeline grows with threads, or with GPUs.">
+      <Head line="How the whole pipeline grows with threads, pipelines side by side, or GPUs.">
         <Segmented
           label="Over what"
           choices={[
             { id: "threads", label: "Threads" },
+            { id: "pipelines", label: "Pipelines" },
             { id: "workers", label: "GPUs", disabled: why },
           ]}
           chosen={over}
@@ -42,7 +43,7 @@ export function Scaling({ link }: { link: Speed }) {
       </div>
       <p class="wb-empty" hidden={known}>
         Nothing measured yet. The pipeline runs with 1, 2, 4, … threads up to the cores of the
-        machine, in turns.
+        machine, or 1 to 4 of it run side by side, in turns.
       </p>
       <p class="wb-speed-fact" data-wb="no-gpus" hidden={!why}>
         {`GPUs: ${why}.`}

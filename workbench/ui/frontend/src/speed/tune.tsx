@@ -19,6 +19,7 @@ const FIELDS: { id: Field; label: string }[] = [
   { id: "batches", label: "batch sizes" },
   { id: "prefetch", label: "prefetch" },
   { id: "loads", label: "hw_decoder_load" },
+  { id: "pipelines", label: "pipelines" },
   { id: "memory", label: "most host memory, GiB" },
 ];
 const SEARCHES = [
@@ -34,7 +35,7 @@ export function Tune({ link }: { link: Speed }) {
   const known = !!view.on?.length;
   return (
     <>
-      <Head line="The fastest threads, batch, prefetch and hw_decoder_load for the whole pipeline.">
+      <Head line="The fastest threads, pipelines, batch, prefetch and hw_decoder_load for the whole pipeline.">
         <Segmented label="How to search" choices={SEARCHES} chosen={search} choose={choose} />
         <StartButton
           link={link}

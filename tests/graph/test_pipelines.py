@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.helpers import with_settings
+from workbench.catalog import load_catalog
+from workbench.graph import check_graph, dump_graph, load_graph, load_recipe
+from workbench.graph.edit import set_setting
+from workbench.graph.model import Graph, Source
+from workbench.graph.pipelines import SHARD_SEED, pipeline_of_batch, single_pipelines
+
+CATALOG = load_catalog()
+ONE = load_recipe("imagenet-train")
+TWO = set_setting(ONE, pipelines=2)
+
+
+def shard_of(graph: Graph) -> tuple[object, object, object]:
+    args = graph.sources[0].args
+    return args["shard_id"], args["num_shards"], args["pad_last_batch"]
+
+
+def test_one_pipeline_is_the_graph_itself() -> None:
+    assert pipeline_of_batch(ONE, 7) == (ONE, 7)
+    assert pipeline_of_batch(ONE, 7)[0] is ONE
+
+
+@given(st.integers(2, 4), st.integers(0, 1000))
+def test_batch_k_is_run_k_div_n_of_pipeline_k_mod_n(count: int, batch: int) -> None:
+    graph, run = pipeline_of_batch(set_setting(ONE, pipelines=count), batch)
+    pipeline = batch % count
+    assert run * count + pipeline == batch
+    assert shard_of(graph) == (pipeline, count, True)
+    assert graph.settings.seed == ONE.settings.seed + SHARD_SEED * pipeline
+    assert graph.settings.pipelines == 1
+    assert pipeline_of_batch(graph, run) == (graph, run)
+
+
+def test_a_reader_of_a_shard_divides_that() -> None:
+    """Rank 1 of 3 with two pipelines reads the shards 2 and 3 of 6."""
+    source = ONE.sources[0]
+    ranked = TWO.replace_node(replace(source, args={**source.args, "shard_id": 1, "num_shards": 3}))
+    assert [shard_of(graph) for graph in single_pipelines(ranked)] == [(2, 6, True), (3, 6, True)]
+
+
+@pytest.mark.parametrize("count", [0, 5])
+def test_there_are_one_to_four(count: int) -> None:
+    (fault,) = check_graph(set_setting(ONE, pipelines=count), CATALOG)
+    assert str(fault) == f"pipelines is {count}. Give a whole number from 1 to 4."
+    assert not check_graph(set_setting(ONE, pipelines=4), CATALOG)
+
+
+def test_a_reader_that_knows_no_shards_says_so() -> None:
+    source = Source("reader", "external_source")
+    words = "external_source cannot read a shard of its data, and of 2 pipelines each reads one"
+    for graph, refused in ((TWO, True), (ONE, False)):
+        given = replace(graph, nodes=(source, *graph.nodes[1:]))
+        assert any(words in str(each) for each in check_graph(given, CATALOG)) == refused
+
+
+def test_a_file_keeps_it_and_an_older_one_has_one_pipeline() -> None:
+    assert load_graph(dump_graph(TWO)) == TWO
+    older = json.loads(dump_graph(ONE)) | {"version": 2}
+    del older["settings"]["pipelines"]
+    assert load_graph(json.dumps(older)) == ONE
+    assert with_settings(ONE, pipelines=1) == ONE

@@ -1,0 +1,95 @@
+"""Several pipelines of one graph side by side in one process, taking turns.
+
+Batch k of the whole is batch ``k // n`` of pipeline ``k % n``. Each pipeline reads a shard of its
+own and draws from a seed of its own, so that every sample comes once an epoch. One pipeline leaves
+a fifth to a third of a GPU's JPEG engines idle; two keep them busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.faults import Fault
+from workbench.graph.identity_cache import identity_cached
+from workbench.graph.model import Graph, Source
+
+SHARD_SEED = 100_000
+"""By how much the seeds of two shards differ, so that they draw apart."""
+_WHOLE = {"shard_id": 0, "num_shards": 1}
+"""What a reader reads that names no shard."""
+
+
+@identity_cached
+def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
+    """For each of the pipelines the graph that runs as it alone; the graph itself where it is one.
+
+    A reader that reads a shard already divides that.
+    """
+    count = graph.settings.pipelines
+    if count == 1:
+        return (graph,)
+    return tuple(_on_shard(graph, shard, count) for shard in range(count))
+
+
+def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
+    """The graph of the one pipeline that gives a batch of the whole, and which of its own it is."""
+    pipelines = single_pipelines(graph)
+    return pipelines[batch % len(pipelines)], batch // len(pipelines)
+
+
+def side_by_side(first: Graph, count: int) -> Graph:
+    """The graph of so many pipelines of which the first runs as ``first``, which has shard 0."""
+    if count == 1:
+        return first
+    shards = {"shard_id": 0, "num_shards": count, "pad_last_batch": True}
+    nodes = []
+    for node in first.nodes:
+        own = {name: node.args.get(name, _WHOLE.get(name)) for name in shards}
+        if isinstance(node, Source) and own == shards:
+            args = {name: value for name, value in node.args.items() if name not in shards}
+            node = replace(node, args=args)
+        nodes.append(node)
+    return replace(first, nodes=tuple(nodes), settings=replace(first.settings, pipelines=count))
+
+
+def pipeline_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """Why the pipelines of a graph cannot run side by side."""
+    count = graph.settings.pipelines
+    for source in graph.sources if count > 1 else ():
+        spec = catalog.find(source.op)
+        if spec is not None and "num_shards" not in spec.args:
+            yield Fault(
+                source.id,
+                "",
+                f"{source.op} cannot read a shard of its data, and of {count} pipelines each "
+                "reads one",
+                "Set pipelines to 1.",
+            )
+
+
+def _on_shard(graph: Graph, shard: int, shards: int) -> Graph:
+    settings = graph.settings
+    seed = settings.seed + SHARD_SEED * shard
+    return replace(
+        graph,
+        settings=replace(settings, seed=seed, pipelines=1),
+        nodes=tuple(
+            _reading(node, shard, shards) if isinstance(node, Source) else node
+            for node in graph.nodes
+        ),
+    )
+
+
+def _reading(source: Source, shard: int, shards: int) -> Source:
+    """A reader of one shard of what it reads, padded as in the exported code."""
+    own, all_own = (source.args.get(name, usual) for name, usual in _WHOLE.items())
+    assert isinstance(own, int)
+    assert isinstance(all_own, int)
+    args = {
+        "shard_id": shards * own + shard,
+        "num_shards": shards * all_own,
+        "pad_last_batch": True,
+    }
+    return replace(source, args={**source.args, **args})
