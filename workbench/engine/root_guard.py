@@ -42,7 +42,7 @@ def require_inside(source: Source, data: Dataset | None) -> None:
     if roots is None:
         return
     if data is not None:
-        roots.require(filter(None, (data.location, data.root)))
+        roots.require(filter(None, (data.location, "" if data.in_memory else data.root)))
         if source.decodes:  # what it gives cannot be compared with what its files hold
             roots.require(sample.path for sample in list_samples(data))
     lists = {arg for arg, value in source.args.items() if isinstance(value, str)}

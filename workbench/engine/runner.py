@@ -271,7 +271,9 @@ class Runner:
                 if file not in cursor.unreadable
             }
             given = [None if read.files[i] in cursor.unreadable else arrays[i] for i in chosen]
-            bad = {**cursor.unreadable, **outside_roots(files, cursor.folder, given, cursor.holder)}
+            bad = dict(cursor.unreadable)
+            if dataset is None or not dataset.in_memory:
+                bad |= outside_roots(files, cursor.folder, given, cursor.holder)
             changed = CHANGED in bad.values()
             if watcher is not None:
                 changed |= watcher.remember(sizes)
