@@ -192,7 +192,8 @@ class ExportedScript:
                     ) from None
                 if waited > LIMIT:
                     raise WorkerTimeoutError(
-                        f"The exported script gave no batch within {LIMIT:g} s and was ended."
+                        f"The exported script gave no batch within {LIMIT:g} s and was ended. A "
+                        "function of your own may have a loop without an end."
                     ) from None
                 continue
             stopped.heard()
