@@ -33,6 +33,14 @@ _FORMAT = ArgSpec(
     choices=BOX_FORMATS,
 )
 
+_INTERPOLATION = ArgSpec(
+    *("interpolation", "str", "Nearest for classes and ids, linear for depth and heat."),
+    default="nearest",
+    choices=("nearest", "linear"),
+    label="Interpolation",
+    advanced=False,
+)
+
 
 def _follower(
     kind: PortKind,
@@ -88,9 +96,74 @@ FOLLOWERS: Mapping[str, OpSpec] = {
             "mask",
             (PortSpec("masks", "mask"), _IMAGE),
             (PortSpec("masks", "mask", gives=OutputRule("input", "HWC", (None, None, 1))),),
-            {},
-            "Masks follow what was done to the image, without new values at their edges.",
+            {"interpolation": _INTERPOLATION},
+            "Masks follow what was done to the image: classes to the nearest pixel, depth and heat "
+            "between them.",
         ),
     )
 }
 """By name."""
+
+
+def _carrier(
+    name: str,
+    kind: PortKind,
+    state: tuple[PortSpec, ...],
+    start: tuple[PortSpec, ...] = (),
+    args: Mapping[str, ArgSpec] | None = None,
+) -> OpSpec:
+    doc = "Brings what becomes of a target to, or through, the body of a region."
+    again = tuple(PortSpec(port.name, port.kind, optional=True) for port in state)
+    return OpSpec(
+        name=name,
+        schema="",
+        devices=("cpu", "gpu") if name == "carry_masks" else ("cpu",),
+        inputs=(*start, *again, _IMAGE, PortSpec("before", "any", optional=True, device="any")),
+        max_inputs=_UNLIMITED,
+        outputs=state,
+        args=args or {},
+        doc=doc,
+        summary=doc,
+        stays=name != "carry_masks",
+        follows=kind,
+        unusable=None,
+    )
+
+
+CARRIERS: Mapping[str, OpSpec] = {
+    spec.name: spec
+    for spec in (
+        _carrier(
+            "carry_boxes",
+            "boxes",
+            (PortSpec("corners", gives=OutputRule("FLOAT", "", (None, 4, 2))),),
+            (PortSpec("boxes", "boxes", optional=True),),
+            {"format": _FORMAT},
+        ),
+        _carrier(
+            "carry_points",
+            "points",
+            (
+                PortSpec("at", gives=OutputRule("FLOAT", "", (None, 1, 2))),
+                PortSpec("seen", gives=OutputRule("BOOL", "", (None,))),
+            ),
+            (PortSpec("points", "points", optional=True),),
+        ),
+        _carrier(
+            "carry_masks",
+            "mask",
+            (PortSpec("masks", "mask", gives=OutputRule("input", "HWC", (None, None, 1))),),
+            args={"interpolation": _INTERPOLATION},
+        ),
+        _carrier(
+            "carry_map",
+            "mask",
+            (
+                PortSpec("map", gives=OutputRule("FLOAT", "**", (2, 3))),
+                PortSpec("seen", needs="cuts", gives=OutputRule("UINT8", "HWC", (None, None, 1))),
+            ),
+            args={"cuts": ArgSpec("cuts", "bool", "Whether parts of the image are cut off.")},
+        ),
+    )
+}
+"""What followers become where their image comes through regions: no person places these."""

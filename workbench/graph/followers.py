@@ -7,19 +7,28 @@ with them whatever is changed. What it depends on are further inputs, in the gra
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.spec import Catalog, PortKind
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node
 from workbench.graph.faults import Fault
-from workbench.graph.geometry import GeometryPath, geometry_path
+from workbench.graph.geometry import GeometryPath, GeometryStep, geometry_path
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, Source, ancestors
 
 _THROUGH = "through_"
+_STATES: Mapping[str, tuple[str, ...]] = {
+    "follow_boxes": ("corners",),
+    "follow_points": ("at", "seen"),
+    "follow_masks": ("masks",),
+}
+"""What of a follower comes through a region, as outputs of its carriers."""
+_WARPED = ("map",)
+"""The same of masks that go by one map at the end."""
+_WARPED_AND_CUT = ("map", "seen")
 
 
 def follows(node: Node) -> bool:
@@ -29,18 +38,108 @@ def follows(node: Node) -> bool:
 
 @identity_cached
 def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
-    """The graph in which each follower also takes in what tells how its target moves."""
-    if not any(map(follows, graph.nodes)):
+    """The graph in which each follower also takes in what tells how its target moves.
+
+    Where its image came through regions, the target does so too: carriers before and in them bring
+    it to where the follower goes on.
+    """
+    followers = [node for node in graph.walk() if follows(node)]
+    if not followers:
         return graph
-    nodes = tuple(_with_inputs(graph, catalog, n) if follows(n) else n for n in graph.nodes)
-    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
-    return graph if same else replace(graph, nodes=nodes)
+    for node in followers:
+        graph = _through_regions(graph, catalog, node)
+    for node in graph.walk():
+        if follows(node) or node.op in CARRIERS:
+            own = graph.at_scope(graph.scope_of(node.id))
+            taking = _with_inputs(own, catalog, node)
+            graph = graph if taking is node else graph.replace_node(taking)
+    return graph
 
 
 def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | None:
     """What the image of a follower came through; None where nothing feeds it."""
     image = follower.inputs.get("image")
-    return geometry_path(graph, catalog, image) if image is not None else None
+    if image is None:
+        return None
+    return geometry_path(graph, catalog, image, follower.inputs.get("before"))
+
+
+def _through_regions(graph: Graph, catalog: Catalog, node: Node) -> Graph:
+    scope = graph.scope_of(node.id)
+    path = path_of(graph.at_scope(scope), catalog, node)
+    name = FOLLOWERS[node.op].inputs[0].name
+    if path is None or path.blocked or name not in node.inputs:
+        return graph
+    if not any(step.bodies for step in path.steps):
+        return graph
+    state = _STATES[node.op]
+    if node.op == "follow_masks" and path.in_one_warp:
+        state = _WARPED_AND_CUT if path.brings_back else _WARPED
+    carried = _Carried(graph, catalog, node, state)
+    start = {} if state[0] == "map" else {name: node.inputs[name]}
+    given, before = carried.through(scope, path, start, path.start)
+    return carried.graph.replace_node(
+        replace(node, inputs={**node.inputs, **given, "before": before})
+    )
+
+
+class _Carried:
+    """Brings what becomes of a target through regions."""
+
+    def __init__(
+        self, graph: Graph, catalog: Catalog, follower: Node, state: tuple[str, ...]
+    ) -> None:
+        self.graph = graph
+        self.catalog = catalog
+        self.follower = follower
+        self.state = state
+
+    def through(
+        self, scope: str, path: GeometryPath, given: Mapping[str, Port], before: Port
+    ) -> tuple[Mapping[str, Port], Port]:
+        """What is known of the target behind the last region of a path, and the image there."""
+        pending = given.keys() != set(self.state)
+        for step in path.steps:
+            if not step.bodies:
+                pending = True
+                continue
+            if pending:
+                given = self.carrier(f"to_{step.node.id}", scope, given, before, step.before)
+            given, before, pending = self.region(step, given), step.after, False
+        return given, before
+
+    def carrier(
+        self, name: str, scope: str, given: Mapping[str, Port], before: Port, image: Port
+    ) -> Mapping[str, Port]:
+        """A node that carries it on from one image to another, in the same body."""
+        op = "carry_map" if self.state[0] == "map" else f"carry_{self.follower.op[7:]}"
+        args = {n: v for n, v in self.follower.args.items() if n in CARRIERS[op].args}
+        if op == "carry_map":
+            args["cuts"] = "seen" in self.state
+        inputs = {**given, "image": image, "before": before}
+        node = Node(free_id(self.graph, f"{name}_{self.follower.id}"), op, args, inputs)
+        body = self.graph.body_at(scope)
+        self.graph = self.graph.replace_body(scope, replace(body, nodes=(*body.nodes, node)))
+        return {name: Port(node.id, name) for name in self.state}
+
+    def region(self, step: GeometryStep, given: Mapping[str, Port]) -> Mapping[str, Port]:
+        """The same, through the bodies of a region."""
+        names = {name: f"{self.follower.id}_{name}" for name in self.state}
+        for body_name, path in step.bodies.items():
+            scope = step.node.scope(body_name)
+            taken = {name: Port(scope, names[name]) for name in self.state}
+            ends, before = self.through(scope, path, taken, path.start)
+            if path.steps and not path.steps[-1].bodies:
+                image = self.graph.body_at(scope).outputs[step.after.output]
+                ends = self.carrier(scope.replace(".", "_"), scope, ends, before, image)
+            body = self.graph.body_at(scope)
+            outputs = {**body.outputs, **{names[name]: ends[name] for name in self.state}}
+            body = replace(body, outputs=outputs, inputs=(*body.inputs, *names.values()))
+            self.graph = self.graph.replace_body(scope, body)
+        region = self.graph.node(step.node.id)
+        inputs = {**region.inputs, **{names[name]: given[name] for name in self.state}}
+        self.graph = self.graph.replace_node(replace(region, inputs=inputs))
+        return {name: Port(region.id, names[name]) for name in self.state}
 
 
 def _with_inputs(graph: Graph, catalog: Catalog, node: Node) -> Node:
@@ -73,14 +172,15 @@ def box_format(graph: Graph, node: Node) -> str | None:
     while node.id not in seen:
         seen.add(node.id)
         given = node.args.get("format")
-        if follows(node) and isinstance(given, str) and given:
+        carried = follows(node) or node.op in CARRIERS
+        if carried and isinstance(given, str) and given:
             return given
         if node.op == "readers.coco":
             unit = "relative" if node.args.get("ratio") else "absolute"
             return f"{unit} {'ltrb' if node.args.get('ltrb') else 'xywh'}"
         if node.op == "bb_flip":
             return f"relative {'ltrb' if node.args.get('ltrb') else 'xywh'}"
-        name = "boxes" if follows(node) else next(iter(node.inputs), "")
+        name = "boxes" if carried else next(iter(node.inputs), "")
         port = node.inputs.get(name)
         if port is None or not graph.has(port.node):
             return None
