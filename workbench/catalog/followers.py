@@ -11,8 +11,10 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import ArgSpec, OpSpec, OutputRule, PortKind, PortSpec
 
-BOX_FORMATS = ("relative xywh", "relative ltrb", "absolute xywh", "absolute ltrb")
-"""Left, top and width, height, or left, top, right, bottom; of the image's sides or in pixels."""
+UNITS = ("relative", "absolute")
+"""As shares of the image's sides, or in pixels."""
+BOX_FORMATS = tuple(f"{unit} {corners}" for unit in UNITS for corners in ("xywh", "ltrb", "cxcywh"))
+"""Left, top and width, height; left, top, right, bottom; or the centre and width, height."""
 _UNLIMITED = 999
 _IMAGE = PortSpec("image", "image", device="any")
 _DROPPED = ArgSpec(
@@ -33,6 +35,11 @@ _FORMAT = ArgSpec(
     choices=BOX_FORMATS,
 )
 
+_UNIT = ArgSpec(
+    *("unit", "str", "What the points are measured in, where their source does not tell: pixels."),
+    label="Unit",
+    choices=UNITS,
+)
 _INTERPOLATION = ArgSpec(
     *("interpolation", "str", "Nearest for classes and ids, linear for depth and heat."),
     default="nearest",
@@ -88,9 +95,8 @@ FOLLOWERS: Mapping[str, OpSpec] = {
                 PortSpec("points", "points", gives=OutputRule("FLOAT", "", (None, 2))),
                 PortSpec("visible", "label", gives=OutputRule("BOOL", "", (None,))),
             ),
-            {},
-            "Points (x, y) in pixels follow what was done to the image; visible says which are "
-            "still in it.",
+            {"unit": _UNIT},
+            "Points (x, y) follow what was done to the image; visible says which are still in it.",
         ),
         _follower(
             "mask",
@@ -148,11 +154,12 @@ CARRIERS: Mapping[str, OpSpec] = {
                 PortSpec("seen", gives=OutputRule("BOOL", "", (None,))),
             ),
             (PortSpec("points", "points", optional=True),),
+            {"unit": _UNIT},
         ),
         _carrier(
             "carry_masks",
             "mask",
-            (PortSpec("masks", "mask", gives=OutputRule("input", "HWC", (None, None, 1))),),
+            (PortSpec("moved", "mask", gives=OutputRule("input", "HWC", (None, None, 1))),),
             args={"interpolation": _INTERPOLATION},
         ),
         _carrier(

@@ -151,7 +151,7 @@ class FollowerWriter:
             if encoded:
                 self.add(name, f"fn.cast(fn.peek_image_shape({image}), dtype=types.FLOAT)")
             else:
-                self.add(name, f"{image}.shape(dtype=types.FLOAT)")
+                self.add(name, f"fn.cast({image}.shape(), dtype=types.FLOAT)")
             self._sizes[port] = name
         flow = self.flows.get(port)
         axes = (flow.axes if flow else None) or "HWC"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from workbench.emit.code import Lines
 from workbench.emit.follower_writer import FollowerWriter
 from workbench.emit.mask_followers import MaskWriter
-from workbench.emit.python import call
-from workbench.graph.followers import box_format
+from workbench.emit.python import call, literal
+from workbench.graph.followers import box_format, is_relative
 from workbench.graph.model import Node, Port
 
 if TYPE_CHECKING:
@@ -23,13 +23,30 @@ _WHOLE = "types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])"
 """A box of the whole image. It stands behind the others, so that there is always one."""
 
 
+CARRIED = "carried on"
+"""The comment above what brings a target to, or through, the body of a region."""
+
+
+def written_call(emitter: Emitter, node: Node) -> str:
+    """A follower as one call: the comment above its lines, by which an import knows it again."""
+    spec = emitter.catalog[node.op]
+    outputs = spec.outputs_with(node.inputs, node.args)
+    targets = ", ".join(emitter.names[Port(node.id, output.name)] for output in outputs)
+    names = [port.name for port in spec.inputs if port.name in node.inputs]
+    given = [emitter.names[node.inputs[name]] for name in names]
+    given += [f"{name}={literal(value)}" for name, value in node.args.items()]
+    return f"{targets} = {node.op}({', '.join(given)})"
+
+
 def follower_lines(emitter: Emitter, node: Node) -> Lines:
     """The lines of one follower of a sound graph, or of what carries a target to it."""
     what, _, kind = node.op.partition("_")
     writer = {"boxes": BoxWriter, "points": PointWriter}.get(kind, MaskWriter)(emitter, node)
     if what == "follow":
+        writer.text.append(f"{emitter.indent}# {written_call(emitter, node)}")
         writer.follow()
     else:
+        writer.text.append(f"{emitter.indent}# {CARRIED}")
         writer.carried()
     if any("math." in line for line in writer.text):
         emitter.with_math.add(node.id)
@@ -77,14 +94,17 @@ class BoxWriter(FollowerWriter):
             "thresholds=[0.0]",
             "allow_no_crop=False",
             "total_num_attempts=1",
-            "seed=0",
+            "seed=base_seed",
         ]
         # The window is the whole image: nothing is drawn.
         self.text += call(", ".join(targets), "fn.random_bbox_crop", arguments, self.emitter.indent)
         if given.startswith("absolute"):
             self.add(kept, f"{kept} * fn.stack({width}, {height}, {width}, {height})")
-        if given.endswith("xywh"):
-            self.add(kept, f"fn.cat({kept}[:, 0:2], {kept}[:, 2:4] - {kept}[:, 0:2], axis=1)")
+        first, second = f"{kept}[:, 0:2]", f"{kept}[:, 2:4]"
+        if given.endswith(" xywh"):
+            self.add(kept, f"fn.cat({first}, {second} - {first}, axis=1)")
+        elif given.endswith(" cxcywh"):
+            self.add(kept, f"fn.cat(({first} + {second}) / 2, {second} - {first}, axis=1)")
         self.add(self.given("boxes"), f"{kept}[:-1]")
         if labels is not None:
             self.add(self.given("labels"), f"{self.name('labels')}[:-1]")
@@ -105,8 +125,10 @@ class BoxWriter(FollowerWriter):
             width, height = self.size(self.first())
             self.add(c, f"{c} * fn.stack({width}, {height}, {width}, {height})")
         low, high = self.name("low"), self.name("high")
-        self.add(low, f"{c}[:, 0:2]")
-        self.add(high, f"{low} + {c}[:, 2:4]" if given.endswith("xywh") else f"{c}[:, 2:4]")
+        centred = given.endswith(" cxcywh")
+        self.add(low, f"{c}[:, 0:2] - {c}[:, 2:4] / 2" if centred else f"{c}[:, 0:2]")
+        ends = given.endswith(" ltrb")
+        self.add(high, f"{c}[:, 2:4]" if ends else f"{low} + {c}[:, 2:4]")
         self._corners(c, low, high)
 
     def _corners(self, c: str, low: str, high: str) -> None:
@@ -146,7 +168,11 @@ class PointWriter(FollowerWriter):
         """Those of the source, with where they are now."""
         c, seen = self._moved_points(self.name("at"), self.name("seen"))
         self._check(c, seen, self.node.inputs["image"])
-        self.add(self.given("points"), f"fn.squeeze({c}[:-1], axes=1)")
+        points = f"fn.squeeze({c}[:-1], axes=1)"
+        if is_relative(self.graph, self.node):
+            width, height = self.size(self.node.inputs["image"])
+            points = f"{points} / fn.stack({width}, {height})"
+        self.add(self.given("points"), points)
         self.add(self.given("visible"), f"{seen}[:-1]")
 
     def carried(self) -> None:
@@ -162,6 +188,9 @@ class PointWriter(FollowerWriter):
             points = self.fed("points")
             self.add(c, f"fn.cat({points}, types.Constant([0.0, 0.0], shape=[1, 2]))")
             self.add(c, f"fn.expand_dims({c}, axes=1)")
+            if is_relative(self.graph, self.node):
+                width, height = self.size(self.first())
+                self.add(c, f"{c} * fn.stack({width}, {height})")
             self.add(seen, f"{c}[:, 0, 0] == {c}[:, 0, 0]")  # all but what is no number
         self.carry(c, cut=lambda port: self._check(c, seen, port))
         return c, seen

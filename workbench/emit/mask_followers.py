@@ -45,21 +45,22 @@ class MaskWriter(FollowerWriter):
     def carried(self) -> None:
         """Call by call; or only the map, and the picture of what is not cut off."""
         if self.node.op != "carry_map":
-            mask = self.given("masks")
-            given, dtype = self._taken(self.fed("masks"))
+            mask = self.name("mask")
+            given, dtype = self._taken("moved" if "moved" in self.node.inputs else "masks")
             self.add(mask, given)
             self._walk(mask, self.path.steps, dtype, self.interpolation)
             self._given_back(mask, dtype)
+            self._given_out(mask)
             return
         self._composed(self.given("map"))
         if self.node.args.get("cuts"):
             self._uncut(self.given("seen"))
 
     def _warped(self) -> None:
-        mask, port = self.given("masks"), self.node.inputs["masks"]
+        mask, port = self.name("mask"), self.node.inputs["masks"]
         m = self.name("map")
         self._composed(m)
-        given, dtype = self._taken(self.fed("masks"))
+        given, dtype = self._taken("masks")
         width, height = self.size(self.node.inputs["image"])
         arguments = [
             given,
@@ -75,6 +76,14 @@ class MaskWriter(FollowerWriter):
             self._uncut(seen)
             self.add(mask, f"{mask} * {seen}{'' if self.on_cpu(port) else '.gpu()'}")
         self._given_back(mask, dtype)
+        self._given_out(mask)
+
+    def _given_out(self, mask: str) -> None:
+        """What was assigned last is what it gives."""
+        start = f"{self.emitter.indent}{mask} = "
+        last = max(at for at, line in enumerate(self.text) if line.startswith(start))
+        output = "masks" if self.node.op == "follow_masks" else "moved"
+        self.text[last] = self.text[last].replace(mask, self.given(output), 1)
 
     def _composed(self, m: str) -> None:
         """The map from where the mask lies to where the image is now."""
@@ -112,9 +121,9 @@ class MaskWriter(FollowerWriter):
         linear = self.node.args.get("interpolation") == "linear"
         return "INTERP_LINEAR" if linear else "INTERP_NN"
 
-    def _taken(self, text: str) -> tuple[str, str | None]:
+    def _taken(self, name: str) -> tuple[str, str | None]:
         """A mask of an element type that operators take, and which it has been."""
-        flow = self.flows.get(self.node.inputs["masks"])
+        text, flow = self.fed(name), self.flows.get(self.node.inputs[name])
         dtype = flow.dtype if flow else None
         return (f"fn.cast({text}, dtype=types.{_AS[dtype]})" if dtype in _AS else text), dtype
 
@@ -163,7 +172,7 @@ class MaskWriter(FollowerWriter):
         spec = emitter.catalog[call_.op]
         source = Port(self.node.id, "moving")
         first = next(name for name, port in call_.inputs.items() if port == step.before)
-        made = replace(call_, id=self.node.id, inputs={**call_.inputs, first: source}, device=None)
+        made = replace(call_, inputs={**call_.inputs, first: source}, device=None)
         after = Port(made.id, spec.outputs[0].name)
         names, moves = dict(emitter.names), emitter.transfers_of(made.id)
         emitter.names[source] = emitter.names[after] = mask

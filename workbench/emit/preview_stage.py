@@ -109,7 +109,8 @@ def emit_stage(
     calls = Lines()
     for node in ordered:
         calls.add(emitter.node_lines(node))
-    read = set(_NAME.findall("\n".join([*calls.text, *(emitter.names[port] for port in taps)])))
+    code = [line for line in calls.text if not line.lstrip().startswith("#")]
+    read = set(_NAME.findall("\n".join([*code, *(emitter.names[port] for port in taps)])))
     fed = {port: side for port, side in feeds.items() if emitter.names[port] in read}
     body = Lines()
     sides = {**fed, **({SAMPLE: "cpu"} if conditional else {})}
@@ -129,8 +130,8 @@ def emit_stage(
     data = [f"{name}: Any" for name in parameters(ordered)]
     signed = signature("stage", ", ".join([*data, _PARAMETERS]), "Any")
     head = _head(text, ordered, signed, emitter)
-    code = Code(head + text, body.shifted(head.count("\n") + 1))
-    return StageCode(code, (*taps, *emitter.tapped), tuple(fed))
+    made = Code(head + text, body.shifted(head.count("\n") + 1))
+    return StageCode(made, (*taps, *emitter.tapped), tuple(fed))
 
 
 class _StageEmitter(Emitter):

@@ -23,7 +23,7 @@ _THROUGH = "through_"
 _STATES: Mapping[str, tuple[str, ...]] = {
     "follow_boxes": ("corners",),
     "follow_points": ("at", "seen"),
-    "follow_masks": ("masks",),
+    "follow_masks": ("moved",),
 }
 """What of a follower comes through a region, as outputs of its carriers."""
 _WARPED = ("map",)
@@ -76,7 +76,8 @@ def _through_regions(graph: Graph, catalog: Catalog, node: Node) -> Graph:
     if node.op == "follow_masks" and path.in_one_warp:
         state = _WARPED_AND_CUT if path.brings_back else _WARPED
     carried = _Carried(graph, catalog, node, state)
-    start = {} if state[0] == "map" else {name: node.inputs[name]}
+    start = {"moved" if state == ("moved",) else name: node.inputs[name]}
+    start = {} if state[0] == "map" else start
     given, before = carried.through(scope, path, start, path.start)
     return carried.graph.replace_node(
         replace(node, inputs={**node.inputs, **given, "before": before})
@@ -188,6 +189,14 @@ def box_format(graph: Graph, node: Node) -> str | None:
     return None
 
 
+def is_relative(graph: Graph, node: Node) -> bool:
+    """Whether points that a node gives or a follower takes are shares of the image's sides."""
+    while "points" in node.inputs and "unit" not in node.args:
+        node = graph.node(node.inputs["points"].node)
+    reads = node.op == "readers.coco" and bool(node.args.get("ratio"))
+    return reads or node.args.get("unit") == "relative"
+
+
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
     """``after`` an edit, with the followers that it brought about, or without those it left over.
 
@@ -216,7 +225,8 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
 def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
     """(image, output, target) for each output that gives a source's target unmoved."""
     images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
-    image = next((p for p in images if geometry_path(graph, catalog, p).steps), None)
+    paths = {port: geometry_path(graph, catalog, port) for port in images}
+    image = next((port for port, path in paths.items() if path.steps or path.blocked), None)
     if image is None or not all(graph.has(port.node) for port in graph.outputs.values()):
         return []
     reading = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}

@@ -229,7 +229,10 @@ _OTHER_IMAGE = (
     "its bodies do not all give what becomes of one image. Take the targets from before it, or "
     "give the same image to all of its bodies"
 )
-_MIXES = "it mixes two images. Take the targets from before it"
+_MIXES = (
+    "it mixes two images, and targets of both would lie on what it gives. Take the targets from "
+    "before it, or give out both images' targets and the share in which they are mixed"
+)
 
 
 def _no_rule(node: Node, spec: OpSpec) -> str:
