@@ -35,6 +35,11 @@ _FORMAT = ArgSpec(
     choices=BOX_FORMATS,
 )
 
+_PLACES = ArgSpec(
+    *("places", "bool", "Which of the boxes that came are left, by number: to match polygons."),
+    default=False,
+    label="Give which are left",
+)
 _UNIT = ArgSpec(
     *("unit", "str", "What the points are measured in, where their source does not tell: pixels."),
     label="Unit",
@@ -84,8 +89,9 @@ FOLLOWERS: Mapping[str, OpSpec] = {
             (
                 PortSpec("boxes", "boxes", gives=OutputRule("FLOAT", "", (None, 4))),
                 PortSpec("labels", "label", needs="labels", gives=OutputRule("INT32", "", (None,))),
+                PortSpec("places", "label", needs="places", gives=OutputRule("INT32", "", (None,))),
             ),
-            {"visible": _DROPPED, "format": _FORMAT},
+            {"visible": _DROPPED, "format": _FORMAT, "places": _PLACES},
             "Boxes, and their labels, follow what was done to the image; they are cut at its edge.",
         ),
         _follower(

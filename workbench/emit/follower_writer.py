@@ -61,9 +61,10 @@ class FollowerWriter:
             self.text += call(target, function, _parts(inner), self.emitter.indent)
         elif len(line) > LINE:
             deeper = self.emitter.indent + INDENT
+            parts = [value] if len(deeper + value) <= LINE else _operands(value)
             self.text += [
                 f"{self.emitter.indent}{target} = (",
-                f"{deeper}{value}",
+                *(f"{deeper}{part}" for part in parts),
                 f"{self.emitter.indent})",
             ]
         else:
@@ -182,6 +183,20 @@ class FollowerWriter:
 
 def _arg(args: Mapping[str, ArgSpec], name: str) -> ArgSpec | None:
     return args.get(name)
+
+
+def _operands(value: str) -> list[str]:
+    """An expression cut before those of its operators that bind least."""
+    for operators in (" & ", (" + ", " - "), (" * ", " / ", " // ")):
+        parts, depth, start = [], 0, 0
+        for at, letter in enumerate(value):
+            depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
+            if depth == 0 and value.startswith(operators, at):
+                parts.append(value[start:at])
+                start = at + 1
+        if parts:
+            return [*parts, value[start:]]
+    return [value]
 
 
 def _is_one_call(value: str) -> bool:

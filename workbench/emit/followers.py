@@ -23,6 +23,9 @@ _WHOLE = "types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])"
 """A box of the whole image. It stands behind the others, so that there is always one."""
 
 
+_LABELS = 65536
+_MOST = 4096
+"""One number for both: the label, and which of so many boxes it is of."""
 CARRIED = "carried on"
 """The comment above what brings a target to, or through, the body of a region."""
 
@@ -66,27 +69,19 @@ class BoxWriter(FollowerWriter):
         width, height = self.size(self.node.inputs["image"])
         edge, area, seen = self.name("edge"), self.name("area"), self.name("seen")
         self.add(edge, f"fn.stack({width}, {height})")
-        self.add(area, f"({high}[:, 0:1] - {low}[:, 0:1]) * ({high}[:, 1:2] - {low}[:, 1:2])")
+        self._areas(area, low, high)
         self._inside(low, high, edge)
-        self.add(seen, f"({high}[:, 0:1] - {low}[:, 0:1]) * ({high}[:, 1:2] - {low}[:, 1:2])")
+        self._areas(seen, low, high)
         share = self.argument_text("visible", self.node)
         self.add(seen, f"1.0 * (({seen} >= {share} * {area}) & ({seen} > 0.0))")
         # Boxes in the last corner have their centre outside: these DALI drops, with their labels.
         kept = self.name("kept")
-        self.add(kept, f"{seen} * fn.cat({low} / {edge}, {high} / {edge}, axis=1) + (1.0 - {seen})")
+        self.add(kept, f"fn.cat({low} / {edge}, {high} / {edge}, axis=1)")
+        self.add(kept, f"{seen} * {kept} + (1.0 - {seen})")
         self.add(kept, f"fn.cat({kept}[:-1], {_WHOLE})")
-        labels = self.node.inputs.get("labels")
-        arguments = [kept]
-        targets = ["_", "_", kept]
-        if labels is not None:
-            own = self.name("labels")
-            flow = self.flows.get(labels)
-            text = self.fed("labels")
-            if flow is None or flow.dtype != "INT32":
-                text = f"fn.cast({text}, dtype=types.INT32)"
-            self.add(own, f"fn.cat({text}, types.Constant([0], shape=[1]))")
-            arguments.append(own)
-            targets.append(own)
+        own = self._dropped_along()
+        arguments = [kept, own] if own else [kept]
+        targets = ["_", "_", kept, own] if own else ["_", "_", kept]
         arguments += [
             'bbox_layout="xyXY"',
             "aspect_ratio=[1.0, 1.0]",
@@ -99,15 +94,42 @@ class BoxWriter(FollowerWriter):
         # The window is the whole image: nothing is drawn.
         self.text += call(", ".join(targets), "fn.random_bbox_crop", arguments, self.emitter.indent)
         if given.startswith("absolute"):
-            self.add(kept, f"{kept} * fn.stack({width}, {height}, {width}, {height})")
+            self.add(edge, f"fn.stack({width}, {height}, {width}, {height})")
+            self.add(kept, f"{kept} * {edge}")
         first, second = f"{kept}[:, 0:2]", f"{kept}[:, 2:4]"
         if given.endswith(" xywh"):
             self.add(kept, f"fn.cat({first}, {second} - {first}, axis=1)")
         elif given.endswith(" cxcywh"):
             self.add(kept, f"fn.cat(({first} + {second}) / 2, {second} - {first}, axis=1)")
         self.add(self.given("boxes"), f"{kept}[:-1]")
+        self._give_along(own)
+
+    def _dropped_along(self) -> str:
+        """The variable of the numbers that DALI drops with the boxes: labels, places, or both."""
+        labels, own = self.node.inputs.get("labels"), self.name("labels")
+        text = ""
         if labels is not None:
-            self.add(self.given("labels"), f"{self.name('labels')}[:-1]")
+            flow, text = self.flows.get(labels), self.fed("labels")
+            if flow is None or flow.dtype != "INT32":
+                text = f"fn.cast({text}, dtype=types.INT32)"
+        if self.node.args.get("places"):
+            places, count = self.name("places"), f"{self.fed('boxes')}.shape()[0]"
+            self.add(places, f"types.Constant([*range({_MOST})], shape=[{_MOST}])[: {count}]")
+            text = f"{text} + {_LABELS} * {places}" if text else places
+        if not text:
+            return ""
+        self.add(own, f"fn.cat({text}, types.Constant([0], shape=[1]))")
+        return own
+
+    def _give_along(self, own: str) -> None:
+        with_labels, with_places = "labels" in self.node.inputs, self.node.args.get("places")
+        if with_labels and with_places:
+            places = self.name("places")
+            self.add(places, f"{own} // {_LABELS}")
+            self.add(self.given("labels"), f"({own} - {_LABELS} * {places})[:-1]")
+            self.add(self.given("places"), f"{places}[:-1]")
+        elif own:
+            self.add(self.given("labels" if with_labels else "places"), f"{own}[:-1]")
 
     def carried(self) -> None:
         """Corners, those of the whole image last."""
@@ -140,6 +162,11 @@ class BoxWriter(FollowerWriter):
     def _hull(self, c: str, low: str, high: str) -> None:
         self.add(low, f"fn.reductions.min({c}, axes=1)")
         self.add(high, f"fn.reductions.max({c}, axes=1)")
+
+    def _areas(self, target: str, low: str, high: str) -> None:
+        sides = self.name("sides")
+        self.add(sides, f"{high} - {low}")
+        self.add(target, f"{sides}[:, 0:1] * {sides}[:, 1:2]")
 
     def _inside(self, low: str, high: str, edge: str) -> None:
         for name in (low, high):
@@ -197,6 +224,8 @@ class PointWriter(FollowerWriter):
 
     def _check(self, c: str, seen: str, port: Port) -> None:
         width, height = self.size(port)
-        x, y = f"{c}[:, 0, 0]", f"{c}[:, 0, 1]"
-        inside = f"({x} >= 0.0) & ({x} <= {width}) & ({y} >= 0.0) & ({y} <= {height})"
-        self.add(seen, f"{seen} & {inside}")
+        edge, inside = self.name("edge"), self.name("inside")
+        self.add(edge, f"fn.stack({width}, {height})")
+        self.add(inside, f"({c} >= 0.0) & ({c} <= {edge})")
+        self.add(inside, f"fn.reductions.min(1.0 * {inside}, axes=[1, 2])")
+        self.add(seen, f"{seen} & ({inside} > 0.5)")

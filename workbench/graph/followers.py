@@ -18,6 +18,7 @@ from workbench.graph.faults import Fault
 from workbench.graph.geometry import GeometryPath, GeometryStep, geometry_path
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, Source, ancestors
+from workbench.graph.shapes import infer_types
 
 _THROUGH = "through_"
 _STATES: Mapping[str, tuple[str, ...]] = {
@@ -259,8 +260,10 @@ def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Po
     outputs = {**graph.outputs, output: Port(node.id, spec.outputs[0].name)}
     if kind == "boxes":
         # labels that stand beside the boxes of the same source are dropped with them
+        flows = infer_types(graph, catalog)
         for name, port in graph.outputs.items():
-            if port.node == target.node and port_kind(graph, catalog, port) == "label":
+            one_each = flows[port].shape == (None,) if port in flows else False
+            if port.node == target.node and flows[port].kind == "label" and one_each:
                 node = replace(node, inputs={**node.inputs, "labels": port})
                 outputs[name] = Port(node.id, "labels")
     return replace(graph, nodes=(*graph.nodes, node), outputs=outputs)

@@ -87,7 +87,7 @@ def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
             if not relative:
                 corners = corners / (*sides[index], *sides[index])
             numbers = labels[index] if labels is not None else np.zeros(0)
-            if polygons is not None:
+            if is_points and polygons is not None:
                 marks = _outlines(corners[:, :2], polygons[index], numbers, names)
             else:
                 marks = _marks(corners, numbers, names, seen[index] if seen is not None else None)
