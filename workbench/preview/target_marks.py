@@ -141,7 +141,7 @@ def _marks(
             gone = seen is not None and at < len(seen) and not seen[at]
             places = (left, top, right, bottom)
             kept = tuple(min(max(each, 0.0), 1.0) for each in places) if gone else places
-            made.append(TargetMark(kept, text, number, left=gone))  # type: ignore[arg-type]
+            made.append(TargetMark(kept, text, number, left=gone))
     return made
 
 
