@@ -6,7 +6,7 @@ from functools import cache
 
 from workbench.catalog.arithmetic import arithmetic_specs
 from workbench.catalog.auto_augment import AUTO_AUGMENT
-from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.overlay import apply_overlay, read_overlay
 from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.python_reader import NAME as PYTHON_READER
@@ -37,5 +37,5 @@ def load_catalog() -> Catalog:
     listed = {name: op for name, op in described.items() if name not in OWN_CODE}
     if "readers.file" in listed:
         listed[PYTHON_READER] = python_reader(listed["readers.file"])
-    unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS}
+    unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
     return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, unlisted)

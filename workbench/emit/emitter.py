@@ -117,6 +117,8 @@ class Emitter:
         self.scope = ""
         self.turns: list[str] = []
         """The variables of the loops around, the outermost first."""
+        self.with_math: set[str] = set()
+        """The followers that were written with ``nvidia.dali.math``."""
 
     @property
     def devices(self) -> Mapping[str, Device]:
@@ -341,7 +343,7 @@ class Emitter:
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""
         spec = self.catalog[node.op]
-        return spec.expression.startswith("math.") or spec.follows in ("boxes", "points")
+        return spec.expression.startswith("math.") or node.id in self.with_math
 
     def expression_of(self, spec: OpSpec) -> str:
         """Python's expression with ``{}`` for each operand."""

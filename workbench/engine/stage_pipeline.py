@@ -65,7 +65,7 @@ class Stage:
             {port: known[port].device for port in self.feeds},
             plan.draws,
         )
-        self._code, self.outputs = made.code, made.outputs
+        self._code, self.outputs, self.feeds = made.code, made.outputs, made.feeds
         settings = plan.graph.settings
         drawn = any(draws_random_numbers(node, catalog) for node in nodes)
         start = f"{settings.seed}\n{plan.position}\n{self._positions}" if drawn else ""

@@ -913,6 +913,7 @@ class ReadersOperators(Generic[R]):
     def coco(
         self,
         *inputs: DataNode | Graph,
+        polygon_masks: bool | None = ...,
         pixelwise_masks: bool | None = ...,
         random_shuffle: bool | None = ...,
         image_ids: bool | None = ...,
@@ -935,7 +936,6 @@ class ReadersOperators(Generic[R]):
         ltrb: bool | None = ...,
         masks: bool | None = ...,
         meta_files_path: str | None = ...,
-        polygon_masks: bool | None = ...,
         preprocessed_annotations: str | None = ...,
         preserve: bool | None = ...,
         ratio: bool | None = ...,

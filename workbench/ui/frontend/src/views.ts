@@ -392,12 +392,14 @@ export interface AugmentationEntry {
   name: string;
 }
 
-/** A box over a picture, or a point where its corners are one, or a mask. */
+/** A box over a picture, or a point where its corners are one, or an outline, or a mask. */
 export interface MarkEntry {
   corners: number[];
   text: string;
   colour: number;
   mask: string;
+  outline: number[];
+  left: boolean;
 }
 
 /** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
