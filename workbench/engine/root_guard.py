@@ -8,7 +8,7 @@ reads, and shows only what files inside the roots hold, byte for byte.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,14 @@ def outside_roots(
         for file, data in zip(files, read, strict=True)
     }
     return {file: reason for file, reason in found.items() if reason}
+
+
+def require_shown(
+    node: str, files: Sequence[str], folder: str, holder: Callable[[str], str] | None
+) -> None:
+    """Raise DataError for the first sample of pixels whose file lies outside."""
+    for file, reason in outside_roots(files, folder, [None] * len(files), holder).items():
+        raise DataError(f"{node}: {file} cannot be shown: {reason}.")
 
 
 def _refusal(roots: Roots, path: str, read: NDArray[Any] | None) -> str:
