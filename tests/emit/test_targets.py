@@ -22,12 +22,16 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph import Graph, load_recipe, load_recipes
-from workbench.graph.edit import set_arg
+from workbench.graph.edit import set_arg, set_setting
 from workbench.sources import load_source
 
 CATALOG = load_catalog()
 GOLDEN = Path(__file__).parent / "golden"
-RECIPES = load_recipes()
+SIDE_BY_SIDE = "side-by-side"
+RECIPES = {
+    **load_recipes(),
+    SIDE_BY_SIDE: set_setting(load_recipe("cutout"), pipelines=2),
+}
 HOLD_NO_REGION = ("dynamic", "notebook", "ray")
 BOXES = {"ssd", "retinanet"}
 RAGGED = {
@@ -61,9 +65,13 @@ PYTHON = [name for name in target_names() if name != "notebook"]
 
 def held(target: str) -> dict[str, Graph]:
     """The recipes that a target can hold."""
-    flat = {graph.name for graph in flat_recipes()}
-    names = flat if target in HOLD_NO_REGION else RECIPES
-    return {name: RECIPES[name] for name in names if name not in REFUSED.get(target, ())}
+    found = {name: g for name, g in RECIPES.items() if name not in REFUSED.get(target, ())}
+    if target in HOLD_NO_REGION:
+        flat = {graph.name for graph in flat_recipes()}
+        found = {name: graph for name, graph in found.items() if graph.name in flat}
+    if not load_target(target).side_by_side:
+        del found[SIDE_BY_SIDE]
+    return found
 
 
 @pytest.mark.parametrize("target", REFUSED)
@@ -76,11 +84,12 @@ def test_a_target_that_cannot_carry_a_recipe_says_why(target: str) -> None:
 def golden_recipes(target: str) -> tuple[str, ...]:
     """Few to be read.
 
-    One that decodes a crop, a grey one that rotates, two views, a policy; boxes, masks and clips.
+    One that decodes a crop, a grey one that rotates, two views, a policy; boxes, masks and clips;
+    and two pipelines, where the target runs them.
     """
     views = ["simclr", "rand-augment"] if "simclr" in held(target) else ["two-view"]
-    targets = [name for name in ("ssd", "segmentation", "video-clips") if name in held(target)]
-    return ("cutout", "medical-gray", *views, *targets)
+    more = ("ssd", "segmentation", "video-clips", SIDE_BY_SIDE)
+    return ("cutout", "medical-gray", *views, *(name for name in more if name in held(target)))
 
 
 GOLDEN_FILES = [(target, name) for target in target_names() for name in golden_recipes(target)]

@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.graph.test_geometry import HEIGHT, WIDTH, coco_start, run_graph, write_ramps
 from workbench.catalog import load_catalog
 from workbench.catalog.followers import BOX_FORMATS
@@ -22,6 +24,7 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.templates import insert_template
 
 CATALOG = load_catalog()
+KEY_POINTS = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
 TWO: Mapping[str, Value] = {"horizontal": 1, "vertical": 0}
 
 
@@ -210,3 +213,26 @@ def test_what_is_no_number_is_not_seen(folder: Path) -> None:
         np.testing.assert_array_equal(np.asarray(visible, bool), whole[:, :2].all(axis=1))
         assert len(left) == whole.all(axis=1).sum()
         assert np.isfinite(left).all()
+
+
+def test_key_points_that_a_function_looks_up_follow(folder: Path) -> None:
+    """DALI reads none of COCO: the id of an image is enough to find them."""
+
+    @wb.node
+    def key_points(image_id: Any) -> Any:
+        """Of an image, in pixels (N, 2)."""
+        import numpy as np
+
+        found = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
+        return np.float32(found[int(image_id[0])]).reshape(-1, 2)
+
+    graph = _flipped(folder, {"image_ids": True})
+    looked_up = Node("looked_up", key_points.op, key_points.args)
+    looked_up = replace(looked_up, inputs={"input_0": Port("reader", "image_ids")})
+    inputs = {"points": Port("looked_up", "output"), "image": Port("flip", "output")}
+    graph = _with(graph, looked_up, Node("moved", "follow_points", {}, inputs))
+    graph = replace(graph, outputs={**graph.outputs, "points": Port("moved", "points")})
+    _, points = run_graph(graph)
+    for index, found in enumerate(points):
+        wanted = np.reshape(KEY_POINTS[index], (-1, 2)) * (-1, 1) + (WIDTH, 0)
+        np.testing.assert_allclose(found, wanted, atol=1e-3)

@@ -9,6 +9,8 @@ from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.overlay import apply_overlay, read_overlay
 from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.python_reader import NAME as PYTHON_READER
+from workbench.catalog.python_reader import python_reader
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
@@ -33,5 +35,7 @@ def load_catalog() -> Catalog:
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)
     listed = {name: op for name, op in described.items() if name not in OWN_CODE}
+    if "readers.file" in listed:
+        listed[PYTHON_READER] = python_reader(listed["readers.file"])
     unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
     return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, unlisted)

@@ -101,9 +101,13 @@ ${{shard_seed}}        )
 
 
 def in_turns(pipes: Sequence[Pipeline]) -> Iterator[tuple[Any, ...]]:
-    """Batch k is that of pipeline k mod N; meanwhile the others work on their next ones."""
+    """Batch k is that of pipeline k mod N; meanwhile all of them work on their next ones."""
+    for pipe in pipes:
+        pipe.schedule_run()
     for pipe in cycle(pipes):
-        yield pipe.run()
+        yield pipe.share_outputs()
+        pipe.release_outputs()
+        pipe.schedule_run()
 
 
 '''

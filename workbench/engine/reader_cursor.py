@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -51,8 +52,10 @@ def require_room(data: Dataset, batch_size: int) -> None:
     The reader holds a batch as a whole, also where few of its samples are shown. ``MOST_READ`` of
     the machine's memory are enough for 20,000 usual photos on 16 GiB.
     """
-    samples = islice(list_samples(data), _LOOKED_AT)
-    sizes = [each.size for each in samples if not unreadable_reason(each.path)]
+    sizes = []
+    for each in islice(list_samples(data), _LOOKED_AT):
+        with suppress(OSError):  # it is not there, or was not read yet
+            sizes += [each.size] if not unreadable_reason(each.path) else []
     room = describe_machine().memory_gib * 2**30 * MOST_READ
     need = batch_size * sum(sizes) / max(1, len(sizes))
     if need > room:
@@ -194,7 +197,7 @@ class ReaderCursor:
             while at.next_batch <= index:
                 outputs = at.pipeline.run()
                 if at.next_batch > index - _KEPT_BATCHES:
-                    at.recent[at.next_batch] = self._copy(outputs)
+                    at.recent[at.next_batch] = self._copy(outputs, at)
                 at.next_batch += 1
                 while len(at.recent) > _KEPT_BATCHES or (
                     len(at.recent) > 1 and self.nbytes > _KEPT_BYTES
@@ -226,8 +229,15 @@ class ReaderCursor:
         pipe.build()
         return pipe
 
-    def _copy(self, outputs: Any) -> ReadBatch:
-        paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
+    def _copy(self, outputs: Any, at: _Position) -> ReadBatch:
+        told = load_source(self._data.kind).told if self._data is not None else None
+        if told is None or self._data is None:
+            paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
+        else:
+            meta = at.pipeline.reader_meta(self._source.id)
+            samples = told(self._data, meta["samples"](at.next_batch))
+            self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
+            paths = [each.name for each in samples]
         copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
             copies,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
@@ -31,18 +30,18 @@ from workbench.engine.partition import kind_of
 from workbench.engine.plan import Plan, make_plan
 from workbench.engine.process_memory import configure_malloc_trim, default_budget, give_back_free
 from workbench.engine.reader_cursor import ReaderCursor
-from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
+from workbench.engine.root_guard import CHANGED, outside_roots, require_inside, require_shown
 from workbench.engine.run_result import KeptOutput, Result
 from workbench.engine.stage_pipeline import Stage
 from workbench.engine.type_guard import require_fitting
 from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
-    decoding_error,
+    decoded_alone,
     merge_samples,
     replace_samples,
 )
-from workbench.errors import DataError, PipelineError
+from workbench.errors import PipelineError
 from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.model import Graph, Node, Port, Source, region_of
 from workbench.graph.pipelines import pipeline_of_batch, single_pipelines
@@ -260,9 +259,7 @@ class Runner:
             read = cursor.batch(plan.batch)
             files = [read.files[i] for i in chosen]
             if encoded is None:
-                outside = outside_roots(files, cursor.folder, [None] * len(files), cursor.holder)
-                for file, reason in outside.items():
-                    raise DataError(f"{node.id}: {file} cannot be shown: {reason}.")
+                require_shown(node.id, files, cursor.folder, cursor.holder)
                 break
             arrays = read.arrays[encoded]
             sizes = {
@@ -271,7 +268,9 @@ class Runner:
                 if file not in cursor.unreadable
             }
             given = [None if read.files[i] in cursor.unreadable else arrays[i] for i in chosen]
-            bad = {**cursor.unreadable, **outside_roots(files, cursor.folder, given, cursor.holder)}
+            bad = dict(cursor.unreadable)
+            if dataset is None or not dataset.in_memory:
+                bad |= outside_roots(files, cursor.folder, given, cursor.holder)
             changed = CHANGED in bad.values()
             if watcher is not None:
                 changed |= watcher.remember(sizes)
@@ -334,7 +333,7 @@ class Runner:
         batches = [job.batches[port] for port in self._ports(reader)]
         known = job.samples[reader.id]
         samples = tuple(
-            sample if sample.error else _decoded_alone(sample, encoded)
+            sample if sample.error else decoded_alone(sample, encoded)
             for sample, encoded in zip(known, batches[at].arrays(), strict=True)
         )
         tensors = [batches[at].data[i] for i in range(len(samples))]
@@ -448,8 +447,3 @@ def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
     """Whether a port is one of the node's own, or of what stands inside it."""
     place = port.node if graph.has(port.node) else region_of(port.node)
     return graph.outermost(place) == node.id
-
-
-def _decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:
-    reason = decoding_error(encoded)
-    return Sample(sample.file, sample.warning or reason) if reason else sample

@@ -16,12 +16,14 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
 
     What was decoded is fed with the pixels that a source gives, and its decoder goes; behind a
     source that gives none a decoder comes. Decoders that do more, such as one that crops, stay.
+    Options that mean nothing to the new reader go.
     """
     old, new = load_source(source.kind), load_source(kind)
     if kind == source.kind:
         return graph
     gone = old.begins.keys() - new.begins.keys()
-    args = {name: value for name, value in source.args.items() if name not in gone}
+    known = source.args.keys() if new.options is None else new.options
+    args = {n: value for n, value in source.args.items() if n in known and n not in gone}
     made = replace(source, kind=kind, op=new.op, args={**new.begins, **args})
     nodes = [made if node == source else node for node in graph.nodes]
     given, port = Port(source.id, _images(old)), Port(source.id, _images(new))

@@ -1737,6 +1737,18 @@ class Operators(Generic[R]):
         name: str = ...,
     ) -> R:
         """Insert new dimension(s) with extent 1 to the data shape."""
+    def external_source(
+        self,
+        *inputs: DataNode | Graph,
+        random_shuffle: bool | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> tuple[DataNode, ...]:
+        """Reads arrays, encoded bytes, PIL images and data sets that a Python function gives."""
     def filter(
         self,
         *inputs: DataNode | Graph,

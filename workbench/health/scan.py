@@ -71,6 +71,7 @@ def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
     a file, cannot be read or has no images.
     """
     dataset = open_dataset(data)
+    roots = None if dataset.in_memory else roots
     count = size = 0
     formats: Counter[str] = Counter()
     labels: Counter[int] = Counter()

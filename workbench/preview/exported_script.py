@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -128,7 +129,7 @@ class ExportedScript:
         # Not in the folder: a graph can name files relative to where the user is. With -P what
         # else lies there is not imported.
         given = {
-            name: os.path.abspath(each.location) if each.location else each.argument
+            name: replace(each, location=each.location and os.path.abspath(each.location)).argument
             for name, each in data.items()
         }
         arguments = [str(path), json.dumps(given), device, folder]
@@ -191,7 +192,8 @@ class ExportedScript:
                     ) from None
                 if waited > LIMIT:
                     raise WorkerTimeoutError(
-                        f"The exported script gave no batch within {LIMIT:g} s and was ended."
+                        f"The exported script gave no batch within {LIMIT:g} s and was ended. A "
+                        "function of your own may have a loop without an end."
                     ) from None
                 continue
             stopped.heard()

@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from workbench.errors import DataError
 from workbench.sources._frames import Frame, is_frame, rows_of_frame
+from workbench.sources._python_data import holds_images, names_files
 
 PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
@@ -54,6 +55,9 @@ class Dataset:
     @property
     def argument(self) -> Any:
         """What the exported program is given for it."""
+        argument = load_source(self.kind).argument
+        if argument is not None:
+            return argument(self)
         return self.location or [list(item) for item in self.items]
 
     @property
@@ -65,6 +69,11 @@ class Dataset:
     def root(self) -> str:
         """The folder that the names of files are relative to."""
         return load_source(self.kind).root(self)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether a process gives its samples out of its memory: no path says where they lie."""
+        return load_source(self.kind).argument is not None
 
     def __str__(self) -> str:
         return self.title or self.location or f"a list of {len(self.items):,} files"
@@ -103,6 +112,10 @@ class Sample(NamedTuple):
         with open(self.path, "rb") as holder:
             holder.seek(self.offset)
             return io.BytesIO(holder.read(self.nbytes))
+
+    def placed(self) -> Sample:
+        """It with its place in a file: of some kinds that is made when it is asked for."""
+        return self
 
 
 class Header(NamedTuple):
@@ -181,6 +194,17 @@ class SourceKind:
     write_placeholder:
         Writes data of the kind into an empty folder and gives their path: an exported program is
         imported on them, which reads nothing.
+    argument:
+        What the exported program is given for a dataset, where that is not its location.
+    told:
+        Name and fault of the samples at some places of a dataset (``samples`` of the pipeline's
+        ``reader_meta`` says which a batch has), where DALI does not tell names.
+    options:
+        The options of readers that mean something to this one; None: all of DALI's reader.
+    pipeline_arguments:
+        What the exported program gives the pipeline itself for its reader, as Python writes it.
+    metavar:
+        What the parameter takes, as the usage of the exported program names it.
     """
 
     about: str
@@ -209,6 +233,11 @@ class SourceKind:
     holder: Callable[[str], str] | None = None
     leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
     sample: str = ""
+    argument: Callable[[Dataset], Any] | None = None
+    told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
+    options: frozenset[str] | None = None
+    pipeline_arguments: tuple[str, ...] = ()
+    metavar: str = "DIR"
 
     @property
     def find_source(self) -> str:
@@ -251,7 +280,7 @@ def load_source(kind: str) -> SourceKind:
 
 def is_reader(op: str) -> bool:
     """Whether an operator, named as in ``nvidia.dali.fn``, is one of DALI's readers."""
-    return op.startswith(("readers.", "experimental.readers."))
+    return op.startswith(("readers.", "experimental.readers.")) or op == "external_source"
 
 
 @cache
@@ -260,9 +289,9 @@ def kind_of_reader(op: str) -> str:
     return next((kind for kind in source_kinds() if load_source(kind).op == op), "")
 
 
-Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame
-"""What a person may give for one dataset: a path, or in Python files, (file, label) pairs or a
-frame with a column of paths."""
+Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame | Any
+"""What a person may give for one dataset: a path, or in Python files, (file, label) pairs, a frame
+with a column of paths, or images: arrays, encoded bytes, a data set (``memory.py``)."""
 Data = Location | Mapping[str, Location]
 """What a person may give for a graph: one dataset, or one for each of its parameters."""
 
@@ -274,7 +303,7 @@ def open_dataset(data: Location) -> Dataset:
     """
     if isinstance(data, Dataset):
         return data
-    if is_frame(data):
+    if is_frame(data) and not holds_images(data):
         data = rows_of_frame(data)
     if isinstance(data, str) and not data:
         raise DataError("The path of the data is empty. Give a folder or a list of files.")
@@ -282,14 +311,11 @@ def open_dataset(data: Location) -> Dataset:
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in reversed(source_kinds()) if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
-    if not isinstance(data, list | tuple):
-        raise DataError(
-            f"{type(data).__name__} is no data to read. Give a folder, a list of files (.txt or "
-            ".csv), or in Python a list of paths or of (path, label) pairs, or a pandas or Polars "
-            "frame with a column of paths."
-        )
-    if not data:
-        raise DataError("The list of files is empty. Give at least one path.")
+    if isinstance(data, list | tuple) and not data:
+        raise DataError("The list is empty. Give at least one path or image.")
+    if not isinstance(data, list | tuple) or not names_files(data):
+        kept: Dataset = import_module(f"{__name__}.memory").keep_images(data)
+        return kept
     items = tuple(map(_item, data))
     for kind in source_kinds():
         suffixes = load_source(kind).suffixes

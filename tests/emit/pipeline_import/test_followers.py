@@ -15,8 +15,9 @@ from tests.graph.geometry_chains import region_chain, whole_chain
 from tests.graph.test_geometry import write_ramps
 from tests.placed import CATALOG
 from tests.thorough import examples
+from workbench.catalog.spec import Value
 from workbench.emit import emit_script
-from workbench.emit.pipeline_import import followers
+from workbench.emit.pipeline_import import follower_source
 from workbench.graph import Graph, check_graph
 
 
@@ -36,11 +37,17 @@ def _assert_same(graph: Graph, folder: Path) -> None:
 
 
 def _nodes(graph: Graph) -> Counter[str]:
-    """What stands in a graph, wherever."""
+    """What stands in a graph, wherever; ``canonical`` knows no repetition."""
     return Counter(
-        f"{node.op} {sorted((name, plain(value)) for name, value in node.args.items())}"
+        f"{node.op} {sorted((name, _number(plain(value))) for name, value in node.args.items())}"
         for node in graph.walk()
     )
+
+
+def _number(value: Value) -> Value:
+    if isinstance(value, tuple):
+        return tuple(map(_number, value))
+    return float(value) if isinstance(value, int) else value
 
 
 @examples(8, thorough=300)
@@ -88,5 +95,5 @@ def _export(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def test_a_comment_without_lines_is_only_a_comment() -> None:
-    assert followers._WRITTEN.fullmatch("    # boxes = follow_boxes(boxes, images)")
-    assert not followers._WRITTEN.fullmatch("    # boxes = follow_me(boxes, images)")
+    assert follower_source.WRITTEN.fullmatch("    # boxes = follow_boxes(boxes, images)")
+    assert not follower_source.WRITTEN.fullmatch("    # boxes = follow_me(boxes, images)")

@@ -8,49 +8,34 @@ somebody changed them they stay plain calls, and the report says so.
 from __future__ import annotations
 
 import ast
-import re
-import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from textwrap import dedent
 
-from workbench.catalog.followers import CARRIERS, FOLLOWERS
-from workbench.catalog.spec import Catalog, Value
+from workbench.catalog.followers import CARRIERS
+from workbench.catalog.spec import Catalog
 from workbench.emit.code import Lines
 from workbench.emit.emitter import Emitter
-from workbench.emit.followers import CARRIED
+from workbench.emit.pipeline_import.follower_source import (
+    WRITTEN,
+    WrittenFollower,
+    assigned_names,
+    branches_of,
+    carried_blocks,
+    constants_of,
+    normal_form,
+    other_name,
+    written_followers,
+)
+from workbench.emit.pipeline_import.needed_nodes import needed_nodes
 from workbench.emit.pipeline_import.traced import SourceLocation
 from workbench.errors import WorkbenchError
 from workbench.graph.edit import free_id
 from workbench.graph.followers import with_dependencies
-from workbench.graph.model import Body, Graph, Node, Port, Source, running_order
+from workbench.graph.model import Graph, Node, Port, running_order
 from workbench.graph.ports import outputs_of
 
-_WRITTEN = re.compile(rf"(\s*)# (\w+(?:, \w+)* = (?:{'|'.join(FOLLOWERS)})\(.*\))")
-_MODULES = {"fn", "math", "types"}
 _CHANGED = "its lines are no longer those of a follower, and stay as they are"
-
-
-@dataclass(frozen=True)
-class _Written:
-    """A follower as its comment has it."""
-
-    file: str
-    line: int
-    op: str
-    targets: tuple[str, ...]
-    inputs: tuple[str, ...]
-    args: Mapping[str, Value]
-    before: Sequence[ast.stmt]
-    """What stands before it in the same block."""
-    statements: Sequence[ast.stmt]
-    """Its own, as far as they assign what it gives."""
-
-    @property
-    def lines(self) -> range:
-        """From the comment to the last of them."""
-        return range(self.line, (self.statements[-1].end_lineno or 0) + 1)
 
 
 def fold_followers(
@@ -66,8 +51,8 @@ def fold_followers(
     ``places`` has the line of each node by id, ``targets`` the variables that it was assigned to;
     ``fold_others`` makes regions of the loops around them.
     """
-    texts = {file: text for file, text in sources.items() if _WRITTEN.search(text)}
-    waiting = [written for file, text in texts.items() for written in _comments(file, text)]
+    texts = {file: text for file, text in sources.items() if WRITTEN.search(text)}
+    waiting = [written for file, text in texts.items() for written in written_followers(file, text)]
     notes: list[str] = []
     while True:
         folder = _Folder(graph, catalog, dict(places), dict(targets))
@@ -96,9 +81,9 @@ class _Folder:
         self.catalog = catalog
         self.places = places
         self.targets = targets
-        self.made: dict[str, _Written] = {}
+        self.made: dict[str, WrittenFollower] = {}
 
-    def fold(self, written: _Written) -> bool:
+    def fold(self, written: WrittenFollower) -> bool:
         """Put a follower in the place of its calls, if it can be found what feeds it."""
         spec = self.catalog[written.op]
         names = [port.name for port in spec.inputs][: len(written.inputs)]
@@ -118,13 +103,13 @@ class _Folder:
         nodes = (*(_refed(each, moved) for each in body.nodes), node)
         outputs = {name: moved.get(port, port) for name, port in body.outputs.items()}
         refed = self.graph.replace_body(scope, replace(body, nodes=nodes, outputs=outputs))
-        self.graph = replace(refed, nodes=_needed(refed.nodes, set(refed.outputs.values())))
+        self.graph = replace(refed, nodes=needed_nodes(refed.nodes, set(refed.outputs.values())))
         self.places[node.id] = SourceLocation(written.file, written.line, "", "")
         self.targets[node.id] = written.targets
         self.made[node.id] = written
         return True
 
-    def _scope(self, written: _Written) -> str:
+    def _scope(self, written: WrittenFollower) -> str:
         """That in which its first call stands."""
         for statement in written.statements:
             lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
@@ -134,7 +119,7 @@ class _Folder:
                     return self.graph.scope_of(node.id)
         raise LookupError(written.op)
 
-    def _port(self, name: str, written: _Written, scope: str) -> Port:
+    def _port(self, name: str, written: WrittenFollower, scope: str) -> Port:
         """What a variable stands for where a follower is written."""
         found = self._value(name, written.before, scope)
         if found is not None:
@@ -146,11 +131,11 @@ class _Folder:
     def _value(self, name: str, block: Sequence[ast.stmt], scope: str) -> Port | None:
         """What a variable stands for at the end of statements of a body."""
         for at, statement in reversed(list(enumerate(block))):
-            if name not in _assigned(statement):
+            if name not in assigned_names(statement):
                 continue
             lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
             match statement:
-                case ast.Assign() if (other := _other_name(statement, name)) is not None:
+                case ast.Assign() if (other := other_name(statement, name)) is not None:
                     return self._value(other, block[:at], scope) or self._taken(other, scope)
                 case ast.For():
                     return self._value(name, statement.body, scope)
@@ -179,7 +164,7 @@ class _Folder:
             if not region.bodies or self._line(region) not in lines:
                 continue
             for body_name, body in region.bodies.items():
-                for branch in _branches(statement):
+                for branch in branches_of(statement):
                     end = self._value(name, branch, region.scope(body_name))
                     output = next((n for n, port in body.outputs.items() if port == end), None)
                     if output is not None:
@@ -208,7 +193,7 @@ class _Folder:
 
 
 def _is_written(
-    graph: Graph, catalog: Catalog, follower: str, written: _Written, text: str
+    graph: Graph, catalog: Catalog, follower: str, written: WrittenFollower, text: str
 ) -> bool:
     """Whether a follower, with what carries it through regions, is written as the source has it."""
     if not graph.has(follower):
@@ -222,206 +207,21 @@ def _is_written(
             made.add(emitter.node_lines(whole.node(name)))
     except WorkbenchError:
         return False
-    constants = _constants(text)
+    constants = constants_of(text)
     emitted = {name: ast.parse(v, mode="eval").body for name, v in emitter.constants.items()}
-    blocks = _carried_blocks(text)
+    blocks = carried_blocks(text)
 
     def is_one_of(name: str, blocks: Sequence[Sequence[ast.stmt]]) -> bool:
         own = made.text[made.nodes[name].start : made.nodes[name].stop]
         tree = ast.parse(dedent("\n".join(own))).body
-        wanted = _normal(tree, emitted)
-        return any(_normal(block[: len(tree)], constants) == wanted for block in blocks)
+        wanted = normal_form(tree, emitted)
+        return any(normal_form(block[: len(tree)], constants) == wanted for block in blocks)
 
     return is_one_of(follower, [written.statements]) and all(
         is_one_of(name, blocks) for name in carriers
     )
 
 
-def _comments(file: str, text: str) -> Iterator[_Written]:
-    blocks = _blocks(text)
-    for number, line in enumerate(text.splitlines(), 1):
-        match = _WRITTEN.fullmatch(line)
-        if match is None:
-            continue
-        try:
-            (statement,) = ast.parse(match[2]).body
-        except (SyntaxError, ValueError):
-            continue
-        before, after = _around(blocks, number, len(match[1]))
-        match statement:
-            case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=op)) as call):
-                names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
-                fed = [each.id for each in call.args if isinstance(each, ast.Name)]
-                args = {
-                    each.arg: each.value.value
-                    for each in call.keywords
-                    if each.arg and isinstance(each.value, ast.Constant)
-                    if isinstance(each.value.value, bool | int | float | str)
-                }
-                own = _until_assigned(after, set(names))
-                if own:
-                    yield _Written(file, number, op, tuple(names), tuple(fed), args, before, own)
-
-
-def _until_assigned(statements: Sequence[ast.stmt], names: set[str]) -> list[ast.stmt]:
-    """The first statements, until all of some variables are assigned; none where they are not."""
-    for count, statement in enumerate(statements, 1):
-        names = names - _assigned(statement)
-        if not names:
-            return list(statements[:count])
-    return []
-
-
-def _carried_blocks(text: str) -> list[list[ast.stmt]]:
-    """What stands behind each comment of what is carried on."""
-    blocks = _blocks(text)
-    return [
-        _around(blocks, number, len(line) - len(line.lstrip()))[1]
-        for number, line in enumerate(text.splitlines(), 1)
-        if line.strip() == f"# {CARRIED}"
-    ]
-
-
-def _blocks(text: str) -> list[list[ast.stmt]]:
-    return [
-        block
-        for node in ast.walk(ast.parse(text))
-        for name in ("body", "orelse")
-        if isinstance(block := getattr(node, name, None), list) and block
-    ]
-
-
-def _around(
-    blocks: Sequence[list[ast.stmt]], line: int, indent: int
-) -> tuple[list[ast.stmt], list[ast.stmt]]:
-    """The statements of the block that a line stands in, before it and behind."""
-    for block in blocks:
-        if block[0].col_offset == indent and block[0].lineno - 1 <= line <= block[-1].lineno:
-            before = [each for each in block if each.lineno < line]
-            return before, block[len(before) :]
-    return [], []
-
-
-def _assigned(statement: ast.stmt) -> set[str]:
-    """The variables that a statement sets, or one inside it."""
-    return {
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-
-
-def _other_name(statement: ast.Assign, name: str) -> str | None:
-    """The variable that another one is set to, where it is one."""
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name(id=value)):
-            return value if target == name else None
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-            for each, value in zip(targets, values, strict=False):
-                if isinstance(each, ast.Name) and isinstance(value, ast.Name) and each.id == name:
-                    return value.id
-    return None
-
-
-def _branches(statement: ast.If) -> list[list[ast.stmt]]:
-    """The blocks of an ``if``, those of its ``elif`` too."""
-    otherwise = statement.orelse
-    chained = len(otherwise) == 1 and isinstance(otherwise[0], ast.If)
-    rest = _branches(otherwise[0]) if chained else [otherwise]  # type: ignore[arg-type]
-    return [statement.body, *rest, *([otherwise] if chained else [])]
-
-
-class _Normal(ast.NodeTransformer):
-    """Statements as DALI is told them: each value under a number of its own.
-
-    ``constants`` are those at the top of the file, which stand for their values.
-    """
-
-    def __init__(self, constants: Mapping[str, ast.expr]) -> None:
-        self._constants = constants
-        self._numbers: dict[str, int] = {}
-        self._count = 0
-
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        value = self.visit(node.value)  # what it reads is what was there before
-        return ast.Assign([self.visit(target) for target in node.targets], value, lineno=0)
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if isinstance(node.ctx, ast.Load):
-            if node.id in _MODULES:
-                return node
-            if node.id in self._constants and node.id not in self._numbers:
-                return self.visit(self._constants[node.id])
-        if isinstance(node.ctx, ast.Store) or node.id not in self._numbers:
-            self._numbers[node.id], self._count = self._count, self._count + 1
-        return ast.Name(f"value_{self._numbers[node.id]}", node.ctx)
-
-    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        if type(node.value) not in (int, float) or abs(node.value) > 2**53:
-            return node
-        try:  # DALI holds fractions in four bytes
-            return ast.Constant(struct.unpack("f", struct.pack("f", node.value))[0])
-        except OverflowError:
-            return node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        keywords = sorted(node.keywords, key=lambda each: each.arg or "")
-        for each in keywords:  # a list of one is the value alone
-            if isinstance(each.value, ast.List) and len(each.value.elts) == 1:
-                each.value = each.value.elts[0]
-        return self.generic_visit(ast.Call(node.func, node.args, keywords))
-
-
-def _normal(statements: Sequence[ast.stmt], constants: Mapping[str, ast.expr]) -> str:
-    normal = _Normal(constants)
-    return "\n".join(ast.unparse(normal.visit(deepcopy(each))) for each in statements)
-
-
-def _constants(text: str) -> dict[str, ast.expr]:
-    return {
-        target.id: statement.value
-        for statement in ast.parse(text).body
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    }
-
-
 def _refed(node: Node, moved: Mapping[Port, Port]) -> Node:
     inputs = {name: moved.get(port, port) for name, port in node.inputs.items()}
     return replace(node, inputs=inputs) if inputs != node.inputs else node
-
-
-def _needed(nodes: Sequence[Node], wanted: set[Port]) -> tuple[Node, ...]:
-    """The nodes that lead to some ports; of regions what of their bodies does."""
-    kept: dict[str, Node] = {}
-    for node in reversed(running_order(tuple(nodes))[0]):
-        used = {port.output for port in wanted if port.node == node.id}
-        if not used and not isinstance(node, Source):
-            continue
-        kept[node.id] = _without_unused(node, used) if node.bodies else node
-        wanted = wanted | set(kept[node.id].inputs.values())
-    return tuple(kept[node.id] for node in nodes if node.id in kept)
-
-
-def _without_unused(region: Node, used: set[str]) -> Node:
-    bodies: dict[str, Body] = {}
-    while True:
-        taken: set[str] = set()
-        for name, body in region.bodies.items():
-            scope = region.scope(name)
-            outputs = {out: port for out, port in body.outputs.items() if out in used}
-            nodes = _needed(body.nodes, set(outputs.values()))
-            fed = [port for node in nodes for port in node.inputs.values()]
-            own = {port.output for port in (*fed, *outputs.values()) if port.node == scope}
-            inputs = tuple(each for each in body.inputs if each in own)
-            bodies[name] = replace(body, nodes=nodes, outputs=outputs, inputs=inputs)
-            taken |= own
-        more = {name for body in region.bodies.values() for name in body.outputs} & taken - used
-        if not (more and region.op in ("repeat", "some_of")):
-            break
-        used = used | more
-    every = {name for body in region.bodies.values() for name in body.inputs}
-    gone = every - taken - used
-    inputs = {name: port for name, port in region.inputs.items() if name not in gone}
-    return replace(region, bodies=bodies, inputs=inputs)

@@ -53,7 +53,7 @@ class ImportedGraph:
 def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
     """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report."""
     pipeline = without_reader_calls(traced.pipeline)
-    seeded = {spec.schema for spec in catalog.values() if spec.seeded}
+    seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
     ordered = in_call_order(pipeline.ops, lines)
     folder = read_folder(ordered)
@@ -76,7 +76,7 @@ def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
     every = list(every_call(made))
     outputs = output_names(made, [edge.edge for edge in given], catalog, lines)
     ids = node_ids(every, outputs, catalog, lines)
-    asking = [op for op in pipeline.ops if op.schema in seeded]
+    asking = [op for op in pipeline.ops if op.schema in seeded or "seed" in op.args]
     turns = {op.name: index for index, op in enumerate(ordered)}
     held = [op for op, call in every if not call.opaque and catalog[call.op].seeded]
     held.sort(key=lambda op: turns[op.name])

@@ -12,7 +12,7 @@ from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, exp
 from workbench.emit.pipeline_import.own_code import function_arguments
 from workbench.emit.pipeline_import.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.traced import AutomaticCall, TracedInput, TracedOp
-from workbench.sources import load_source, source_kinds
+from workbench.sources import kind_of_reader, load_source, source_kinds
 
 _FOLDER = "file_root"
 _LISTED = ("files", "labels")
@@ -142,8 +142,12 @@ def _operator(
     source = _source(op, spec, lines)
     if source is not None:
         folder = given.get(_FOLDER)
-        found = {_FOLDER, *_LISTED} | load_source(source[0]).located_by
-        given = {k: v for k, v in given.items() if k not in found}
+        kind = load_source(source[0])
+        found = {_FOLDER, *_LISTED} | kind.located_by
+        known = given.keys() if kind.options is None else kind.options
+        given = {k: v for k, v in given.items() if k in known and k not in found}
+    elif spec.reads and load_source(kind_of_reader(spec.name)).options is not None:
+        raise _CannotHoldError("it runs Python code, which only the source holds")
     elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
         folder = given.pop(_FOLDER)
     args = {name: _value(name, value, spec) for name, value in given.items()}

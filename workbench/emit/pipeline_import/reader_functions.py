@@ -55,7 +55,7 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
     return replace(pipeline, ops=ops) if folded else pipeline
 
 
-_READERS = ("readers__", "experimental__readers__")
+_READERS = ("readers__", "experimental__readers__", "ExternalSource")
 """How DALI's registry names readers begin."""
 
 

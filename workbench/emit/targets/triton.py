@@ -241,7 +241,7 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
                     "send. Leave the node out."
                 )
         if any(catalog[node.op].args[name].kind == "object" for name in node.args) or (
-            node.op in _PYTHON
+            node.op in _PYTHON and not isinstance(node, Source)
         ):
             raise GraphExportError(
                 f"{node.id}: {node.op} calls Python, which DALI cannot serialise for Triton. "
