@@ -66,9 +66,7 @@ def test_speed_of_encoded_images_in_memory(folder: Path, table: Table) -> None:
 
 
 @pytest.mark.parametrize("beside", ["PNG", "JPEG"])
-def test_speed_of_arrays_in_memory(
-    beside: str, folder: Path, tmp_path: Path, table: Table
-) -> None:
+def test_speed_of_arrays_in_memory(beside: str, folder: Path, tmp_path: Path, table: Table) -> None:
     """Beside the photos that they are of, and beside the same pixels as PNG files."""
     pixels = [Image.open(io.BytesIO(image)).convert("RGB") for image, _ in read_photos(folder)]
     for number, each in enumerate(pixels if beside == "PNG" else []):
