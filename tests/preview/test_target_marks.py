@@ -152,3 +152,18 @@ def test_points_that_have_left_are_marked_at_the_edge(folder: Path, engine: Engi
             inside = all(0 < value < 1 for value in mark.corners)
             assert inside != mark.left or mark.left
             assert all(0 <= value <= 1 for value in mark.corners)
+
+
+def test_a_mask_of_another_size_says_so(folder: Path, engine: Engine) -> None:
+    graph = masked(folder)
+    small = Node("small", "resize", {"size": (50, 60)}, {"data": Port("reader", "masks")})
+    follower = graph.node("follow_masks")
+    inputs = {**follower.inputs, "masks": Port("small", "output")}
+    graph = graph.replace_node(replace(follower, inputs=inputs))
+    cast = Node("cast", "cast", {"dtype": "UINT8"}, {"data": Port("reader", "masks")})
+    small = replace(small, inputs={"data": Port("cast", "output")})
+    graph = replace(graph, nodes=(*graph.nodes, cast, small))
+    assert check_graph(graph, CATALOG) == ()
+    preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=1))
+    marks = preview.tiles[0].marks[-1]
+    assert [mark.text for mark in marks if "mask" in mark.text] == ["mask 50×60 on 220×250"]

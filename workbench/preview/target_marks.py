@@ -72,7 +72,7 @@ def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
         arrays = run.result.batches[port].arrays()
         if port_kind(run.graph, run.catalog, port) == "mask":
             names = _class_names(worker, run, node)
-            drawn = [mask_mark(arrays[index], names) for index in range(count)]
+            drawn = [_fitting(arrays[index], sides[index], names) for index in range(count)]
             found = [(*mask, *own) for mask, own in zip(drawn, found, strict=True)]
             continue
         labels = _labels_beside(run, node)
@@ -101,6 +101,15 @@ def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
             made.append((*found[index], *marks))
         found = made
     return found
+
+
+def _fitting(mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str]) -> Marks:
+    """A mask of the picture's size; of one that is not, a frame that says so."""
+    height, width = mask.shape[:2]
+    if (width, height) == sides:
+        return mask_mark(mask, names)
+    said = f"mask {width}×{height} on {sides[0]}×{sides[1]}"
+    return (TargetMark((0.0, 0.0, 1.0, 1.0), said, 0),)
 
 
 def _ltrb(boxes: NDArray[np.float64], form: str) -> NDArray[np.float64]:
