@@ -47,10 +47,11 @@ def test_batches_0_1_and_7_are_those_of_the_script(
             assert same(found[port].arrays(), theirs), (batch, port)
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("seed", [0, SETTINGS["seed"][1]])
-def test_verify_compares_them(seed: int, engine: Engine, photos: Path) -> None:
+def test_verify_compares_them(seed: int, device: str, engine: Engine, photos: Path) -> None:
     graph = load_recipe("imagenet-train")
-    graph = with_settings(graph, batch_size=COUNT, pipelines=3, seed=seed)
+    graph = with_settings(graph, batch_size=COUNT, pipelines=3, seed=seed, device=device)
     report = Verifier(graph, str(photos), 5, engine=engine).run()
     assert report.lines() == [f"identical: {5 * COUNT} of {5 * COUNT}"]
 

@@ -45,13 +45,16 @@ def test_every_recipe_is_exact(
     assert report.device == device
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("pipelines", [1, 2])
 def test_the_exported_loader_is_compared_for_an_epoch(
-    pipelines: int, engine: Engine, photos: Path
+    pipelines: int, device: str, engine: Engine, photos: Path
 ) -> None:
     """Of 120 photos in batches of 7 the last ones are short."""
     pytest.importorskip("torch")
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=7, pipelines=pipelines)
+    graph = with_settings(
+        load_recipe("imagenet-train"), batch_size=7, pipelines=pipelines, device=device
+    )
     report = Verifier(graph, str(photos), 100, engine=engine, target="pytorch").run()
     assert report.lines() == ["identical: 120 of 120"]
     assert report.exact
