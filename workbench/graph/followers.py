@@ -18,7 +18,7 @@ from workbench.graph.faults import Fault
 from workbench.graph.follower_regions import through_regions
 from workbench.graph.geometry import GeometryPath, geometry_path
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import Graph, Node, Port, Source, ancestors
+from workbench.graph.model import Graph, Node, Port, Source, ancestors, region_of
 from workbench.graph.shapes import infer_types
 
 _THROUGH = "through_"
@@ -97,19 +97,28 @@ def box_format(graph: Graph, node: Node) -> str | None:
         if node.op == "bb_flip":
             return f"relative {'ltrb' if node.args.get('ltrb') else 'xywh'}"
         name = "boxes" if carried else next(iter(node.inputs), "")
-        port = node.inputs.get(name)
-        if port is None or not graph.has(port.node):
+        giver = _giver(graph, node.inputs.get(name))
+        if giver is None:
             return None
-        node = graph.node(port.node)
+        node = giver
     return None
 
 
 def is_relative(graph: Graph, node: Node) -> bool:
     """Whether points that a node gives or a follower takes are shares of the image's sides."""
-    while "points" in node.inputs and "unit" not in node.args:
-        node = graph.node(node.inputs["points"].node)
+    while "unit" not in node.args and (giver := _giver(graph, node.inputs.get("points"))):
+        node = giver
     reads = node.op == "readers.coco" and bool(node.args.get("ratio"))
     return reads or node.args.get("unit") == "relative"
+
+
+def _giver(graph: Graph, port: Port | None) -> Node | None:
+    """The node that gives a port; of what a body takes in the one outside."""
+    graph = graph.whole
+    while port is not None and not graph.has(port.node):
+        region = region_of(port.node)
+        port = graph.node(region).inputs.get(port.output) if graph.has(region) else None
+    return graph.node(port.node) if port is not None else None
 
 
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
