@@ -133,7 +133,7 @@ def test_every_target_imports_what_finding_the_data_needs(target: str, data: Pat
         graph = replace(graph, outputs={"images": graph.outputs["images"]})
     text = export(graph, target, load_catalog()).main.text
     for module in load_source(graph.sources[0].kind).imports:
-        assert f"\nimport {module}\n" in text
+        assert f"import {module}\n" in text
 
 
 BAD = {3: b"", 7: b"no picture at all", -1: b"\xff\xd8\xff\xe0cut short"}

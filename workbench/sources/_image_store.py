@@ -93,7 +93,7 @@ class ImageStore:
             target=_listen, args=(listener, weakref.ref(self)), name="workbench-images", daemon=True
         )
         thread.start()
-        weakref.finalize(self, _drop, listener, self.folder, os.getpid())
+        weakref.finalize(self, _drop, listener, self._samples, self.folder, os.getpid())
         _stores[self.folder] = self
 
     def have(self, indices: Sequence[int]) -> None:
@@ -144,11 +144,12 @@ def _remove_abandoned() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _drop(listener: socket.socket, folder: str, process: int) -> None:
+def _drop(listener: socket.socket, samples: BinaryIO, folder: str, process: int) -> None:
     if os.getpid() == process:  # not in a fork of it
         with suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)  # wakes who waits in accept
         listener.close()
+        samples.close()
         shutil.rmtree(folder, ignore_errors=True)
         _remove_abandoned()
 
