@@ -27,10 +27,12 @@ from workbench.catalog import load_catalog
 from workbench.cli import main
 from workbench.emit.targets import export
 from workbench.engine import Engine
+from workbench.engine.kernel_program import make_loader
 from workbench.engine.runner import Runner
 from workbench.errors import DataError, GraphEditError, GraphExportError
 from workbench.graph import load_recipe
 from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.edit import set_setting
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph
 from workbench.health import check_folder, scan_folder
@@ -224,7 +226,9 @@ def test_shuffled_shards_lose_no_sample_and_double_none(shards: int) -> None:
     for epoch in range(3):
         seen: list[int] = []
         for shard in range(shards):
-            options = {"seed": 7, "random_shuffle": True, "num_shards": shards, "shard_id": shard}
+            seed = 7 + 100_000 * shard  # as in the exported code: shards draw apart
+            options = {"seed": seed, "random_shuffle": True}
+            options |= {"num_shards": shards, "shard_id": shard}
             padded = ImageBatches(list(PIXELS), BATCH, {**options, "pad_last_batch": True})
             most = -(-COUNT // shards)
             batches = range(epoch * -(-most // BATCH), (epoch + 1) * -(-most // BATCH))
@@ -234,6 +238,17 @@ def test_shuffled_shards_lose_no_sample_and_double_none(shards: int) -> None:
         assert sorted(seen) == list(range(COUNT))
         orders.add(tuple(seen))
     assert len(orders) == 3
+
+
+def test_of_pipelines_side_by_side_every_image_comes_once() -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    data = {"data": open_dataset(FORMS["pairs"]())}
+    graph = set_setting(a_graph(data["data"]), pipelines=2)
+    report = Verifier(graph, data, 100, target="pytorch").run()
+    assert report.lines() == [f"identical: {COUNT} of {COUNT}"]
+    batches = make_loader(graph, data, "torch")
+    images = [image.numpy().tobytes() for batch in batches for image in batch[0]]
+    assert len(set(images)) == len(images) == COUNT
 
 
 def test_the_pytorch_loader_goes_on_from_a_checkpoint(tmp_path: Path) -> None:

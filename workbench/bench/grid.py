@@ -71,11 +71,11 @@ class Grid:
 def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
     """What is worth trying on a machine: threads up to its cores, and usual batches.
 
-    Where a GPU decodes, few threads are the fastest, and two pipelines keep its engines busy.
+    Where a GPU decodes, few threads are the fastest, and several pipelines fill its engines.
     """
     powers = [2**power for power in range(10) if 2**power < machine.cores]
     if device == "mixed":
         few = [count for count in (3, 6) if count < machine.cores]
         threads = sorted({*powers, *few, machine.cores})
-        return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), (0.65, 0.85, 1.0), (1, 2))
+        return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), (0.65, 0.85, 1.0), (1, 2, 3))
     return Grid((*powers, machine.cores, 2 * machine.cores), (16, 32, 64, 128), (1, 2, 4))

@@ -2,7 +2,7 @@
 
 Batch k of the whole is batch ``k // n`` of pipeline ``k % n``. Each pipeline reads a shard of its
 own and draws from a seed of its own, so that every sample comes once an epoch. One pipeline leaves
-a fifth to a third of a GPU's JPEG engines idle; two keep them busy.
+a fifth to a third of a GPU's JPEG engines idle; several fill them more.
 """
 
 from __future__ import annotations

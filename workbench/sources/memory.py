@@ -166,7 +166,8 @@ def encode_image(image: Any) -> Any:
 class ImageBatches:
     """Batches of a data set in the order of DALI's readers, epoch after epoch.
 
-    The whole set is shuffled anew for each epoch; shards move on by one, and with
+    The whole set is shuffled anew for each epoch, for all shards alike, and each shard by its
+    seed, for shards draw from seeds of their own; shards move on by one, and with
     ``pad_last_batch`` an epoch ends with a batch that repeats its last sample.
     """
 
@@ -182,9 +183,13 @@ class ImageBatches:
         self.random_shuffle = options.get("random_shuffle", False)
         self.pad_last_batch = options.get("pad_last_batch", False)
         self.shard_id, self.num_shards = options.get("shard_id", 0), options.get("num_shards", 1)
-        self._orders: dict[int, Any] = {}
+        self._orders: dict[tuple[int, int], Any] = {}
         if not self.size:
             raise ValueError("the data set is empty: give at least one image")
+        if self.size < self.num_shards:
+            raise ValueError(
+                f"it has {self.size} samples, and each of {self.num_shards} shards needs one"
+            )
 
     @property
     def meta(self) -> dict[str, Any]:
@@ -216,14 +221,19 @@ class ImageBatches:
             shard = ((places + 1) * shards - 1) // size
             epochs = rounds * shards + (shard - self.shard_id) % shards
         if self.random_shuffle:
-            places = [self._order(epoch)[at] for epoch, at in zip(epochs, places, strict=True)]
+            found = zip(epochs, shard, places, strict=True)
+            places = [self._order(*which)[at - size * which[1] // shards] for *which, at in found]
         return [int(place) for place in places]
 
-    def _order(self, epoch: int) -> Any:
-        if epoch not in self._orders:
-            order = np.random.default_rng([self.seed, epoch]).permutation(self.size)
-            self._orders = {**dict([*self._orders.items()][-1:]), epoch: order}
-        return self._orders[epoch]
+    def _order(self, epoch: int, shard: int) -> Any:
+        """The samples of a shard in an epoch."""
+        which = epoch, shard
+        if which not in self._orders:
+            first, end = (self.size * (shard + step) // self.num_shards for step in (0, 1))
+            whole = np.random.default_rng(epoch).permutation(self.size)[first:end]
+            order = np.random.default_rng([self.seed, epoch]).permutation(whole)
+            self._orders = {**dict([*self._orders.items()][-1:]), which: order}
+        return self._orders[which]
 
     def __call__(self, batch: Any) -> tuple[list[Any], Any]:
         if self.rows is None:  # in a process of its own
