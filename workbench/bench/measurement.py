@@ -42,6 +42,13 @@ class Measurement:
     whether they came to agree, ``ending`` why it stopped. ``first_batch`` is in seconds and counts
     from the source to the first batch. Memory is the peak in bytes; ``gpu_busy`` and ``jpeg_busy``
     are percent of the time. None is not measured.
+
+    ::
+
+        from workbench.bench.measurement_config import COARSE_CONFIG
+
+        for each in w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG).measurements:
+            print(each.name, each.median, "imgs/s")
     """
 
     config: Config
