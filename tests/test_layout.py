@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},
     **{part: set(CORE) for part in CAPABILITIES},
     "files": {"errors", "roots"},
+    "reference": {"graph"},
     "samples": {"errors", "arguments"},
     "ui": {*CORE, *CAPABILITIES, "files", "samples"},
     "commands": {*CORE, *CAPABILITIES, "files", "ui"},

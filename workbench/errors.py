@@ -190,8 +190,9 @@ class WorkerTimeoutError(WorkerLostError):
 
     ::
 
+        large = graph.with_settings(batch_size=64)
         with wb.Engine(call_limit=0.001) as hurried:
-            wb.preview_batch(hurried, wb.PreviewRequest(graph, "photos"))
+            wb.preview_batch(hurried, wb.PreviewRequest(large, "photos", tiles=64, lossless=True))
     """
 
 
