@@ -23,12 +23,14 @@ import ipywidgets
 import numpy as np
 
 import workbench as wb
+from workbench.bench.measurement_config import COARSE_CONFIG
 
 wb.write_samples("photos")
 graph = wb.read("photos").decode().resize(size=(224, 224))
 graph = graph.rotate(angle=5, keep_size=True).with_settings(batch_size=8)
 w = wb.Workbench(graph, restore=False)
 engine = wb.Engine()
+report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)  # without it in half a minute
 
 
 def brighten(image, by):
@@ -87,6 +89,7 @@ MEMBERS: Mapping[str, str] = {
     "OutputBatch": "to to_frame",
     "GraphComparison": "to_frame",
     "Benchmark": "run",
+    "Report": "best ratios to_frame plot",
     "Export": "main",
     "FolderCheck": "bad counts good_list to_frame",
     "Catalog": "find",

@@ -70,8 +70,6 @@ class Benchmark(SpeedExperiment):
 
         ::
 
-            from workbench.bench.measurement_config import COARSE_CONFIG
-
             speed = wb.Benchmark(graph, "photos", ["cpu"], measurement_config=COARSE_CONFIG)
             report = speed.run(lambda share, text: print(f"{share:.0%} {text}"))
             print(report.best, "imgs/s")

@@ -45,9 +45,7 @@ class Measurement:
 
     ::
 
-        from workbench.bench.measurement_config import COARSE_CONFIG
-
-        for each in w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG).measurements:
+        for each in report.measurements:
             print(each.name, each.median, "imgs/s")
     """
 

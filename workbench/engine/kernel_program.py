@@ -119,9 +119,7 @@ class KernelLoader:
         return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
 
 
-def _built(
-    program: ModuleType, graph: Graph, data: Datasets, options: Mapping[str, Any]
-) -> Any:
+def _built(program: ModuleType, graph: Graph, data: Datasets, options: Mapping[str, Any]) -> Any:
     """What a program builds: of several pipelines side by side, all of them.
 
     Its options are settings of the graph, and checked as these are.

@@ -261,8 +261,6 @@ class CodeAccess:
 
         ``options`` are those of ``Benchmark``. Raises as that and its ``run`` do::
 
-            from workbench.bench.measurement_config import COARSE_CONFIG
-
             report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
         """
         return _run(Benchmark(self.graph, self._live.data_panel.datasets, **options))
