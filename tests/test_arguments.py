@@ -34,7 +34,7 @@ def one_sentence(error: type[Exception], words: str, make: Callable[[], object])
         make()
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
-    assert len(str(raised.value)) < 400
+    assert len(str(raised.value)) < 600
 
 
 def test_kinds_defaults_and_names() -> None:
