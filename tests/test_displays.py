@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 import workbench as wb
 from workbench.bench.record import load_report
+from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.engine import Engine
 from workbench.errors import RecordFormatError
 
@@ -97,3 +100,45 @@ def test_a_comparison_asks_for_data(photos: Path) -> None:
         wb.compare("rotate-jitter", "simclr")
     with pytest.raises(wb.GraphFormatError):
         wb.compare("rotate-jitte", "simclr", data=photos)
+
+
+def test_faults_show_themselves() -> None:
+    graph = wb.load_recipe("simclr")
+    assert repr(wb.check_graph(graph)) == "no faults"
+    assert size_of(wb.check_graph(graph)) < 100
+    nodes = (*graph.nodes, *(wb.Node(f"n_{i}", "rotat<e>") for i in range(3000)))
+    found = wb.check_graph(replace(graph, nodes=nodes))
+    assert len(found) >= 3000
+    assert size_of(found) < MOST
+    assert len(repr(found)) < 10_000
+    assert f"and {len(found) - 40} more" in repr(found)
+    assert "<e>" not in found._repr_html_()
+
+
+def test_a_check_of_files_shows_the_bad_ones(tmp_path: Path, photos: Path) -> None:
+    shutil.copytree(photos / "coffee", tmp_path / "coffee")
+    for number in range(300):
+        (tmp_path / "coffee" / f"{number:03}{'x' * 200}.jpg").write_bytes(b"<b>")
+    found = wb.check_folder(tmp_path, full=False)
+    assert size_of(found) < MOST
+    assert "300 bad" in repr(found)
+    assert len(repr(found)) < 300
+    assert "more files" in found._repr_html_()
+    frame = found.to_frame()
+    assert list(frame.columns) == ["file", "level", "size", "why"]
+    assert len(frame) == len(found.files)
+
+
+def test_an_import_shows_graph_and_report(photos: Path) -> None:
+    w = wb.Workbench(wb.read(photos).decode().resize(size=(64, 64)), restore=False)
+    found = wb.from_pipeline(w.pipeline())
+    w.close()
+    assert size_of(found) < MOST
+    assert "<svg" in found._repr_mimebundle_()["text/html"]
+    assert "3 nodes: 3 exact" in repr(found)
+    assert size_of(found.report) < MOST
+    issues = tuple(ImportIssue("opaque", f"n{i}", f"t.py:{i}", "x" * 900) for i in range(900))
+    crowded = ImportReport(entries=issues)
+    assert size_of(crowded) < MOST
+    assert len(repr(crowded)) < 5_000
+    assert "and 889 more lines" in repr(crowded)

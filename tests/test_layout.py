@@ -27,13 +27,24 @@ SOURCES = [
     ),
 ]
 
-CORE = ("errors", "roots", "system_limits", "sources", "catalog", "graph", "emit", "engine")
+CORE = (
+    "errors",
+    "arguments",
+    "roots",
+    "system_limits",
+    "sources",
+    "catalog",
+    "graph",
+    "emit",
+    "engine",
+)
 CAPABILITIES = ("preview", "bench", "health")
 MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},
     **{part: set(CORE) for part in CAPABILITIES},
     "files": {"errors", "roots"},
-    "samples": {"errors"},
+    "reference": {"graph"},
+    "samples": {"errors", "arguments"},
     "ui": {*CORE, *CAPABILITIES, "files", "samples"},
     "commands": {*CORE, *CAPABILITIES, "files", "ui"},
     "cli": {*CORE, *CAPABILITIES, "files", "samples", "ui", "commands"},

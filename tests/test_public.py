@@ -21,7 +21,7 @@ PUBLIC = {
     *("load_catalog", "emit_script", "export", "Export", "check_folder", "write_samples"),
     *("PreviewResult", "PreviewRequest", "preview_batch", "preview_outputs", "OutputBatch"),
     *("read", "outputs", "fn", "random", "DataNode", "compare", "GraphComparison"),
-    *("WorkbenchError", "CatalogError", "DataError", "SaveError"),
+    *("WorkbenchError", "ArgumentError", "CatalogError", "DataError", "SaveError"),
     *("GraphError", "GraphFormatError", "GraphEditError", "GraphFaultsError", "GraphExportError"),
     *("EngineError", "PipelineError", "WorkerCrashedError", "WorkerTimeoutError"),
     *("from_file", "from_pipeline", "ImportedGraph", "ImportReport"),

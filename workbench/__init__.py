@@ -19,7 +19,9 @@ The parts under it can be used without an interface: ``load_recipe`` and ``read_
 ``Engine``, ``Benchmark`` measures, ``emit_script`` gives the code to ship and ``export`` that for
 PyTorch and other frameworks. ``from_pipeline`` and ``from_file`` bring DALI pipelines back.
 
-Names are loaded when they are first used: importing this package takes a few milliseconds.
+``REFERENCE.md`` beside this file has every name by what it is for, with an example each, as
+``help`` has. Names are loaded when they are first used: importing this package takes a few
+milliseconds.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from workbench.engine.importing import from_file, from_pipeline
     from workbench.engine.process import Engine
     from workbench.errors import (
+        ArgumentError,
         CancelledError,
         CatalogError,
         DataError,
@@ -90,6 +93,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgumentError",
     "Benchmark",
     "CancelledError",
     "Catalog",
@@ -163,7 +167,7 @@ _HOMES = {
     "engine.importing": "from_file from_pipeline",
     "engine.process": "Engine",
     "errors": (
-        "CancelledError CatalogError DataError EngineError GraphEditError "
+        "ArgumentError CancelledError CatalogError DataError EngineError GraphEditError "
         "GraphError GraphExportError GraphFaultsError GraphFormatError ImportFailedError "
         "PipelineError PipelineFormatError SaveError "
         "WorkbenchError WorkerCrashedError WorkerTimeoutError "
@@ -187,7 +191,11 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.s
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+        from difflib import get_close_matches  # not before it is needed: the import is to be light
+
+        near = [] if name.startswith("_") else get_close_matches(name, __all__, n=1)
+        hint = f". Did you mean {near[0]}?" if near else ""
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}{hint}")
     value = getattr(import_module(f"workbench.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value

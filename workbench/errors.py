@@ -3,6 +3,7 @@
 ::
 
     WorkbenchError
+    ├── ArgumentError            a function was given what it does not take
     ├── CatalogError             DALI is missing, or has no such operator
     ├── DataError                the folder is missing, empty, unreadable or without images
     ├── GraphError
@@ -37,33 +38,80 @@ if TYPE_CHECKING:
 
 
 class WorkbenchError(Exception):
-    """Base of all errors the workbench raises on purpose."""
+    """Base of all errors the workbench raises on purpose.
+
+    ::
+
+        try:
+            graph.rotate(angl=5)
+        except wb.WorkbenchError as error:
+            print(error)  # rotate has no argument 'angl'. Did you mean angle?
+            raise
+    """
+
+
+class ArgumentError(WorkbenchError):
+    """A function was given an argument of another kind or out of its range, or an unknown one.
+
+    ::
+
+        wb.check_graph("photos")
+    """
 
 
 class CatalogError(WorkbenchError):
-    """DALI cannot be imported, or an operator is not in its catalogue."""
+    """DALI cannot be imported, or an operator is not in its catalogue.
+
+    ::
+
+        wb.load_catalog()["rotat"]
+    """
 
 
 class DataError(WorkbenchError):
-    """The data folder cannot be used."""
+    """The data folder cannot be used.
+
+    ::
+
+        wb.read("nowhere")
+    """
 
 
 class GraphError(WorkbenchError):
-    """Base of the errors about a graph."""
+    """Base of the errors about a graph.
+
+    ::
+
+        graph["rotat"]
+    """
 
 
 class GraphFormatError(GraphError):
-    """A text is not a graph file that this version can read."""
+    """A text is not a graph file that this version can read.
+
+    ::
+
+        wb.load_recipe("simcl")
+    """
 
 
 class GraphEditError(GraphError):
-    """An edit names a node, port or argument that the graph does not have."""
+    """An edit names a node, port or argument that the graph does not have.
+
+    ::
+
+        graph["rotate"].set(angl=5)
+    """
 
 
 class GraphFaultsError(GraphError):
     """A graph cannot run.
 
     ``faults`` holds every reason, in the order of the nodes.
+
+    ::
+
+        graph.rotate(angle="left")
     """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -75,17 +123,36 @@ class GraphFaultsError(GraphError):
 
 
 class GraphExportError(GraphError):
-    """A graph runs, but cannot go to an export target. The message names the node."""
+    """A graph runs, but cannot go to an export target. The message names the node.
+
+    ::
+
+        wb.export(graph, "pytorhc")
+    """
 
 
 class EngineError(WorkbenchError):
-    """Base of the errors of the worker process."""
+    """Base of the errors of the worker process.
+
+    A worker that is lost leaves the graph as it is; the next call starts another.
+
+    ::
+
+        with wb.Engine() as closed:
+            pass
+        wb.preview_batch(closed, wb.PreviewRequest(graph, "photos"))
+    """
 
 
 class PipelineError(EngineError):
     """DALI refused to build or to run a pipeline.
 
     ``node`` is the id of the node whose source line DALI quoted, or None where it quoted none.
+
+    ::
+
+        large = graph.images.crop(crop=(1000, 1000))  # of photos of 224 pixels
+        wb.preview_outputs(engine, wb.PreviewRequest(wb.outputs(images=large), "photos"))
     """
 
     def __init__(self, message: str, node: str | None = None) -> None:
@@ -109,7 +176,8 @@ class WorkerLostError(EngineError):
 class WorkerCrashedError(WorkerLostError):
     """The worker process ended by itself: a crash, a kill, or out of memory.
 
-    ``killed`` says that SIGKILL ended it: the system for lack of memory, or somebody.
+    ``killed`` says that SIGKILL ended it: the system for lack of memory, or somebody. Caught as
+    ``EngineError`` is.
     """
 
     def __init__(self, message: str, nodes: Sequence[str] = (), killed: bool = False) -> None:
@@ -118,7 +186,14 @@ class WorkerCrashedError(WorkerLostError):
 
 
 class WorkerTimeoutError(WorkerLostError):
-    """The worker process did not answer within its time limit and was ended."""
+    """The worker process did not answer within its time limit and was ended.
+
+    ::
+
+        large = graph.with_settings(batch_size=64)
+        with wb.Engine(call_limit=0.001) as hurried:
+            wb.preview_batch(hurried, wb.PreviewRequest(large, "photos", tiles=64, lossless=True))
+    """
 
 
 class WorkerSilentError(WorkerTimeoutError):
@@ -126,7 +201,15 @@ class WorkerSilentError(WorkerTimeoutError):
 
 
 class CancelledError(EngineError):
-    """The caller cancelled the work."""
+    """The caller cancelled the work.
+
+    ::
+
+        with wb.Engine() as ended:
+            handle = ended.handle()
+            handle.cancel()
+            wb.preview_batch(handle, wb.PreviewRequest(graph, "photos"))
+    """
 
 
 class EngineClosedError(CancelledError):
@@ -138,15 +221,31 @@ class RecordFormatError(WorkbenchError):
 
 
 class ImportFailedError(WorkbenchError):
-    """A script, notebook or file gives no pipeline. The message says why, and where."""
+    """A script, notebook or file gives no pipeline. The message says why, and where.
+
+    ::
+
+        wb.from_file("nowhere.py")
+    """
 
 
 class PipelineFormatError(ImportFailedError):
-    """Bytes are not a pipeline that DALI serialised, or were cut short."""
+    """Bytes are not a pipeline that DALI serialised, or were cut short.
+
+    ::
+
+        pathlib.Path("cut.dali").write_bytes(b"short")
+        wb.from_file("cut.dali")
+    """
 
 
 class SaveError(WorkbenchError):
-    """A file could not be written. What stood there before is untouched."""
+    """A file could not be written. What stood there before is untouched.
+
+    ::
+
+        w.share("nowhere/mine.png")
+    """
 
 
 class OverwriteError(SaveError):

@@ -6,24 +6,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.bench.config import Regime, config_of, unmeasurable_reason, with_config
+from workbench.arguments import TEXT, checked, require_choice
+from workbench.bench.config import REGIMES, Regime, config_of, unmeasurable_reason, with_config
 from workbench.bench.context import gpu_command
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.page_cache import Cache
-from workbench.bench.peers import add_peers
+from workbench.bench.page_cache import CACHES, Cache
+from workbench.bench.peers import PEERS, add_peers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.engine.worker_progress import Progress
-from workbench.graph.model import DecodeDevice, Graph
+from workbench.errors import ArgumentError
+from workbench.graph.model import GRAPH, DecodeDevice, Graph
 from workbench.sources import Data
 
 
 class Benchmark(SpeedExperiment):
-    """imgs/s of the exported script, with CPU and with mixed decoding."""
+    """imgs/s of the exported script, with CPU and with mixed decoding.
 
+    ::
+
+        speed = wb.Benchmark(graph, "photos", devices=("cpu",))
+        assert speed.devices == ("cpu",)
+
+    ``run`` takes half a minute for each device and gives a ``Report``; ``cancel`` ends it from
+    another thread. Raises ArgumentError for what is no graph, device, regime or library, and
+    DataError for no data.
+    """
+
+    @checked(graph=GRAPH, name=TEXT)
     def __init__(
         self,
         graph: Graph,
@@ -37,16 +50,29 @@ class Benchmark(SpeedExperiment):
         peers: Sequence[str] = (),
     ) -> None:
         """``peers`` names libraries to be measured at the same work (see ``bench.peers``)."""
+        choices = {"devices": ("cpu", "mixed"), "regimes": REGIMES, "peers": tuple(PEERS)}
+        for what, given in (("devices", devices), ("regimes", regimes), ("peers", peers)):
+            for each in _as_tuple(given):
+                require_choice(f"Benchmark: {what}", each, choices[what])
+            if not given and what != "peers":
+                raise ArgumentError(f"Benchmark: {what} is empty. Give one or more.")
+        require_choice("Benchmark: cache", cache, CACHES)
         super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
-        self.devices = tuple(devices)
-        self.regimes = tuple(regimes)
-        self.peers = tuple(peers)
+        self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
+        self.regimes: tuple[Regime, ...] = _as_tuple(regimes)
+        self.peers: tuple[str, ...] = _as_tuple(peers)
 
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure every device and regime, in turns.
 
         A configuration that cannot be measured gives a Measurement with the reason. Raises
         DataError for the folder and CancelledError.
+
+        ::
+
+            speed = wb.Benchmark(graph, "photos", ["cpu"], measurement_config=COARSE_CONFIG)
+            report = speed.run(lambda share, text: print(f"{share:.0%} {text}"))
+            print(report.best, "imgs/s")
         """
         catalog, machine, found, cache = self.prepare(on_progress)
         rows: list[Measurement | None] = []
@@ -77,3 +103,8 @@ class Benchmark(SpeedExperiment):
             extra["command"], extra["before"] = gpu_command(self.graph, self.regimes)
         self.progress(1.0, "done")
         return self.report([row for row in rows if row], machine, found, cache, **extra)
+
+
+def _as_tuple(given: Any) -> tuple[Any, ...]:
+    """Several of something; one text is one of it."""
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -42,6 +42,11 @@ class Measurement:
     whether they came to agree, ``ending`` why it stopped. ``first_batch`` is in seconds and counts
     from the source to the first batch. Memory is the peak in bytes; ``gpu_busy`` and ``jpeg_busy``
     are percent of the time. None is not measured.
+
+    ::
+
+        for each in report.measurements:
+            print(each.name, each.median, "imgs/s")
     """
 
     config: Config

@@ -52,7 +52,13 @@ class Report:
     """Measurements, and the machine, data and graph that they are about.
 
     ``data`` is the folder. ``context`` has versions, git state and the hash of the graph;
-    ``extra`` what a kind of run found besides: pixel differences, stages, the tuner's way.
+    ``extra`` what a kind of run found besides: pixel differences, stages, the tuner's way. A
+    notebook shows its plot and its rows.
+
+    ::
+
+        print(report.best, "imgs/s on", report.machine.cpu)
+        report.plot().savefig("speed.png")
     """
 
     graph: str
@@ -94,6 +100,10 @@ class Report:
         """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran.
 
         A tuner's probes are too short to count.
+
+        ::
+
+            assert report.best > 0
         """
         rows = [row for row in self.measurements if row.config.program == "DALI" and not row.probe]
         if self.kind == "stages":
@@ -103,7 +113,12 @@ class Report:
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
-        """Mixed over CPU for each regime, and DALI over each peer on the same device."""
+        """Mixed over CPU for each regime, and DALI over each peer on the same device.
+
+        ::
+
+            assert not report.ratios  # of one device there are none
+        """
         found = []
         measured = [row for row in self.measurements if row.rounds and self.kind == "bench"]
         for ours in measured:
@@ -117,13 +132,25 @@ class Report:
         return tuple(found)
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a measurement, imgs/s with the interval of their median."""
+        """A pandas frame: a row a measurement, imgs/s with the interval of their median.
+
+        ::
+
+            print(report.to_frame())
+
+        Raises ImportError where pandas is not installed.
+        """
         return report_frame(self)
 
     def plot(self) -> Figure:
         """A figure of matplotlib: bars, curves or a heat map, by what was measured.
 
         Raises EngineError where nothing was.
+
+        ::
+
+            figure = report.plot()
+            figure.set_size_inches(8, 4)
         """
         from workbench.bench.plots import plot_record  # matplotlib takes a second
 

@@ -31,6 +31,10 @@ def load_catalog() -> Catalog:
     """The catalogue of the installed DALI; imports DALI on the first call (about a second).
 
     Raises CatalogError where DALI cannot be imported or the overlay does not fit it.
+
+    ::
+
+        assert "noise.gaussian" in wb.load_catalog()
     """
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)

@@ -9,6 +9,7 @@ from functools import cached_property
 from html import escape
 from typing import Literal
 
+from workbench.arguments import Kind
 from workbench.errors import CatalogError
 from workbench.sources import is_reader
 
@@ -325,6 +326,11 @@ class Catalog(Mapping[str, OpSpec]):
     """Operators by name. An unknown name raises CatalogError with the nearest known ones.
 
     The stand-ins ``opaque.N`` and the ``regions`` are answered, but not among those that it lists.
+
+    ::
+
+        catalog = wb.load_catalog()
+        assert catalog["rotate"].args["angle"].unit == "°"
     """
 
     def __init__(
@@ -341,12 +347,17 @@ class Catalog(Mapping[str, OpSpec]):
         spec = self.find(name)
         if spec is not None:
             return spec
-        near = get_close_matches(name, self._ops, n=3)
+        near = get_close_matches(str(name), self._ops, n=3)
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise CatalogError(f"{name!r} is no operator of DALI {self.dali_version}.{hint}")
 
     def find(self, name: str) -> OpSpec | None:
-        """The operator of that name, or None."""
+        """The operator of that name, or None.
+
+        ::
+
+            assert wb.load_catalog().find("rotat") is None
+        """
         return self._ops.get(name) or self._unlisted.get(name)
 
     def __repr__(self) -> str:
@@ -382,3 +393,6 @@ class Catalog(Mapping[str, OpSpec]):
 
     def __len__(self) -> int:
         return len(self._ops)
+
+
+CATALOG: Kind = Kind.of("workbench.load_catalog()", Catalog)

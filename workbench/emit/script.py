@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.catalog.spec import Catalog
+from workbench.arguments import checked
+from workbench.catalog import load_catalog
+from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.code import Code
 from workbench.emit.python import INDENT
 from workbench.emit.template_parts import (
@@ -21,7 +23,7 @@ from workbench.emit.template_parts import (
     sound_part,
 )
 from workbench.graph.dataset_parameters import sequence_length
-from workbench.graph.model import Graph
+from workbench.graph.model import GRAPH, Graph
 from workbench.graph.pipelines import SHARD_SEED
 
 _HEAD = f'''\
@@ -153,8 +155,18 @@ from typing import Any
 """
 
 
-def emit_script(graph: Graph, catalog: Catalog) -> Code:
-    """The graph as a standalone script. Raises GraphFaultsError where it cannot run."""
+@checked(graph=GRAPH, catalog=CATALOG)
+def emit_script(graph: Graph, catalog: Catalog | None = None) -> Code:
+    """The graph as a standalone script, and for each node the lines (from 1) that make it.
+
+    ``catalog`` is that of the installed DALI by default. Raises GraphFaultsError where the graph
+    cannot run::
+
+        script = wb.emit_script(graph)
+        assert "fn.rotate(" in script.text
+        assert len(script.lines["rotate"]) >= 1
+    """
+    catalog = load_catalog() if catalog is None else catalog
     part = sound_part(graph, catalog)
     if part.settings.pipelines == 1:
         parts = pipeline_parts(part, catalog)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from workbench.arguments import MAPPING, NUMBER, PATH, TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.pipeline_import.serialized_pipeline import LARGEST, read_pipeline
@@ -38,10 +39,16 @@ def from_pipeline(pipe: Any, name: str = "imported") -> ImportedGraph:
     GPU and mixed pipelines can be read on a machine without a GPU. What the graph cannot hold comes
     back as opaque nodes, which the report lists. Raises ImportFailedError where ``pipe`` is no
     pipeline or DALI cannot make its graph.
+
+    ::
+
+        found = wb.from_pipeline(w.pipeline())
+        assert found.report.is_exact and found.graph.has("rotate")
     """
     return import_traced(trace_pipeline(pipe, name), load_catalog())
 
 
+@checked(path=PATH, pipeline=TEXT, args=MAPPING, seconds=NUMBER)
 def from_file(
     path: str | Path,
     pipeline: str | None = None,
@@ -58,6 +65,12 @@ def from_file(
     function. ``seconds`` is the time that all this may take.
 
     Raises ImportFailedError, which names the line of the script.
+
+    ::
+
+        pathlib.Path("pipe.py").write_text(w.to_code())
+        found = wb.from_file("pipe.py", args={"data": "photos"})
+        print(found.report)
     """
     file = Path(path).expanduser()
     if file.suffix in (".py", ".ipynb"):

@@ -10,14 +10,19 @@ import itertools
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from workbench.arguments import require_names
 from workbench.emit.targets import export
-from workbench.errors import DataError, GraphExportError
+from workbench.errors import DataError, GraphExportError, GraphFaultsError
+from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import require_datasets
+from workbench.graph.edit import set_setting
 from workbench.graph.model import Graph
 from workbench.sources import Datasets, require_dataset
 
@@ -58,8 +63,7 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
     function, such as ``batch_size`` and ``device``. Raises
     GraphFaultsError where the graph cannot run and DataError for the data.
     """
-    program = import_program(graph, "script")
-    return _build(program)(**_given(graph, data), **options)
+    return _built(import_program(graph, "script"), graph, data, options)
 
 
 def make_loader(
@@ -80,7 +84,7 @@ def make_loader(
             f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
         )
     program = import_program(graph, LIBRARIES[library])
-    made = _build(program)(**_given(graph, data), **options)
+    made = _built(program, graph, data, options)
     return KernelLoader(program.Loader(made), tuple(graph.outputs), epochs)
 
 
@@ -88,6 +92,11 @@ class KernelLoader:
     """Batches as tuples, in the order of the graph's outputs.
 
     ``len`` is the number of batches of an epoch.
+
+    ::
+
+        loader = w.loader("torch", epochs=2)
+        assert loader.outputs == ("images", "labels") and len(loader) > 1
     """
 
     def __init__(self, batches: Any, outputs: tuple[str, ...], epochs: int | None) -> None:
@@ -110,9 +119,18 @@ class KernelLoader:
         return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
 
 
-def _build(program: ModuleType) -> Any:
-    """The program's function that builds: of several pipelines side by side, all of them."""
-    return getattr(program, "build_pipelines", None) or program.build_pipeline
+def _built(program: ModuleType, graph: Graph, data: Datasets, options: Mapping[str, Any]) -> Any:
+    """What a program builds: of several pipelines side by side, all of them.
+
+    Its options are settings of the graph, and checked as these are.
+    """
+    build = getattr(program, "build_pipelines", None) or program.build_pipeline
+    require_names(build.__name__, options, signature(build))
+    settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
+    faults = [f for f in check_graph(set_setting(graph, **settings)) if f.code == "setting"]
+    if faults:
+        raise GraphFaultsError(faults)
+    return build(**_given(graph, data), **options)
 
 
 def _given(graph: Graph, data: Datasets) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import MsgspecError
 
+from workbench.arguments import FUNCTION, MAPPING, NUMBER, WHOLE, checked
 from workbench.engine.call_handle import CallHandle, ReportListener
 from workbench.engine.channel import ChannelError, VersionError
 from workbench.engine.codec import arguments_codec, result_codec
@@ -36,6 +37,7 @@ from workbench.engine.messages import (
 from workbench.engine.registry import find_registered, name_of
 from workbench.engine.worker_process import WorkerProcess
 from workbench.errors import (
+    ArgumentError,
     CancelledError,
     EngineClosedError,
     EngineError,
@@ -60,8 +62,16 @@ class Engine:
     """One worker process, started when first needed.
 
     Calls from several threads take turns. ``handle`` gives what ends a call from another thread.
+
+    ::
+
+        with wb.Engine(call_limit=30) as worker:  # seconds without a sign of life
+            wb.preview_batch(worker, wb.PreviewRequest(graph, "photos", tiles=2))
+
+    Once it is closed, calls raise CancelledError.
     """
 
+    @checked(call_limit=NUMBER, budget=WHOLE, environment=MAPPING)
     def __init__(
         self,
         call_limit: float = CALL_LIMIT,
@@ -86,6 +96,11 @@ class Engine:
         ``restarts`` a call whose worker ended while it rested raises WorkerCrashedError: what the
         calls before have built in it is gone.
         """
+        if call_limit <= 0 or (budget is not None and budget < 0):
+            raise ArgumentError(
+                f"Engine: call_limit is {call_limit}, budget {budget}. Give seconds above 0, and "
+                "bytes from 0."
+            )
         self.call_limit = call_limit
         self.budget = budget
         self._environment = dict(environment or {})
@@ -107,9 +122,16 @@ class Engine:
             self._memory.join(self)
 
     def handle(self) -> CallHandle:
-        """A handle for calls that can be interrupted or cancelled, these and no others."""
+        """A handle for calls that can be interrupted or cancelled, these and no others.
+
+        ::
+
+            handle = engine.handle()
+            wb.preview_batch(handle, wb.PreviewRequest(graph, "photos", tiles=2))
+        """
         return CallHandle(self._run)
 
+    @checked(task=FUNCTION, limit=NUMBER)
     def call(
         self,
         task: Callable[..., Any],
@@ -412,7 +434,13 @@ class Engine:
             process.kill()
 
     def close(self) -> None:
-        """End the worker for good: every call, running, waiting or later, raises at once."""
+        """End the worker for good: every call, running, waiting or later, raises at once.
+
+        ::
+
+            other = wb.Engine()
+            other.close()
+        """
         self._closed = True
         self.end_worker()
 

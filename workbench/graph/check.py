@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import get_args
 
-from workbench.catalog.spec import OPAQUE, Catalog, OpSpec, Value
+from workbench.arguments import WHOLE, checked
+from workbench.catalog import load_catalog
+from workbench.catalog.spec import CATALOG, OPAQUE, Catalog, OpSpec, Value
 from workbench.errors import GraphFaultsError
 from workbench.graph.active import active_graph, muted_nodes, set_muted, without_muted
 from workbench.graph.bounds import LARGEST_SEED, SETTINGS
@@ -17,10 +20,19 @@ from workbench.graph.check_regions import region_faults
 from workbench.graph.check_types import type_faults
 from workbench.graph.dataset_parameters import parameter_faults
 from workbench.graph.devices import device_of, infer_devices
-from workbench.graph.faults import Fault
+from workbench.graph.faults import Fault, Faults
 from workbench.graph.followers import follower_faults
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import Graph, Node, Port, ancestors, is_name, topological
+from workbench.graph.model import (
+    GRAPH,
+    DecodeDevice,
+    Graph,
+    Node,
+    Port,
+    ancestors,
+    is_name,
+    topological,
+)
 from workbench.graph.pipelines import pipeline_faults
 from workbench.graph.shapes import infer_types
 from workbench.graph.some_of import order_faults
@@ -35,13 +47,22 @@ __all__ = [
 ]
 
 
-@identity_cached
-def check_graph(graph: Graph, catalog: Catalog) -> tuple[Fault, ...]:
+@checked(graph=GRAPH, catalog=CATALOG)
+def check_graph(graph: Graph, catalog: Catalog | None = None) -> Faults:
     """Every fault of the graph, those of the whole first, then in the order of the nodes.
 
-    A muted node has none; what muting it brings about elsewhere names it.
+    A muted node has none; what muting it brings about elsewhere names it. ``catalog`` is that of
+    the installed DALI by default. The tuple that it gives shows itself as a table in a notebook.
+    Raises ArgumentError for what is no graph::
+
+        assert not wb.check_graph(graph)
     """
-    return _explained(_faults_of(without_muted(graph, catalog), catalog), graph, catalog)
+    return _all_faults(graph, load_catalog() if catalog is None else catalog)
+
+
+@identity_cached
+def _all_faults(graph: Graph, catalog: Catalog) -> Faults:
+    return Faults(_explained(_faults_of(without_muted(graph, catalog), catalog), graph, catalog))
 
 
 @identity_cached
@@ -211,6 +232,9 @@ def _settings(graph: Graph) -> Iterator[Fault]:
     settings = graph.settings
     for name, (least, most) in SETTINGS.items():
         value = getattr(settings, name)
-        if not least <= value <= most:
+        if not WHOLE.fits(value) or not least <= value <= most:
             words = "a number from 0" if name == "seed" else f"a whole number from {least}"
-            yield Fault("", "", f"{name} is {value}", f"Give {words} to {most}.", "setting", name)
+            yield Fault("", "", f"{name} is {value!r}", f"Give {words} to {most}.", "setting", name)
+    if settings.device not in get_args(DecodeDevice):
+        words = f"device is {settings.device!r}"
+        yield Fault("", "", words, "Give cpu or mixed.", "setting", "device")

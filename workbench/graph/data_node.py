@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
+from workbench.arguments import WHOLE, shown
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.errors import GraphEditError, GraphFaultsError
@@ -21,7 +22,7 @@ from workbench.graph.devices import image_outputs
 from workbench.graph.edit import free_id, usual_id
 from workbench.graph.free_seed import free_seed
 from workbench.graph.merge import merged
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port, is_name
 from workbench.graph.operators import Operators
 from workbench.graph.ports import output_ports
 from workbench.graph.subscript_index import index_text
@@ -33,7 +34,8 @@ class DataNode(Operators["DataNode"]):
 
     Every operator of DALI is a method, the value its first input: ``images.rotate(angle=5)``.
     Numbers, lists and other values may stand on the other side of ``+ - * / // % ** & | ^ << >>``
-    and of comparisons, and ``images[:, 3:9]`` is a part.
+    and of comparisons, and ``images[:, 3:9]`` is a part. Shapes and element types follow DALI's
+    rules: of ``uint8`` and a whole number comes ``int32``, of a float ``float``.
 
     Attributes
     ----------
@@ -41,6 +43,14 @@ class DataNode(Operators["DataNode"]):
         The graph in which it is made.
     port:
         The node and its output.
+
+    Raises GraphEditError for what cannot be combined or is no index, AttributeError for what is no
+    operator, GraphFaultsError for what the operator cannot take, and TypeError where it is asked
+    for a truth or iterated::
+
+        mixed = graph.images * 0.7 + graph.images.flip() * 0.3
+        part = graph.images[0:100, :, 0]
+        made = wb.outputs(mixed=mixed, part=part, labels=graph.labels)
     """
 
     graph: Graph
@@ -151,7 +161,7 @@ def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
         right, "left", left)  # fmt: skip
     if not isinstance(number, Real):
         raise GraphEditError(
-            f"{node.port} and {_shown(number)} cannot be combined. Give a number or what another "
+            f"{node.port} and {shown(number)} cannot be combined. Give a number or what another "
             "node gives."
         )
     value = plain_value(number)
@@ -180,6 +190,10 @@ def call_operator(
         raise GraphEditError(f"{op} cannot be added: {spec.unusable}.")
     given = dict(arguments)
     name, seed, device = given.pop("name", None), given.pop("seed", None), given.pop("device", None)
+    if name is not None and not (isinstance(name, str) and is_name(name)):
+        raise GraphEditError(f"{op}: name is {shown(name)}. Give a Python name, such as turned.")
+    if seed is not None and not WHOLE.fits(seed):
+        raise GraphEditError(f"{op}: seed is {shown(seed)}. Give a whole number, or none.")
     nodes = [_as_node(op, index, value, catalog) for index, value in enumerate(inputs)]
     fed = {spec.input(index).name: value for index, value in enumerate(nodes)}
     if len(nodes) > max(spec.max_inputs, len(spec.inputs)):
@@ -223,7 +237,7 @@ def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNod
     if isinstance(value, Graph):
         return flow(value, catalog)[1]
     raise GraphEditError(
-        f"{op}: input {place} is {_shown(value)}. Give what a node gives, such as graph.images; "
+        f"{op}: input {place} is {shown(value)}. Give what a node gives, such as graph.images; "
         "values are arguments, given by name."
     )
 
@@ -260,14 +274,9 @@ def plain_value(value: Any) -> Value:
     if isinstance(name, str):
         return name
     raise GraphEditError(
-        f"{_shown(value)} is no value of an argument. Give a number, a text, a list of these, a "
+        f"{shown(value)} is no value of an argument. Give a number, a text, a list of these, a "
         "member of nvidia.dali.types, or what a node gives."
     )
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"
 
 
 def flow(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:

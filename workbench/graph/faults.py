@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Literal
 
 FaultCode = Literal[
@@ -17,12 +18,20 @@ FaultCode = Literal[
 """What kind of fault it is: ``graph/fixes`` has remedies for each."""
 
 
+_MOST_SHOWN = 40
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One reason. ``node`` and ``arg`` are empty where it is not theirs.
 
     ``message`` and ``remedy`` are for a person; ``code`` and ``about`` for ``fixes``: what it is
     about beside node and argument, such as the name of the output or setting.
+
+    ::
+
+        for fault in wb.check_graph(graph["rotate"].remove()):
+            print(fault.node, fault.arg, fault.message, fault.remedy)
     """
 
     node: str
@@ -40,3 +49,27 @@ class Fault:
     def __str__(self) -> str:
         where = ".".join(part for part in (self.node, self.arg) if part)
         return f"{where + ': ' if where else ''}{self.words}"
+
+
+class Faults(tuple[Fault, ...]):
+    """Faults as ``check_graph`` gives them, a line each; of none it says so."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        more = len(self) - _MOST_SHOWN
+        lines = [str(fault) for fault in self[:_MOST_SHOWN]]
+        return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])]) or "no faults"
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>no faults</p>"
+        rows = (
+            f"<tr><td>{escape(fault.node[:80])}</td><td>{escape(fault.arg[:80])}</td>"
+            f"<td>{escape(fault.message[:400])}</td><td>{escape(fault.remedy[:400])}</td></tr>"
+            for fault in self[:_MOST_SHOWN]
+        )
+        more = len(self) - _MOST_SHOWN
+        head = "<tr><th>node</th><th>argument</th><th>what is wrong</th><th>what to do</th></tr>"
+        rest = f"<p>and {more} more</p>" if more > 0 else ""
+        return f"<table>{head}{''.join(rows)}</table>{rest}"

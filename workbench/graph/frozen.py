@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
+from workbench.arguments import MAPPING, require_kind
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -18,7 +20,7 @@ class FrozenDict(dict[K, V]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
             "A graph cannot be changed in place. Edits give a new one: "
-            "workbench.graph.edit.set_arg(graph, catalog, node, argument, value)."
+            'graph["rotate"].set(angle=5), or wb.outputs for what it gives out.'
         )
 
     __setitem__ = _refuse
@@ -38,6 +40,7 @@ def frozen(mapping: Mapping[K, V]) -> FrozenDict[K, V]:
     """The mapping frozen; lists among its values become tuples, at every depth."""
     if type(mapping) is FrozenDict:
         return mapping
+    require_kind("A mapping of a graph", mapping, MAPPING)
     return FrozenDict({key: _frozen_value(value) for key, value in mapping.items()})
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
+from workbench.arguments import MAPPING, NUMBER, TEXT, checked, shown
+from workbench.catalog import load_catalog
 from workbench.catalog.own_code import (
     MOST_OUTPUTS,
     NUMBA_FUNCTION,
@@ -20,8 +22,9 @@ from workbench.graph.free_seed import free_seed
 from workbench.graph.frozen import FrozenDict
 from workbench.graph.function_path import source_at
 from workbench.graph.function_source import function_source, place_of
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import GRAPH, Graph, Node, Port
 from workbench.graph.own_code import source_problem, trust_source
+from workbench.graph.ports import output_ports
 
 Library = Literal["numpy", "cupy", "torch", "numba"]
 """What a function's arrays are."""
@@ -29,12 +32,21 @@ Library = Literal["numpy", "cupy", "torch", "numba"]
 
 @dataclass(frozen=True)
 class FunctionNode:
-    """A function that nodes can run. It can still be called.
+    """A function that nodes can run, as ``node`` and ``numba_node`` make it. It can be called too.
 
     Attributes
     ----------
     source:
         Its text, with the imports that it uses inside it.
+
+    ::
+
+        @wb.node(layouts="HWC")
+        def invert(image):
+            return 255 - image
+
+        assert invert(np.uint8(5)) == 250
+        inverted = invert.after(graph, "resize")
     """
 
     function: Callable[..., Any]
@@ -52,7 +64,12 @@ class FunctionNode:
 
     @property
     def args(self) -> dict[str, Value]:
-        """The arguments of a node that runs it."""
+        """The arguments of a node that runs it.
+
+        ::
+
+            assert wb.node(brighten).args["function"] == "brighten"
+        """
         args: dict[str, Value] = {
             "function": self.function.__name__,
             "source": self.source,
@@ -66,10 +83,16 @@ class FunctionNode:
 
     @property
     def op(self) -> str:
-        """The operator that calls it."""
+        """The operator that calls it: ``python_function``, or that of torch or numba.
+
+        ::
+
+            assert wb.node(brighten).op == "python_function"
+        """
         spec = {"torch": TORCH_FUNCTION, "numba": NUMBA_FUNCTION}.get(self.library)
         return (spec or PYTHON_FUNCTION).name
 
+    @checked(graph=GRAPH, node_id=TEXT, output=TEXT, draws=MAPPING)
     def after(
         self,
         graph: Graph,
@@ -84,8 +107,22 @@ class FunctionNode:
         the lowest and the highest number of each. So the preview is exact, which a function that
         draws by itself is not.
 
-        Raises GraphEditError where there is no such node.
+        Raises GraphEditError where there is no such node or output, and for draws that are no two
+        numbers::
+
+            bright = wb.node(brighten).after(graph, "resize", draws={"by": (0, 50)})
         """
+        placed = graph.node(node_id)
+        known = [port.output for port in output_ports(placed, load_catalog()[placed.op])]
+        if output not in known:
+            raise GraphEditError(
+                f"{node_id} has no output {output!r}. It has {', '.join(known) or 'none'}."
+            )
+        for name, ends in draws.items():
+            if not (isinstance(ends, Sequence) and len(ends) == 2 and all(map(NUMBER.fits, ends))):
+                raise GraphEditError(
+                    f"draws: {name} is {shown(ends)}. Give the lowest and the highest number."
+                )
         scope = graph.scope_of(node_id)
         body = graph.at_scope(scope)
         inputs = {"input_0": (source := Port(node_id, output))}
@@ -154,13 +191,13 @@ def node(
 
     ::
 
-        @workbench.node(layouts="HWC")
+        @wb.node(layouts="HWC")
         def invert(image):
             return 255 - image
 
         graph = invert.after(graph, "resize")
 
-    One that stands in a file is named: ``workbench.node("augment.py:invert", layouts="HWC")``, or
+    One that stands in a file is named: ``wb.node("augment.py:invert", layouts="HWC")``, or
     ``"package.module:invert"``.
 
     Its source travels with the graph, never an object: what it uses from outside must be modules
@@ -211,9 +248,11 @@ def numba_node(
 
     ::
 
-        @workbench.numba_node("UINT8 HWC", "UINT8 HWC")
+        @wb.numba_node("UINT8 HWC", "UINT8 HWC")
         def invert(out, image):
             out[:] = 255 - image
+
+        graph = invert.after(graph, "resize")
 
     Each input and output is a type of DALI and a layout, or a number of dimensions where it has no
     layout: ``"FLOAT 1"``. What it writes has the shape of what it reads. With ``blocks`` and
@@ -256,8 +295,8 @@ def numba_node(
 def _arrays(given: str | tuple[str, ...]) -> list[tuple[str, str]]:
     """The type and the layout, or number of dimensions, of each."""
     found: list[tuple[str, str]] = []
-    for each in (given,) if isinstance(given, str) else given:
-        kind, _, layout = each.partition(" ")
+    for each in given if isinstance(given, tuple | list) else (given,):
+        kind, _, layout = str(each).partition(" ")
         if kind not in NUMBER_TYPES or not layout.isalnum():
             raise GraphEditError(
                 f"{each!r} is no type and layout, such as UINT8 HWC or FLOAT 1. The types are "

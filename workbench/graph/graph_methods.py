@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -9,10 +10,12 @@ from functools import partial
 from types import MethodType
 from typing import Any
 
+from workbench.arguments import FUNCTION, TEXT, WHOLE, checked, shown
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Catalog
-from workbench.errors import GraphEditError
+from workbench.errors import GraphEditError, GraphFaultsError
 from workbench.graph.chance import CONDITION, DRAW
+from workbench.graph.check import check_graph
 from workbench.graph.compose import kind_name
 from workbench.graph.data_node import (
     DataNode,
@@ -26,7 +29,7 @@ from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node, set_setting
 from workbench.graph.followers import with_followers
 from workbench.graph.graph_drawing import graph_svg, graph_text
-from workbench.graph.model import Body, Graph, Node, Port
+from workbench.graph.model import Body, Graph, Node, Port, is_name
 from workbench.graph.node_handle import NodeHandle
 from workbench.graph.one_of import CHOICE, shares
 from workbench.graph.one_of import DRAW as CHOICE_DRAW
@@ -37,6 +40,7 @@ Apply = Callable[[Graph], Graph | DataNode]
 """What a region does to a sample: takes a graph and gives the one that goes on from it."""
 
 
+@checked(apply=FUNCTION)
 def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
     """Apply something to each sample with a probability.
 
@@ -45,7 +49,8 @@ def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
 
         graph.with_p(0.8, lambda x: x.color_twist(saturation=1.5))
 
-    Raises GraphEditError for another ``p``, and as the operators do.
+    Raises GraphEditError for another ``p``, ArgumentError for what is no function, and as the
+    operators do.
     """
     if isinstance(p, DataNode):
         return if_else(graph, p, apply)
@@ -59,6 +64,7 @@ def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
     return _region(graph, "if", [apply, None], CONDITION, decide)
 
 
+@checked(then=FUNCTION, otherwise=FUNCTION)
 def if_else(
     graph: Graph, condition: DataNode, then: Apply, otherwise: Apply | None = None
 ) -> Graph:
@@ -78,6 +84,7 @@ def if_else(
     return _region(graph, "if", [then, otherwise], CONDITION, condition)
 
 
+@checked(options=FUNCTION)
 def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None) -> Graph:
     """Apply one of several things to each sample, by weights or all equally often.
 
@@ -90,6 +97,8 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
     """
     if len(options) < 2:
         raise GraphEditError(f"one_of has {len(options)} options. Give two or more.")
+    if weights is not None and not hasattr(weights, "__len__"):
+        raise GraphEditError(f"weights is {shown(weights)}. Give a number for each option.")
     if weights is not None and len(weights) != len(options):
         raise GraphEditError(
             f"one_of has {len(options)} options and {len(weights)} weights. Give one for each."
@@ -107,11 +116,18 @@ def one_of(graph: Graph, *options: Apply, weights: Sequence[float] | None = None
     return _region(graph, "one_of", options, CHOICE, decide)
 
 
+@checked(options=FUNCTION)
 def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -> Graph:
     """Apply so many of several things to each sample, in order or in an order that is drawn.
 
+    ::
+
+        graph.some_of(2, lambda x: x.flip(), lambda x: x.gaussian_blur(sigma=2), lambda x: x)
+
     Raises GraphEditError for a count that is not from 1 to the number of options.
     """
+    if not options:
+        raise GraphEditError("some_of has no options. Give functions: lambda x: x.flip().")
     if type(count) is not int or not 1 <= count <= len(options):
         raise GraphEditError(
             f"some_of is to apply {count!r} of {len(options)} options. Give a whole number from 1 "
@@ -134,8 +150,13 @@ def some_of(graph: Graph, count: int, *options: Apply, shuffled: bool = False) -
     return _region(graph, "some_of", options, CHOICE, decide, args)
 
 
+@checked(apply=FUNCTION)
 def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | None = None) -> Graph:
     """Apply something again and again; ``times`` may be drawn for each sample, up to ``most``.
+
+    ::
+
+        graph.repeat(3, lambda x: x.gaussian_blur(sigma=1))
 
     Raises as the operators do.
     """
@@ -146,24 +167,57 @@ def repeat(graph: Graph, times: int | DataNode, apply: Apply, *, most: int | Non
 
 
 def decode(graph: Graph, **arguments: Any) -> Graph:
-    """Decode images as they were encoded: DALI's ``decoders.image``."""
+    """Decode images as they were encoded: DALI's ``decoders.image``, with its arguments.
+
+    ::
+
+        wb.read("photos").decode(output_type="GRAY")
+
+    The graph then gives uint8 of the layout HWC, each image with a size of its own. Raises as the
+    operators do.
+    """
     return _behind(graph, "decoders.image", (), arguments)
 
 
+@checked(name=TEXT, about=TEXT)
 def named(graph: Graph, name: str, about: str = "") -> Graph:
-    """The graph under another name, with what it is for."""
+    """The graph under another name, with what it is for.
+
+    ::
+
+        graph.named("mine", "for photos of leaves")
+
+    Raises ArgumentError for what is no text.
+    """
     return replace(graph, name=name, about=about or graph.about)
 
 
 def with_settings(graph: Graph, **settings: Any) -> Graph:
-    """The graph with another ``batch_size``, ``num_threads``, ``seed``, ``device`` and so on."""
+    """The graph with another ``batch_size``, ``num_threads``, ``seed``, ``device`` and so on.
+
+    ``device`` says where images are decoded: ``cpu`` or ``mixed``::
+
+        graph.with_settings(batch_size=16, device="mixed")
+
+    Raises GraphEditError for what is no setting, with the nearest name, and GraphFaultsError for a
+    value out of its range.
+    """
     known = list(vars_of_settings())
     for name in settings:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
             raise GraphEditError(f"There is no setting {name!r}. {hint}")
-    return set_setting(graph, **settings)
+    made = set_setting(graph, **{name: _plain_setting(value) for name, value in settings.items()})
+    faults = [each for each in check_graph(made.whole) if each.code == "setting"]
+    if faults:
+        raise GraphFaultsError(faults)
+    return made
+
+
+def _plain_setting(value: Any) -> Any:
+    """NumPy's whole numbers as Python's: a file holds no others."""
+    return int(value) if WHOLE.fits(value) else value
 
 
 def vars_of_settings() -> tuple[str, ...]:
@@ -171,14 +225,17 @@ def vars_of_settings() -> tuple[str, ...]:
     return tuple(Graph().settings.__dataclass_fields__)
 
 
+@checked()
 def outputs(**values: DataNode | Graph) -> Graph:
     """A graph that gives out these values under these names; of a graph the image.
 
     ::
 
-        workbench.outputs(view_1=a, view_2=b, labels=graph.labels)
+        flipped = graph.images.flip()
+        two = wb.outputs(view_1=graph.images, view_2=flipped, labels=graph.labels)
 
-    Raises GraphEditError for what is no value of a graph, and without any.
+    Raises GraphEditError for what is no value of a graph, for names that Python does not take, and
+    without any.
     """
     catalog = load_catalog()
     if not values:
@@ -186,6 +243,8 @@ def outputs(**values: DataNode | Graph) -> Graph:
     graph: Graph | None = None
     given: dict[str, Port] = {}
     for name, value in values.items():
+        if not is_name(name):
+            raise GraphEditError(f"{name!r} is not a Python name. Name the output otherwise.")
         if isinstance(value, Graph):
             value = flow(value, catalog)[1]
         if not isinstance(value, DataNode):
@@ -276,6 +335,12 @@ def _region(
 def _applied(graph: Graph, scope: str, taken: str, apply: Apply, catalog: Catalog) -> Graph:
     """The whole graph with what an option makes in the body of that scope."""
     inside = graph.whole.at_scope(scope)
+    try:
+        inspect.signature(apply).bind(inside)
+    except TypeError as error:
+        raise GraphEditError(
+            f"An option cannot be called with a graph: {error}. Give lambda x: x.rotate(angle=5)."
+        ) from None
     made = apply(inside)
     if isinstance(made, DataNode):
         body, port = joined(inside, catalog, made)
@@ -321,7 +386,9 @@ class _Methods:
         known = self.names(owner)
         near = get_close_matches(name, known, n=3)
         hint = f" Did you mean {', '.join(near)}?" if near else ""
-        what = "graph" if isinstance(owner, Graph) else type(owner).__name__
+        what = "graph" if isinstance(owner, Graph) else "fn"
+        if isinstance(owner, DataNode):
+            what = str(owner.port)
         raise AttributeError(f"{what} has no output, method or operator {name!r}.{hint}")
 
     def names(self, owner: Any) -> list[str]:
@@ -366,13 +433,19 @@ def _operator(owner: Any, op: str, catalog: Catalog) -> Operator:
 
 
 class Fn(Operators[DataNode]):
-    """Operators as functions, for what begins with nothing or takes several values.
+    """Every operator of DALI as a function, for what begins with nothing or takes several values.
 
-    With a ``group`` those whose names begin so, ``random``.
+    ``wb.random`` has those whose names begin so, the draws: a value for each sample. Raises
+    AttributeError for what is no operator, with the nearest name, GraphEditError for an argument
+    that it has not, and GraphFaultsError for a value that it cannot take::
+
+        both = wb.fn.cat(graph.images, graph.images.flip(), axis=1)
+        assert not wb.check_graph(wb.outputs(images=both, labels=graph.labels))
     """
 
-    def __init__(self, group: str = "") -> None:
+    def __init__(self, group: str = "", doc: str = "") -> None:
         self._group = group
+        self.__doc__ = doc or self.__doc__
 
     def __repr__(self) -> str:
         return f"<operators of DALI: {', '.join(dir(self))}>"

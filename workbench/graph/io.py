@@ -42,11 +42,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from workbench.arguments import PATH, TEXT, checked
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
 from workbench.graph.body_titles import TITLE_WORDS, is_title
 from workbench.graph.bounds import MOST_FILE_NODES, MOST_NESTED
-from workbench.graph.model import Body, Graph, Node, Port, Settings, Source, is_name, is_text
+from workbench.graph.model import GRAPH, Body, Graph, Node, Port, Settings, Source, is_name, is_text
 from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
@@ -100,8 +101,15 @@ def _ports_to_json(ports: Mapping[str, Port]) -> dict[str, str]:
     return {name: str(port) for name, port in ports.items()}
 
 
+@checked(graph=GRAPH)
 def dump_graph(graph: Graph) -> str:
-    """The graph as the text of a graph file."""
+    """The graph as the text of a graph file, which ``load_graph`` reads again.
+
+    Raises ArgumentError for what is no graph::
+
+        text = wb.dump_graph(graph)
+        assert wb.load_graph(text) == graph
+    """
     return dump_json(graph_to_json(graph))
 
 
@@ -113,11 +121,14 @@ def dump_json(data: Mapping[str, Any]) -> str:
     return text + "\n"
 
 
+@checked(text=TEXT)
 def load_graph(text: str) -> Graph:
-    """The graph that a text holds.
+    """The graph that the text of a graph file holds; nothing in it is run.
 
     Raises GraphFormatError, which lists every fault of the format with its place. Whether the
-    graph can run is for ``check_graph`` to say.
+    graph can run is for ``check_graph`` to say::
+
+        graph = wb.load_graph(wb.dump_graph(wb.load_recipe("simclr")))
     """
     return graph_from_json(parse_json(text))
 
@@ -328,8 +339,15 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+@checked(path=PATH)
 def read_graph(path: str | Path) -> Graph:
-    """The graph in a file. Raises GraphFormatError, which names the file."""
+    """The graph in a file; nothing in it is run. Raises GraphFormatError, which names the file.
+
+    ::
+
+        pathlib.Path("mine.json").write_text(wb.dump_graph(graph))
+        graph = wb.read_graph("mine.json")
+    """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

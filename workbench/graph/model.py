@@ -24,8 +24,9 @@ from functools import cached_property
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
+from workbench.arguments import Kind, shown
 from workbench.catalog.spec import Device, Value
-from workbench.errors import GraphEditError
+from workbench.errors import ArgumentError, GraphEditError
 from workbench.graph.frozen import FrozenDict, frozen
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.operators import GraphMethods
@@ -52,6 +53,10 @@ class Port(NamedTuple):
     """One output of one node, or what a body takes in. ``str()`` gives ``node.output``.
 
     ``node`` is a node's id, or a scope such as ``if.then``.
+
+    ::
+
+        assert graph.outputs["images"] == wb.Port("rotate", "output")
     """
 
     node: str
@@ -62,7 +67,12 @@ class Port(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """``source`` feeds the input port or the argument ``input`` of the node ``target``."""
+    """``source`` feeds the input port or the argument ``input`` of the node ``target``.
+
+    ::
+
+        assert wb.Edge(wb.Port("resize", "output"), "rotate", "data") in graph.edges
+    """
 
     source: Port
     target: str
@@ -118,6 +128,11 @@ class Node:
         Of a region, by name; they give outputs of the same names, which are the region's.
     muted:
         Whether it is left out of what runs, as if it were removed (``graph.active``).
+
+    ::
+
+        node = wb.Node("turned", "rotate", {"angle": 5}, {"data": wb.Port("resize", "output")})
+        assert node.args["angle"] == graph.node("rotate").args["angle"]
     """
 
     id: str
@@ -169,7 +184,13 @@ class Source(Node):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the pipeline runs."""
+    """How the pipeline runs. ``Graph.with_settings`` gives a graph with others.
+
+    ::
+
+        assert wb.Settings().batch_size == 64
+        assert graph.settings.device == "cpu"
+    """
 
     batch_size: int = 64
     num_threads: int = 4
@@ -192,6 +213,15 @@ class Graph(GraphMethods):
     (``at_scope``): that graph, and the scope. ``datasets`` are the data that code gave to
     ``workbench.read``, and ``origins`` the nodes that code made, of those that were copied since
     (``graph.data_node``). All three are no part of what is kept or compared.
+
+    DALI's operators are its methods: each goes on along the image and gives another graph. Outputs
+    are attributes, nodes items. Raises AttributeError for another name, GraphEditError for an
+    argument or node that is not there, with the nearest name, and GraphFaultsError for a value that
+    an operator cannot take::
+
+        turned = graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
+        dark = wb.outputs(images=turned.images * 0.5, labels=turned.labels)
+        assert turned["rotate_2"].angle.range == (-10, 10)
     """
 
     name: str = "untitled"
@@ -206,6 +236,8 @@ class Graph(GraphMethods):
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", frozen(self.outputs))
         nodes = self.nodes
+        if not isinstance(nodes, tuple | list):
+            raise ArgumentError(f"Graph: nodes is {shown(nodes)}. Give a tuple of Nodes.")
         if any(map(_reads, nodes)):
             nodes = tuple(map(_as_source, nodes))
         nodes = tuple(sorted(nodes, key=lambda node: not isinstance(node, Source)))
@@ -222,7 +254,12 @@ class Graph(GraphMethods):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The nodes that read."""
+        """The nodes that read.
+
+        ::
+
+            assert [source.op for source in graph.sources] == ["readers.file"]
+        """
         return tuple(node for node in self.nodes if isinstance(node, Source))
 
     @property
@@ -243,12 +280,22 @@ class Graph(GraphMethods):
             ]
 
     def walk(self) -> Iterator[Node]:
-        """Every node, also those inside regions."""
+        """Every node, also those inside regions.
+
+        ::
+
+            assert "rotate" in [node.op for node in graph.walk()]
+        """
         for _, body in self.bodies():
             yield from body.nodes
 
     def node(self, node_id: str) -> Node:
-        """The node of that id, wherever it stands, or GraphEditError."""
+        """The node of that id, wherever it stands. Raises GraphEditError where there is none.
+
+        ::
+
+            assert graph.node("rotate").args["angle"] == 5
+        """
         place = self._places.get(node_id)
         if place is not None:
             return place[0]
@@ -257,7 +304,12 @@ class Graph(GraphMethods):
         raise GraphEditError(f"There is no node {node_id!r}. The graph has: {known}.")
 
     def has(self, node_id: str) -> bool:
-        """Whether there is such a node, wherever it stands."""
+        """Whether there is such a node, wherever it stands.
+
+        ::
+
+            assert graph.has("rotate")
+        """
         return node_id in self._places
 
     def gives(self, port: Port) -> bool:
@@ -339,6 +391,9 @@ class Graph(GraphMethods):
         body = replace(outer.body_at(scope), nodes=self.nodes, outputs=self.outputs)
         kept = replace(outer, settings=self.settings, origins=self.origins)
         return kept.replace_body(scope, body).whole
+
+
+GRAPH: Kind = Kind.of("workbench.read(data) or workbench.load_recipe(name)", Graph)
 
 
 def _reads(node: Node) -> bool:

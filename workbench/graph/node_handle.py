@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from workbench.arguments import TEXT, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.spec import Value
 from workbench.errors import GraphEditError, GraphFaultsError
@@ -21,7 +22,15 @@ from workbench.graph.rename import rename_node
 
 
 class NodeHandle:
-    """A node by its id. Reads its arguments as attributes; changes give a new graph."""
+    """A node of a graph by its id: ``graph["rotate"]``.
+
+    Its arguments are attributes: values, or the node that draws them. Changes give a new graph.
+    ``graph["rotat"]`` raises GraphEditError, an unknown argument AttributeError::
+
+        assert graph["rotate"].angle == 5
+        turned = graph["rotate"].set(angle=wb.random.uniform(range=(-10, 10)))
+        assert turned["rotate"].angle.range == (-10, 10)
+    """
 
     def __init__(self, graph: Graph, node_id: str) -> None:
         self._graph = graph
@@ -29,17 +38,32 @@ class NodeHandle:
 
     @property
     def node(self) -> Node:
-        """The node itself."""
+        """The node itself: id, operator, arguments, inputs.
+
+        ::
+
+            assert graph["rotate"].node.op == "rotate"
+        """
         return self._graph.node(self._id)
 
     @property
     def args(self) -> dict[str, Value]:
-        """The fixed values of its arguments."""
+        """The fixed values of its arguments.
+
+        ::
+
+            assert graph["rotate"].args["angle"] == 5
+        """
         return dict(self.node.args)
 
     @property
     def output(self) -> DataNode:
-        """What it gives. Raises GraphEditError where that is not one value."""
+        """What it gives. Raises GraphEditError where that is not one value.
+
+        ::
+
+            before = graph["resize"].output
+        """
         given = self.outputs
         if len(given) != 1:
             raise GraphEditError(
@@ -49,16 +73,26 @@ class NodeHandle:
 
     @property
     def outputs(self) -> dict[str, DataNode]:
-        """What it gives, by name."""
+        """What it gives, by name.
+
+        ::
+
+            labels = graph["reader"].outputs["labels"]
+        """
         inside = self._graph.at_scope(self._graph.scope_of(self._id))
         ports = output_ports(self.node, load_catalog()[self.node.op])
         return {port.output: DataNode(inside, port) for port in ports}
 
+    @checked()
     def set(self, **arguments: Any) -> Graph:
         """The graph with other arguments of this node: values, or what a node gives.
 
         Raises GraphEditError for an argument that it has not, with the nearest name, and
         GraphFaultsError for a value that it cannot take.
+
+        ::
+
+            graph["rotate"].set(angle=10, fill_value=0)
         """
         catalog, graph = load_catalog(), self._graph
         for name, value in arguments.items():
@@ -76,24 +110,49 @@ class NodeHandle:
         return graph
 
     def reset(self, *names: str) -> Graph:
-        """The graph with these arguments, or all, as a new node has them."""
+        """The graph with these arguments, or all, as a new node has them.
+
+        Raises GraphEditError for an argument that it has not.
+
+        ::
+
+            graph["rotate"].reset("angle")
+        """
         graph, catalog = self._graph, load_catalog()
+        if unknown := [name for name in names if name not in catalog[self.node.op].args]:
+            set_arg(graph, catalog, self._id, unknown[0], 0)  # tells the nearest name
         for name in names or tuple(self.node.args):
             graph = reset_arg(graph, catalog, self._id, name)
         return graph
 
     def remove(self) -> Graph:
-        """The graph without this node: what fed it feeds what it fed."""
+        """The graph without this node: what fed it feeds what it fed.
+
+        ::
+
+            assert not graph["rotate"].remove().has("rotate")
+        """
         catalog = load_catalog()
         removed = remove_nodes(self._graph, catalog, (self._id,))
         return with_followers(self._graph, removed, catalog)
 
     def mute(self, muted: bool = True) -> Graph:
-        """The graph in which this node is left out of what runs, or is not any more."""
+        """The graph in which this node is left out of what runs, or is not any more.
+
+        ::
+
+            graph["rotate"].mute()
+        """
         return set_muted(self._graph, (self._id,), muted)
 
+    @checked(new_id=TEXT)
     def rename(self, new_id: str) -> Graph:
-        """The graph in which this node has another id. Raises GraphEditError for a taken one."""
+        """The graph in which this node has another id. Raises GraphEditError for a taken one.
+
+        ::
+
+            graph["rotate"].rename("turned")["turned"].angle
+        """
         return rename_node(self._graph, self._id, new_id)
 
     def __getattr__(self, name: str) -> Any:

@@ -11,11 +11,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from workbench.arguments import checked
 from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS
 from workbench.catalog.spec import Value
 from workbench.graph.faults import Fault
 from workbench.graph.function_source import definition_problem
-from workbench.graph.model import Graph, Node, is_name
+from workbench.graph.model import GRAPH, Graph, Node, is_name
 
 _TAKEN = frozenset(
     (
@@ -48,10 +49,15 @@ def trust_source(source: str) -> None:
     _trust.texts.add(source)
 
 
+@checked(graph=GRAPH)
 def trust_graph(graph: Graph) -> Graph:
     """Let the functions that a graph carries run; the graph to go on with, which is equal to it.
 
-    Read them first: they run with your rights.
+    Read them first: they run with your rights. Raises ArgumentError for what is no graph.
+
+    ::
+
+        graph = wb.trust_graph(wb.load_graph(wb.dump_graph(graph)))
     """
     for node in graph.walk():
         if _runs_code(node):

@@ -6,21 +6,29 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.catalog import load_catalog
+from workbench.errors import DataError
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import new_node
 from workbench.graph.graph_methods import Fn
 from workbench.graph.model import Graph, Port, Source
 from workbench.graph.node_handle import NodeHandle
 from workbench.graph.ports import output_ports
-from workbench.sources import PARAMETER, Data, load_source, open_datasets
+from workbench.sources import PARAMETER, Data, load_source, open_datasets, require_dataset
 
 if TYPE_CHECKING:
     from workbench.graph.data_node import DataNode
     from workbench.graph.operators import RandomOperators
 
+_RANDOM = """What DALI draws for each sample: ``uniform``, ``normal``, ``coin_flip`` and so on.
+
+A draw that is used twice is drawn once; two calls draw apart. Raises as ``fn`` does::
+
+    drawn = graph.rotate(angle=wb.random.uniform(range=(-10, 10)))
+    assert drawn["rotate_2"].angle.range == (-10, 10)
+"""
 fn = Fn()
 """Every operator of DALI as a function: ``fn.cat(a, b, axis=0)``, ``fn.readers.file()``."""
-random: RandomOperators[DataNode] = Fn("random")  # type: ignore[assignment]  # those of its group
+random: RandomOperators[DataNode] = Fn("random", _RANDOM)  # type: ignore[assignment]  # its group's
 """The draws among them: ``random.uniform(range=(-10, 10))``."""
 
 
@@ -36,12 +44,16 @@ def read(data: Data, **options: Any) -> Graph:
 
     ::
 
-        graph = workbench.read("photos").decode().resize(size=(224, 224))
+        graph = wb.read("photos").decode().resize(size=(224, 224))
 
-    The graph remembers the data for ``Workbench(graph=graph)``; a file of it does not.
-    Raises DataError for what is no data, and GraphEditError for what is no option.
+    The graph remembers the data for ``Workbench(graph)``; a file of it does not. Raises DataError
+    for what is no data or not there, and GraphEditError for what is no option.
     """
     catalog, datasets = load_catalog(), open_datasets(data)
+    if not datasets:
+        raise DataError("read is given no data. Give a folder: wb.read('photos').")
+    for each in datasets.values():
+        require_dataset(each)
     name, dataset = next(iter(datasets.items()))
     kind = load_source(dataset.kind)
     node = new_node(Graph(), catalog, kind.op, "reader")

@@ -6,8 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
+from typing import Any
 
+from workbench.arguments import FUNCTION, checked
+from workbench.engine.exit_status import printable
 from workbench.engine.file_check_pool import check_each, check_outside_roots
 from workbench.engine.findings import KINDS, LINE_BREAK, CheckedFile, Level
 from workbench.engine.heartbeat import warn_of_silence
@@ -28,13 +32,21 @@ from workbench.sources import (
 )
 
 _KEPT_AT_ONCE = 500
+_MOST_SHOWN = 100
+"""Files in a notebook's table."""
+LEVELS: tuple[Level, ...] = ("bad", "damaged", "unusual")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FolderCheck:
     """What a check found. ``files`` are those of ``count`` with a finding, in the reader's order.
 
-    ``full`` says that every file was decoded.
+    ``full`` says that every file was decoded. A notebook shows a table of the files.
+
+    ::
+
+        found = wb.check_folder("photos", full=False)
+        print(found)
     """
 
     dataset: Dataset
@@ -42,18 +54,63 @@ class FolderCheck:
     full: bool
     files: tuple[CheckedFile, ...]
 
+    def __repr__(self) -> str:
+        levels = {level: len(self.of_level(level)) for level in LEVELS}
+        words = ", ".join(f"{number} {level}" for level, number in levels.items() if number)
+        how = "decoded" if self.full else "looked at"
+        return f"<check of {self.dataset}: {self.count:,} files {how}, {words or 'all good'}>"
+
+    def _repr_html_(self) -> str:
+        worst = self.of_level("bad") + self.of_level("damaged") + self.of_level("unusual")
+        rows = (
+            f"<tr><td>{escape(printable(file.file)[:200])}</td><td>{file.level}</td>"
+            f"<td>{escape(printable(file.reason)[:300])}</td></tr>"
+            for file in worst[:_MOST_SHOWN]
+        )
+        more = len(worst) - _MOST_SHOWN
+        rest = f"<p>and {more:,} more files</p>" if more > 0 else ""
+        head = "<tr><th>file</th><th>level</th><th>why</th></tr>" if worst else ""
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items())
+        words = escape(f"{repr(self)[1:-1]}{': ' if kinds else ''}{kinds}")
+        return f"<p>{words}</p><table>{head}{''.join(rows)}</table>{rest}"
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a row a file with a finding, with its level, size in bytes and why.
+
+        ::
+
+            frame = wb.check_folder("photos", full=False).to_frame()
+
+        Raises ImportError where pandas is not installed.
+        """
+        import pandas
+
+        rows = [(file.file, file.level, file.size, file.reason) for file in self.files]
+        return pandas.DataFrame(rows, columns=["file", "level", "size", "why"])
+
     def of_level(self, *levels: Level) -> tuple[CheckedFile, ...]:
         """The files whose worst finding is of one of these levels."""
         return tuple(file for file in self.files if file.level in levels)
 
     @property
     def bad(self) -> tuple[CheckedFile, ...]:
-        """Those that DALI cannot read or decode."""
+        """Those that DALI cannot read or decode.
+
+        ::
+
+            for file in wb.check_folder("photos", full=False).bad:
+                print(file.file, file.reason)
+        """
         return self.of_level("bad")
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many files have each kind of finding, the worst kinds first."""
+        """How many files have each kind of finding, the worst kinds first.
+
+        ::
+
+            print(wb.check_folder("photos", full=False).counts)
+        """
         found = Counter(kind for file in self.files for kind in {f.kind for f in file.findings})
         return {kind: found[kind] for kind in KINDS if kind in found}
 
@@ -61,7 +118,12 @@ class FolderCheck:
         """DALI's ``file_list`` of the files that are neither bad nor damaged: path and label.
 
         Paths are absolute. One with a line break is left out, which its finding says. Raises
-        DataError where no file is left.
+        DataError where no file is left, and for data that no list can name.
+
+        ::
+
+            found = wb.check_folder("photos", full=False)
+            pathlib.Path("good.txt").write_bytes(found.good_list())
         """
         kind = load_source(self.dataset.kind)
         if not kind.lists_files:
@@ -119,6 +181,7 @@ class FolderCheck:
         )
 
 
+@checked(on_progress=FUNCTION, stop=FUNCTION)
 def check_folder(
     data: Location,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
@@ -136,6 +199,11 @@ def check_folder(
     files are done, of how many; ``stop`` is asked after each. ``on_silence`` as of ``Engine``. A
     file outside the ``roots`` is bad, and not read. Raises DataError for the folder, EngineError
     where no worker starts, and CancelledError.
+
+    ::
+
+        found = wb.check_folder("photos", full=False)
+        assert found.count == 120 and not found.bad
     """
     dataset = open_dataset(data)
     roots = None if dataset.in_memory else roots

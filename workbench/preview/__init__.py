@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workbench.arguments import Kind, checked
 from workbench.catalog import load_catalog
 from workbench.engine.call_handle import Caller, ReportListener
 from workbench.graph.check import require_sound
@@ -49,13 +50,22 @@ __all__ = [
     "replayed",
 ]
 
+ENGINE = Kind("an Engine: workbench.Engine()", lambda value: hasattr(value, "call"))
+REQUEST = Kind.of("workbench.PreviewRequest(graph, data)", PreviewRequest)
 
+
+@checked(engine=ENGINE, request=REQUEST)
 def preview_batch(
     engine: Caller, request: PreviewRequest, on_report: ReportListener | None = None
 ) -> PreviewResult:
-    """Render a preview in the worker process.
+    """A contact sheet of a batch, rendered in the worker process.
 
     ``on_report`` hears what is being made of what takes long to build.
+
+    ::
+
+        found = wb.preview_batch(engine, wb.PreviewRequest(graph, "photos", tiles=4))
+        pathlib.Path("sheet.jpg").write_bytes(found.image)
 
     Raises GraphFaultsError where the graph cannot run, DataError for the folder, PipelineError with
     the node where DALI refuses, and the errors of the worker process: a WorkerCrashedError names
@@ -116,11 +126,17 @@ def preview_branch_shares(engine: Caller, request: PreviewRequest, batches: int)
     return found
 
 
+@checked(engine=ENGINE, request=REQUEST)
 def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
     """All that the graph gives for a batch, as arrays, bit for bit those of the exported script.
 
     With a small picture of it, where an output is one. Raises as ``preview_batch``, and GraphError
     for a batch of more than a GiB.
+
+    ::
+
+        batch = wb.preview_outputs(engine, wb.PreviewRequest(graph, "photos", batch=3, tiles=4))
+        assert batch.images.shape == (4, 224, 224, 3)
     """
     _require_sound(request)
     found: BatchArrays = call_isolating_faults(engine, read_outputs, request)

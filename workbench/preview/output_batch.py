@@ -88,6 +88,14 @@ class OutputBatch(Mapping[str, Any]):
     draws:
         What was drawn for each sample, by the node's id: numbers, None where a sample did not come
         to a draw inside a region.
+
+    An unknown output raises AttributeError, or KeyError as an item, with the known ones.
+
+    ::
+
+        batch = w.batch(0)
+        assert batch.images.shape == (8, 224, 224, 3) and batch.layouts["images"] == "HWC"
+        print(batch.files[0], batch.labels[0])
     """
 
     number: int
@@ -99,7 +107,12 @@ class OutputBatch(Mapping[str, Any]):
     sheet: bytes = field(default=b"", repr=False)
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self.arrays:
+            raise KeyError(self._unknown(name))
         return self.arrays[name]
+
+    def _unknown(self, name: object) -> str:
+        return f"The batch has no output {name!r}. It has {', '.join(self.arrays)}."
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.arrays)
@@ -109,9 +122,7 @@ class OutputBatch(Mapping[str, Any]):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.arrays:
-            raise AttributeError(
-                f"The batch has no output {name!r}. It has {', '.join(self.arrays)}."
-            )
+            raise AttributeError(self._unknown(name))
         return self.arrays[name]
 
     def __dir__(self) -> list[str]:
@@ -122,6 +133,10 @@ class OutputBatch(Mapping[str, Any]):
 
         ``library`` is ``numpy``, ``torch``, ``jax`` or ``cupy``. Raises ValueError for another, and
         ImportError where it is not installed.
+
+        ::
+
+            arrays = w.batch(0).to("numpy").images
         """
         convert = _converter(library)
         arrays = {
@@ -131,7 +146,14 @@ class OutputBatch(Mapping[str, Any]):
         return replace(self, arrays=arrays)
 
     def to_frame(self) -> Any:
-        """A pandas frame: a row a sample with its file and draws, and outputs of one number."""
+        """A pandas frame: a row a sample with its file and draws, and outputs of one number.
+
+        ::
+
+            print(w.batch(0).to_frame().describe())
+
+        Raises ImportError where pandas is not installed.
+        """
         import pandas
 
         columns: dict[str, Any] = {"file": list(self.files)}

@@ -89,6 +89,11 @@ class PreviewResult:
     each output is compared with; ``folder`` is another text after a change of the data folder;
     ``branches`` are all bodies of the graph's regions, ``augmentations`` all that its automatic
     augmentations may choose.
+
+    ::
+
+        found = wb.preview_batch(engine, wb.PreviewRequest(graph, "photos", tiles=4))
+        print([tile.sample.file for tile in found.tiles], found.size)
     """
 
     image: bytes

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.arguments import TEXT, WHOLE, require_kind
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
 from workbench.engine.run_result import Result
@@ -21,7 +22,16 @@ from workbench.errors import DataError, GraphError
 from workbench.graph.active import active_graph
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.devices import image_outputs, is_decoder
-from workbench.graph.model import Graph, Node, Port, Source, ancestors, region_of, topological
+from workbench.graph.model import (
+    GRAPH,
+    Graph,
+    Node,
+    Port,
+    Source,
+    ancestors,
+    region_of,
+    topological,
+)
 from workbench.graph.ports import output_ports
 from workbench.graph.saved_draws import SavedDraw
 from workbench.sources import Datasets, open_datasets
@@ -33,10 +43,16 @@ MOST_PIXELS = 2**27
 MOST_RAW = 2**24
 """Pixels of a sheet that is sent as it is: 64 MiB."""
 
+_KINDS = {"batch": WHOLE, "tiles": WHOLE, "tile_size": WHOLE, "repeat": WHOLE, "baseline": TEXT}
+
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """What to show. Raises GraphError for values that cannot be shown.
+    """What to show. Raises GraphError for values that cannot be shown, DataError for no data.
+
+    ::
+
+        request = wb.PreviewRequest(graph, "photos", batch=2, tiles=4, shown="augmented")
 
     Parameters
     ----------
@@ -79,6 +95,10 @@ class PreviewRequest:
     raw: bool = False
 
     def __post_init__(self) -> None:
+        require_kind("PreviewRequest: graph", self.graph, GRAPH)
+        for name, kind in _KINDS.items():
+            if name != "repeat" or self.repeat is not None:
+                require_kind(f"PreviewRequest: {name}", getattr(self, name), kind)
         object.__setattr__(self, "data", open_datasets(self.data))
         with suppress(DataError):  # the run says why
             object.__setattr__(self, "graph", with_datasets(self.graph, self.data))

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from PIL import Image, ImageOps
 
+from workbench.arguments import PATH, checked
 from workbench.errors import DataError, SaveError
 
 CUTS = 10
@@ -89,6 +90,7 @@ PHOTOS: dict[str, Photo] = {
 Save = Callable[[Path], None]
 
 
+@checked(folder=PATH)
 def write_samples(folder: str | Path, formats: bool = False, targets: bool = False) -> int:
     """Fill ``folder`` with class folders of JPEGs and return how many files it then holds.
 
@@ -105,6 +107,10 @@ def write_samples(folder: str | Path, formats: bool = False, targets: bool = Fal
     once; those that another run finishes in the meantime are taken as they are. Raises
     :class:`DataError` where the folder holds anything else (nothing is written then) and
     :class:`SaveError` where it cannot be written (no half-written class is left).
+
+    ::
+
+        count = wb.write_samples("photos")
     """
     folder = Path(folder)
     if targets:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
+from workbench.arguments import WHOLE, checked
 from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph.difference import GraphDifference, graph_differences
@@ -43,6 +44,12 @@ class GraphComparison:
     distances:
         For each sample the mean absolute difference of the shown pixels, 0 to 255, for each image
         output of the first graph; None where the other has none of that size.
+
+    ::
+
+        found = wb.compare(graph, graph["rotate"].set(angle=20), samples=2)
+        assert [each.node for each in found.differences] == ["rotate"]
+        print(found.to_frame())
     """
 
     names: tuple[str, str]
@@ -52,11 +59,24 @@ class GraphComparison:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The file of each sample."""
+        """The file of each sample.
+
+        ::
+
+            files = wb.compare(graph, graph, samples=2).files
+        """
         return tuple(tile.sample.file for tile in self.previews[0].tiles)
 
     def to_frame(self) -> Any:
-        """A pandas frame: the file of each sample and its mean difference, a column an output."""
+        """A pandas frame: the file of each sample and its mean difference, a column an output.
+
+        ::
+
+            frame = wb.compare(graph, graph["rotate"].set(angle=20), samples=2).to_frame()
+            assert frame["images"].min() > 0
+
+        Raises ImportError where pandas is not installed.
+        """
         import pandas
 
         columns: dict[str, Any] = {"file": self.files}
@@ -99,6 +119,7 @@ def _jpeg(preview: PreviewResult) -> str:
     return base64.b64encode(small).decode()
 
 
+@checked(batch=WHOLE, samples=WHOLE)
 def compare(
     first: GraphLike, second: GraphLike, data: Data | None = None, batch: int = 0, samples: int = 8
 ) -> GraphComparison:
@@ -115,7 +136,12 @@ def compare(
         Which batch, from 0, and how many samples of it.
 
     Raises GraphFormatError for what is no graph, GraphFaultsError where one cannot run, DataError
-    for the data and PipelineError where DALI refuses.
+    for the data, GraphError for a batch or samples out of their range, and PipelineError where DALI
+    refuses.
+
+    ::
+
+        found = wb.compare(graph, "rotate-jitter", data="photos", samples=2)
     """
     one, other = to_graph(first), to_graph(second)
     given = one.datasets or other.datasets if data is None else open_datasets(data)

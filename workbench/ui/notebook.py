@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ import traitlets
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
+from workbench.arguments import PATH, checked
 from workbench.emit.targets import target_names
-from workbench.errors import GraphEditError
+from workbench.errors import ArgumentError, GraphEditError
 from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
@@ -246,15 +248,21 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``bar``, ``tabs`` and
     ``status`` are widgets of their own that can be laid out anew, linked and observed:
-    ``wb.code.source`` is the exported script. ``graph`` is a trait: it may be set from a cell to a
+    ``w.code.source`` is the exported script. ``graph`` is a trait: it may be set from a cell to a
     Graph, a recipe's name, a path or parsed JSON (undo leads back), and observed. So is ``target``:
     what the code panel shows the graph as. A field that a cell sets to what cannot be, such as
-    ``wb.preview.batch = 5000``, keeps its value and raises GraphEditError with the reason.
+    ``w.preview.batch = 5000``, keeps its value and raises GraphEditError with the reason.
 
     It opens and saves wherever the kernel may: who may use the kernel, Jupyter decides.
 
     Raises GraphFormatError for a graph that cannot be read, DataError for data that are not there,
-    and ValueError for another layout or height.
+    and ValueError for another layout or height. Once it is closed, whatever runs or edits raises
+    EngineClosedError.
+
+    ::
+
+        w = wb.Workbench("photos", "imagenet-train", restore=False)
+        w.close()
     """
 
     graph = traitlets.Any(help="The present graph.")
@@ -274,6 +282,8 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         self._parameters = {}
         self._height, self._stacked = height, layout == "stacked"
         if isinstance(data, Graph):
+            if graph is not None:
+                raise ArgumentError("Workbench is given two graphs. Give data, then a graph.")
             data, graph = None, data
         given = to_document(graph)
         if data is None:
@@ -350,7 +360,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     def _publish(self, component: str, field: str, value: Any) -> None:
         setattr(self._parts[component], field, value)
-        if (component, field) == ("bar", "saved") and hasattr(self, "_model"):
+        if (component, field) == ("bar", "saved") and hasattr(self, "_model") and not self._closed:
             self.graph = self._model.graph
         if field == "picture" and value:
             self._static_snapshot.changed()
@@ -369,7 +379,9 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     def __getattr__(self, name: str) -> _Part:
         """The component of that name, as ``__dir__`` lists them."""
         if name not in PARTS:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            near = get_close_matches(name, [] if name.startswith("_") else dir(self), n=1)
+            hint = f". Did you mean {near[0]}?" if near else ""
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
         return self._parts[name]
 
     def __dir__(self) -> list[str]:
@@ -377,6 +389,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
     @traitlets.validate("graph")
     def _to_graph(self, proposal: Any) -> Graph:
+        self._live  # noqa: B018
         return to_graph(proposal["value"])
 
     @traitlets.observe("graph")
@@ -384,27 +397,43 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         if hasattr(self, "_model"):
             self._model.set_graph(change["new"])
 
+    @checked(path=PATH)
     def share(self, path: str | Path) -> Path:
         """Write a PNG: a contact sheet of the present batch that carries the graph.
 
         Dropped on a workbench it opens the graph again. Returns where it was written. Raises
         SaveError, GraphFaultsError where the graph cannot run, and as ``preview_batch`` does.
+
+        ::
+
+            picture = w.share("mine.png")
         """
-        return self._model.share(path)
+        return self._live.share(path)
 
     def compare(self, other: GraphLike) -> None:
         """Show another graph beside the present one, on the same photos and draws.
 
         ``other`` is what ``Workbench`` takes: a graph, a recipe's name or a path. Raises
         GraphFormatError for what is no graph.
+
+        ::
+
+            w.compare("simclr")
         """
-        self._model.compare(other)
+        self._live.compare(other)
 
     def close(self) -> None:
-        """End the worker process, give its memory back and take the widgets off the page."""
+        """End the worker process, give its memory back and take the widgets off the page.
+
+        ::
+
+            other = wb.Workbench(graph, restore=False)
+            other.close()
+        """
         if hasattr(self, "_model"):  # ipywidgets closes a half-made widget too
             self._static_snapshot.close()
             self._model.close()
+            self._closed = True
             for part in self._parts.values():
                 part.close()
         super().close()

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
+from workbench.arguments import TEXT, WHOLE, checked
 from workbench.bench import Benchmark, Report
 from workbench.emit.targets import export
 from workbench.engine.kernel_program import KernelLoader, build_pipeline, make_loader
-from workbench.errors import CancelledError, GraphEditError
+from workbench.errors import CancelledError, EngineClosedError, GraphEditError
 from workbench.graph.data_node import plain_value
 from workbench.graph.node_handle import NodeHandle
 from workbench.preview import OutputBatch, PreviewRequest, preview_outputs
@@ -27,6 +28,11 @@ class LiveNode:
     """A node of the graph on the screen: ``w["rotate"].angle = 5`` is an edit that can be undone.
 
     Reading gives what ``graph["rotate"]`` gives. Raises GraphEditError where the node is gone.
+
+    ::
+
+        w["rotate"].angle = 10
+        w["rotate"].set(angle=5, fill_value=0)
     """
 
     def __init__(self, workbench: CodeAccess, node_id: str) -> None:
@@ -39,7 +45,14 @@ class LiveNode:
         return handle
 
     def set(self, **arguments: Any) -> None:
-        """Give arguments other values, or feed them from nodes, in one step of undo."""
+        """Give arguments other values, or feed them from nodes, in one step of undo.
+
+        Raises as ``NodeHandle.set``, and EngineClosedError on a closed workbench.
+
+        ::
+
+            w["rotate"].set(angle=wb.random.uniform(range=(-10, 10)), fill_value=0)
+        """
         self._workbench.graph = self._now.set(**arguments)
 
     def __getattr__(self, name: str) -> Any:
@@ -88,7 +101,7 @@ class Parameter(traitlets.HasTraits):
             return
         edited = self._workbench.graph[self._node_id].set(**{self._argument: value})
         group = f"{self._node_id}.{self._argument}"
-        self._workbench._model.set_graph(edited, group)
+        self._workbench._live.set_graph(edited, group)
 
 
 def _run(experiment: Benchmark) -> Report:
@@ -123,6 +136,16 @@ class CodeAccess:
     graph: Any
     _model: ViewModel
     _parameters: dict[str, Parameter]
+    _closed = False
+
+    @property
+    def _live(self) -> ViewModel:
+        """What is on the screen. Raises EngineClosedError where it was closed."""
+        if self._closed:
+            raise EngineClosedError(
+                "This workbench is closed. Make another of its graph: workbench.Workbench(w.graph)."
+            )
+        return self._model
 
     def observe(self, handler: Any, names: Any = ..., type: str = "change") -> None:
         """Call a function when a trait changes (see ``traitlets``)."""
@@ -132,15 +155,18 @@ class CodeAccess:
         self.graph.node(node_id)
         return LiveNode(self, node_id)
 
+    @checked(name=TEXT)
     def param(self, name: str) -> Parameter:
         """An argument as a trait: ``w.param("rotate.angle")``.
 
         ::
 
+            slider = ipywidgets.FloatSlider(min=-30, max=30)
             ipywidgets.link((slider, "value"), (w.param("rotate.angle"), "value"))
 
-        Raises GraphEditError for a node or argument that is not there, with the nearest name.
+        Raises GraphEditError for a node or argument that is not there, with those that are.
         """
+        self._live  # noqa: B018
         node_id, _, argument = name.rpartition(".")
         if not node_id:
             raise GraphEditError(f"{name!r} names no argument. Give node.argument: rotate.angle.")
@@ -153,32 +179,50 @@ class CodeAccess:
         return self._parameters[name]
 
     def undo(self) -> bool:
-        """Take the last edit back. Returns whether there was one."""
+        """Take the last edit back. Returns whether there was one.
+
+        ::
+
+            w["rotate"].angle = 20
+            assert w.undo()
+        """
         return self._step("undo")
 
     def redo(self) -> bool:
-        """Make the edit again that was taken back. Returns whether there was one."""
+        """Make the edit again that was taken back. Returns whether there was one.
+
+        ::
+
+            if w.redo():
+                print(w["rotate"].angle)
+        """
         return self._step("redo")
 
     def _step(self, which: str) -> bool:
-        before = self._model.history.document
+        before = self._live.history.document
         self._model.act("bar", {"do": which})
         self.graph = self._model.graph
         return self._model.history.document is not before
 
+    @checked(number=WHOLE, samples=WHOLE)
     def batch(self, number: int = 0, samples: int | None = None) -> OutputBatch:
         """Batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.files``, ``.draws``.
 
         Bit for bit that of the exported script; run in the worker. ``samples`` is how many of it,
         all by default. Raises GraphFaultsError where the graph cannot run, DataError for the data
         and PipelineError where DALI refuses.
+
+        ::
+
+            images = w.batch(0, samples=4).images
+            assert images.shape == (4, 224, 224, 3)
         """
         graph: Graph = self.graph
         size = graph.settings.batch_size
         if samples is not None and not 1 <= samples <= size:
             raise GraphEditError(f"samples is {samples}. Give 1 to {size}, the batch size.")
         count = size if samples is None else samples
-        data = self._model.data_panel.datasets
+        data = self._live.data_panel.datasets
         request = PreviewRequest(graph, data, number, count, _SMALLEST_TILE)
         return preview_outputs(self._model.engine, request)
 
@@ -186,9 +230,14 @@ class CodeAccess:
         """The graph as ``nvidia.dali.Pipeline``, built, in this process: what ends it ends both.
 
         ``options`` are those of ``build_pipeline`` in the exported script: ``batch_size``,
-        ``num_threads``, ``device``, ``seed``.
+        ``num_threads``, ``device``, ``seed``. Raises ArgumentError for others, GraphFaultsError
+        where the graph cannot run and for values out of their range, DataError for the data.
+
+        ::
+
+            images, labels = w.pipeline(batch_size=4).run()
         """
-        return build_pipeline(self.graph, self._model.data_panel.datasets, **options)
+        return build_pipeline(self.graph, self._live.data_panel.datasets, **options)
 
     def loader(
         self, library: str = "torch", epochs: int | None = 1, **options: Any
@@ -197,28 +246,47 @@ class CodeAccess:
 
         ::
 
-            for images, labels in w.loader("torch", epochs=1): ...
+            for images, labels in w.loader("torch", epochs=1):
+                print(images.shape)
 
-        A tuple has the graph's outputs in order. ``options`` are those of ``build_pipeline`` in the
-        exported program. Raises GraphExportError where the graph cannot go there, and ImportError
-        where the library is not installed.
+        A tuple has the graph's outputs in order. ``options`` are as of ``pipeline``. Raises as that
+        does, GraphExportError where the graph cannot go there, and ImportError where the library is
+        not installed.
         """
-        data = self._model.data_panel.datasets
+        data = self._live.data_panel.datasets
         return make_loader(self.graph, data, library, epochs, **options)
 
     def bench(self, **options: Any) -> Report:
         """imgs/s of the exported script, CPU and mixed decoding in turns, with a bar of progress.
 
-        ``options`` are those of ``Benchmark``, such as ``devices=("cpu",)``.
+        ``options`` are those of ``Benchmark``. Raises as that and its ``run`` do::
+
+            report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
         """
-        return _run(Benchmark(self.graph, self._model.data_panel.datasets, **options))
+        return _run(Benchmark(self.graph, self._live.data_panel.datasets, **options))
 
     def to_code(self, target: str = "script") -> str:
-        """The source for a target, its main file. Raises GraphExportError."""
+        """The source for a target, its main file.
+
+        Raises GraphExportError for another target and where the graph cannot go there.
+
+        ::
+
+            assert "def build_pipeline" in w.to_code()
+            print(w.to_code("pytorch"))
+        """
         return export(self.graph, target).main.text
 
     def to_cell(self) -> None:
-        """Put a cell below that shows this workbench: the graph as code."""
+        """Put a cell below that shows this workbench: the graph as code.
+
+        Raises GraphEditError outside of a notebook.
+
+        ::
+
+            if "get_ipython" in globals():
+                w.to_cell()
+        """
         from IPython.core.getipython import get_ipython
 
         document = replace(self._model.history.document, graph=self.graph)

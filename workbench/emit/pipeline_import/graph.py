@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import PurePath
 
 from workbench.catalog.spec import OPAQUE, Catalog
@@ -27,15 +28,28 @@ from workbench.emit.pipeline_import.turns import fold_turns
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import parameter_of
+from workbench.graph.graph_drawing import graph_svg
 from workbench.graph.layout import Document
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source
 from workbench.graph.pipelines import side_by_side
 from workbench.sources import is_reader
 
+_MOST_LINES = 60
+"""Of a report in a notebook."""
+_MOST_PICTURE = 70_000
+"""Characters of the drawing above it."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportedGraph:
-    """A pipeline as a graph."""
+    """A pipeline as a graph, as ``from_file`` and ``from_pipeline`` give it.
+
+    A notebook shows the graph and the report::
+
+        found = wb.from_pipeline(w.pipeline())
+        again = wb.Workbench("photos", found.document, restore=False)
+        again.close()
+    """
 
     document: Document
     """The graph, and the user's line for each node."""
@@ -47,7 +61,13 @@ class ImportedGraph:
         return self.document.graph
 
     def __repr__(self) -> str:
-        return f"ImportedGraph {self.graph.name!r}, {self.report}"
+        return f"ImportedGraph {self.graph.name!r}, {self.report.summary()}"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        report = f"<pre>{escape(self.report.summary(_MOST_LINES))}</pre>"
+        picture = graph_svg(self.graph)
+        html = picture + report if len(picture) < _MOST_PICTURE else report
+        return {"text/html": html, "text/plain": repr(self)}
 
 
 def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Literal
 
 _NAMED = 3
@@ -28,9 +29,16 @@ class ImportIssue:
         return _line(self, [self.node])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ImportReport:
-    """What came across exactly, what is opaque, what was changed or left out, and why."""
+    """What came across exactly, what is opaque, what was changed or left out, and why.
+
+    ::
+
+        report = wb.from_pipeline(w.pipeline()).report
+        print(report)
+        assert report.is_exact and "rotate" in report.exact
+    """
 
     exact: tuple[str, ...] = ()
     """Ids of the nodes that are what the source says."""
@@ -81,6 +89,18 @@ class ImportReport:
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    def summary(self, most: int = 12) -> str:
+        """The report in so many lines at most, each of 300 characters at most."""
+        lines = [line if len(line) <= 300 else line[:297] + "..." for line in self.lines()]
+        more = len(lines) - most
+        return "\n".join([*lines[:most], *([f"and {more} more lines"] if more > 0 else [])])
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.summary(60))}</pre>"
 
 
 def _line(entry: ImportIssue, nodes: Sequence[str]) -> str:

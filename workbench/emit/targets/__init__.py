@@ -17,12 +17,13 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
+from workbench.arguments import TEXT, checked
 from workbench.catalog import load_catalog
-from workbench.catalog.spec import Catalog
+from workbench.catalog.spec import CATALOG, Catalog
 from workbench.emit.code import Code
 from workbench.emit.template_parts import sound_part
 from workbench.errors import GraphExportError, SaveError
-from workbench.graph.model import Graph
+from workbench.graph.model import GRAPH, Graph
 
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""
@@ -51,7 +52,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Export:
-    """The files of an export by path, the main one first. A notebook shows their text."""
+    """The files of an export by path, the main one first. A notebook shows their text.
+
+    ::
+
+        made = wb.export(graph, "triton")
+        for path, code in made.files.items():
+            print(path, len(code.text))
+    """
 
     target: str
     files: Mapping[str, Code]
@@ -71,7 +79,12 @@ class Export:
 
     @property
     def main(self) -> Code:
-        """The file that holds the pipeline."""
+        """The file that holds the pipeline.
+
+        ::
+
+            print(wb.export(graph).main.text)
+        """
         return next(iter(self.files.values()))
 
     def require_name(self, path: str | Path) -> None:
@@ -125,11 +138,15 @@ def load_target(name: str) -> Target:
     return found
 
 
+@checked(graph=GRAPH, target=TEXT, catalog=CATALOG)
 def export(graph: Graph, target: str = "script", catalog: Catalog | None = None) -> Export:
     """The graph as code for a target; nothing is written.
 
-    Raises GraphFaultsError where the graph cannot run, GraphExportError where it cannot go to the
-    target or there is no such target. ``catalog`` is that of the installed DALI if not given.
+    ``catalog`` is that of the installed DALI by default. Raises GraphFaultsError where the graph
+    cannot run, GraphExportError where it cannot go to the target or there is no such target::
+
+        loader = wb.export(graph, "pytorch")
+        print(loader.main.text)
     """
     found, catalog = load_target(target), catalog or load_catalog()
     part = sound_part(graph, catalog)

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
+from workbench.arguments import TEXT, checked
 from workbench.errors import GraphFormatError
 from workbench.graph.layout import Document, load_document
 from workbench.graph.model import Graph
@@ -28,7 +29,13 @@ def _documents() -> dict[str, Document]:
 
 @cache
 def load_recipes() -> dict[str, Graph]:
-    """Every recipe by name, in alphabetical order."""
+    """Every recipe by name, in alphabetical order.
+
+    ::
+
+        for name, recipe in wb.load_recipes().items():
+            print(name, recipe.about)
+    """
     return {name: document.graph for name, document in _documents().items()}
 
 
@@ -41,8 +48,14 @@ def sample_words(graph: Graph) -> str:
     return f" Reads {kind.about}, as shapes/{kind.sample} (`workbench samples shapes --targets`)."
 
 
+@checked(name=TEXT)
 def load_recipe(name: str) -> Graph:
-    """The recipe of that name. Raises GraphFormatError with the nearest known names."""
+    """The recipe of that name. Raises GraphFormatError with the nearest known name.
+
+    ::
+
+        graph = wb.load_recipe("imagenet-train")
+    """
     return load_recipe_document(name).graph
 
 

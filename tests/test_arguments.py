@@ -1,0 +1,225 @@
+"""What public functions say of what they do not take: one sentence, with the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.arguments import FUNCTION, NUMBER, TEXT, WHOLE, checked
+from workbench.engine import Engine
+from workbench.errors import EngineClosedError
+from workbench.graph.model import Graph
+
+Mistake = Callable[[Graph], Any]
+
+
+@pytest.fixture(scope="module")
+def graph(photos: Path) -> Graph:
+    made = wb.read(photos).decode().resize(size=(64, 64)).rotate(angle=5, keep_size=True)
+    return made.with_settings(batch_size=8)
+
+
+@wb.node(layouts="HWC")
+def invert(image: Any) -> Any:
+    return 255 - image
+
+
+def one_sentence(error: type[Exception], words: str, make: Callable[[], object]) -> None:
+    with pytest.raises(error) as raised:
+        make()
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 600
+
+
+def test_kinds_defaults_and_names() -> None:
+    @checked(count=WHOLE, share=NUMBER, name=TEXT, options=FUNCTION)
+    def made(count: int, *options: object, share: float = 0.5, name: str | None = None) -> int:
+        return count
+
+    assert made(np.int64(3), len, share=np.float32(1), name=None) == 3
+    assert made.__name__ == "made"
+    for make, words in (
+        (lambda: made(1.5), "count is 1.5 (float). Give a whole number."),
+        (lambda: made(True), "count is True (bool)"),
+        (lambda: made(3, 4), "options is 4 (int). Give a function."),
+        (lambda: made(3, share=None), "share is None (NoneType). Give a number."),
+        (lambda: made(3, nam=""), "has no argument 'nam'. Did you mean name?"),
+        (lambda: made(3, xyz=""), "It has count, share, name."),
+        (lambda: made(), "missing a required argument: 'count'. It takes (count, *options,"),
+    ):
+        one_sentence(wb.ArgumentError, words, make)  # type: ignore[arg-type]
+
+
+OF_ANOTHER_KIND: list[tuple[Mistake, str]] = [
+    (lambda g: wb.check_graph(3), "check_graph: graph is 3 (int). Give a Graph: workbench.read"),
+    (lambda g: wb.check_graph(g, 3), "catalog is 3 (int). Give a Catalog: workbench.load_catalog"),
+    (lambda g: wb.check_graph(grap=g), "Did you mean graph?"),
+    (lambda g: wb.emit_script("simclr"), "emit_script: graph is 'simclr' (str)"),
+    (lambda g: wb.export("simclr"), "export: graph is 'simclr' (str)"),
+    (lambda g: wb.export(g, 3), "target is 3 (int). Give a text."),
+    (lambda g: wb.dump_graph(3), "graph is 3"),
+    (lambda g: wb.load_graph(b"{}"), "text is b'{}' (bytes)"),
+    (lambda g: wb.read_graph(3), "path is 3 (int). Give a path."),
+    (lambda g: wb.load_recipe(3), "name is 3"),
+    (lambda g: wb.trust_graph(3), "graph is 3"),
+    (lambda g: wb.write_samples(3), "folder is 3"),
+    (lambda g: wb.from_file(3), "path is 3"),
+    (lambda g: wb.from_file("pipe.py", 3), "pipeline is 3"),
+    (lambda g: wb.from_file("pipe.py", args=3), "args is 3 (int). Give a dict."),
+    (lambda g: wb.from_file("pipe.py", seconds="x"), "seconds is 'x'"),
+    (lambda g: wb.outputs(g.images), "outputs: too many positional arguments. It takes (**values)"),
+    (lambda g: wb.preview_batch(3, g), "engine is 3 (int). Give an Engine: workbench.Engine()"),
+    (lambda g: wb.PreviewRequest(3, "."), "PreviewRequest: graph is 3"),
+    (lambda g: wb.PreviewRequest(g, ".", batch=1.5), "batch is 1.5 (float). Give a whole number."),
+    (lambda g: wb.PreviewRequest(g, ".", repeat="a"), "repeat is 'a'"),
+    (lambda g: wb.PreviewRequest(g, ".", baseline=3), "baseline is 3"),
+    (lambda g: wb.compare(g, g, batch="a"), "compare: batch is 'a'"),
+    (lambda g: wb.compare(g, g, tiles=3), "compare has no argument 'tiles'."),
+    (lambda g: wb.check_folder(".", on_progress=3), "on_progress is 3 (int). Give a function."),
+    (lambda g: wb.Engine(call_limit="a"), "call_limit is 'a'"),
+    (lambda g: wb.Engine(call_limit=-1), "Give seconds above 0"),
+    (lambda g: wb.Benchmark("simclr", "."), "Benchmark: graph is 'simclr'"),
+    (lambda g: wb.Benchmark(g, ".", device="cpu"), "Did you mean devices?"),
+    (lambda g: wb.Benchmark(g, ".", devices=("gpu",)), "devices is 'gpu' (str). Give one of cpu"),
+    (lambda g: wb.Benchmark(g, ".", devices=()), "devices is empty. Give one or more."),
+    (lambda g: wb.Benchmark(g, ".", regimes=("decod",)), "Did you mean decode?"),
+    (lambda g: wb.Benchmark(g, ".", peers=("torchvison",)), "peers is 'torchvison'"),
+    (lambda g: wb.Benchmark(g, ".", cache="hot"), "cache is 'hot'"),
+    (lambda g: wb.Workbench(g, g), "given two graphs"),
+    (lambda g: wb.Graph(nodes=3), "nodes is 3"),
+    (lambda g: wb.Node("a", "rotate", args=3), "is 3 (int). Give a dict."),
+    (lambda g: g.with_p(0.5, 3), "with_p: apply is 3 (int). Give a function."),
+    (lambda g: g.with_p(0.5, None), "apply is None"),
+    (lambda g: g.one_of(3, 4), "options is 3"),
+    (lambda g: g.some_of(1, 3), "options is 3"),
+    (lambda g: g.repeat(3, 4), "apply is 4"),
+    (lambda g: g.if_else(g.labels, lambda x: x, 3), "otherwise is 3"),
+    (lambda g: g.named(3), "name is 3"),
+    (lambda g: g["rotate"].set(3), "set: too many positional arguments"),
+    (lambda g: g["rotate"].rename(3), "new_id is 3"),
+    (lambda g: invert.after(3, "resize"), "graph is 3"),
+    (lambda g: invert.after(g, "resize", draws=3), "draws is 3"),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), OF_ANOTHER_KIND)
+def test_arguments_of_another_kind(graph: Graph, make: Mistake, words: str) -> None:
+    one_sentence(wb.ArgumentError, words, lambda: make(graph))
+
+
+OUT_OF_RANGE: list[tuple[type[wb.WorkbenchError], Mistake, str]] = [
+    (wb.GraphFaultsError, lambda g: g.with_settings(batch_size=0), "batch_size is 0. Give a whole"),
+    (wb.GraphFaultsError, lambda g: g.with_settings(batch_size="a"), "batch_size is 'a'"),
+    (wb.GraphFaultsError, lambda g: g.with_settings(device="gpu"), "Give cpu or mixed."),
+    (wb.GraphFaultsError, lambda g: g.rotate(angle=5, device="tpu"), "It runs on the CPU and"),
+    (wb.GraphFaultsError, lambda g: g.rotate(angle=np.zeros((4, 4))), "is a list. Give a number."),
+    (wb.GraphFaultsError, lambda g: g.warp_affine(matrix=[]), "[] has 0 elements"),
+    (wb.GraphEditError, lambda g: g.rotate(angle=5, name="1 x"), "Give a Python name"),
+    (wb.GraphEditError, lambda g: g.noise.gaussian(seed="a"), "seed is 'a' (str)"),
+    (wb.GraphEditError, lambda g: g.with_p(0.5, lambda: 3), "cannot be called with a graph"),
+    (wb.GraphEditError, lambda g: g.some_of(1), "some_of has no options"),
+    (wb.GraphEditError, lambda g: g.one_of(abs, abs, weights=3), "Give a number for each option"),
+    (wb.GraphEditError, lambda g: g["rotate"].reset("angl"), "Did you mean angle?"),
+    (wb.GraphEditError, lambda g: g.images + np.zeros(3), "cannot be combined"),
+    (wb.GraphEditError, lambda g: wb.outputs(**{"a b": g.images}), "is not a Python name"),
+    (wb.GraphEditError, lambda g: invert.after(g, "resize", "outpt"), "no output 'outpt'. It has"),
+    (wb.GraphEditError, lambda g: invert.after(g, "rotate", draws={"a": 3}), "lowest and the"),
+    (wb.GraphEditError, lambda g: wb.node(3), "does not travel"),
+    (wb.GraphEditError, lambda g: wb.node("x"), "does not name a function"),
+    (wb.GraphEditError, lambda g: wb.numba_node(3)(abs), "3 is no type and layout"),
+    (wb.GraphExportError, lambda g: wb.export(g, "pytorc"), "Did you mean pytorch?"),
+    (wb.GraphFormatError, lambda g: wb.load_recipe("simcl"), "Did you mean simclr?"),
+    (wb.GraphFormatError, lambda g: wb.load_graph("x"), "This is not JSON"),
+    (wb.GraphFormatError, lambda g: wb.compare(3, g), "int is no graph"),
+    (wb.CatalogError, lambda g: wb.load_catalog()["rotat"], "Did you mean rotate"),
+    (wb.CatalogError, lambda g: wb.load_catalog()[3], "3 is no operator"),
+    (wb.DataError, lambda g: wb.read("nowhere"), "There is no folder nowhere"),
+    (wb.DataError, lambda g: wb.read({}), "read is given no data"),
+    (wb.DataError, lambda g: wb.read(np.zeros(3)), "Give uint8: (255 * array)"),
+    (wb.DataError, lambda g: wb.read(np.zeros((4, 3, 32, 32), np.uint8)), "has its channels first"),
+    (wb.DataError, lambda g: wb.read(np.zeros((0, 8, 8, 3), np.uint8)), "has no images"),
+    (wb.DataError, lambda g: wb.check_folder("nowhere"), "There is no folder nowhere"),
+    (wb.DataError, lambda g: wb.check_folder([]), "The list is empty"),
+    (wb.GraphError, lambda g: wb.PreviewRequest(g, ".", tiles=0), "tiles is 0. Give 1 or more."),
+    (wb.GraphError, lambda g: wb.PreviewRequest(g, ".", shown="x"), "Give one of original"),
+    (wb.ImportFailedError, lambda g: wb.from_pipeline(g), "is not an nvidia.dali.Pipeline"),
+    (wb.ImportFailedError, lambda g: wb.from_file("nowhere.txt"), "cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("error", "make", "words"), OUT_OF_RANGE)
+def test_values_out_of_their_range(
+    graph: Graph, error: type[wb.WorkbenchError], make: Mistake, words: str
+) -> None:
+    one_sentence(error, words, lambda: make(graph))
+
+
+def test_names_of_attributes(graph: Graph) -> None:
+    for make, words in (
+        (lambda: wb.Workbenc, "Did you mean Workbench?"),
+        (lambda: wb.fn.rotat, "Did you mean rotate"),
+        (lambda: graph.images.rotat, "rotate.output has no output, method or operator 'rotat'"),
+    ):
+        one_sentence(AttributeError, words, make)  # type: ignore[arg-type]
+
+
+def test_an_array_of_another_length_is_one_sentence(graph: Graph, engine: Engine) -> None:
+    for made in (graph.resize(size=[]), graph.crop(crop=(3, 4, 5, 6))):
+        request = wb.PreviewRequest(made, graph.datasets or {}, tiles=1)
+        one_sentence(wb.PipelineError, "elements", lambda: wb.preview_outputs(engine, request))  # noqa: B023
+
+
+@pytest.fixture
+def w(graph: Graph) -> Iterator[wb.Workbench]:
+    made = wb.Workbench(graph, restore=False)
+    yield made
+    made.close()
+
+
+def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
+    for error, make, words in (
+        (wb.ArgumentError, lambda: w.batch("a"), "batch: number is 'a'"),
+        (wb.ArgumentError, lambda: w.batch(0, "a"), "samples is 'a'"),
+        (wb.ArgumentError, lambda: w.param(3), "name is 3"),
+        (wb.ArgumentError, lambda: w.share(3), "path is 3"),
+        (wb.ArgumentError, lambda: w.to_code(3), "target is 3"),
+        (wb.ArgumentError, lambda: w.pipeline(batch_sz=3), "Did you mean batch_size?"),
+        (wb.ArgumentError, lambda: w.bench(device="cpu"), "Did you mean devices?"),
+        (wb.GraphFaultsError, lambda: w.pipeline(batch_size=0), "batch_size is 0"),
+        (wb.GraphFaultsError, lambda: w.pipeline(device="gpu"), "Give cpu or mixed."),
+        (wb.GraphFormatError, lambda: setattr(w, "graph", 3), "int is no graph"),
+        (wb.SaveError, lambda: w.share("nowhere/x.png"), "No such file or directory"),
+        (AttributeError, lambda: w.previw, "Did you mean preview?"),
+        (ValueError, lambda: wb.Workbench(w.graph, layout="x"), "give one of: side, stacked"),
+    ):
+        one_sentence(error, words, make)  # type: ignore[arg-type]
+
+
+def test_a_closed_workbench_says_so_of_all_that_runs_or_edits(graph: Graph) -> None:
+    w = wb.Workbench(graph, restore=False)
+    turned = w.param("rotate.angle")
+    w.close()
+    w.close()  # a second time is nothing
+    for make in (
+        lambda: w.batch(),
+        lambda: w.pipeline(),
+        lambda: w.loader(),
+        lambda: w.bench(),
+        lambda: w.undo(),
+        lambda: w.redo(),
+        lambda: w.param("rotate.angle"),
+        lambda: w["rotate"].set(angle=9),
+        lambda: setattr(w, "graph", graph),
+        lambda: setattr(turned, "value", 9),
+        lambda: w.share("x.png"),
+        lambda: w.compare("simclr"),
+    ):
+        one_sentence(EngineClosedError, "This workbench is closed.", make)  # type: ignore[arg-type]
+    assert w.graph["rotate"].angle == 5
+    assert "def build_pipeline" in w.to_code()

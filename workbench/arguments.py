@@ -1,0 +1,121 @@
+"""Arguments of public functions, told where they are given: of another kind, or an unknown name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import wraps
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, ParamSpec, TypeVar
+
+from workbench.errors import ArgumentError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an argument must be: in words, and whether a value is."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+    @classmethod
+    def of(cls, made_by: str, *types: type) -> Kind:
+        """Instances of some types, and what makes one: ``workbench.Engine()``."""
+        article = "an" if types[0].__name__[0] in "AEIOU" else "a"
+        words = f"{article} {types[0].__name__}: {made_by}"
+        return cls(words, lambda value: isinstance(value, types))
+
+
+WHOLE = Kind("a whole number", lambda v: isinstance(v, Integral) and not isinstance(v, bool))
+NUMBER = Kind("a number", lambda v: isinstance(v, Real) and not isinstance(v, bool))
+TEXT = Kind("a text", lambda v: isinstance(v, str))
+PATH = Kind("a path", lambda v: isinstance(v, str | PathLike))
+MAPPING = Kind("a dict", lambda v: isinstance(v, Mapping))
+FUNCTION = Kind("a function", callable)
+
+
+def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a function raise ArgumentError where arguments are not of these kinds.
+
+    None passes where it is the default. A keyword that the function has not is told with the
+    nearest.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        signature = inspect.signature(function)
+        where = function.__qualname__.removesuffix(".__init__")
+
+        @wraps(function)
+        def call(*args: P.args, **options: P.kwargs) -> T:
+            try:
+                given = signature.bind(*args, **options).arguments
+            except TypeError as error:
+                require_names(where, options, signature)
+                raise ArgumentError(f"{where}: {error}. It takes {_taken(signature)}.") from None
+            for name, value in _each(signature, given):
+                if name in kinds:
+                    require_kind(f"{where}: {name}", value, kinds[name])
+            return function(*args, **options)
+
+        return call
+
+    return decorate
+
+
+def _taken(signature: inspect.Signature) -> str:
+    """What a function takes, as it is written: ``(graph, catalog=None)``."""
+    bare = [
+        each.replace(annotation=each.empty)
+        for each in signature.parameters.values()
+        if each.name != "self"
+    ]
+    return str(inspect.Signature(bare))
+
+
+def _each(signature: inspect.Signature, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every value with the parameter that takes it, but for None where that is the default."""
+    for name, value in given.items():
+        parameter = signature.parameters[name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            yield from ((name, each) for each in value)
+        elif value is not None or parameter.default is not None:
+            yield name, value
+
+
+def require_kind(what: str, value: object, kind: Kind) -> None:
+    """Raise ArgumentError where a value is not of a kind."""
+    if not kind.fits(value):
+        raise ArgumentError(f"{what} is {shown(value)}. Give {kind.words}.")
+
+
+def require_names(where: str, given: Iterable[str], signature: inspect.Signature) -> None:
+    """Raise ArgumentError, with the nearest, for a name that a function has not."""
+    parameters = signature.parameters.values()
+    known = [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
+    known = [name for name in known if name != "self"]
+    for name in given:
+        if name not in known and not any(each.kind is each.VAR_KEYWORD for each in parameters):
+            near = get_close_matches(name, known, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(known)}."
+            raise ArgumentError(f"{where} has no argument {name!r}. {hint}")
+
+
+def require_choice(what: str, value: object, choices: Iterable[str]) -> None:
+    """Raise ArgumentError where a value is none of some texts."""
+    known = tuple(choices)
+    if value not in known:
+        near = get_close_matches(value, known, n=1) if isinstance(value, str) else []
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ArgumentError(f"{what} is {shown(value)}. Give one of {', '.join(known)}.{hint}")
+
+
+def shown(value: object) -> str:
+    """A value and its type in one line, as a message names it."""
+    text = " ".join(repr(value).split())
+    return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"

@@ -1,0 +1,224 @@
+"""The reference of all public names, built from their docstrings.
+
+``python -m workbench.reference`` writes ``REFERENCE.md`` beside this module; a test says where that
+is not up to date, and runs every example of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+PATH = Path(__file__).with_name("REFERENCE.md")
+START = """\
+import pathlib
+
+import ipywidgets
+import numpy as np
+
+import workbench as wb
+from workbench.bench.measurement_config import COARSE_CONFIG
+
+wb.write_samples("photos")
+graph = wb.read("photos").decode().resize(size=(224, 224))
+graph = graph.rotate(angle=5, keep_size=True).with_settings(batch_size=8)
+w = wb.Workbench(graph, restore=False)
+engine = wb.Engine()
+report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)  # without it in half a minute
+
+
+def brighten(image, by):
+    return np.clip(image + by, 0, 255).astype(np.uint8)
+"""
+"""What every example may use."""
+
+GROUPS: Mapping[str, tuple[str, str]] = {
+    "Data and graphs": (
+        "A graph never changes: each call gives another one.",
+        "read outputs Graph NodeHandle Settings load_recipe load_recipes read_graph load_graph "
+        "dump_graph write_samples Node Port Edge",
+    ),
+    "Operators": (
+        "DALI's operators are methods of graphs and of values; `help(graph.rotate)` has DALI's own "
+        "text on each.",
+        "fn random DataNode Catalog load_catalog node numba_node FunctionNode trust_graph",
+    ),
+    "Workbench": ("The widget, and what a cell does with it.", "Workbench LiveNode KernelLoader"),
+    "Preview and batches": (
+        "DALI runs in a worker process, never in the caller's.",
+        "Engine PreviewRequest preview_batch PreviewResult preview_outputs OutputBatch compare "
+        "GraphComparison",
+    ),
+    "Speed": ("Measured on this machine and these data.", "Benchmark Report Measurement"),
+    "Export and import": (
+        "There is one way from a graph to a pipeline: the emitted source.",
+        "emit_script export Export from_file from_pipeline ImportedGraph ImportReport",
+    ),
+    "Checking": ("", "check_graph Fault check_folder FolderCheck"),
+    "Errors": (
+        "All are `WorkbenchError`s; each message names the fact, the value found, the values "
+        "allowed and the remedy. Each example raises the error it stands with.",
+        "WorkbenchError ArgumentError CatalogError DataError GraphError GraphFormatError "
+        "GraphEditError GraphFaultsError GraphExportError EngineError PipelineError "
+        "WorkerCrashedError WorkerTimeoutError CancelledError ImportFailedError "
+        "PipelineFormatError SaveError",
+    ),
+}
+"""What the names are for: title -> a sentence, and the names in order."""
+UNLISTED = {
+    "FolderCheck": "workbench.health.check",
+    "KernelLoader": "workbench.engine.kernel_program",
+    "LiveNode": "workbench.ui.notebook_code",
+    "NodeHandle": "workbench.graph.node_handle",
+}
+"""What public names give, and nobody makes: the module of each."""
+MEMBERS: Mapping[str, str] = {
+    "Graph": "with_p if_else one_of some_of repeat decode named with_settings node has walk "
+    "sources",
+    "NodeHandle": "set reset remove mute rename node args output outputs",
+    "FunctionNode": "after args op",
+    "Workbench": "batch loader pipeline param undo redo compare bench share to_code to_cell close",
+    "LiveNode": "set",
+    "Engine": "handle close",
+    "OutputBatch": "to to_frame",
+    "GraphComparison": "to_frame",
+    "Benchmark": "run",
+    "Report": "best ratios to_frame plot",
+    "Export": "main",
+    "FolderCheck": "bad counts good_list to_frame",
+    "Catalog": "find",
+}
+"""What code uses of a class."""
+
+_BLOCK = re.compile(r"^(?P<lead>.*?)::\n\n(?P<code>(?:(?: {4}.*)?\n)+)", re.MULTILINE)
+"""An example: what is indented behind ``::``."""
+_SECTION = re.compile(r"^(\w+)\n-+\n((?:(?:[^\s:].*:|(?: {4}.*)?)\n)+)", re.MULTILINE)
+"""Parameters or attributes, as NumPy's style has them."""
+
+
+def find(name: str) -> Any:
+    """What a name of the reference means: ``Graph``, ``Graph.repeat``."""
+    owner, _, member = name.partition(".")
+    home = import_module(UNLISTED.get(owner, "workbench"))
+    value = getattr(home, owner)
+    if not member:
+        return value
+    from workbench.graph.graph_methods import METHODS
+
+    return METHODS[member] if owner == "Graph" and member in METHODS else _member(value, member)
+
+
+def _member(owner: type, name: str) -> Any:
+    found = inspect.getattr_static(owner, name)
+    return found.fget if isinstance(found, property) else found
+
+
+def names() -> Iterator[str]:
+    """Every name of the reference, in order, each class before its members."""
+    for _, listed in GROUPS.values():
+        for name in listed.split():
+            yield name
+            yield from (f"{name}.{member}" for member in MEMBERS.get(name, "").split())
+
+
+def docstring(name: str) -> str:
+    """The docstring of a name without indentation."""
+    value = find(name)
+    own = value.__dict__.get("__doc__") if isinstance(value, type) else value.__doc__
+    return inspect.cleandoc(own or "") + "\n"
+
+
+def examples(name: str) -> list[str]:
+    """The examples of a name, each as Python source."""
+    return [dedent(found["code"]).strip("\n") + "\n" for found in _BLOCK.finditer(docstring(name))]
+
+
+def signature(name: str) -> str:
+    """A name as it is called: without ``self``, and without types."""
+    value = find(name)
+    owner, _, member = name.partition(".")
+    if member and isinstance(inspect.getattr_static(find(owner), member, None), property):
+        return member
+    shown = member or owner
+    if not callable(value) or (isinstance(value, type) and issubclass(value, Exception)):
+        return shown
+    if owner in UNLISTED and not member:
+        return shown
+    parameters = list(inspect.signature(value).parameters.values())[1 if member else 0 :]
+    bare = [each.replace(annotation=each.empty, default=_short(each)) for each in parameters]
+    return f"{shown}{inspect.Signature(bare)}"
+
+
+class _Dots:
+    """A default that has no literal."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _short(parameter: inspect.Parameter) -> Any:
+    if parameter.default is parameter.empty or repr(parameter.default)[0] != "<":
+        return parameter.default
+    return _Dots()
+
+
+def _markdown(text: str) -> str:
+    """A docstring as Markdown."""
+
+    def fence(found: re.Match[str]) -> str:
+        lead = f"{found['lead']}:\n\n" if found["lead"].strip() else ""
+        return f"{lead}```python\n{dedent(found['code']).strip(chr(10))}\n```\n\n"
+
+    def listed(found: re.Match[str]) -> str:
+        rows = re.findall(r"^([^\s:].*):\n((?:(?: {4}.*)?\n)*)", found[2], re.MULTILINE)
+        lines = [f"- `{key}`: {' '.join(words.split())}" for key, words in rows]
+        return f"{found[1]}:\n\n" + "\n".join(lines) + "\n\n"
+
+    text = re.sub(r"(?<!`)``(?!`)", "`", re.sub(r":(?:class|func):`(\w+)`", r"`\1`", text))
+    return re.sub(r"\n{3,}", "\n\n", _BLOCK.sub(fence, _SECTION.sub(listed, text))).strip()
+
+
+def _places() -> dict[str, str]:
+    """Where each name stands in the page: headings that are alike are numbered."""
+    taken, found = Counter({"reference": 1}), {}
+    for title, (_, listed) in GROUPS.items():
+        for heading in (title, *listed.split()):
+            slug = heading.lower().replace(" ", "-")
+            found[heading] = f"{slug}-{taken[slug]}" if taken[slug] else slug
+            taken[slug] += 1
+    return found
+
+
+def build() -> str:
+    """The whole reference as Markdown."""
+    parts = [
+        "# Reference",
+        "Every public name of `workbench`, written by `python -m workbench.reference` from what "
+        "`help` says. Every example is run by the tests, after these lines:",
+        f"```python\n{START}```",
+    ]
+    places = _places()
+    for title, (_, listed) in GROUPS.items():
+        links = ", ".join(f"[`{name}`](#{places[name]})" for name in listed.split())
+        parts.append(f"**{title}**: {links}")
+    for title, (words, listed) in GROUPS.items():
+        parts += [f"## {title}", *([words] if words else [])]
+        for name in names():
+            owner, _, member = name.partition(".")
+            if owner not in listed.split():
+                continue
+            called = f"`{signature(name)}`"
+            head = f"**`.{signature(name)}`**" if member else f"### {name}\n\n{called}"
+            parts += [head, _markdown(docstring(name))]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(build(), encoding="utf-8")
+    print(f"{PATH} is written.")
