@@ -260,10 +260,15 @@ def open_dataset(data: Location) -> Dataset:
         suffixes = load_source(kind).suffixes
         if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):
             return Dataset(kind, items=items)
-    return Dataset("file_list", items=items)
+    return import_module(f"{__name__}.file_list").listed(items)  # type: ignore[no-any-return]
 
 
 def _item(item: Any) -> tuple[str, int | str]:
+    if type(item) is tuple and len(item) == 2:  # what most of a million are
+        path, label = item
+        labelled = type(label) is int or (type(label) is str and label.strip())
+        if type(path) is str and path[:1] == os.sep and labelled:
+            return item
     match item:
         case str() | Path():
             return os.path.abspath(item), 0
