@@ -44,12 +44,16 @@ class Dataset:
         Those: (path, label) for each file.
     title:
         What a person knows it as, where that is not ``location``.
+    first:
+        Where not 0: provisionally about so many samples from its beginning stand for all, whose
+        index is not there yet.
     """
 
     kind: str
     location: str = ""
     items: tuple[tuple[str, int | str], ...] = ()
     title: str = ""
+    first: int = 0
 
     @property
     def argument(self) -> Any:
@@ -59,7 +63,8 @@ class Dataset:
     @property
     def identity(self) -> str:
         """Equal for equal data: the absolute path, or the items themselves."""
-        return os.path.abspath(self.location) if self.location else repr(self.items)
+        whole = os.path.abspath(self.location) if self.location else repr(self.items)
+        return f"{whole}\nfirst {self.first}" if self.first else whole
 
     @property
     def root(self) -> str:
@@ -103,6 +108,21 @@ class Sample(NamedTuple):
         with open(self.path, "rb") as holder:
             holder.seek(self.offset)
             return io.BytesIO(holder.read(self.nbytes))
+
+
+class Index(NamedTuple):
+    """Of a kind whose reader looks through all data before its first sample, unless told an index.
+
+    It is made in a temporary folder, while a dataset of the ``first`` samples is previewed.
+    """
+
+    is_needed: Callable[[Dataset], bool]
+    """Whether none is there and the reader would take seconds."""
+    make: Callable[[Dataset, Callable[[int], None]], None]
+    """Makes it. Tells how many samples it has; what that raises ends it. Raises DataError."""
+    find: Callable[[Dataset, Path], dict[str, Any] | None]
+    """What ``SourceKind.find`` gives, with the index, or None where there is none. That of the
+    ``first`` samples is made in the given folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +179,8 @@ class SourceKind:
     write_placeholder:
         Writes data of the kind into an empty folder and gives their path: an exported program is
         imported on them, which reads nothing.
+    index:
+        As of ``Index``; None where its reader begins at once.
     """
 
     about: str
@@ -181,6 +203,7 @@ class SourceKind:
     suffixes: tuple[str, ...] = ()
     holder: Callable[[str], str] | None = None
     leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
+    index: Index | None = None
 
     @property
     def find_source(self) -> str:

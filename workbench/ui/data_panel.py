@@ -7,6 +7,7 @@ import shlex
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypedDict
 
 from workbench.engine.exit_status import printable
@@ -15,7 +16,7 @@ from workbench.engine.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
 from workbench.graph.dataset_parameters import missing_ports, parameter_of, parameters
 from workbench.graph.model import Graph
-from workbench.health import FolderCheck, FolderFacts, check_folder, scan_folder
+from workbench.health import FolderCheck, FolderFacts, check_folder
 from workbench.health.html_report import html_report
 from workbench.health.scan import SAMPLE
 from workbench.roots import Roots
@@ -24,16 +25,24 @@ from workbench.sources import (
     Data,
     Dataset,
     Datasets,
+    Location,
     list_samples,
     load_source,
     no_files_reason,
     open_datasets,
     require_dataset,
 )
-from workbench.ui.actions.panels import BrowseFolders, CheckFolder, MakeReport
+from workbench.ui.actions.panels import (
+    BrowseFolders,
+    CheckFolder,
+    CountSamples,
+    FolderAction,
+    MakeReport,
+)
 from workbench.ui.data_views import DataParameter, DataView, FileFinding, FolderListing
 from workbench.ui.folder_browser import NO_FOLDERS, list_folders
 from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.sample_count import SampleCount
 from workbench.ui.views import TextFile
 
 
@@ -56,6 +65,8 @@ _SHOWN = 200
 """Findings in the panel's table."""
 _TOLD_EVERY = 0.5
 """Seconds between two lines of progress."""
+_FIRST = 1024
+"""Samples of which provisional pictures are made; more where a batch is larger."""
 
 
 class DataPanel:
@@ -90,6 +101,7 @@ class DataPanel:
         self._seen = ""
         self.folders: FolderListing = NO_FOLDERS
         """The folder that was looked into last, to find another to open."""
+        self._count: SampleCount | None = None
         self.found: FolderCheck | None = None
         """What the last check of these files found."""
         self.report: TextFile = {"number": 0, "text": ""}
@@ -101,6 +113,9 @@ class DataPanel:
             "error": "",
             "refused": "",
             "count": 0,
+            "counted": False,
+            "counting": False,
+            "provisional": False,
             "classes": [],
             "class_counts": [],
             "megabytes": 0.0,
@@ -114,6 +129,8 @@ class DataPanel:
                 roots.require(each.location for each in self.datasets.values() if each.location)
             if next(list_samples(self.dataset), None) is None:
                 raise DataError(no_files_reason(self.dataset))
+            index = load_source(self.dataset.kind).index
+            self.view["provisional"] = index is not None and index.is_needed(self.dataset)
         except DataError as error:
             self.view["error"] = str(error)
 
@@ -121,6 +138,20 @@ class DataPanel:
     def error(self) -> str:
         """Why the folder cannot be used, or empty."""
         return self.view["error"]
+
+    @property
+    def previewed(self) -> Datasets:
+        """What each parameter is given for the preview: until an index is there, the first ones."""
+        if not self.view["provisional"]:
+            return self.datasets
+        return {
+            name: replace(each, first=_FIRST) if each == self.dataset else each
+            for name, each in self.datasets.items()
+        }
+
+    def with_path(self, path: str) -> dict[str, Location]:
+        """What each parameter is given with a path in the place of the data that are shown."""
+        return {**self.datasets, self.parameter: path}
 
     @property
     def chip(self) -> str:
@@ -131,7 +162,8 @@ class DataPanel:
         name += "/" if self.dataset.kind == "folder" else ""
         count = self.view["count"]
         what = "video" if self.dataset.kind == "video" else "image"
-        return f"{name} · {count:,} {what}{'s' * (count != 1)}" if count else name
+        more = "" if self.view["counted"] else "+"
+        return f"{name} · {count:,}{more} {what}{'s' * (count != 1)}" if count else name
 
     def refuse(self, reason: str) -> None:
         """Say why another folder did not take this one's place; empty takes it back."""
@@ -139,8 +171,18 @@ class DataPanel:
 
     def scan(self) -> None:
         """Count in the background."""
+        if self._count is not None:
+            self._count.close()
         if not self.error:
-            threading.Thread(target=self._scan, name="workbench-scan", daemon=True).start()
+            self.view = {**self.view, "counting": True}
+            self._count = SampleCount(
+                self.dataset,
+                self._roots,
+                lambda count: self._show(None, count=count, counted=False),
+                lambda: self._show(None, provisional=False),
+                self._counted,
+            )
+            self._count.start()
 
     def seen(self, data: Datasets, state: str) -> None:
         """Count anew where ``state``, what a worker took the folder for, is another than before."""
@@ -149,11 +191,13 @@ class DataPanel:
             if known:
                 self.scan()
 
-    def do(self, action: BrowseFolders | CheckFolder | MakeReport) -> None:
+    def do(self, action: FolderAction) -> None:
         """What the panel's buttons ask for."""
         match action:
             case BrowseFolders(path=path):
                 self.browse(path)
+            case CountSamples() if self._count is not None and not self.view["counted"]:
+                self.view = {**self.view, "counting": self._count.toggle()}
             case CheckFolder():
                 self.check()
             case MakeReport():
@@ -201,6 +245,8 @@ class DataPanel:
         """Let a check that runs end early; it reports nothing more."""
         self._closed = True
         self._unwanted.set()
+        if self._count is not None:
+            self._count.close()
 
     @property
     def export_note(self) -> str:
@@ -220,22 +266,22 @@ class DataPanel:
             "others: give it --data good.txt, DALI's file_list."
         )
 
-    def _scan(self) -> None:
-        try:
-            facts = scan_folder(self.dataset, self._roots)
-        except DataError as error:
-            self._show(None, error=str(error))
+    def _counted(self, facts: FolderFacts | DataError) -> None:
+        if isinstance(facts, DataError):
+            self._show(None, error=str(facts), counting=False)
             return
         self._show(
             None,
             count=facts.count,
+            counted=True,
+            counting=False,
             classes=list(facts.classes),
             class_counts=list(facts.class_counts),
             megabytes=facts.megabytes,
             formats=facts.formats,
             size_counts=facts.size_counts,
             sizes=_sizes(facts),
-            **({} if facts.count == self.view["count"] else self._outdated()),
+            **({} if facts.count == (self.found and self.found.count) else self._outdated()),
         )
 
     def _outdated(self) -> dict[str, object]:

@@ -53,6 +53,11 @@ function Data({ link, root }: PanelProps<"data">) {
           <FolderBrowser link={link} />
         </form>
         <span class="wb-grow" />
+        {!folder.counted && Boolean(folder.count) && (
+          <button class="wb-quiet" type="button" data-wb="counting" onClick={() => link.ask("count", {})}>
+            {folder.counting ? "Stop counting" : "Count on"}
+          </button>
+        )}
         <Verdict {...folder} />
         <button
           class="wb-quiet"
@@ -135,10 +140,11 @@ function Inputs({ parameters }: { parameters: DataParameter[] }) {
   );
 }
 
-function Facts({ kind = "", count, megabytes, sizes = "" }: Partial<Folder>) {
+function Facts({ kind = "", count, counted, provisional, megabytes, sizes = "" }: Partial<Folder>) {
   const facts: [string, string][] = [
     ["kind", kind],
-    ["images", count === undefined ? "" : thousands(count)],
+    ["images", count === undefined ? "" : `${thousands(count)}${counted ? "" : "+"}`],
+    ["pictures", provisional ? "provisional: of the first samples, until an index of all is made" : ""],
     ["size", megabytes ? `${thousands(megabytes)} MB` : ""],
     ["pixels", sizes],
   ];

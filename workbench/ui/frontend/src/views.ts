@@ -363,6 +363,9 @@ export interface DataView {
   error: string;
   refused: string;
   count: number;
+  counted: boolean;
+  counting: boolean;
+  provisional: boolean;
   classes: string[];
   class_counts: number[];
   megabytes: number;
@@ -1239,8 +1242,9 @@ export interface DataFields {
 export interface DataActions {
   show_class: { name: string };
   list_folders: {};
-  browse: { path: string };
   open: { path: string };
+  browse: { path: string };
+  count: {};
   check: {};
   report: {};
 }
