@@ -10,7 +10,7 @@ from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.graph.active import active_graph
 from workbench.graph.check import stopping_faults
-from workbench.graph.devices import infer_devices, is_decoder
+from workbench.graph.devices import decodes, infer_devices
 from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source, ancestors
 
 Regime = Literal["decode", "pipeline"]
@@ -103,7 +103,7 @@ def takes_hw_decoder_load(node: Node, catalog: Catalog) -> bool:
 def decoder_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
     """The decoders that the graph's outputs depend on."""
     needed = ancestors(graph, list(graph.outputs.values()))
-    return [n for n in graph.nodes if n.id in needed and is_decoder(catalog[n.op])]
+    return [n for n in graph.nodes if n.id in needed and decodes(catalog[n.op])]
 
 
 def nodes_after_decoders(graph: Graph, catalog: Catalog) -> set[str]:

@@ -9,6 +9,7 @@ from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.overlay import apply_overlay, read_overlay
 from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.python_decoder import PILLOW_DECODER
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
@@ -33,5 +34,6 @@ def load_catalog() -> Catalog:
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)
     listed = {name: op for name, op in described.items() if name not in OWN_CODE}
+    listed[PILLOW_DECODER.name] = PILLOW_DECODER
     unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS}
     return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, unlisted)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.catalog.python_decoder import PILLOW_DECODER
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
 from workbench.emit.preview_stage import (
@@ -324,7 +325,10 @@ class Runner:
         tensors = [[output[i] for i in chosen] for output in read.outputs]
         samples = tuple(map(Sample, files))
         if encoded is not None:
-            samples = check_samples(files, map(np.asarray, tensors[encoded]), bad)
+            port = self._ports(node)[encoded]
+            fed = [each for each in plan.nodes if port in each.inputs.values()]
+            with_pillow = bool(fed) and all(each.op == PILLOW_DECODER.name for each in fed)
+            samples = check_samples(files, map(np.asarray, tensors[encoded]), bad, with_pillow)
             tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
         self._keep_samples(job, node, samples * times)

@@ -63,6 +63,24 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
             )
 
 
+def decoder_faults(graph: Graph) -> Iterator[Fault]:
+    """Decoders of DALI that are fed images of formats which DALI does not decode."""
+    needed = {
+        source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
+    }
+    for node in graph.walk():
+        for name, port in node.inputs.items():
+            decoder = needed.get(port.node, "")
+            reads = node.op.startswith("decoders.") or node.op == "peek_image_shape"
+            if decoder and reads and node.op != decoder:
+                yield Fault(
+                    node.id,
+                    name,
+                    f"{node.op} does not decode GIF, AVIF and what else {port.node} reads",
+                    f"Put {decoder} in its place, with a crop behind it where it cropped.",
+                )
+
+
 def parameter_of(source: Source) -> str | None:
     """The parameter of the program that says what a source reads.
 
@@ -124,8 +142,9 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """The graph with each source of the kind of the data that it is given.
 
-    A source in another's place keeps its ports and its options. Raises DataError where a source is
-    given no data, or data that its reader cannot read.
+    A source in another's place keeps its ports and its options; where DALI does not decode its
+    images, another decoder takes the place of ``decoders.image``. Raises DataError where a source
+    is given no data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
     nodes: list[Node] = []
@@ -143,6 +162,21 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 )
             if kind != node.kind:
                 node = replace(node, kind=kind, op=load_source(kind).op)
+        nodes.append(node)
+    changed = any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
+    return _with_decoders(replace(graph, nodes=tuple(nodes)) if changed else graph)
+
+
+def _with_decoders(graph: Graph) -> Graph:
+    """The graph with the decoder in the place of DALI's whose sources need another."""
+    decoders = {
+        source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
+    }
+    nodes = []
+    for node in graph.nodes:
+        fed = next((decoders.get(port.node, "") for port in node.inputs.values()), "")
+        if fed and node.op == "decoders.image":
+            node = replace(node, op=fed, args={}, device=None)
         nodes.append(node)
     changed = any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
     return replace(graph, nodes=tuple(nodes)) if changed else graph

@@ -22,6 +22,12 @@ def is_decoder(spec: OpSpec) -> bool:
     return "mixed" in spec.devices
 
 
+def decodes(spec: OpSpec) -> bool:
+    """Whether an operator turns encoded bytes into an image, wherever it runs."""
+    kinds = [port.kind for port in (*spec.inputs[:1], *spec.outputs[:1])]
+    return kinds == ["encoded", "image"]
+
+
 @identity_cached
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
     """Device of every node by id; nodes of unknown operators count as CPU.

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS
+from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import Value
 from workbench.graph.faults import Fault
 from workbench.graph.function_source import definition_problem
@@ -36,7 +37,7 @@ class _Trust:
     """What this process may run."""
 
     def __init__(self) -> None:
-        self.texts: set[str] = set()
+        self.texts = {DECODER_SOURCE}
         self.everything = False
 
 

@@ -19,6 +19,7 @@ from workbench.sources import (
     Sample,
     class_names,
     list_samples,
+    load_source,
     no_files_reason,
     open_dataset,
 )
@@ -51,6 +52,8 @@ class FolderFacts:
     """(width, height) in pixels, of as many images as ``SAMPLE``; None where none can be opened."""
     class_counts: tuple[int, ...] = ()
     """Images of each class."""
+    passed_over: dict[str, int] = field(default_factory=dict)
+    """Images of other formats that the reader passes over, by format."""
     size_counts: dict[str, int] = field(default_factory=dict)
     """How many of those images have each size, the smallest first: ``640×480``, or where there are
     more than ``MOST_SIZES``, the span that their longer side lies in: ``513 … 768``."""
@@ -119,6 +122,12 @@ def scan_folder(
         largest=sizes[-1] if sizes else None,
         class_counts=tuple(labels[label] for label in range(len(classes))),
         size_counts=_size_counts(sizes),
+        passed_over=dict(
+            Counter(
+                name.rpartition(".")[2].upper()
+                for name in load_source(dataset.kind).passed_over(dataset)
+            ).most_common()
+        ),
     )
 
 

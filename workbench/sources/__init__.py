@@ -95,6 +95,8 @@ class Sample(NamedTuple):
     """Its size; None where it is the whole file."""
     fault: str = ""
     """Why the reader cannot give it, where its bytes do not tell: a label that is missing."""
+    with_pillow: bool = False
+    """Whether Pillow decodes it, and not DALI."""
 
     @property
     def size(self) -> int:
@@ -181,6 +183,10 @@ class SourceKind:
         imported on them, which reads nothing.
     index:
         As of ``Index``; None where its reader begins at once.
+    decoder:
+        The operator that decodes its images, where DALI's decoders do not.
+    passed_over:
+        Names of images that lie there and that its reader passes over; ``pillow_images`` has them.
     """
 
     about: str
@@ -204,6 +210,8 @@ class SourceKind:
     holder: Callable[[str], str] | None = None
     leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
     index: Index | None = None
+    decoder: str = ""
+    passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
 
     @property
     def find_source(self) -> str:
@@ -258,7 +266,9 @@ Data = Location | Mapping[str, Location]
 def open_dataset(data: Location) -> Dataset:
     """The dataset that a person means. Raises DataError for what is none.
 
-    A path that does not exist is taken for a folder: what runs on it says that it is missing.
+    A path is read as the kind that it is taken for, or as the one whose name stands before it,
+    ``webdataset:photos``. One that does not exist is taken for a folder: what runs on it says that
+    it is missing.
     """
     if isinstance(data, Dataset):
         return data
@@ -267,6 +277,9 @@ def open_dataset(data: Location) -> Dataset:
     if isinstance(data, str) and not data:
         raise DataError("The path of the data is empty. Give a folder or a list of files.")
     if isinstance(data, str | Path):
+        named, _, place = str(data).partition(":")
+        if named in source_kinds() and place and not os.path.exists(data):
+            return Dataset(named, os.path.expanduser(place))
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in reversed(source_kinds()) if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))

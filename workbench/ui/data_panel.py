@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypedDict
 
+from workbench.catalog.python_decoder import COST
 from workbench.engine.exit_status import printable
 from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.worker_progress import NO_ANSWER
@@ -116,6 +117,8 @@ class DataPanel:
             "counted": False,
             "counting": False,
             "provisional": False,
+            "passed_over": "",
+            "read_all": "",
             "classes": [],
             "class_counts": [],
             "megabytes": 0.0,
@@ -274,6 +277,8 @@ class DataPanel:
             None,
             count=facts.count,
             counted=True,
+            passed_over=_passed_over(facts),
+            read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
             counting=False,
             classes=list(facts.classes),
             class_counts=list(facts.class_counts),
@@ -370,6 +375,13 @@ def _missing(graph: Graph, name: str, dataset: Dataset) -> list[str]:
     reading = [source for source in graph.sources if parameter_of(source) == name]
     found = (port for each in reading for port in missing_ports(graph, each, dataset.kind))
     return list(dict.fromkeys(found))
+
+
+def _passed_over(facts: FolderFacts) -> str:
+    if not facts.passed_over:
+        return ""
+    named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
+    return f"{named}: not read, for DALI decodes none. decoders.pillow does, {COST}."
 
 
 def _sizes(facts: FolderFacts) -> str:

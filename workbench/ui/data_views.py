@@ -71,6 +71,10 @@ class DataView(TypedDict):
     """Whether the count goes on; else it was stopped."""
     provisional: bool
     """Whether the pictures are of the first samples alone: the reader's index is being made."""
+    passed_over: str
+    """Which images lie there that are not read, and why; or empty."""
+    read_all: str
+    """What to open so that they are read."""
     classes: list[str]
     class_counts: list[int]
     """Images of each class."""

@@ -82,6 +82,7 @@ function Data({ link, root }: PanelProps<"data">) {
         {wrong}
       </p>
       <div class="wb-data-body">
+        <PassedOver {...folder} open={(path) => link.ask("open", { path })} />
         <Inputs parameters={folder.parameters ?? []} />
         <Facts {...folder} />
         <Charts {...{ link, folder }} />
@@ -159,6 +160,23 @@ function Facts({ kind = "", count, counted, provisional, megabytes, sizes = "" }
           </div>
         ))}
     </dl>
+  );
+}
+
+interface PassedOverProps extends Partial<Folder> {
+  open: (path: string) => void;
+}
+
+/** Images that no decoder of DALI takes, and the way to read them. */
+function PassedOver({ passed_over = "", read_all = "", open }: PassedOverProps) {
+  return (
+    <p class="wb-passed-over" role="status" data-wb="passed-over" hidden={!passed_over}>
+      <Icon name="warn" size={14} />
+      {passed_over}
+      <button class="wb-btn" type="button" data-wb="with-pillow" onClick={() => open(read_all)}>
+        Read them with Pillow
+      </button>
+    </p>
   );
 }
 

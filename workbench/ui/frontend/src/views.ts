@@ -366,6 +366,8 @@ export interface DataView {
   counted: boolean;
   counting: boolean;
   provisional: boolean;
+  passed_over: string;
+  read_all: string;
   classes: string[];
   class_counts: number[];
   megabytes: number;
