@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from workbench.catalog.arithmetic import arithmetic_specs
@@ -34,6 +35,9 @@ def load_catalog() -> Catalog:
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)
     listed = {name: op for name, op in described.items() if name not in OWN_CODE}
+    # what feeds a request is another program's, and so is how
+    request = replace(listed["external_source"], args={}, devices=("cpu",))
+    listed[request.name] = request
     listed[PILLOW_DECODER.name] = PILLOW_DECODER
     unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS}
     return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, unlisted)

@@ -131,7 +131,7 @@ def require_datasets(graph: Graph, data: Datasets) -> None:
 
 def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
     """The ports of a source that are used, and that a source of another kind does not have."""
-    if kind == source.kind:
+    if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # it has those that its options add, too
     used = [port for node in graph.walk() for port in node.inputs.values()]
     used += graph.outputs.values()
@@ -154,6 +154,9 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 nodes.append(node)  # a loose one: ``require_datasets`` asks of the others
                 continue
             kind = data[name].kind
+            if kind in load_source(node.kind).takes:
+                nodes.append(node)
+                continue
             if missing := missing_ports(graph, node, kind):
                 raise DataError(
                     f"{node.id}: {data[name]} is a {load_source(kind).about}, which gives no "

@@ -9,7 +9,7 @@ from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.followers import bypassed, follows, with_new_targets
 from workbench.graph.model import Graph, Port, Source
 from workbench.graph.ports import output_ports, outputs_of
-from workbench.sources import Datasets, load_source
+from workbench.sources import Dataset, Datasets, load_source
 
 _TARGETS = ("boxes", "points")
 
@@ -23,7 +23,7 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     changed = {
         source.id: load_source(data[name].kind).outputs
         for source in graph.sources
-        if (name := parameter_of(source)) and name in data and data[name].kind != source.kind
+        if (name := parameter_of(source)) and name in data and _gives_way(source, data[name])
     }
     for source, outputs in changed.items():
         graph = _without_targets(graph, source, outputs, catalog)
@@ -39,6 +39,11 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
         return graph
     new = given.keys() - graph.outputs.keys()
     return with_new_targets(replace(graph, outputs=given), catalog, new)
+
+
+def _gives_way(source: Source, data: Dataset) -> bool:
+    """Whether a source becomes another kind for the data that it is given."""
+    return data.kind != source.kind and data.kind not in load_source(source.kind).takes
 
 
 def _used(graph: Graph, port: Port) -> bool:

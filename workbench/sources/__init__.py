@@ -185,6 +185,8 @@ class SourceKind:
         As of ``Index``; None where its reader begins at once.
     decoder:
         The operator that decodes its images, where DALI's decoders do not.
+    takes:
+        Kinds of data that a source of this kind reads, too, and stays what it is.
     passed_over:
         Names of images that lie there and that its reader passes over; ``pillow_images`` has them.
     """
@@ -211,6 +213,7 @@ class SourceKind:
     leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
     index: Index | None = None
     decoder: str = ""
+    takes: frozenset[str] = frozenset()
     passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
 
     @property
@@ -246,8 +249,8 @@ def load_source(kind: str) -> SourceKind:
 
 
 def is_reader(op: str) -> bool:
-    """Whether an operator, named as in ``nvidia.dali.fn``, is one of DALI's readers."""
-    return op.startswith(("readers.", "experimental.readers."))
+    """Whether an operator, named as in ``nvidia.dali.fn``, brings data into a pipeline."""
+    return op.startswith(("readers.", "experimental.readers.")) or op == "external_source"
 
 
 @cache

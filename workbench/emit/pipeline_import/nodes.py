@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from workbench.catalog.enums import enum_names
 from workbench.catalog.own_code import PYTHON_FUNCTION
+from workbench.catalog.python_decoder import PILLOW_DECODER
+from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
 from workbench.emit.pipeline_import.own_code import function_arguments
@@ -136,6 +138,8 @@ def _operator(
     given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
     folder: Value | None = None
     source = _source(op, spec, lines)
+    if spec.name == "external_source":
+        given = _without_feeding(given)
     if source is not None:
         folder = given.get(_FOLDER)
         found = {_FOLDER, *_LISTED} | load_source(source[0]).located_by
@@ -164,6 +168,8 @@ def _own_code(op: TracedOp, lines: Lines) -> Call:
         raise _CannotHoldError(f"{op.refused}: {args}")
     names = [f"output_{index}" for index in range(len(op.outputs))]
     inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
+    if str(args["source"]).strip() == DECODER_SOURCE.strip() and len(inputs) == 1:
+        return Call(PILLOW_DECODER.name, {}, {"data": op.inputs[0]}, ("output",))
     outputs = tuple(names) if len(names) > 1 else ("output",)
     return Call(PYTHON_FUNCTION.name, args, inputs, outputs)
 
@@ -186,6 +192,16 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
         return None
     return kinds[found[0]], found[1]
+
+
+def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
+    """The arguments of an external source without those that say how it is fed encoded images.
+
+    Raises _CannotHoldError where it is fed something else.
+    """
+    if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
+        raise _CannotHoldError("it is fed arrays, and a request is of encoded images")
+    return {}
 
 
 def _lacking(op: TracedOp, catalog: Catalog) -> str:
