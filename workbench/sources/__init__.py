@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import io
 import os
+import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ from workbench.sources._frames import Frame, is_frame, rows_of_frame
 
 PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
+
+
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,15 @@ class Dataset:
         return self.location or [list(item) for item in self.items]
 
     @property
+    def place(self) -> str:
+        """Where they lie, from anywhere: an absolute path, or a remote place; else empty."""
+        remote = _REMOTE.match(self.location)
+        return os.path.abspath(self.location) if self.location and not remote else self.location
+
+    @property
     def identity(self) -> str:
         """Equal for equal data: the absolute path, or the items themselves."""
-        whole = os.path.abspath(self.location) if self.location else repr(self.items)
+        whole = self.place or repr(self.items)
         return f"{whole}\nfirst {self.first}" if self.first else whole
 
     @property
@@ -187,6 +197,8 @@ class SourceKind:
         The operator that decodes its images, where DALI's decoders do not.
     takes:
         Kinds of data that a source of this kind reads, too, and stays what it is.
+    is_listed:
+        Whether ``list_samples`` lists them; else nothing is counted, checked or left out.
     passed_over:
         Names of images that lie there and that its reader passes over; ``pillow_images`` has them.
     """
@@ -214,6 +226,7 @@ class SourceKind:
     index: Index | None = None
     decoder: str = ""
     takes: frozenset[str] = frozenset()
+    is_listed: bool = True
     passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
 
     @property
@@ -281,8 +294,11 @@ def open_dataset(data: Location) -> Dataset:
         raise DataError("The path of the data is empty. Give a folder or a list of files.")
     if isinstance(data, str | Path):
         named, _, place = str(data).partition(":")
-        if named in source_kinds() and place and not os.path.exists(data):
+        named_so = named in source_kinds() and place and not place.startswith("//")
+        if named_so and not os.path.exists(data):
             return Dataset(named, os.path.expanduser(place))
+        if _REMOTE.match(str(data)):
+            return Dataset("s3", _require_readable(str(data)))
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in reversed(source_kinds()) if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
@@ -300,6 +316,21 @@ def open_dataset(data: Location) -> Dataset:
         if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):
             return Dataset(kind, items=items)
     return import_module(f"{__name__}.file_list").listed(items)  # type: ignore[no-any-return]
+
+
+def _require_readable(place: str) -> str:
+    """A remote place that DALI reads. Raises DataError, with the remedy, for another."""
+    if place.startswith("s3://"):
+        return place
+    remedy = "Copy the data here, or mount them as a folder"
+    if place.startswith("gs://"):
+        bucket = place.removeprefix("gs://")
+        remedy = (
+            f"Copy the data here (gcloud storage rsync -r {place} photos), mount the bucket "
+            f"(gcsfuse), or give s3://{bucket} with AWS_ENDPOINT_URL=https://storage.googleapis.com"
+            " and an HMAC key"
+        )
+    raise DataError(f"{place}: DALI's readers read files and s3://, nothing else. {remedy}.")
 
 
 def _item(item: Any) -> tuple[str, int | str]:

@@ -130,7 +130,9 @@ class DataPanel:
         try:
             if roots is not None:
                 roots.require(each.location for each in self.datasets.values() if each.location)
-            if next(list_samples(self.dataset), None) is None:
+            if not load_source(self.dataset.kind).is_listed:
+                require_dataset(self.dataset)
+            elif next(list_samples(self.dataset), None) is None:
                 raise DataError(no_files_reason(self.dataset))
             index = load_source(self.dataset.kind).index
             self.view["provisional"] = index is not None and index.is_needed(self.dataset)
@@ -176,7 +178,7 @@ class DataPanel:
         """Count in the background."""
         if self._count is not None:
             self._count.close()
-        if not self.error:
+        if not self.error and load_source(self.dataset.kind).is_listed:
             self.view = {**self.view, "counting": True}
             self._count = SampleCount(
                 self.dataset,
