@@ -55,7 +55,8 @@ preview = render(worker, PreviewRequest(replace(graph, nodes=nodes), data, tiles
 assert preview.image
 shown, used = time.perf_counter() - start, private_mb() - before
 panel.scan()
-next(each for each in threading.enumerate() if each.name == "workbench-scan").join()
+for scan in [each for each in threading.enumerate() if each.name == "workbench-scan"]:
+    scan.join()
 assert panel.view["counted"] and not panel.view["provisional"], panel.view
 print(shown, used, time.perf_counter() - start)
 """

@@ -11,9 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from workbench.catalog.python_decoder import PILLOW_DECODER
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
 from workbench.emit.preview_stage import (
@@ -37,7 +35,8 @@ from workbench.engine.stage_pipeline import Stage
 from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
-    decoding_error,
+    decoded_alone,
+    merge_samples,
     replace_samples,
 )
 from workbench.errors import PipelineError
@@ -193,7 +192,7 @@ class Runner:
         return Result(
             plan,
             {port: self._wanted(job, port, places) for port in taps},
-            _merge(given, plan.wanted),
+            merge_samples(given, plan.wanted),
             tuple(node.id for node in plan.nodes if node.id in missing),
             places,
             came,
@@ -325,9 +324,7 @@ class Runner:
         tensors = [[output[i] for i in chosen] for output in read.outputs]
         samples = tuple(map(Sample, files))
         if encoded is not None:
-            port = self._ports(node)[encoded]
-            fed = [each for each in plan.nodes if port in each.inputs.values()]
-            with_pillow = bool(fed) and all(each.op == PILLOW_DECODER.name for each in fed)
+            with_pillow = plan.feeds_pillow_alone(self._ports(node)[encoded])
             samples = check_samples(files, map(np.asarray, tensors[encoded]), bad, with_pillow)
             tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
@@ -378,7 +375,7 @@ class Runner:
         batches = [job.batches[port] for port in self._ports(reader)]
         known = job.samples[reader.id]
         samples = tuple(
-            sample if sample.error else _decoded_alone(sample, encoded)
+            sample if sample.error else decoded_alone(sample, encoded)
             for sample, encoded in zip(known, batches[at].arrays(), strict=True)
         )
         tensors = [batches[at].data[i] for i in range(len(samples))]
@@ -492,18 +489,3 @@ def _stands_in(graph: Graph, port: Port, node: Node) -> bool:
     """Whether a port is one of the node's own, or of what stands inside it."""
     place = port.node if graph.has(port.node) else region_of(port.node)
     return graph.outermost(place) == node.id
-
-
-def _decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:
-    reason = decoding_error(encoded)
-    return Sample(sample.file, sample.warning or reason) if reason else sample
-
-
-def _merge(lists: list[tuple[Sample, ...]], count: int) -> tuple[Sample, ...]:
-    """Samples of several readers as one: the first file, the first fault."""
-    merged = []
-    for index in range(count):
-        here = [samples[index] for samples in lists]
-        first = next((s for s in here if s.error), next((s for s in here if s.warning), None))
-        merged.append(first or (here[0] if here else Sample("")))
-    return tuple(merged)

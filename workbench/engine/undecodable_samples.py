@@ -78,3 +78,19 @@ def decoding_error(encoded: NDArray[np.uint8]) -> str:
     except RuntimeError as error:
         return plain_reason(error)
     return ""
+
+
+def decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:
+    """The sample, with why DALI does not decode it, where that is so."""
+    reason = decoding_error(encoded)
+    return Sample(sample.file, sample.warning or reason) if reason else sample
+
+
+def merge_samples(lists: list[tuple[Sample, ...]], count: int) -> tuple[Sample, ...]:
+    """Samples of several readers as one: the first file, the first fault."""
+    merged = []
+    for index in range(count):
+        here = [samples[index] for samples in lists]
+        first = next((s for s in here if s.error), next((s for s in here if s.warning), None))
+        merged.append(first or (here[0] if here else Sample("")))
+    return tuple(merged)
