@@ -20,7 +20,7 @@ USABLE = [
     for op in CATALOG.values()
     if op.unusable is None
     and not op.follows
-    and (op.name == "readers.file" or "readers" not in op.name.split("."))
+    and (op.name == "readers.file" or not op.reads)
 ]
 """Without the readers of other data than a folder, and what follows a geometric operator."""
 
