@@ -18,9 +18,7 @@ CATALOG = load_catalog()
 USABLE = [
     op
     for op in CATALOG.values()
-    if op.unusable is None
-    and not op.follows
-    and (op.name == "readers.file" or not op.reads)
+    if op.unusable is None and not op.follows and (op.name == "readers.file" or not op.reads)
 ]
 """Without the readers of other data than a folder, and what follows a geometric operator."""
 

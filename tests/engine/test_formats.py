@@ -247,6 +247,9 @@ def test_those_that_are_passed_over_are_counted(tmp_path: Path) -> None:
     assert (facts.count, facts.passed_over["GIF"], facts.passed_over["AVIF"]) == (1, 2, 2)
     assert scan_folder(f"pillow_images:{folder}").count == len(files)
     assert scan_folder(f"pillow_images:{folder}").passed_over == {}
+    named = open_dataset(f"pillow_images:{folder}")
+    assert open_dataset(named.text) == named
+    assert open_dataset(folder).text == str(folder)
 
 
 def test_a_decoder_of_dali_behind_such_a_source_is_a_fault() -> None:

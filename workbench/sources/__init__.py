@@ -71,6 +71,16 @@ class Dataset:
         return os.path.abspath(self.location) if self.location and not remote else self.location
 
     @property
+    def text(self) -> str:
+        """What opens them again later, the kind before the path where it is not to be guessed.
+
+        Empty for data that were given in Python.
+        """
+        kind = load_source(self.kind)
+        named = self.location and (kind.decoder or kind.takes)
+        return "" if self.title else f"{self.kind}:{self.location}" if named else self.location
+
+    @property
     def identity(self) -> str:
         """Equal for equal data: the absolute path, or the items themselves."""
         whole = self.place or repr(self.items)
