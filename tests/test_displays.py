@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from workbench.bench.record import load_report
 from workbench.engine import Engine
+from workbench.errors import RecordFormatError
 
 MOST = 100_000
 """Bytes in a notebook's file."""
@@ -49,6 +51,22 @@ def test_a_preview_shows_its_picture(photos: Path, engine: Engine) -> None:
     assert size_of(found) < MOST
     assert repr(found).startswith("<preview of batch 0: 64 samples of ")
     assert len(repr(found)) < 300
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path("assets/benchmarks").glob("*.json")), ids=lambda path: path.stem
+)
+def test_every_record_shows_itself(path: Path) -> None:
+    try:
+        report = load_report(path.read_text())
+    except RecordFormatError:
+        pytest.skip(f"{path.name} is no record of the speed lab: figures of tests/perf")
+    assert size_of(report) < MOST
+    assert len(repr(report)) < MOST
+    frame = report.to_frame()
+    assert len(frame) == len(report.measurements)
+    assert f"{frame['imgs_per_s'].max():,.0f} imgs/s" in report._repr_html_() + repr(report)
+    assert report.plot().axes
 
 
 def test_a_panel_says_what_it_is(photos: Path) -> None:

@@ -18,9 +18,9 @@ from workbench.bench.scaling import (
     GpuScalingExperiment,
     ThreadScalingExperiment,
     _where,
-    speedup_curve,
     split_cores,
 )
+from workbench.bench.summary import speedup_curve
 from workbench.bench.worker_group import merge_rounds
 from workbench.bench.workload import ScriptJob
 from workbench.catalog import load_catalog

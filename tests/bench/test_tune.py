@@ -18,7 +18,8 @@ from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import dump_report, load_report
-from workbench.bench.tune import SweepExperiment, TuningExperiment, adopt_config, best_measurement
+from workbench.bench.summary import best_measurement
+from workbench.bench.tune import SweepExperiment, TuningExperiment, adopt_config
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine.worker_progress import NO_ANSWER

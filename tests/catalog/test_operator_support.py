@@ -9,7 +9,7 @@ from workbench.catalog import Catalog
     ("name", "reason"),
     [
         ("spectrogram", "sound"),
-        ("readers.numpy", "no module of workbench.sources reads with it"),
+        ("experimental.readers.fits", "no module of workbench.sources reads with it"),
         ("readers.video", "video"),
         ("segmentation.select_masks", "COCO"),
         ("decoders.numpy", "NumPy"),

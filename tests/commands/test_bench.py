@@ -68,6 +68,8 @@ def test_pipelines_side_by_side_are_measured(photos: Path, tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     assert "batch 4, 2 pipelines of 1 thread, prefetch 2" in result.output
     assert [row["pipelines"] for row in json.loads(record.read_text())["results"]] == [2, 2]
+    few = run("bench", "imagenet-eval", *options, "--pipelines", 2, "--batch-size", 100)
+    assert "120 files, fewer than 2 pipelines times a batch of 100: every batch is" in few.output
     refused = run("bench", "imagenet-eval", *options, "--pipelines", 5)
     assert "5 is not in the range 1<=x<=4" in refused.output
 

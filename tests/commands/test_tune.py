@@ -17,7 +17,7 @@ from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.record import load_report
-from workbench.bench.tune import best_measurement
+from workbench.bench.summary import best_measurement
 from workbench.cli import main
 from workbench.graph import load_graph
 

@@ -21,26 +21,38 @@ from workbench.catalog import load_catalog
 from workbench.emit.targets import export, load_target, target_names
 from workbench.errors import GraphExportError, SaveError
 from workbench.graph import Graph, load_recipe, load_recipes
-from workbench.graph.edit import set_arg
+from workbench.graph.edit import set_arg, set_setting
 
 CATALOG = load_catalog()
 GOLDEN = Path(__file__).parent / "golden"
-RECIPES = load_recipes()
+SIDE_BY_SIDE = "side-by-side"
+RECIPES = {
+    **load_recipes(),
+    SIDE_BY_SIDE: set_setting(load_recipe("cutout"), pipelines=2),
+}
 HOLD_NO_REGION = ("dynamic", "notebook", "ray")
 PYTHON = [name for name in target_names() if name != "notebook"]
 
 
 def held(target: str) -> dict[str, Graph]:
     """The recipes that a target can hold."""
-    if target not in HOLD_NO_REGION:
-        return RECIPES
-    return {graph.name: graph for graph in flat_recipes()}
+    found = dict(RECIPES)
+    if target in HOLD_NO_REGION:
+        flat = {graph.name for graph in flat_recipes()}
+        found = {name: graph for name, graph in found.items() if graph.name in flat}
+    if not load_target(target).side_by_side:
+        del found[SIDE_BY_SIDE]
+    return found
 
 
 def golden_recipes(target: str) -> tuple[str, ...]:
-    """One that decodes a crop, a grey one that rotates, two views, a policy: few to be read."""
+    """One that decodes a crop, a grey one that rotates, two views, a policy: few to be read.
+
+    And two pipelines, where the target runs them.
+    """
     views = ["simclr", "rand-augment"] if "simclr" in held(target) else ["two-view"]
-    return ("cutout", "medical-gray", *views)
+    several = [SIDE_BY_SIDE] if SIDE_BY_SIDE in held(target) else []
+    return ("cutout", "medical-gray", *views, *several)
 
 
 GOLDEN_FILES = [(target, name) for target in target_names() for name in golden_recipes(target)]

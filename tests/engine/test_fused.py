@@ -44,6 +44,9 @@ DRAWN = {
 }
 
 
+FORMS = [*((op, "") for op in FUSED_FORMS), *DRAWN.items()]
+
+
 def sometimes(op: str, args: Mapping[str, Value], drawn: str = "") -> tuple[Graph, str]:
     graph = chain_graph("resize", op, resize={"size": (57.0, 91.0)})
     node = next(node for node in graph.nodes if node.op == op)
@@ -55,12 +58,19 @@ def sometimes(op: str, args: Mapping[str, Value], drawn: str = "") -> tuple[Grap
     return set_probability(graph, CATALOG, region, 0.4), region
 
 
-@pytest.mark.parametrize(
-    ("op", "drawn"),
-    one_in(4, [*((op, "") for op in FUSED_FORMS), *((op, arg) for op, arg in DRAWN.items())]),
-)
+@pytest.mark.parametrize(("op", "drawn"), one_in(4, FORMS))
 def test_the_pixels_stay(op: str, drawn: str, photos: Path, tmp_path: Path) -> None:
+    require_same_pixels(*sometimes(op, WRITTEN[op], drawn), photos, tmp_path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("op", "drawn"), FORMS)
+def test_so_they_do_with_mixed_decoding(op: str, drawn: str, photos: Path, tmp_path: Path) -> None:
     graph, region = sometimes(op, WRITTEN[op], drawn)
+    require_same_pixels(set_setting(graph, device="mixed"), region, photos, tmp_path)
+
+
+def require_same_pixels(graph: Graph, region: str, photos: Path, tmp_path: Path) -> None:
     fused, node = fuse(graph, CATALOG, region)
     assert check_graph(fused, CATALOG) == ()
     assert not any(each.bodies for each in fused.nodes)

@@ -17,6 +17,7 @@ from workbench.engine.branch_counts import BranchCounter
 from workbench.engine.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, load_recipe
+from workbench.graph.bounds import SETTINGS
 from workbench.preview.verify import Verifier
 from workbench.sources import open_datasets
 
@@ -46,8 +47,10 @@ def test_batches_0_1_and_7_are_those_of_the_script(
             assert same(found[port].arrays(), theirs), (batch, port)
 
 
-def test_verify_compares_them(engine: Engine, photos: Path) -> None:
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=COUNT, pipelines=3)
+@pytest.mark.parametrize("seed", [0, SETTINGS["seed"][1]])
+def test_verify_compares_them(seed: int, engine: Engine, photos: Path) -> None:
+    graph = load_recipe("imagenet-train")
+    graph = with_settings(graph, batch_size=COUNT, pipelines=3, seed=seed)
     report = Verifier(graph, str(photos), 5, engine=engine).run()
     assert report.lines() == [f"identical: {5 * COUNT} of {5 * COUNT}"]
 

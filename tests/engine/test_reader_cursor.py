@@ -14,6 +14,7 @@ from workbench.engine.reader_cursor import ReaderCursor, require_room
 from workbench.errors import DataError
 from workbench.graph import Port
 from workbench.graph.edit import set_arg
+from workbench.graph.model import Settings
 from workbench.sources import Dataset
 
 SIZE, SEED = 3, 42
@@ -24,7 +25,8 @@ def cursor_over(data: Path, shuffle: bool = True) -> ReaderCursor:
     taps = [Port("reader", "jpegs"), Port("reader", "labels")]
     made = emit_stage(graph, load_catalog(), ["reader"], taps, {})
     (source,) = graph.sources
-    return ReaderCursor(made.code, source, Dataset("folder", str(data)), SEED, SIZE)
+    settings = Settings(batch_size=SIZE, seed=SEED)
+    return ReaderCursor(made.code, source, Dataset("folder", str(data)), settings)
 
 
 def test_batches_in_any_order_are_those_of_the_script(photos: Path, tmp_path: Path) -> None:

@@ -15,11 +15,13 @@ from tests.helpers import chain_graph, with_settings
 from workbench.catalog import Catalog
 from workbench.engine.reader_cursor import ReadBatch, ReaderCursor
 from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
-from workbench.engine.runner import Result, Runner
+from workbench.engine.run_result import Result
+from workbench.engine.runner import Runner
 from workbench.errors import DataError
 from workbench.graph import Graph
+from workbench.graph.dataset_parameters import with_datasets
 from workbench.roots import Roots
-from workbench.sources import Dataset
+from workbench.sources import Dataset, open_datasets
 
 
 @pytest.fixture
@@ -145,3 +147,26 @@ def test_files_outside_are_told(data: Path) -> None:
     assert list(told) == [*files[1:4], "real/b.jpg"]
     assert "symbolic link" in told["link.jpg"]
     assert told["real/b.jpg"] == CHANGED
+
+
+@pytest.mark.parametrize("there_before", [True, False])
+def test_arrays_outside_are_not_shown(
+    data: Path, tmp_path: Path, catalog: Catalog, there_before: bool
+) -> None:
+    folder, secret = data / "arrays", tmp_path / "outside" / "a.npy"
+    folder.mkdir()
+    np.save(folder / "0.npy", np.zeros((40, 40, 3), np.uint8))
+    np.save(secret, np.ones((40, 40, 3), np.uint8))
+    link = folder / "1.npy"
+    link.symlink_to(secret if there_before else folder / "0.npy")
+    graph = with_settings(chain_graph(), batch_size=2)
+    made = with_datasets(graph, open_datasets(str(folder)))
+    runner = Runner(catalog)
+    try:
+        if not there_before:
+            runner.run(made, str(folder), 0, 2, list(made.outputs.values()))
+            lead(link, secret)
+        with pytest.raises(DataError, match=r"1\.npy cannot be"):
+            runner.run(made, str(folder), 1, 2, list(made.outputs.values()))
+    finally:
+        runner.forget()

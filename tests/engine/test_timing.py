@@ -7,7 +7,8 @@ import pytest
 
 from tests.helpers import chain_graph, same, with_settings
 from workbench.catalog import load_catalog
-from workbench.engine.runner import Result, Runner
+from workbench.engine.run_result import Result
+from workbench.engine.runner import Runner
 from workbench.engine.stage_pipeline import THREADS, Stage
 from workbench.engine.timing import empty_pipeline_time, time_node
 from workbench.graph import Graph, Port

@@ -1,15 +1,18 @@
 """Figures of many random chains of geometric operators: how far points, boxes and masks are off.
 
-    python -m tests.graph.geometry_chains FIRST LAST [cpu|mixed]   runs the chains of these seeds
+    python -m tests.graph.geometry_chains FIRST LAST [cpu|mixed] [regions]
+
+runs the chains of these seeds, or such chains with some of their operators in regions.
 
 What is true is found from the pixels of the ramps that went through the same calls.
 """
 
 from __future__ import annotations
 
+import random
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,8 +30,14 @@ from tests.graph.test_geometry import (
     run_graph,
     write_ramps,
 )
-from workbench.catalog.spec import Value
+from workbench.catalog import load_catalog
+from workbench.catalog.geometry import geometry_rules
+from workbench.catalog.spec import Catalog, Value
 from workbench.graph.model import Graph, Node, Port
+from workbench.graph.one_of import choose_one_of
+from workbench.graph.regions import wrap_in_region
+from workbench.graph.repeat import repeat
+from workbench.graph.some_of import choose_some_of, set_count
 
 
 @dataclass(frozen=True)
@@ -67,9 +76,42 @@ def whole_chain(folder: Path, seed: int) -> Graph:
     return replace(graph, nodes=(*graph.nodes, *nodes), outputs=outputs)
 
 
-def errors_of(folder: Path, seed: int, device: str = "cpu") -> Errors:
+def region_chain(folder: Path, seed: int) -> Graph:
+    """The same with some of its operators in a region, or one inside another."""
+    graph, catalog, chance = whole_chain(folder, seed), load_catalog(), random.Random(seed)
+    moving = [node.id for node in graph.nodes if geometry_rules().moves(node.op)]
+    put = chance.choice((_in_if, _in_repeat, _in_nested, choose_one_of, choose_some_of, _in_order))
+    first = chance.randrange(len(moving))
+    count = chance.randint(1, len(moving) - first)
+    return put(graph, catalog, moving[first : first + count])[0]
+
+
+def _in_if(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
+    return wrap_in_region(graph, catalog, nodes)
+
+
+def _in_repeat(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
+    return repeat(graph, catalog, nodes[:2])  # more would leave nothing to be seen
+
+
+def _in_nested(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
+    graph, _ = wrap_in_region(graph, catalog, nodes)
+    return wrap_in_region(graph, catalog, nodes[-1:])
+
+
+def _in_order(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
+    graph, region = choose_some_of(graph, catalog, nodes)
+    if len(nodes) < 2:
+        return graph, region
+    count = len(graph.node(region).bodies)
+    return set_count(graph, catalog, region, min(count, 2), shuffled=True), region
+
+
+def errors_of(
+    folder: Path, seed: int, device: str = "cpu", chain: Callable[[Path, int], Graph] = whole_chain
+) -> Errors:
     """The worst of the chain of a seed."""
-    images, boxes, points, moved, masks = run_graph(whole_chain(folder, seed), device)
+    images, boxes, points, moved, masks = run_graph(chain(folder, seed), device)
     given = [np.asarray(each) for each in run_graph(coco_start(folder), "cpu")[1]]
     off, least = box_errors(images, boxes, given)
     point = mask = 0.0
@@ -110,15 +152,21 @@ def _mask_error(
     return float(np.abs(depth[wrong]).max() * scale) if wrong.any() else 0.0
 
 
-def worst_of(folder: Path, seeds: Iterable[int], device: str = "cpu") -> dict[int, Errors]:
+def worst_of(
+    folder: Path,
+    seeds: Iterable[int],
+    device: str = "cpu",
+    chain: Callable[[Path, int], Graph] = whole_chain,
+) -> dict[int, Errors]:
     """Those of many chains, by seed."""
-    return {seed: errors_of(folder, seed, device) for seed in seeds}
+    return {seed: errors_of(folder, seed, device, chain) for seed in seeds}
 
 
-def _main(first: int, last: int, device: str) -> None:
+def _main(first: int, last: int, device: str = "cpu", kind: str = "") -> None:
+    chain = region_chain if kind == "regions" else whole_chain
     with tempfile.TemporaryDirectory() as place:
         folder = write_ramps(Path(place))
-        found = worst_of(folder, range(first, last), device)
+        found = worst_of(folder, range(first, last), device, chain)
     every = np.array([(e.box, 1 - e.iou, e.point, e.mask) for e in found.values()])
     print(f"{first} to {last - 1} on {device}: {len(found)} chains")
     for name, column in zip(("box px", "1 - IoU", "point px", "mask px"), every.T, strict=True):
@@ -129,4 +177,4 @@ def _main(first: int, last: int, device: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "cpu")
+    _main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -15,6 +15,7 @@ from workbench.errors import GraphFormatError
 from workbench.graph import Graph, Node, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.bounds import MOST_FILE_NODES
 from workbench.graph.edit import set_arg
+from workbench.graph.fixes import fixes
 from workbench.graph.io import VERSION
 from workbench.graph.model import Body
 from workbench.graph.one_of import add_option, choose_one_of
@@ -268,7 +269,11 @@ def test_the_one_of_three_bodies_that_differs_is_named(odd: int) -> None:
     body = graph.body_at(scope)
     cast = Node("cast", "cast", {"dtype": "FLOAT"}, {"data": body.outputs["images"]})
     body = replace(body, nodes=(*body.nodes, cast), outputs={"images": Port("cast", "output")})
-    (fault,) = check_graph(graph.replace_body(scope, body), CATALOG)
+    graph = graph.replace_body(scope, body)
+    (fault,) = check_graph(graph, CATALOG)
+    assert any(
+        fix.label == f"Cast images of {scope} to UINT8" for fix in fixes(graph, CATALOG, fault)
+    )
     assert (fault.node, fault.arg, fault.about) == (region, "images", scope)
     assert fault.message.startswith(f"{scope} gives FLOAT and one_of.option_")
     assert fault.remedy == "Put a cast to UINT8 at its end."
@@ -279,6 +284,9 @@ def test_of_two_bodies_the_one_that_changes_the_type_differs() -> None:
     graph = set_arg(graph, CATALOG, "cast", "dtype", "FLOAT")
     (fault,) = check_graph(graph, CATALOG)
     assert (fault.about, fault.remedy) == (f"{region}.then", "Put a cast to UINT8 at its end.")
+    first, *_ = fixes(graph, CATALOG, fault)
+    assert first.label == f"Cast images of {region}.then to UINT8"
+    assert check_graph(first.graph, CATALOG) == ()
 
 
 def test_regions_too_deep_are_refused() -> None:

@@ -7,6 +7,7 @@ same calls, and the pixel whose ramps are those of the point is where the point 
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -133,12 +134,15 @@ def run_graph(graph: Graph, device: str = "cpu") -> list[list[NDArray[np.generic
     graph = replace(graph, settings=replace(graph.settings, device=device))  # type: ignore[arg-type]
     assert [str(fault) for fault in check_graph(graph, catalog)] == []
     space: dict[str, object] = {"__name__": "chain"}
-    exec(compile(export(graph, "script", catalog).main.text, "chain.py", "exec"), space)
     place = 0 if device == "mixed" else None
-    pipe = space["chain_pipeline"](  # type: ignore[operator]
-        device, 42, batch_size=BATCH, num_threads=1, device_id=place, prefetch_queue_depth=1
-    )
-    pipe.build()
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:  # DALI reads an ``if`` there
+        file.write(export(graph, "script", catalog).main.text)
+        file.flush()
+        exec(compile(Path(file.name).read_text("utf-8"), file.name, "exec"), space)
+        pipe = space["chain_pipeline"](  # type: ignore[operator]
+            device, 42, batch_size=BATCH, num_threads=1, device_id=place, prefetch_queue_depth=1
+        )
+        pipe.build()
     outputs = [output.as_cpu() for output in pipe.run()]
     return [[np.asarray(output[i]) for i in range(BATCH)] for output in outputs]
 

@@ -2,12 +2,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import ExifTags, Image
 
 from workbench.errors import CancelledError, DataError
 from workbench.health import check, check_folder
-from workbench.sources import Sample
+from workbench.sources import Sample, open_dataset
 
 
 def test_good_photos_are_good(photos: Path) -> None:
@@ -128,3 +129,9 @@ def test_a_line_break_in_a_name_is_found_and_no_list_has_it(tmp_path: Path, phot
     (tmp_path / "a.jpg").unlink()
     with pytest.raises(DataError, match="can be in a list"):
         check_folder(str(tmp_path), full=False).good_list()
+
+
+def test_records_of_one_size_are_no_duplicates_but_the_same_are() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 64, 64, 3)).astype(np.uint8)
+    found = check_folder(open_dataset([*pixels, pixels[1]]), full=False)
+    assert {one.file: one.findings[0].reason for one in found.files} == {"3": "the same as 1"}

@@ -32,6 +32,7 @@ from workbench.graph.model import Source
 from workbench.preview import PreviewRequest
 from workbench.preview.render import render
 from workbench.sources import load_source
+from workbench.sources.memory import open_images
 from workbench.ui.data_panel import DataPanel
 import nvidia.dali
 
@@ -45,6 +46,7 @@ def private_mb():  # what is mapped of the files themselves is not counted
     return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) / 1024
 
 graph, worker, before = chain(5, "cpu"), Worker(Nowhere()), private_mb()
+given = open_images(sys.argv[1]) if ".py:" in sys.argv[1] else sys.argv[1]
 start = time.perf_counter()
 panel = DataPanel(given, threading.RLock(), lambda message: None)
 data = panel.previewed
@@ -128,13 +130,54 @@ def webdataset(place: Path, count: int) -> Path:
     return path
 
 
-WRITERS: Mapping[str, Callable[[Path, int], Path]] = {
+IN_MEMORY = """
+import io
+import numpy as np
+from PIL import Image
+
+photo = Image.new("RGB", (640, 480), (128, 128, 128))
+file = io.BytesIO()
+photo.save(file, "JPEG")
+
+class Photos:
+    def __len__(self):
+        return {count}
+
+    def __getitem__(self, index):
+        return photo, index % 10
+
+def encoded():
+    return [(file.getvalue(), index % 10) for index in range({count})]
+
+def array():
+    return np.broadcast_to(np.asarray(photo), ({count}, 480, 640, 3))
+
+def data_set():
+    return Photos()
+"""
+
+
+def factory(name: str) -> Callable[[Path, int], str]:
+    """A writer of a module that makes images in memory."""
+
+    def write(place: Path, count: int) -> str:
+        path = place.with_suffix(".py")
+        path.write_text(IN_MEMORY.replace("{count}", str(count)))
+        return f"{path}:{name}"
+
+    return write
+
+
+WRITERS: Mapping[str, Callable[[Path, int], Path | str]] = {
     "folder": folder,
     "text list": text_list,
     "CSV, classes by name": csv_list,
     "pandas frame": frame,
     "TFRecord": tfrecord,
     "WebDataset": webdataset,
+    "encoded images in a list": factory("encoded"),
+    "array": factory("array"),
+    "data set with data[i]": factory("data_set"),
 }
 
 

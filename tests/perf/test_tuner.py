@@ -16,7 +16,8 @@ from tests.perf.test_lab import folder
 from workbench.bench.config import Config
 from workbench.bench.grid import Grid
 from workbench.bench.measurement_config import MeasurementConfig
-from workbench.bench.tune import SweepExperiment, TuningExperiment, best_measurement
+from workbench.bench.summary import best_measurement
+from workbench.bench.tune import SweepExperiment, TuningExperiment
 from workbench.engine.machine import usable_cores
 from workbench.graph import load_recipe
 

@@ -12,8 +12,10 @@ from workbench.catalog import load_catalog
 from workbench.emit.code import Code
 from workbench.emit.targets import Export
 from workbench.engine import Engine
+from workbench.errors import WorkerTimeoutError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edit import set_arg
+from workbench.preview import exported_script
 from workbench.preview import verify as module
 from workbench.preview.exported_script import ExportedScript, _last_words
 from workbench.preview.verify import Verifier
@@ -60,6 +62,19 @@ def test_the_kernel_ends_the_script_before_the_notebook(photos: Path, tmp_path: 
     )
     with script:
         assert score(script._process.pid) == min(1000, score("self") + 500)
+
+
+def test_a_script_that_never_answers_is_ended(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exported_script, "LIMIT", 0.5)
+    text = "def build_pipeline(data, device):\n    while True:\n        pass\n"
+    script = ExportedScript(
+        Code(text, {}), open_datasets(photos), "cpu", str(tmp_path), lambda: None
+    )
+    with pytest.raises(WorkerTimeoutError, match="may have a loop without an end"), script:
+        pass
+    assert script._process.poll() is not None
 
 
 @pytest.mark.parametrize(

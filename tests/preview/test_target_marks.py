@@ -16,7 +16,7 @@ from tests.graph.test_geometry import coco_start, write_ramps
 from tests.sources.written import read_photos, write_coco
 from workbench.catalog import load_catalog
 from workbench.engine import Engine
-from workbench.graph import Graph, Port, check_graph, load_recipe
+from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.edit import insert_node, set_setting
 from workbench.graph.followers import with_followers
 from workbench.graph.source_targets import with_opened
@@ -107,3 +107,48 @@ def test_a_large_mask_is_drawn_smaller_with_classes_apart() -> None:
 
 def test_an_empty_mask_is_no_mark() -> None:
     assert mask_mark(np.zeros((4, 4, 1), np.int16), []) == ()
+
+
+def test_polygons_are_drawn_as_outlines_of_their_boxes(folder: Path, engine: Engine) -> None:
+    start = coco_start(folder)
+    reader = start.node("reader")
+    start = start.replace_node(replace(reader, args={**reader.args, "polygon_masks": True}))
+    given = {name: Port("reader", name) for name in ("polygons", "vertices")}
+    start = replace(start, outputs={**start.outputs, **given})
+    graph, turned = insert_node(start, CATALOG, "rotate", "decode")
+    args = {**graph.node(turned).args, "angle": 90.0, "keep_size": False}
+    graph = graph.replace_node(replace(graph.node(turned), args=args))
+    graph = with_followers(start, graph, CATALOG)
+    assert check_graph(graph, CATALOG) == ()
+    preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=2))
+    for tile in preview.tiles:
+        for marks in tile.marks:
+            outlines = [mark for mark in marks if mark.outline]
+            boxes = [mark for mark in marks if not mark.outline]
+            assert [mark.text for mark in outlines] == ["marker"] * 3
+            for outline, box in zip(outlines, boxes, strict=True):
+                np.testing.assert_allclose(outline.corners, box.corners, atol=1e-4)
+                assert len(outline.outline) == 8
+
+
+def test_points_that_have_left_are_marked_at_the_edge(folder: Path, engine: Engine) -> None:
+    start = coco_start(folder)
+    graph, cut = insert_node(start, CATALOG, "crop", "decode")
+    graph = graph.replace_node(replace(graph.node(cut), args={"crop": (100, 100)}))
+    drawn = {"range": (0.0, 200.0), "shape": (12, 2)}
+    inputs = {"points": Port("points", "output"), "image": Port(cut, "output")}
+    nodes = (
+        Node("points", "random.uniform", drawn, seed=9),
+        Node("moved", "follow_points", {}, inputs),
+    )
+    outputs = {"images": Port(cut, "output"), "points": Port("moved", "points")}
+    graph = replace(graph, nodes=(*graph.nodes, *nodes), outputs=outputs)
+    preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=2))
+    for tile in preview.tiles:
+        marks = tile.marks[-1]
+        assert len(marks) == 12
+        assert {mark.left for mark in marks} == {False, True}
+        for mark in marks:
+            inside = all(0 < value < 1 for value in mark.corners)
+            assert inside != mark.left or mark.left
+            assert all(0 <= value <= 1 for value in mark.corners)

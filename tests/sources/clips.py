@@ -56,6 +56,20 @@ def frame_of(clip: int, number: int) -> NDArray[np.uint8]:
     return picture
 
 
+def write_coded(path: Path, codec: str) -> Path:
+    """A clip of 20 frames of 256 x 192, as large as a GPU's decoders want it; it takes PyAV."""
+    import av
+
+    with av.open(str(path), "w") as file:
+        stream = file.add_stream(codec, rate=RATE)
+        stream.width, stream.height, stream.pix_fmt = 256, 192, "yuv420p"
+        for number in range(20):
+            picture = frame_of(1, number).repeat(2, axis=0).repeat(2, axis=1)
+            file.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        file.mux(stream.encode())
+    return path
+
+
 def write_clips(folder: Path, *, clips: int = 4, frames: int = 20) -> Path:
     """Clips in two class folders, a and b."""
     for clip in range(clips):

@@ -62,6 +62,8 @@ def test_they_are_named_and_counted(corrupt: Path, photos: Path) -> None:
 
 
 def test_the_others_run_as_without_them(corrupt: Path, photos: Path, tmp_path: Path) -> None:
+    if open_dataset(corrupt).in_memory:
+        pytest.skip("nothing is written of it: it says which to leave out")
     place = str(tmp_path / "good")
     done = CliRunner().invoke(main, ["check", str(corrupt), "--good", place])
     assert done.exit_code == 1, done.output

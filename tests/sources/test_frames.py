@@ -126,12 +126,6 @@ def test_a_label_too_large_for_dali_is_refused(make: MakeFrame) -> None:
         require_dataset(open_dataset(make({"path": ["/a"], "label": [2**31]})))
 
 
-def test_an_array_is_refused_in_words() -> None:
-    numpy = pytest.importorskip("numpy")
-    with pytest.raises(DataError, match="ndarray is no data to read"):
-        open_dataset(numpy.zeros((2, 4, 4, 3), numpy.uint8))
-
-
 def test_its_pixels_are_those_of_the_folder(photos: Path, tmp_path: Path, engine: Engine) -> None:
     samples = list(list_samples(open_dataset(photos)))
     frame = Table({"path": [each.path for each in samples], "label": [s.label for s in samples]})

@@ -18,6 +18,7 @@ from workbench.engine import Engine
 from workbench.engine.importing import from_file
 from workbench.graph import load_recipe
 from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.edit import set_setting
 from workbench.graph.model import Graph
 from workbench.health import scan_folder
 from workbench.preview.verify import Verifier
@@ -90,6 +91,12 @@ def test_any_in_the_place_of_a_folder_gives_the_same_bits(
 
 def test_the_preview_is_the_script_to_batch_seven(data: Path, engine: Engine) -> None:
     found = Verifier(a_graph(shuffled=True), str(data), 8, engine=engine).run()
+    assert found.exact, found.lines()
+
+
+def test_of_two_pipelines_side_by_side_too(data: Path, engine: Engine) -> None:
+    graph = set_setting(a_graph(shuffled=True), pipelines=2)
+    found = Verifier(graph, str(data), 8, engine=engine).run()
     assert found.exact, found.lines()
 
 

@@ -42,7 +42,7 @@ def imported() -> Graph:
 
 def test_the_input_of_a_model_is_a_request(imported: Graph) -> None:
     (source,) = imported.sources
-    assert (source.id, source.op, source.kind) == ("DALI_INPUT_0", "external_source", "request")
+    assert (source.id, source.op, source.kind) == ("DALI_INPUT_0", "request", "request")
     assert check_graph(imported, load_catalog()) == ()
 
 
@@ -85,7 +85,7 @@ def test_a_folder_of_a_recipe_becomes_a_request(photos: Path) -> None:
 
 
 def test_dali_does_not_feed_one_in_its_dynamic_mode(imported: Graph) -> None:
-    with pytest.raises(GraphExportError, match="external_source"):
+    with pytest.raises(GraphExportError, match="request"):
         export(imported, "dynamic")
 
 

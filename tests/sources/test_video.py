@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from tests.helpers import import_script, same, script_batches
-from tests.sources.clips import avi, frame_of, write_clips
+from tests.sources.clips import avi, write_clips, write_coded
+from workbench.bench import Benchmark
+from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
@@ -15,16 +17,23 @@ from workbench.engine.file_check import check_header
 from workbench.engine.importing import from_file
 from workbench.errors import DataError
 from workbench.graph.check import check_graph
+from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.model import Graph, Node, Port, Settings, Source
 from workbench.preview.pixels import read_pixels
 from workbench.preview.render import render
 from workbench.preview.request import PreviewRequest
 from workbench.preview.statistics import batch_statistics
 from workbench.preview.verify import Verifier
-from workbench.sources import list_samples, open_dataset, require_dataset
+from workbench.sources import list_samples, open_dataset, require_dataset, video
 from workbench.sources.video import codec_of
 
 LENGTH, STRIDE = 4, 2
+GOLDEN = Path(__file__).with_name("golden")
+"""Clips of ``write_coded``."""
+GPU_CLIPS = ("h264.mp4", "h264.mkv", "hevc.mp4", "av1.mp4", "mpeg4.mp4")
+SHORT = MeasurementConfig(
+    round_seconds=0.02, round_batches=2, rounds=2, warm_up_rounds=1, budget=0.0
+)
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +137,9 @@ def test_a_tile_has_the_frames_and_the_closeup_one(clips: Path, engine: Engine) 
     ],
 )
 def test_a_codec_that_cannot_be_decoded_is_named(
-    tmp_path: Path, name: str, content: bytes, words: str
+    tmp_path: Path, name: str, content: bytes, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(video, "has_gpu", lambda: False)
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(DataError, match=rf"{name} is {words}.*ffmpeg -i {name}"):
@@ -156,16 +166,101 @@ def test_a_folder_without_videos_says_so(tmp_path: Path) -> None:
         require_dataset(dataset)
 
 
+@pytest.mark.parametrize("name", GPU_CLIPS)
+def test_what_a_gpu_decodes_is_refused_on_the_cpu_alone(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = open_dataset(GOLDEN / name)
+    monkeypatch.setattr(video, "has_gpu", lambda: True)
+    require_dataset(dataset)
+    require_dataset(dataset, "mixed")
+    with pytest.raises(DataError, match=rf"{name} is .*on the CPU\. Decode on the GPU"):
+        require_dataset(dataset, "cpu")
+    monkeypatch.setattr(video, "has_gpu", lambda: False)
+    with pytest.raises(DataError, match=rf"{name} is .*not decode on the CPU\. It takes"):
+        require_dataset(dataset)
+
+
+def test_a_script_for_the_gpu_is_imported_back(tmp_path: Path) -> None:
+    graph = a_graph()
+    graph = replace(graph, settings=replace(graph.settings, device="mixed"))
+    path = tmp_path / "pipe.py"
+    path.write_text(export(graph, "script", load_catalog()).main.text)
+    imported = from_file(path)
+    assert not imported.report.faults
+    assert imported.graph.settings.device == "mixed"
+    assert [node.device for node in imported.graph.nodes] == [None] * 4
+    assert imported.graph.outputs == graph.outputs
+    devices = infer_devices(graph, load_catalog())
+    sides = [
+        device_of(devices, port)
+        for port in (Port("reader", "frames"), Port("rotate", "output"), Port("reader", "labels"))
+    ]
+    assert sides == ["mixed", "gpu", "cpu"]
+
+
+def test_vp9_is_decoded_on_the_cpu(tmp_path: Path) -> None:
+    ((frames, _),) = script_batches(a_graph(shuffled=False), GOLDEN / "vp9.webm", 1, tmp_path)
+    assert frames[0].shape == (LENGTH, 48, 64, 3)
+
+
+@pytest.mark.gpu
+class TestOnTheGpu:
+    @pytest.fixture(params=[*GPU_CLIPS, "vp9.webm"])
+    def clip(self, request: pytest.FixtureRequest) -> Path:
+        return GOLDEN / str(request.param)
+
+    @pytest.fixture
+    def graph(self) -> Graph:
+        graph = a_graph()
+        return replace(graph, settings=replace(graph.settings, device="mixed", batch_size=2))
+
+    def test_frames_are_those_that_were_drawn(
+        self, clip: Path, graph: Graph, engine: Engine
+    ) -> None:
+        (reader,) = graph.sources
+        ordered = replace(reader, args={**reader.args, "random_shuffle": False})
+        graph = replace(graph, nodes=(ordered, *graph.nodes[1:]))
+        request = PreviewRequest(graph, str(clip), tiles=2, tile_size=128)
+        for number in range(LENGTH):
+            found = engine.call(read_pixels, request, 1, "reader.frames", 0, 0, None, None, number)
+            assert found.size == (256, 192)
+            green = float(found.values[150, 240, 1])
+            drawn = 12 * STRIDE * (LENGTH + number)
+            assert 0.8 * drawn - 6 <= green <= 1.1 * drawn + 6  # BT.601 or BT.709
+
+    def test_the_preview_is_the_script_to_batch_seven(
+        self, clip: Path, graph: Graph, engine: Engine
+    ) -> None:
+        found = Verifier(graph, str(clip), 8, engine=engine).run()
+        assert found.exact, found.lines()
+        assert found.device == "mixed"
+
+    def test_it_is_measured_and_the_cpu_says_why_not(self, clip: Path, graph: Graph) -> None:
+        report = Benchmark(graph, str(clip), measurement_config=SHORT).run()
+        rows = {row.device: row for row in report.measurements}
+        assert rows["mixed"].median
+        if clip.name != "vp9.webm":
+            assert "Decode on the GPU (mixed)" in rows["cpu"].reason
+
+    def test_tiles_know_their_file(self, clip: Path, graph: Graph, engine: Engine) -> None:
+        result = engine.call(render, PreviewRequest(graph, str(clip), tiles=2, tile_size=64))
+        assert [tile.sample.file for tile in result.tiles] == [clip.name] * 2
+
+    def test_its_pytorch_loader_gives_frames_on_the_gpu(
+        self, clip: Path, graph: Graph, tmp_path: Path
+    ) -> None:
+        pytest.importorskip("torch", reason="torch is not installed")
+        module = import_script(export(graph, "pytorch", load_catalog()).main.text, tmp_path)
+        batch = next(iter(module.Loader(module.build_pipeline(str(clip)))))
+        assert batch["frames"].shape == (2, LENGTH, 48, 64, 3)
+        assert batch["frames"].is_cuda
+
+
 @pytest.mark.parametrize("codec", ["libvpx", "libvpx-vp9"])
 def test_webm_is_decoded(tmp_path: Path, codec: str) -> None:
-    av = pytest.importorskip("av", reason="av is not installed")
-    with av.open(str(tmp_path / "a.webm"), "w") as file:
-        stream = file.add_stream(codec, rate=10)
-        stream.width, stream.height, stream.pix_fmt = 128, 96, "yuv420p"
-        for number in range(20):
-            frame = av.VideoFrame.from_ndarray(frame_of(1, number), format="rgb24")
-            file.mux(stream.encode(frame))
-        file.mux(stream.encode())
+    pytest.importorskip("av", reason="av is not installed")
+    write_coded(tmp_path / "a.webm", codec)
     work = tmp_path / "work"
     work.mkdir()
     ((frames, _),) = script_batches(a_graph(), tmp_path / "a.webm", 1, work)

@@ -15,7 +15,7 @@ from workbench.catalog import load_catalog
 from workbench.emit import emit_stage
 from workbench.engine.reader_cursor import ReadBatch, ReaderCursor
 from workbench.errors import CancelledError, DataError
-from workbench.graph import Port
+from workbench.graph import Port, Settings
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.edit import set_arg
 from workbench.sources import (
@@ -93,7 +93,7 @@ def batches(data: Dataset, numbers: list[int], **options: Any) -> Iterator[ReadB
         graph = set_arg(graph, load_catalog(), "reader", name, value)
     taps = [Port("reader", "jpegs"), Port("reader", "labels")]
     made = emit_stage(graph, load_catalog(), ["reader"], taps, {})
-    cursor = ReaderCursor(made.code, graph.sources[0], data, 42, 3)
+    cursor = ReaderCursor(made.code, graph.sources[0], data, Settings(batch_size=3))
     yield from map(cursor.batch, numbers)
     cursor.close()
 

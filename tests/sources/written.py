@@ -171,6 +171,19 @@ def write_coco(photos: Photos, folder: Path) -> Path:
     return path
 
 
+def write_parquet(photos: Photos, folder: Path) -> Path:
+    """A Parquet file as Hugging Face writes a data set of images."""
+    import pyarrow
+    from pyarrow import parquet
+
+    folder.mkdir()
+    images = [{"bytes": image, "path": f"{number}.jpg"} for number, (image, _) in enumerate(photos)]
+    table = pyarrow.table({"image": images, "label": [label for _, label in photos]})
+    path = folder / "photos.parquet"
+    parquet.write_table(table, path)
+    return path
+
+
 WRITERS: Mapping[str, Callable[[Photos, Path], Path]] = {
     "webdataset": write_webdataset,
     "tfrecord": write_tfrecord,
@@ -178,5 +191,6 @@ WRITERS: Mapping[str, Callable[[Photos, Path], Path]] = {
     "caffe_lmdb": write_caffe_lmdb,
     "caffe2_lmdb": write_caffe2_lmdb,
     "coco": write_coco,
+    "memory": write_parquet,
 }
 """By kind of source: writes photos to a new place, and gives the path to open."""

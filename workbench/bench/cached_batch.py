@@ -59,7 +59,7 @@ class _CachedWorkload:
         kept = Runner(catalog).run(graph, job.data, 0, settings.batch_size, list(feeds)).batches
         made = emit_stage(graph, catalog, nodes, taps, {p: kept[p].device for p in feeds})
         self._compiled = CompiledSource(made.code)
-        self._fed = {str(port): kept[port].data for port in feeds}
+        self._fed = {str(port): kept[port].data for port in made.feeds}
         if has_regions([graph.node(node) for node in nodes]):
             self._fed[str(SAMPLE)] = np.arange(settings.batch_size, dtype=np.int32)
         self._size = settings.batch_size

@@ -10,7 +10,8 @@ from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
 from workbench.graph.active import active_graph
 from workbench.graph.check import stopping_faults
-from workbench.graph.devices import decodes, infer_devices
+from workbench.graph.dataset_parameters import sequence_length
+from workbench.graph.devices import gives_pixels, infer_devices
 from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source, ancestors
 
 Regime = Literal["decode", "pipeline"]
@@ -36,6 +37,8 @@ class Config:
     """Processes that work together, on a shard of the data each (and a GPU each, where mixed)."""
     pipelines: int = 1
     """Of each process, side by side; ``threads`` and ``prefetch`` are those of each."""
+    frames: int = 0
+    """Of each sample, where it is a sequence; 0: it is an image."""
 
     @property
     def label(self) -> str:
@@ -63,6 +66,7 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
         settings.prefetch_queue_depth,
         next((hw_decoder_load_of(node) for node in graph.nodes if LOAD in node.args), None),
         pipelines=settings.pipelines,
+        frames=sequence_length(graph),
     )
 
 
@@ -101,9 +105,9 @@ def takes_hw_decoder_load(node: Node, catalog: Catalog) -> bool:
 
 
 def decoder_nodes(graph: Graph, catalog: Catalog) -> list[Node]:
-    """The decoders that the graph's outputs depend on."""
+    """The decoders, and sources that decode, that the graph's outputs depend on."""
     needed = ancestors(graph, list(graph.outputs.values()))
-    return [n for n in graph.nodes if n.id in needed and decodes(catalog[n.op])]
+    return [n for n in graph.nodes if n.id in needed and gives_pixels(n, catalog)]
 
 
 def nodes_after_decoders(graph: Graph, catalog: Catalog) -> set[str]:

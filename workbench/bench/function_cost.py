@@ -58,5 +58,7 @@ def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> lis
         adds = 1000 * batch * (1 / whole.median - 1 / row.median)
         interval = median_interval(spent)
         low, high = min(adds, interval.low), max(adds, interval.high)
-        found.append(FunctionCost(node.id, name, adds, low, high, whole.median, row.median))
+        rates = whole.median, row.median
+        frames = row.config.frames
+        found.append(FunctionCost(node.id, name, adds, low, high, *rates, frames=frames))
     return found

@@ -19,6 +19,7 @@ from workbench.engine.registry import task
 from workbench.engine.worker import Worker
 from workbench.engine.worker_progress import WorkerProgress
 from workbench.errors import CancelledError, EngineError
+from workbench.graph.dataset_parameters import sequence_length
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Datasets
 
@@ -93,7 +94,8 @@ def compare_decoders(
     sources: dict[DecodeDevice, Code] = {}
     devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
     for device in devices:
-        config = replace(config_of(graph, device), regime="decode", batch_size=IMAGES)
+        count = max(1, IMAGES // (sequence_length(graph) or 1))
+        config = replace(config_of(graph, device), regime="decode", batch_size=count)
         sources[device] = emit_script(with_config(graph, catalog, config), catalog)
     try:
         with progress.engine(stop) as engine:

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.bench.grid import Grid
 from workbench.bench.measurement import Measurement
-from workbench.bench.record import Report
-from workbench.bench.scaling import scaled_over, speedup_curve
+from workbench.bench.rate import rate_figure, rate_unit, rate_words
 from workbench.bench.stage_report import CEILING, stages_of
-from workbench.bench.tune import best_measurement
+from workbench.bench.summary import best_measurement, scaled_over, speedup_curve
 from workbench.errors import EngineError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from workbench.bench.record import Report
 
 Kind = Literal["png", "svg"]
 MIME = {"png": "image/png", "svg": "image/svg+xml"}
@@ -65,7 +66,8 @@ def plot_bars(report: Report) -> Figure:
     figure, axes = _canvas(height=1.1 + 0.45 * len(rows))
     _bars(axes, rows)
     missing = [row.name for row in report.measurements if not row.rounds]
-    _finish(figure, axes, report, "imgs/s", f"not measured: {'; '.join(missing)}" * bool(missing))
+    note = f"not measured: {'; '.join(missing)}" * bool(missing)
+    _finish(figure, axes, report, rate_unit(report.frames), note)
     return figure
 
 
@@ -79,8 +81,9 @@ def _bars(axes: Axes, rows: Sequence[Measurement]) -> None:
     for place, row in zip(places, rows, strict=True):
         unstable = " (unstable)" * row.unstable
         end = row.interval.high if row.interval else 0.0
+        rate = rate_figure(row.median or 0.0, row.config.frames)
         axes.annotate(
-            f"{row.median:,.0f}{unstable}", (end, place), xytext=(4, 0),
+            f"{rate}{unstable}", (end, place), xytext=(4, 0),
             textcoords="offset points", va="center", fontsize=8,
         )  # fmt: skip
     peers = any(row.config.program != "DALI" for row in rows)
@@ -109,14 +112,15 @@ def plot_scaling(report: Report) -> Figure:
     ideal = [rates[0] * count / counts[0] for count in counts]
     axes.plot(counts, ideal, linestyle=":", color="#888888", label="in proportion")
     for point in points:
+        rate = rate_figure(point.imgs_per_s, report.frames)
         axes.annotate(
-            f"{point.imgs_per_s:,.0f}\n{point.efficiency:.0%}", (point.count, point.imgs_per_s),
+            f"{rate}\n{point.efficiency:.0%}", (point.count, point.imgs_per_s),
             xytext=(5, -14), textcoords="offset points", fontsize=8,
         )  # fmt: skip
     axes.set_xticks(counts)
     axes.set_ylim(bottom=0)
     axes.margins(x=0.12)
-    axes.set_ylabel("imgs/s")
+    axes.set_ylabel(rate_unit(report.frames))
     axes.legend(frameon=False, fontsize=8)
     words = "processes, a GPU each" if rows[0].device == "mixed" else "processes"
     _finish(figure, axes, report, words if over == "workers" else over)
@@ -147,7 +151,7 @@ def plot_sweep(report: Report) -> Figure:
                 config = grid.config((loads, t, b, queues, pipelines), base)
                 rate = found.get(config)
                 line.append(rate if rate is not None else float("nan"))
-                text = f"{rate:,.0f}" if rate is not None else "failed"
+                text = rate_figure(rate, report.frames) if rate is not None else "failed"
                 dark = rate is not None and rate > 0.55 * top
                 weight = "bold" if config == best else "normal"
                 axes.text(
@@ -166,7 +170,8 @@ def plot_sweep(report: Report) -> Figure:
         axes.set_xlabel("batch", fontsize=8)
     for axes in all_axes[:, 0]:
         axes.set_ylabel("threads", fontsize=8)
-    figure.suptitle(_title(report) + f"\nimgs/s; best {top:,.0f}: {best.settings}", fontsize=8)
+    words = f"{rate_unit(best.frames)}; best {rate_figure(top, best.frames)}: {best.settings}"
+    figure.suptitle(f"{_title(report)}\n{words}", fontsize=8)
     return figure
 
 
@@ -177,7 +182,7 @@ def plot_tuning(report: Report) -> Figure:
     _bars(axes, rows)
     names = [f"{row.label}: {row.config.settings}" for row in rows]
     axes.set_yticks(range(len(rows)), names, fontsize=7)
-    _finish(figure, axes, report, "imgs/s")
+    _finish(figure, axes, report, rate_unit(report.frames))
     return figure
 
 
@@ -216,7 +221,7 @@ def plot_stages(report: Report) -> Figure:
     if found.remainder is not None:
         note += f"; alone leaves {found.remainder:+.1f} ms"
     if found.ceiling is not None:
-        note += f"; {CEILING.partition(':')[0]} {found.ceiling:,.0f} imgs/s"
+        note += f"; {CEILING.partition(':')[0]} {rate_words(found.ceiling, report.frames)}"
     figure.legend(
         frameon=False, fontsize=7, ncols=2, loc="outside lower center",
         title=textwrap.fill(note, _WIDE), title_fontsize=8,

@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -20,11 +20,15 @@ from workbench.bench.grid import Grid
 from workbench.bench.measurement import Latency, Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.page_cache import CacheState
+from workbench.bench.report_text import report_frame, report_html, report_text
 from workbench.bench.stage_report import stages_of
 from workbench.bench.stats import Interval, paired_ratio
 from workbench.bench.workload import TimedRound
 from workbench.engine.machine import Machine
 from workbench.errors import RecordFormatError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMAT = "dali-workbench-bench"
 VERSION = 2
@@ -43,7 +47,7 @@ class Ratio:
     interval: Interval
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """Measurements, and the machine, data and graph that they are about.
 
@@ -81,6 +85,11 @@ class Report:
         return tuple(f"{one['file']}: {one['reason']}" for one in found)
 
     @property
+    def frames(self) -> int:
+        """Of each sample, where samples are sequences; else 0."""
+        return next((row.config.frames for row in self.measurements), 0)
+
+    @property
     def best(self) -> float | None:
         """imgs/s of DALI's fastest whole pipeline; of decoding alone where nothing else ran.
 
@@ -106,6 +115,25 @@ class Report:
                     interval = paired_ratio(ours.imgs_per_s, theirs.imgs_per_s)
                     found.append(Ratio(ours.name, theirs.name, interval))
         return tuple(found)
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a row a measurement, imgs/s with the interval of their median."""
+        return report_frame(self)
+
+    def plot(self) -> Figure:
+        """A figure of matplotlib: bars, curves or a heat map, by what was measured.
+
+        Raises EngineError where nothing was.
+        """
+        from workbench.bench.plots import plot_record  # matplotlib takes a second
+
+        return plot_record(self)
+
+    def __repr__(self) -> str:
+        return report_text(self)
+
+    def _repr_html_(self) -> str:
+        return report_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON values, with format and version."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -29,42 +29,7 @@ from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.sources import Data
 
-Over = Literal["threads", "pipelines", "workers"]
 Affinity = Literal["none", "split"]
-
-
-@dataclass(frozen=True, slots=True)
-class SpeedupPoint:
-    """What so many threads or workers give.
-
-    ``speedup`` is over the first point; ``efficiency`` is 1 where it is as large as the count is
-    over the first point's.
-    """
-
-    count: int
-    imgs_per_s: float
-    speedup: float
-    efficiency: float
-
-
-def scaled_over(report: Report) -> Over:
-    """What grows from row to row of a scaling run."""
-    overs: dict[str, Over] = {"threads": "threads", "pipelines": "pipelines"}
-    return overs.get(report.kind, "workers")
-
-
-def speedup_curve(rows: Sequence[Measurement], over: Over) -> tuple[SpeedupPoint, ...]:
-    """The points of a scaling run, in rising order; what was not measured is left out."""
-    measured = sorted(
-        (getattr(row.config, over), row.median) for row in rows if row.median is not None
-    )
-    if not measured:
-        return ()
-    first, base = measured[0]
-    return tuple(
-        SpeedupPoint(count, rate, rate / base, rate / base / (count / first))
-        for count, rate in measured
-    )
 
 
 class ThreadScalingExperiment(SpeedExperiment):

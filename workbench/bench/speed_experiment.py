@@ -144,7 +144,13 @@ class SpeedExperiment(ABC):
         source = emit_script(with_config(self.graph, catalog, config), catalog)
         job = ScriptJob(source, self.data, config.device, config.prefetch)
         notes = ineffective_settings(config, found.formats)
-        if found.files and found.files < config.batch_size:
+        batches = config.batch_size * config.pipelines
+        if found.files and found.files < batches and config.pipelines > 1:
+            notes += (
+                f"{found.files} files, fewer than {config.pipelines} pipelines times a batch of "
+                f"{config.batch_size}: every batch is padded, and what pads it is not counted",
+            )
+        elif found.files and found.files < batches:
             notes += (
                 f"{found.files} files, fewer than a batch of {config.batch_size}: files repeat "
                 "within a batch",

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from workbench.bench.rate import rate_figure, rate_words
+
 READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
 CEILING = "ceiling: decoded batch cached"
 
@@ -58,6 +60,8 @@ class FunctionCost:
     without: float | None = None
     reason: str = ""
     """Why it was not measured."""
+    frames: int = 0
+    """As of ``Config``."""
 
     def words(self, total: float) -> str:
         """What it costs of a batch that takes ``total`` milliseconds."""
@@ -65,7 +69,8 @@ class FunctionCost:
         if self.adds is None or self.rate is None or self.without is None:
             return f"{name}: not measured without it, {self.reason}"
         spread = f"{self.low:.2f} to {self.high:.2f} ms"
-        rates = f"{self.rate:,.0f} imgs/s with it, {self.without:,.0f} without"
+        rates = f"{rate_words(self.rate, self.frames)} with it, "
+        rates += f"{rate_figure(self.without, self.frames)} without"
         if (self.low or 0.0) <= 0:
             return f"{name}: no cost that could be told from nothing ({spread}); {rates}"
         return f"{name} takes {self.adds / total:.0%} of a batch's time ({spread}): {rates}"

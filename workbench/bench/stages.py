@@ -20,6 +20,7 @@ from workbench.bench.function_cost import (
 )
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
+from workbench.bench.rate import rate_words
 from workbench.bench.record import WHOLE, Report
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stage_report import (
@@ -292,7 +293,8 @@ def bottleneck_advice(
     names = [worst.op] * (worst.op not in ("", worst.stage)) + [worst.kind, worst.device]
     text = f"{worst.stage} ({', '.join(names)}) takes {share:.0%} of a batch's time"
     if whole.median and without > 0.02 * 1000 * settings.batch_size / whole.median:
-        text += f"; without it, {1000 * settings.batch_size / without:,.0f} imgs/s"
+        rate = 1000 * settings.batch_size / without
+        text += f"; without it, {rate_words(rate, whole.config.frames)}"
     idle = machine.cores - (whole.cpu_cores or 0.0)
     threads = settings.num_threads * settings.pipelines
     spare = threads < machine.cores and idle > 0.5

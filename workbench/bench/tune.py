@@ -245,14 +245,6 @@ def describe_ineffective(knob: str) -> str:
     return f"{knob} makes no difference to the best: each of its values has a setting as fast"
 
 
-def best_measurement(report: Report) -> Measurement:
-    """The fastest measurement that is no probe. Raises EngineError where there is none."""
-    rows = [row for row in report.measurements if row.rounds and not row.probe]
-    if not rows:
-        raise EngineError("Nothing in this record was measured.")
-    return max(rows, key=lambda row: row.median or 0.0)
-
-
 def adopt_config(graph: Graph, config: Config) -> Graph:
     """The graph with a setting written into it: what is exported then has it too."""
     return with_config(graph, load_catalog(), replace(config, regime="pipeline"))

@@ -21,7 +21,7 @@ from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, PipelineError, WorkbenchError
-from workbench.sources import Datasets, no_files_reason
+from workbench.sources import Datasets, no_files_reason, require_dataset
 
 REPORT_EVERY = 0.5
 """Seconds between reports in a round. One takes 12 µs to send; the listener draws it, on the cores
@@ -132,6 +132,11 @@ class _ScriptWorkload:
             return error
         if self._job.data and any(words in str(error) for words in NO_FILES):
             return DataError(no_files_reason(next(iter(self._job.data.values()))))
+        for dataset in self._job.data.values():
+            try:
+                require_dataset(dataset, self._job.device)
+            except DataError as reason:
+                return reason
         explained = self._compiled.error(error)
         if self._batch:
             return PipelineError(f"batch {self._batch}: {explained}", explained.node)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 from workbench.catalog.arithmetic import arithmetic_specs
 from workbench.catalog.auto_augment import AUTO_AUGMENT
-from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.overlay import apply_overlay, read_overlay
 from workbench.catalog.own_code import OWN_CODE
-from workbench.catalog.python_decoder import PILLOW_DECODER
+from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.python_reader import NAME as PYTHON_READER
+from workbench.catalog.python_reader import python_reader
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
@@ -35,9 +36,9 @@ def load_catalog() -> Catalog:
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)
     listed = {name: op for name, op in described.items() if name not in OWN_CODE}
-    # what feeds a request is another program's, and so is how
-    request = replace(listed["external_source"], args={}, devices=("cpu",))
-    listed[request.name] = request
+    listed[REQUEST.name] = REQUEST
     listed[PILLOW_DECODER.name] = PILLOW_DECODER
-    unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS}
+    if "readers.file" in listed:
+        listed[PYTHON_READER] = python_reader(listed["readers.file"])
+    unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
     return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, unlisted)

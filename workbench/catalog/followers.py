@@ -11,8 +11,10 @@ from collections.abc import Mapping
 
 from workbench.catalog.spec import ArgSpec, OpSpec, OutputRule, PortKind, PortSpec
 
-BOX_FORMATS = ("relative xywh", "relative ltrb", "absolute xywh", "absolute ltrb")
-"""Left, top and width, height, or left, top, right, bottom; of the image's sides or in pixels."""
+UNITS = ("relative", "absolute")
+"""As shares of the image's sides, or in pixels."""
+BOX_FORMATS = tuple(f"{unit} {corners}" for unit in UNITS for corners in ("xywh", "ltrb", "cxcywh"))
+"""Left, top and width, height; left, top, right, bottom; or the centre and width, height."""
 _UNLIMITED = 999
 _IMAGE = PortSpec("image", "image", device="any")
 _DROPPED = ArgSpec(
@@ -31,6 +33,24 @@ _FORMAT = ArgSpec(
     *("format", "str", "How the boxes are written, where their source does not tell."),
     label="Format",
     choices=BOX_FORMATS,
+)
+
+_PLACES = ArgSpec(
+    *("places", "bool", "Which of the boxes that came are left, by number: to match polygons."),
+    default=False,
+    label="Give which are left",
+)
+_UNIT = ArgSpec(
+    *("unit", "str", "What the points are measured in, where their source does not tell: pixels."),
+    label="Unit",
+    choices=UNITS,
+)
+_INTERPOLATION = ArgSpec(
+    *("interpolation", "str", "Nearest for classes and ids, linear for depth and heat."),
+    default="nearest",
+    choices=("nearest", "linear"),
+    label="Interpolation",
+    advanced=False,
 )
 
 
@@ -69,8 +89,9 @@ FOLLOWERS: Mapping[str, OpSpec] = {
             (
                 PortSpec("boxes", "boxes", gives=OutputRule("FLOAT", "", (None, 4))),
                 PortSpec("labels", "label", needs="labels", gives=OutputRule("INT32", "", (None,))),
+                PortSpec("places", "label", needs="places", gives=OutputRule("INT32", "", (None,))),
             ),
-            {"visible": _DROPPED, "format": _FORMAT},
+            {"visible": _DROPPED, "format": _FORMAT, "places": _PLACES},
             "Boxes, and their labels, follow what was done to the image; they are cut at its edge.",
         ),
         _follower(
@@ -80,17 +101,82 @@ FOLLOWERS: Mapping[str, OpSpec] = {
                 PortSpec("points", "points", gives=OutputRule("FLOAT", "", (None, 2))),
                 PortSpec("visible", "label", gives=OutputRule("BOOL", "", (None,))),
             ),
-            {},
-            "Points (x, y) in pixels follow what was done to the image; visible says which are "
-            "still in it.",
+            {"unit": _UNIT},
+            "Points (x, y) follow what was done to the image; visible says which are still in it.",
         ),
         _follower(
             "mask",
             (PortSpec("masks", "mask"), _IMAGE),
             (PortSpec("masks", "mask", gives=OutputRule("input", "HWC", (None, None, 1))),),
-            {},
-            "Masks follow what was done to the image, without new values at their edges.",
+            {"interpolation": _INTERPOLATION},
+            "Masks follow what was done to the image: classes to the nearest pixel, depth and heat "
+            "between them.",
         ),
     )
 }
 """By name."""
+
+
+def _carrier(
+    name: str,
+    kind: PortKind,
+    state: tuple[PortSpec, ...],
+    start: tuple[PortSpec, ...] = (),
+    args: Mapping[str, ArgSpec] | None = None,
+) -> OpSpec:
+    doc = "Brings what becomes of a target to, or through, the body of a region."
+    again = tuple(PortSpec(port.name, port.kind, optional=True) for port in state)
+    return OpSpec(
+        name=name,
+        schema="",
+        devices=("cpu", "gpu") if name == "carry_masks" else ("cpu",),
+        inputs=(*start, *again, _IMAGE, PortSpec("before", "any", optional=True, device="any")),
+        max_inputs=_UNLIMITED,
+        outputs=state,
+        args=args or {},
+        doc=doc,
+        summary=doc,
+        stays=name != "carry_masks",
+        follows=kind,
+        unusable=None,
+    )
+
+
+CARRIERS: Mapping[str, OpSpec] = {
+    spec.name: spec
+    for spec in (
+        _carrier(
+            "carry_boxes",
+            "boxes",
+            (PortSpec("corners", gives=OutputRule("FLOAT", "", (None, 4, 2))),),
+            (PortSpec("boxes", "boxes", optional=True),),
+            {"format": _FORMAT},
+        ),
+        _carrier(
+            "carry_points",
+            "points",
+            (
+                PortSpec("at", gives=OutputRule("FLOAT", "", (None, 1, 2))),
+                PortSpec("seen", gives=OutputRule("BOOL", "", (None,))),
+            ),
+            (PortSpec("points", "points", optional=True),),
+            {"unit": _UNIT},
+        ),
+        _carrier(
+            "carry_masks",
+            "mask",
+            (PortSpec("moved", "mask", gives=OutputRule("input", "HWC", (None, None, 1))),),
+            args={"interpolation": _INTERPOLATION},
+        ),
+        _carrier(
+            "carry_map",
+            "mask",
+            (
+                PortSpec("map", gives=OutputRule("FLOAT", "**", (2, 3))),
+                PortSpec("seen", needs="cuts", gives=OutputRule("UINT8", "HWC", (None, None, 1))),
+            ),
+            args={"cuts": ArgSpec("cuts", "bool", "Whether parts of the image are cut off.")},
+        ),
+    )
+}
+"""What followers become where their image comes through regions: no person places these."""

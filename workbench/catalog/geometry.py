@@ -35,6 +35,7 @@ class GeometryRule:
     linked: Mapping[str, str] = field(default_factory=dict)
     cuts: bool = False
     reveals: bool = False
+    exact: bool = False
     mask: Mapping[str, Value] = field(default_factory=dict)
     calls: tuple[MaskCall, ...] | None = None
     """None: the same call as the image's."""

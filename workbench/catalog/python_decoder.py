@@ -44,3 +44,15 @@ PILLOW_DECODER = OpSpec(
     synonyms=("GIF", "AVIF", "ICO", "TGA", "QOI", "PIL", "Image.open", "python decoder"),
     stays=True,
 )
+
+REQUEST = OpSpec(
+    name="request",
+    schema="",
+    devices=("cpu",),
+    outputs=(PortSpec("jpegs", "encoded", gives=OutputRule("UINT8", "", (None,))),),
+    doc="Encoded images that another program feeds, as clients of Triton do.",
+    summary="Encoded images that another program feeds, as clients of Triton do.",
+    category="source",
+    label="Request",
+    synonyms=("external source", "Triton input", "inference request", "serving", "feed input"),
+)

@@ -368,6 +368,12 @@ class Catalog(Mapping[str, OpSpec]):
         """The operators by their names in DALI's registry, such as ``readers__File``."""
         return {spec.schema: spec for spec in self._ops.values()}
 
+    @cached_property
+    def seeded_schemas(self) -> frozenset[str]:
+        """The names there of what DALI itself gives a seed where a pipeline gives none."""
+        of_ours = "external_source"  # its reader shuffles, in Python
+        return frozenset(o.schema for o in self._ops.values() if o.seeded and o.name != of_ours)
+
     def __contains__(self, name: object) -> bool:
         return name in self._ops or name in self._unlisted
 

@@ -177,14 +177,17 @@ def print_machine(report: Report) -> None:
 
 def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
     """Print the machine, and a line for each row: all of the report, or those given."""
+    from workbench.bench.rate import rate_figure, rate_words
+
     print_machine(report)
     for row in report.measurements if rows is None else rows:
-        found = row.interval
+        found, frames = row.interval, row.config.frames
         if found is None:
             click.echo(f"{row.name:34} {row.reason}")
             continue
         click.echo(
-            f"{row.name:34} {found.median:,.0f} imgs/s ({found.low:,.0f} to {found.high:,.0f} at "
+            f"{row.name:34} {rate_words(found.median, frames)} "
+            f"({rate_figure(found.low, frames)} to {rate_figure(found.high, frames)} at "
             f"{found.level:.0%}; {row.config.settings}; {len(row.rounds)} rounds, "
             f"{'precise enough' if row.stop_reason == 'precise' else 'time was up'})"
         )

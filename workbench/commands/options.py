@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -18,6 +22,7 @@ from workbench.graph.own_code import trust_graph
 from workbench.sources import PARAMETER, Dataset, Datasets, open_dataset, require_dataset
 from workbench.system_limits import is_full, is_memory_refusal, memory_remedy
 
+_FACTORY = re.compile(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*|.+\.py):[A-Za-z_]\w*")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -101,17 +106,37 @@ def _data(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dic
 
 def _dataset(path: str, hint: str = "") -> Dataset:
     try:
-        dataset = open_dataset(path)
+        dataset = _factory_data(path) if _names_factory(path) else open_dataset(path)
         require_dataset(dataset)
     except DataError as error:
         raise click.BadParameter(f"{error}{hint}") from None
     return dataset
 
 
-def existing_data(_: click.Context, __: click.Parameter, value: str) -> str:
+def _names_factory(text: str) -> bool:
+    """Whether it is ``module:factory`` or ``file.py:factory``, and no path."""
+    return bool(_FACTORY.fullmatch(text)) and not os.path.exists(text)
+
+
+def _factory_data(text: str) -> Dataset:
+    """What the factory gives, which is called here: only who types a command names one."""
+    from workbench.sources.memory import keep_images, open_images
+
+    sys.path.insert(0, os.getcwd())  # as of a program that lies here
+    try:
+        return replace(keep_images(open_images(text)), title=text)
+    except DataError as error:
+        raise DataError(f"{text}: {error}") from None
+    except Exception as error:
+        raise DataError(f"{text} gives no data: {type(error).__name__}: {error}.") from None
+    finally:
+        sys.path.remove(os.getcwd())
+
+
+def existing_data(_: click.Context, __: click.Parameter, value: str) -> str | Dataset:
     """Refuse data that cannot be read at all."""
-    _dataset(value)
-    return value
+    dataset = _dataset(value)
+    return dataset if dataset.items else value
 
 
 def writable_path(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -176,23 +201,22 @@ def _data_words(names: Iterable[str]) -> str:
     return " ".join(f"--data {'' if name == PARAMETER else f'{name}='}PATH" for name in names)
 
 
+_KINDS = (
+    "Folder of images or of class folders, a list of files (.txt, .csv), WebDataset (.tar), "
+    "TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json), NumPy files "
+    "(.npy), video or folders of frames, Parquet with images, or module:factory, a function that "
+    "gives a data set in Python"
+)
 FOLDER = click.option(
-    "--data",
-    required=True,
-    metavar="DATA",
-    callback=existing_data,
-    help="Folder of images or of class folders, a list of files (.txt, .csv), WebDataset (.tar), "
-    "TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json) or video.",
+    "--data", required=True, metavar="DATA", callback=existing_data, help=f"{_KINDS}."
 )
 DATA = click.option(
     "--data",
     multiple=True,
     metavar="[NAME=]DATA",
     callback=_data,
-    help="Folder of images or of class folders, a list of files (.txt, .csv), WebDataset (.tar), "
-    "TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json) or video; once "
-    "more with its name for each further parameter of the graph. Only a graph that names its files "
-    "needs none.",
+    help=f"{_KINDS}; once more with its name for each further parameter of the graph. Only a graph "
+    "that names its files needs none.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 RECORD = click.Path(exists=True, dir_okay=False)

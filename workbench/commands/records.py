@@ -25,6 +25,7 @@ def compare(first: str, second: str) -> None:
     Example:  workbench compare before.json after.json
     """
     from workbench.bench.compare import compare_reports, read_report
+    from workbench.bench.rate import rate_figure, rate_unit
 
     found = compare_reports(read_report(first), read_report(second))
     for warning in found.warnings:
@@ -32,10 +33,12 @@ def compare(first: str, second: str) -> None:
     every = [*(pair.name for pair in found.pairs), *found.only_first, *found.only_second]
     wide = max([32, *(len(name) + 2 for name in every)])
     for pair in found.pairs:
+        rows = pair.first, pair.second
+        figures = [rate_figure(row.median or 0.0, row.config.frames) for row in rows]
         click.echo(
-            f"{pair.name:{wide}}{pair.first.median:>10,.0f} -> {pair.second.median:>10,.0f} "
-            f"imgs/s, {pair.ratio.median:.3f} times ({pair.ratio.low:.3f} to "
-            f"{pair.ratio.high:.3f}): {pair.verdict}"
+            f"{pair.name:{wide}}{figures[0]:>10} -> {figures[1]:>10} "
+            f"{rate_unit(pair.second.config.frames)}, {pair.ratio.median:.3f} times "
+            f"({pair.ratio.low:.3f} to {pair.ratio.high:.3f}): {pair.verdict}"
         )
         if pair.differs:
             click.echo(f"{'':{wide}}{'; '.join(pair.differs)}")
@@ -63,6 +66,7 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
     from dataclasses import replace
 
     from workbench.bench.compare import read_folder, read_report
+    from workbench.bench.rate import rate_figure, rate_unit
     from workbench.bench.record import dump_report, to_csv
     from workbench.errors import EngineError, SaveError
     from workbench.files import write_text
@@ -88,8 +92,8 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
     for stem, report in found.items():
         click.echo(
             f"{stem:32}{report.created[:16]:18}{report.kind:9}{report.graph:18}"
-            f"{report.best or 0.0:>10,.0f} "
-            f"imgs/s at best  {report.name}"
+            f"{rate_figure(report.best or 0.0, report.frames):>10} "
+            f"{rate_unit(report.frames)} at best  {report.name}"
         )
     if table:
         write_text(table, to_csv(found))

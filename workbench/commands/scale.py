@@ -48,13 +48,13 @@ def scale(
 
     Example:  workbench scale imagenet-train --data photos --threads 1,2,4
     """
+    from workbench.bench.rate import rate_words
     from workbench.bench.scaling import (
         GpuScalingExperiment,
-        Over,
         PipelineScalingExperiment,
         ThreadScalingExperiment,
-        speedup_curve,
     )
+    from workbench.bench.summary import Over, speedup_curve
 
     if len([counts for counts in (threads, pipelines, gpus) if counts]) > 1:
         raise click.UsageError("Give one of --threads, --pipelines and --gpus.")
@@ -76,7 +76,7 @@ def scale(
     for point in speedup_curve(report.measurements, over):
         ending = ("es" if gpus else "s") * (point.count != 1)
         click.echo(
-            f"{point.count:4} {what}{ending}: {point.imgs_per_s:,.0f} imgs/s, "
+            f"{point.count:4} {what}{ending}: {rate_words(point.imgs_per_s, report.frames)}, "
             f"{point.speedup:.2f} times, efficiency {point.efficiency:.0%}"
         )
     options.keep(report)

@@ -23,6 +23,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     Example:  workbench stages rotate-jitter --data photos --plot stages.png
     """
     from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, low_precision_notice
+    from workbench.bench.rate import rate_words
     from workbench.bench.stage_report import stages_of
     from workbench.bench.stages import StageCostExperiment
     from workbench.graph.edit import set_setting
@@ -55,7 +56,9 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     ):
         click.echo(words)
     if found.ceiling is not None:
-        click.echo(f"ceiling with the decoded batch cached: {found.ceiling:,.0f} imgs/s")
+        click.echo(
+            f"ceiling with the decoded batch cached: {rate_words(found.ceiling, report.frames)}"
+        )
     for words in (*found.function_words, found.advice):
         click.echo(words)
     for row in report.measurements:

@@ -79,11 +79,12 @@ def tune(
     from dataclasses import replace
 
     from workbench.bench.grid import default_grid
+    from workbench.bench.rate import rate_words
+    from workbench.bench.summary import best_measurement
     from workbench.bench.tune import (
         SweepExperiment,
         TuningExperiment,
         adopt_config,
-        best_measurement,
         describe_ineffective,
     )
     from workbench.catalog import load_catalog
@@ -135,7 +136,9 @@ def tune(
     options.keep(report)
     best = best_measurement(report)
     own = " (as it is: nothing that was tried is faster)" if best.config == run.base else ""
-    click.echo(f"best: {best.config.settings}: {best.median:,.0f} imgs/s{own}")
+    click.echo(
+        f"best: {best.config.settings}: {rate_words(best.median or 0.0, best.config.frames)}{own}"
+    )
     tuned = adopt_config(graph, best.config)
     if output:
         click.echo(write_text(output, dump_graph(tuned)))

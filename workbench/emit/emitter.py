@@ -122,6 +122,8 @@ class Emitter:
         self.scope = ""
         self.turns: list[str] = []
         """The variables of the loops around, the outermost first."""
+        self.with_math: set[str] = set()
+        """The followers that were written with ``nvidia.dali.math``."""
 
     @property
     def devices(self) -> Mapping[str, Device]:
@@ -346,7 +348,7 @@ class Emitter:
     def calls_math(self, node: Node) -> bool:
         """Whether a node is written with ``nvidia.dali.math``."""
         spec = self.catalog[node.op]
-        return spec.expression.startswith("math.") or spec.follows in ("boxes", "points")
+        return spec.expression.startswith("math.") or node.id in self.with_math
 
     def expression_of(self, spec: OpSpec) -> str:
         """Python's expression with ``{}`` for each operand."""
@@ -407,7 +409,7 @@ class Emitter:
     def placement(self, node: Node) -> list[str]:
         """The argument that says where a node runs, if it needs one."""
         spec = self.catalog[node.op]
-        if is_decoder(spec):
+        if is_decoder(spec) or (isinstance(node, Source) and node.decodes):
             return ["device=device" if node.device is None else f'device="{node.device}"']
         if spec.stays:
             return ['device="gpu"'] if node.device == "gpu" else []

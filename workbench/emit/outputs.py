@@ -59,7 +59,7 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
-    """The boxes, points and labels of which each image has another number.
+    """The boxes, points, labels and polygons of which each image has another number.
 
     What comes from a pad has the same number throughout a batch.
     """
@@ -69,9 +69,17 @@ def ragged_outputs(graph: Graph, outputs: Outputs) -> list[str]:
         if graph.node(graph.outputs[name].node).op != "pad"
         and (
             (flow.kind in ("boxes", "points") and (flow.shape is None or flow.shape[0] is None))
-            or (flow.kind == "label" and flow.shape is not None and flow.shape[:1] == (None,))
+            or (
+                _is_list(graph, name, flow) and flow.shape is not None and flow.shape[:1] == (None,)
+            )
         )
     ]
+
+
+def _is_list(graph: Graph, name: str, flow: TensorType) -> bool:
+    """Labels, or what else a reader gives for each box: polygons."""
+    read = isinstance(graph.node(graph.outputs[name].node), Source)
+    return flow.kind == "label" or (flow.kind == "number" and read)
 
 
 def require_even(graph: Graph, outputs: Outputs, target: str) -> None:

@@ -14,6 +14,7 @@ values are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -45,6 +46,7 @@ Draws = tuple[tuple[Draw, ...], ...]
 SAMPLE = Port("", "sample")
 """What is fed with the place of each sample in the batch, for parts with regions."""
 
+_NAME = re.compile(r"\w+")
 _IMPORTS = """\
 from typing import Any
 
@@ -78,6 +80,8 @@ class StageCode:
     outputs: tuple[Port, ...]
     """What the pipeline gives, in order: the taps, then what runs inside regions, each with the
     samples that came there alone. ``Port(scope, "")`` gives their places in the batch."""
+    feeds: tuple[Port, ...] = ()
+    """What it takes in, of what was offered: DALI knows no input that nothing reads."""
 
 
 def emit_stage(
@@ -102,8 +106,14 @@ def emit_stage(
         graph, catalog, topological(graph)[0], draws or {}, positioned, conditional
     )
     emitter.names = unique_names(emitter)
+    calls = Lines()
+    for node in ordered:
+        calls.add(emitter.node_lines(node))
+    code = [line for line in calls.text if not line.lstrip().startswith("#")]
+    read = set(_NAME.findall("\n".join([*code, *(emitter.names[port] for port in taps)])))
+    fed = {port: side for port, side in feeds.items() if emitter.names[port] in read}
     body = Lines()
-    sides = {**feeds, **({SAMPLE: "cpu"} if conditional else {})}
+    sides = {**fed, **({SAMPLE: "cpu"} if conditional else {})}
     for port, device in sides.items():
         arguments = [f'name="{port}"', "no_copy=True"]
         if device != "cpu":
@@ -112,8 +122,7 @@ def emit_stage(
         body.text += call(name, "fn.external_source", arguments)
     if conditional:
         body.text.append(f"{INDENT}taps: list[Any] = []")
-    for node in ordered:
-        body.add(emitter.node_lines(node))
+    body.add(calls)
     inner = ["*taps"] if conditional else []
     returned = [*(emitter.names[port] for port in taps), *inner]
     body.text.append(f"{INDENT}return ({', '.join(returned)},)")
@@ -121,8 +130,8 @@ def emit_stage(
     data = [f"{name}: Any" for name in parameters(ordered)]
     signed = signature("stage", ", ".join([*data, _PARAMETERS]), "Any")
     head = _head(text, ordered, signed, emitter)
-    code = Code(head + text, body.shifted(head.count("\n") + 1))
-    return StageCode(code, (*taps, *emitter.tapped))
+    made = Code(head + text, body.shifted(head.count("\n") + 1))
+    return StageCode(made, (*taps, *emitter.tapped), tuple(fed))
 
 
 class _StageEmitter(Emitter):

@@ -20,6 +20,7 @@ from workbench.emit.template_parts import (
     shard_seed,
     sound_part,
 )
+from workbench.graph.dataset_parameters import sequence_length
 from workbench.graph.model import Graph
 from workbench.graph.pipelines import SHARD_SEED
 
@@ -100,9 +101,13 @@ ${{shard_seed}}        )
 
 
 def in_turns(pipes: Sequence[Pipeline]) -> Iterator[tuple[Any, ...]]:
-    """Batch k is that of pipeline k mod N; meanwhile the others work on their next ones."""
+    """Batch k is that of pipeline k mod N; meanwhile all of them work on their next ones."""
+    for pipe in pipes:
+        pipe.schedule_run()
     for pipe in cycle(pipes):
-        yield pipe.run()
+        yield pipe.share_outputs()
+        pipe.release_outputs()
+        pipe.schedule_run()
 
 
 '''
@@ -164,8 +169,8 @@ def emit_script(graph: Graph, catalog: Catalog) -> Code:
 
 def _counted(graph: Graph, code: Code) -> Code:
     """The script of a graph that reads videos counts sequences, and the frames in them."""
-    frames = next((source.args.get("sequence_length") for source in graph.sources), None)
-    if not isinstance(frames, int):
+    frames = sequence_length(graph)
+    if not frames:
         return code
     image_rate = '    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")'
     rates = [

@@ -57,7 +57,8 @@ class TemplateParts:
     not_converted: str
     """The import of the decorator of what finds the data: DALI is not to translate it."""
     pipeline_seed: str
-    """The pipeline's own seed, a line: what draws without a seed of its own gets one from it."""
+    """The pipeline's own seed, a line: what draws without a seed of its own gets one from it; and
+    what readers in Python need of it."""
     math: str
     """The same for ``math``, which stands between these two."""
     os: str
@@ -190,7 +191,8 @@ def make_parts(
         plugins=plugin_imports(emitter.every_node()),
         policies="".join(f"{INDENT}{line}\n" for line in imports),
         not_converted=", do_not_convert" if conditional and kinds else "",
-        pipeline_seed=f"{INDENT * 2}seed=seed,\n" if imports else "",
+        pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports else "")
+        + "".join(f"{INDENT * 2}{each},\n" for kind in kinds for each in kind.pipeline_arguments),
         math=", math" if any(map(emitter.calls_math, emitter.every_node())) else "",
         imports=", types"
         if any("types." in text for text in (*definition, *(kind.find_source for kind in kinds)))
@@ -235,6 +237,10 @@ def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:
     """
     template = _OF_THE_DATA.sub(lambda found: _for_each_parameter(found, parts), template)
     values = {name: getattr(parts, name) for name in TemplateParts.__slots__} | more
+    known = {line.strip() for line in template.splitlines()}
+    for name in ("os", "with_os"):
+        lines = values[name].splitlines(keepends=True)
+        values[name] = "".join(line for line in lines if line.strip() not in known)
     template = _with_plugins(template, parts.plugins)
     head, mark, tail = template.partition("$definition")
     before = Template(head).substitute(values)
@@ -263,8 +269,13 @@ def _for_each_parameter(found: re.Match[str], parts: TemplateParts) -> str:
     whole, line_break, part = found.groups()
     text = f"{whole}{line_break}" if part is None else part
     return "".join(
-        re.sub(r"\bdata\b", name, text.replace("folder of images", kind.about))
+        re.sub(
+            r"\bdata\b",
+            name,
+            text.replace("folder of images", kind.about).replace("DIR", kind.metavar),
+        )
         for name, kind in parts.parameters.items()
+        if kind.argument is None or "abspath" not in text  # module:factory is no path
     )
 
 

@@ -56,7 +56,7 @@ def automatic_draws(graph: Graph, catalog: Catalog) -> Mapping[str, Draws]:
     if called and not stopping_faults(graph, catalog):
         held = tuple((node, held_order(drawn)) for node, drawn in uniforms.items())
         source = emit_draw_order(active, catalog)
-        seeds = _seeds(source, graph.settings.seed, held, frozenset(_seeded(catalog)))
+        seeds = _seeds(source, graph.settings.seed, held, catalog.seeded_schemas)
     spare = dict(enumerate(drawn_seeds(graph.settings.seed)))
     return {
         node: tuple(
@@ -118,10 +118,6 @@ def held_order(drawn: Sequence[Uniform]) -> tuple[int, ...]:
     """The places of the draws in the call, in the order in which DALI holds them."""
     held = {each.held: place for place, each in enumerate(drawn) if each.held is not None}
     return tuple(held[place] for place in sorted(held))
-
-
-def _seeded(catalog: Catalog) -> set[str]:
-    return {spec.schema for spec in catalog.values() if spec.seeded}
 
 
 def argument_of(node: Node, name: str) -> Any:

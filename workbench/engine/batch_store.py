@@ -80,10 +80,21 @@ class Batch:
 
 
 def tensor_list(tensors: Sequence[Any]) -> Any:
-    """A copy of DALI's host tensors as one list, with their layout and the file each came from."""
-    from nvidia.dali.tensors import TensorListCPU
+    """DALI's tensors as one list, with their layout and the file each came from.
 
+    Host tensors are copied; those of a GPU are held, for each run makes new ones there.
+    """
+    from nvidia.dali.tensors import TensorGPU, TensorListCPU, TensorListGPU
+
+    if isinstance(tensors[0], TensorGPU):
+        make: Any = TensorListGPU
+        return make(list(tensors), tensors[0].layout(), contiguous=False)
     return TensorListCPU(list(tensors), tensors[0].layout())
+
+
+def memory_of(data: Any) -> Memory:
+    """Where one of DALI's lists of tensors lies."""
+    return "gpu" if "GPU" in type(data).__name__ else "cpu"
 
 
 @cache

@@ -270,6 +270,8 @@ def _escaped(value: Any) -> Any:
 def _plain_number(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, str):  # of a class of its own
+        return str(value)
     raise TypeError(f"A {type(value).__qualname__} cannot be sent to or from the worker.")
 
 

@@ -22,8 +22,7 @@ from workbench.engine.image_hash import image_hash
 from workbench.engine.pipelines import plain_reason
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
-from workbench.sources import Sample, unreadable_reason
-from workbench.sources.video import is_video, refusal
+from workbench.sources import Sample, header_of, unreadable_reason
 
 _ENDINGS = {
     "JPEG": (".jpg", ".jpeg"),
@@ -54,24 +53,18 @@ def check_header(file: Sample) -> CheckedFile:
     reason = unreadable_reason(file.path)
     if reason:
         return CheckedFile(file.name, findings=(Finding(_unreadable_kind(file.path), reason),))
-    if is_video(file.path):
-        return _check_video(file)
+    if (header := header_of(file.path)) is not None:
+        refused = (Finding("not for DALI", header.fault),) if header.fault else ()
+        return CheckedFile(file.name, file.size, os.stat(file.path).st_mtime_ns, refused)
     try:
         with file.open() as opened:
             size, modified = file.size, os.stat(file.path).st_mtime_ns
             image = open_image(opened, file.with_pillow)
             found = (image,) if isinstance(image, Finding) else tuple(_look(image, file))
     except OSError as error:
-        refused = Finding("unreadable", error.strerror or str(error))
-        return CheckedFile(file.name, findings=(refused,))
+        unreadable = Finding("unreadable", error.strerror or str(error))
+        return CheckedFile(file.name, findings=(unreadable,))
     return CheckedFile(file.name, size, modified, found)
-
-
-def _check_video(file: Sample) -> CheckedFile:
-    """Look at the container and codec of a video."""
-    refused = refusal(file.path)
-    found = (Finding("not for DALI", refused),) if refused else ()
-    return CheckedFile(file.name, file.size, os.stat(file.path).st_mtime_ns, found)
 
 
 def _unreadable_kind(path: str) -> str:
@@ -154,7 +147,7 @@ def check_decoding(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]
 
 def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
     found = check_header(file)
-    if is_video(file.path):
+    if header_of(file.path) is not None:
         return found
     if found.level == "bad" and any(f.kind != "cut short" for f in found.findings):
         return found  # a bomb is not to be set off, and why the others fail is known

@@ -44,6 +44,7 @@ def check_each(
     EngineError where no worker starts. A file that ends two workers, or on which one hangs, has
     that as its finding.
     """
+    files = (file.placed() for file in files)
     if roots is None:
         return _check_all(files, full, stop, on_silence)
     files = list(files)

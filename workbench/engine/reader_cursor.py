@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -24,7 +25,7 @@ from workbench.engine.machine import describe_machine
 from workbench.engine.pipelines import CompiledSource
 from workbench.errors import DataError, PipelineError
 from workbench.graph.dataset_parameters import parameter_of
-from workbench.graph.model import Source
+from workbench.graph.model import Settings, Source
 from workbench.sources import (
     Dataset,
     list_samples,
@@ -51,8 +52,10 @@ def require_room(data: Dataset, batch_size: int) -> None:
     The reader holds a batch as a whole, also where few of its samples are shown. ``MOST_READ`` of
     the machine's memory are enough for 20,000 usual photos on 16 GiB.
     """
-    samples = islice(list_samples(data), _LOOKED_AT)
-    sizes = [each.size for each in samples if not unreadable_reason(each.path)]
+    sizes = []
+    for each in islice(list_samples(data), _LOOKED_AT):
+        with suppress(OSError):  # it is not there, or was not read yet
+            sizes += [each.size] if not unreadable_reason(each.path) else []
     room = describe_machine().memory_gib * 2**30 * MOST_READ
     need = batch_size * sum(sizes) / max(1, len(sizes))
     if need > room:
@@ -101,16 +104,24 @@ class ReaderCursor:
     """
 
     def __init__(
-        self, code: Code, source: Source, data: Dataset | None, seed: int, batch_size: int
+        self,
+        code: Code,
+        source: Source,
+        data: Dataset | None,
+        settings: Settings,
     ) -> None:
-        """``code`` is that of the stage of ``source``; ``data`` None if that names its own."""
+        """``code`` is that of the stage of ``source``; ``data`` None if that names its own.
+
+        A source that gives pixels decodes where the settings say.
+        """
+        self._device = (source.device or settings.device) if source.decodes else "cpu"
         if data is not None:
-            require_dataset(data)
+            require_dataset(data, self._device)
         self._compiled = CompiledSource(code)
         self._source = source
         self._data = data
-        self._seed = seed
-        self._batch_size = batch_size
+        self._seed = settings.seed
+        self._batch_size = settings.batch_size
         self._position: _Position | None = None
         self._index: tempfile.TemporaryDirectory[str] | None = None
         self._stand_ins: tempfile.TemporaryDirectory[str] | None = None
@@ -127,7 +138,7 @@ class ReaderCursor:
         except PipelineError as error:
             if self._data is None:
                 raise
-            require_dataset(self._data)
+            require_dataset(self._data, self._device)
             self._require_whole(self._data)
             if any(words in str(error) for words in NO_FILES):
                 raise DataError(no_files_reason(self._data)) from None
@@ -203,13 +214,15 @@ class ReaderCursor:
             while at.next_batch <= index:
                 outputs = at.pipeline.run()
                 if at.next_batch > index - _KEPT_BATCHES:
-                    at.recent[at.next_batch] = self._copy(outputs)
+                    at.recent[at.next_batch] = self._copy(outputs, at)
                 at.next_batch += 1
                 while len(at.recent) > _KEPT_BATCHES or (
                     len(at.recent) > 1 and self.nbytes > _KEPT_BYTES
                 ):
                     at.recent.popitem(last=False)
-        except RuntimeError as error:
+        except UnicodeDecodeError:
+            raise
+        except (RuntimeError, TypeError, ValueError) as error:  # of options that it does not take
             self._position = None
             raise self._compiled.error(error) from None
         return at.recent[index]
@@ -222,20 +235,27 @@ class ReaderCursor:
             given = {str(parameter_of(self._source)): self._data.argument}
         pipe = self._compiled["stage"](
             **given,
-            device="cpu",
+            device=self._device,
             base_seed=self._seed,
             position=0,
             positions={},
             batch_size=self._batch_size,
             num_threads=1,
-            device_id=None,
+            device_id=None if self._device == "cpu" else 0,
             prefetch_queue_depth=1,
         )
         pipe.build()
         return pipe
 
-    def _copy(self, outputs: Any) -> ReadBatch:
-        paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
+    def _copy(self, outputs: Any, at: _Position) -> ReadBatch:
+        told = load_source(self._data.kind).told if self._data is not None else None
+        if told is None or self._data is None:
+            paths = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
+        else:
+            meta = at.pipeline.reader_meta(self._source.id)
+            samples = told(self._data, meta["samples"](at.next_batch))
+            self.unreadable.update((each.name, each.fault) for each in samples if each.fault)
+            paths = [each.name for each in samples]
         copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
             copies,

@@ -8,7 +8,7 @@ reads, and shows only what files inside the roots hold, byte for byte.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.errors import DataError
 from workbench.graph.model import Source
 from workbench.roots import Roots, roots_of_worker
-from workbench.sources import Dataset, load_source, source_kinds
+from workbench.sources import Dataset, list_samples, load_source, source_kinds
 
 CHANGED = "it changed while it was read"
 _FOLDER = "file_root"
@@ -47,7 +47,9 @@ def require_inside(source: Source, data: Dataset | None) -> None:
             "JupyterLab, in Python or to a command of the shell."
         )
     if data is not None:
-        roots.require(filter(None, (data.location, data.root)))
+        roots.require(filter(None, (data.location, "" if data.in_memory else data.root)))
+        if source.decodes:  # what it gives cannot be compared with what its files hold
+            roots.require(sample.path for sample in list_samples(data))
     lists = {arg for arg, value in source.args.items() if isinstance(value, str)}
     roots.require(path for arg, _, path in located_paths(source) if arg in lists)
 
@@ -74,6 +76,14 @@ def outside_roots(
         for file, data in zip(files, read, strict=True)
     }
     return {file: reason for file, reason in found.items() if reason}
+
+
+def require_shown(
+    node: str, files: Sequence[str], folder: str, holder: Callable[[str], str] | None
+) -> None:
+    """Raise DataError for the first sample of pixels whose file lies outside."""
+    for file, reason in outside_roots(files, folder, [None] * len(files), holder).items():
+        raise DataError(f"{node}: {file} cannot be shown: {reason}.")
 
 
 def _refusal(roots: Roots, path: str, read: NDArray[Any] | None) -> str:

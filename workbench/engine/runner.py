@@ -22,7 +22,7 @@ from workbench.emit.preview_stage import (
 )
 from workbench.engine.augmenter import Augmenter, Turns
 from workbench.engine.auto_augment import automatic_draws, making_heard
-from workbench.engine.batch_store import Batch, BatchStore, Memory, tensor_list
+from workbench.engine.batch_store import Batch, BatchStore, Memory, memory_of, tensor_list
 from workbench.engine.branch_counts import BranchCounts
 from workbench.engine.branch_places import BranchPlaces, PlacesInTurns
 from workbench.engine.dataset_watcher import DatasetWatcher
@@ -30,8 +30,10 @@ from workbench.engine.partition import kind_of
 from workbench.engine.plan import Plan, make_plan
 from workbench.engine.process_memory import configure_malloc_trim, default_budget, give_back_free
 from workbench.engine.reader_cursor import ReaderCursor
-from workbench.engine.root_guard import CHANGED, outside_roots, require_inside
+from workbench.engine.root_guard import CHANGED, outside_roots, require_inside, require_shown
+from workbench.engine.run_result import KeptOutput, Result
 from workbench.engine.stage_pipeline import Stage
+from workbench.engine.type_guard import require_fitting
 from workbench.engine.undecodable_samples import (
     Sample,
     check_samples,
@@ -55,32 +57,6 @@ _TRIES = 4
 another's use of the heap: in 4 of 25 runs with one try each, in 0 of 100 with four."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a run gave.
-
-    ``plan`` is what was run, ``batches`` has the wanted outputs, ``samples`` one entry for each
-    sample, ``reran`` the ids of the nodes that were not kept from before. An output inside a region
-    has the samples alone that came there: ``places`` says for its scope which, of a body that runs
-    again in the first turn; ``came`` says it of any turn. Generators that nothing feeds draw for
-    all samples also there.
-    """
-
-    plan: Plan
-    batches: dict[Port, Batch]
-    samples: tuple[Sample, ...]
-    reran: tuple[str, ...]
-    places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    came: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    augmented: Mapping[str, Turns] = field(default_factory=dict)
-    """What automatic augmentation does, by the node's id; nothing to samples that do not come."""
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """For each node what its outputs are kept under: the same key means the same bits."""
-        return self.plan.keys
-
-
 @dataclass(slots=True)
 class _Job:
     """One call of ``Runner.run``: its plan, and the outputs that it has so far."""
@@ -91,30 +67,6 @@ class _Job:
     batches: dict[Port, Batch] = field(default_factory=dict)
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
     """By the id of the source."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """One output of a node, or of what stands inside it, with the port that gave it."""
-
-    node: str
-    port: Port
-    batch: Batch
-
-    def port_of(self, node: str) -> Port:
-        """The same port of a node of another name: names change no bits, so keys leave them out."""
-        place = self.port.node
-        if place == self.node or place.startswith(f"{self.node}."):
-            place = node + place.removeprefix(self.node)
-        return Port(place, self.port.output)
-
-    @property
-    def device(self) -> Memory:
-        return self.batch.device
-
-    @property
-    def nbytes(self) -> int:
-        return self.batch.nbytes
 
 
 class Runner:
@@ -220,6 +172,8 @@ class Runner:
 
     def _run_part(self, job: _Job, nodes: list[Node]) -> None:
         kind = kind_of(nodes[0], self.catalog)
+        if not isinstance(nodes[0], Source):
+            require_fitting(job.plan, self.catalog, nodes, job.batches)
         if isinstance(nodes[0], Source):
             self._read(job, nodes[0])
         elif kind == "automatic":
@@ -305,6 +259,7 @@ class Runner:
             read = cursor.batch(plan.batch)
             files = [read.files[i] for i in chosen]
             if encoded is None:
+                require_shown(node.id, files, cursor.folder, cursor.holder)
                 break
             arrays = read.arrays[encoded]
             sizes = {
@@ -313,7 +268,9 @@ class Runner:
                 if file not in cursor.unreadable
             }
             given = [None if read.files[i] in cursor.unreadable else arrays[i] for i in chosen]
-            bad = {**cursor.unreadable, **outside_roots(files, cursor.folder, given, cursor.holder)}
+            bad = dict(cursor.unreadable)
+            if dataset is None or not dataset.in_memory:
+                bad |= outside_roots(files, cursor.folder, given, cursor.holder)
             changed = CHANGED in bad.values()
             if watcher is not None:
                 changed |= watcher.remember(sizes)
@@ -329,16 +286,18 @@ class Runner:
             tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
         self._keep_samples(job, node, samples * times)
-        batches = [Batch(tensor_list(output * times)) for output in tensors]
+        lists = [tensor_list(output * times) for output in tensors]
+        batches = [Batch(each, memory_of(each)) for each in lists]
         self._keep(job, node, dict(zip(self._ports(node), batches, strict=True)))
 
     def _cursor(self, job: _Job, node: Source, dataset: Dataset | None) -> ReaderCursor:
         settings = job.plan.graph.settings
         made = emit_stage(job.plan.graph, self.catalog, [node.id], self._ports(node), {})
-        key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{made.code.text}")
+        side = settings.device if node.decodes else ""
+        key = (dataset, f"{settings.seed}\n{settings.batch_size}\n{side}\n{made.code.text}")
         if key not in self._cursors:
             require_inside(node, dataset)
-            cursor = ReaderCursor(made.code, node, dataset, settings.seed, settings.batch_size)
+            cursor = ReaderCursor(made.code, node, dataset, settings)
             self._cursors[key] = cursor
             used = job.pipelines * len(job.plan.graph.sources)
             while len(self._cursors) > max(_KEPT_READERS, used):
@@ -461,7 +420,7 @@ class Runner:
             self._built.popitem(last=False)
 
     def _keep(self, job: _Job, node: Node, batches: Mapping[Port, Batch]) -> None:
-        kept = [_Kept(node.id, port, batch) for port, batch in batches.items()]
+        kept = [KeptOutput(node.id, port, batch) for port, batch in batches.items()]
         self.store.put(job.plan.keys[node.id], kept)
         job.batches.update(batches)
 

@@ -14,7 +14,7 @@ import numpy as np
 from workbench.catalog.spec import Catalog
 from workbench.emit.preview_stage import SAMPLE, emit_stage
 from workbench.emit.template_parts import has_regions
-from workbench.engine.batch_store import Batch
+from workbench.engine.batch_store import Batch, memory_of
 from workbench.engine.function_checks import FunctionChecks
 from workbench.engine.machine import usable_cores
 from workbench.engine.pipelines import CompiledSource
@@ -65,7 +65,7 @@ class Stage:
             {port: known[port].device for port in self.feeds},
             plan.draws,
         )
-        self._code, self.outputs = made.code, made.outputs
+        self._code, self.outputs, self.feeds = made.code, made.outputs, made.feeds
         settings = plan.graph.settings
         drawn = any(draws_random_numbers(node, catalog) for node in nodes)
         start = f"{settings.seed}\n{plan.position}\n{self._positions}" if drawn else ""
@@ -129,4 +129,4 @@ class Stage:
 
 
 def _batch(tensors: Any) -> Batch:
-    return Batch(tensors, "gpu" if "GPU" in type(tensors).__name__ else "cpu")
+    return Batch(tensors, memory_of(tensors))

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.engine.batch_store import Batch
-from workbench.engine.runner import Result, Runner
+from workbench.engine.run_result import Result
+from workbench.engine.runner import Runner
 from workbench.engine.stage_pipeline import THREADS
 from workbench.errors import PipelineError
 from workbench.graph.model import Node, Source

@@ -195,7 +195,8 @@ def _without_stand_ins(
     by_name = {op.name: op for op in traced}
     for op in ops:
         if op.name not in refused:
-            yield by_name[op.name]
+            found = by_name[op.name]
+            yield replace(found, args={**found.args, **_reader_options(op)})
             continue
         said = _written(op.spec)
         regular = op.spec.NumRegularInput()
@@ -211,8 +212,15 @@ def _without_stand_ins(
             places=_places(said),
             module=said.get("_module", ""),
             display=said.get("_display_name", ""),
+            args=_reader_options(op),
             refused=refused[op.name],
         )
+
+
+def _reader_options(op: Any) -> dict[str, Any]:
+    """The options of a reader of Python data of one of our own scripts."""
+    source = getattr(getattr(op, "_group", None), "source_desc", None)
+    return dict(getattr(getattr(source, "source", None), "options", None) or {})
 
 
 def _written(spec: Any) -> dict[str, str]:

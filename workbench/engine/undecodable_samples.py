@@ -81,12 +81,12 @@ def decoding_error(encoded: NDArray[np.uint8]) -> str:
 
 
 def decoded_alone(sample: Sample, encoded: NDArray[np.uint8]) -> Sample:
-    """The sample, with why DALI does not decode it, where that is so."""
+    """The sample, with what DALI says where it does not decode it by itself."""
     reason = decoding_error(encoded)
     return Sample(sample.file, sample.warning or reason) if reason else sample
 
 
-def merge_samples(lists: list[tuple[Sample, ...]], count: int) -> tuple[Sample, ...]:
+def merge_samples(lists: Sequence[Sequence[Sample]], count: int) -> tuple[Sample, ...]:
     """Samples of several readers as one: the first file, the first fault."""
     merged = []
     for index in range(count):

@@ -78,7 +78,8 @@ class UsableData:
             known = self._bad.setdefault(dataset, {})
             before, count = len(known), 0
             files = list_samples(dataset)
-            for one in check_each(files, full, stop, self.roots, self._on_silence):
+            roots = None if dataset.in_memory else self.roots
+            for one in check_each(files, full, stop, roots, self._on_silence):
                 count += 1
                 if one.level == "bad":
                     known[one.file] = one

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, kind_fits
 from workbench.graph.devices import device_of
 from workbench.graph.faults import Fault
-from workbench.graph.model import Node, Port
+from workbench.graph.model import Node, Port, Source
 from workbench.graph.subscript_index import index_text, parse_index
 from workbench.graph.tensor_type import TensorType, TypedCall
 from workbench.graph.type_promotion import broadcast, operand_types, result_type
@@ -50,7 +50,8 @@ def type_faults(
 
 def _side(node: Node, spec: OpSpec, devices: Mapping[str, Device]) -> Iterator[Fault]:
     device = devices[node.id]
-    if device not in spec.devices:
+    follows = isinstance(node, Source) and node.decodes and node.device is None
+    if device not in spec.devices and not follows:
         if node.device is not None:
             where = "mixed" if device == "mixed" else f"on {_list((device,))}"
             yield Fault(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from workbench.errors import DataError
 from workbench.graph.active import loose_nodes
+from workbench.graph.exchange import exchanged
 from workbench.graph.faults import Fault
 from workbench.graph.model import Graph, Node, Source, is_name
 from workbench.sources import Datasets, SourceKind, load_source, source_kinds
@@ -86,11 +87,7 @@ def parameter_of(source: Source) -> str | None:
 
     None for one that names its data itself.
     """
-    if not source.kind or load_source(source.kind).located_by & (
-        source.args.keys() | source.inputs.keys()
-    ):
-        return None
-    return source.dataset
+    return source.dataset if source.finds_data else None
 
 
 def reader_name(node: Node) -> str:
@@ -117,6 +114,12 @@ def parameters(nodes: Iterable[Node]) -> dict[str, SourceKind]:
     return found
 
 
+def sequence_length(graph: Graph) -> int:
+    """How many frames a sample of a graph that reads sequences has; 0 for one of images."""
+    found = (source.args.get("sequence_length") for source in graph.sources)
+    return next((count for count in found if isinstance(count, int)), 0)
+
+
 def require_datasets(graph: Graph, data: Datasets) -> None:
     """Raise DataError where a source that an output depends on is given no data."""
     loose = loose_nodes(graph)
@@ -133,6 +136,7 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
     """The ports of a source that are used, and that a source of another kind does not have."""
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # it has those that its options add, too
+    graph = exchanged(graph, source, kind)
     used = [port for node in graph.walk() for port in node.inputs.values()]
     used += graph.outputs.values()
     names = dict.fromkeys(port.output for port in used if port.node == source.id)
@@ -142,32 +146,26 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """The graph with each source of the kind of the data that it is given.
 
-    A source in another's place keeps its ports and its options; where DALI does not decode its
-    images, another decoder takes the place of ``decoders.image``. Raises DataError where a source
-    is given no data, or data that its reader cannot read.
+    A source in another's place keeps its ports and its options, or is ``exchanged``; where DALI
+    does not decode its images, another decoder takes the place of ``decoders.image``. Raises
+    DataError where a source is given no data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        if isinstance(node, Source) and (name := parameter_of(node)):
-            if name not in data:
-                nodes.append(node)  # a loose one: ``require_datasets`` asks of the others
-                continue
-            kind = data[name].kind
-            if kind in load_source(node.kind).takes:
-                nodes.append(node)
-                continue
-            if missing := missing_ports(graph, node, kind):
-                raise DataError(
-                    f"{node.id}: {data[name]} is a {load_source(kind).about}, which gives no "
-                    f"{', '.join(missing)}. Unlink that, or give "
-                    f"{load_source(node.kind).about}."
-                )
-            if kind != node.kind:
-                node = replace(node, kind=kind, op=load_source(kind).op)
-        nodes.append(node)
-    changed = any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
-    return _with_decoders(replace(graph, nodes=tuple(nodes)) if changed else graph)
+    for node in graph.sources:
+        name = parameter_of(node)
+        if name is None or name not in data:
+            continue  # a loose one: ``require_datasets`` asks of the others
+        kind = data[name].kind
+        if kind in load_source(node.kind).takes:
+            continue
+        if missing := missing_ports(graph, node, kind):
+            raise DataError(
+                f"{node.id}: {data[name]} is a {load_source(kind).about}, which gives no "
+                f"{', '.join(missing)}. Unlink that, or give "
+                f"{load_source(node.kind).about}."
+            )
+        graph = exchanged(graph, node, kind)
+    return _with_decoders(graph)
 
 
 def _with_decoders(graph: Graph) -> Graph:

@@ -7,9 +7,10 @@ from typing import Literal
 
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortDevice, PortKind
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.model import Graph, Node, Port, region_of, running_order
+from workbench.graph.model import Graph, Node, Port, Source, region_of, running_order
 from workbench.graph.ports import body_inputs, outputs_of
 from workbench.graph.shapes import infer_types
+from workbench.sources import load_source
 
 
 def is_generator(spec: OpSpec) -> bool:
@@ -26,6 +27,13 @@ def decodes(spec: OpSpec) -> bool:
     """Whether an operator turns encoded bytes into an image, wherever it runs."""
     kinds = [port.kind for port in (*spec.inputs[:1], *spec.outputs[:1])]
     return kinds == ["encoded", "image"]
+
+
+def gives_pixels(node: Node, catalog: Catalog) -> bool:
+    """Whether pixels begin at a node: at a decoder, or at a source that gives no encoded images."""
+    spec = catalog[node.op]
+    read = isinstance(node, Source) and any(output.kind == "image" for output in spec.outputs)
+    return read or decodes(spec)
 
 
 @identity_cached
@@ -57,6 +65,10 @@ def _infer(
     for node in ordered + cyclic:
         if not node.bodies:
             devices[node.id] = _device(node, decoding, catalog, devices)
+            if isinstance(node, Source) and node.decodes:
+                kind = load_source(node.kind)
+                others = (name for name in kind.outputs if name != kind.pixels)
+                devices |= {str(Port(node.id, name)): "cpu" for name in others}
             continue
         for inner, outer in body_inputs(node):
             devices[str(inner)] = device_of(devices, outer)
@@ -78,7 +90,7 @@ def _device(node: Node, decoding: Device, catalog: Catalog, known: Mapping[str, 
     if node.op not in catalog:
         return "cpu"
     spec = catalog[node.op]
-    if is_decoder(spec):
+    if is_decoder(spec) or (isinstance(node, Source) and node.decodes):
         return decoding
     for name, source in node.inputs.items() if not spec.stays else ():
         works_on = port_device(spec, name) in ("operator", "either")

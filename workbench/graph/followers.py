@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.spec import Catalog, PortKind
 from workbench.graph.devices import port_kind
 from workbench.graph.edit import free_id, new_node
 from workbench.graph.faults import Fault
+from workbench.graph.follower_regions import through_regions
 from workbench.graph.geometry import GeometryPath, geometry_path
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Node, Port, Source, ancestors
+from workbench.graph.shapes import infer_types
 
 _THROUGH = "through_"
 
@@ -29,18 +31,31 @@ def follows(node: Node) -> bool:
 
 @identity_cached
 def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
-    """The graph in which each follower also takes in what tells how its target moves."""
-    if not any(map(follows, graph.nodes)):
+    """The graph in which each follower also takes in what tells how its target moves.
+
+    Where its image came through regions, the target does so too: carriers before and in them bring
+    it to where the follower goes on.
+    """
+    followers = [node for node in graph.walk() if follows(node)]
+    if not followers:
         return graph
-    nodes = tuple(_with_inputs(graph, catalog, n) if follows(n) else n for n in graph.nodes)
-    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
-    return graph if same else replace(graph, nodes=nodes)
+    for node in followers:
+        own = graph.at_scope(graph.scope_of(node.id))
+        graph = through_regions(graph, catalog, node, path_of(own, catalog, node))
+    for node in graph.walk():
+        if follows(node) or node.op in CARRIERS:
+            own = graph.at_scope(graph.scope_of(node.id))
+            taking = _with_inputs(own, catalog, node)
+            graph = graph if taking is node else graph.replace_node(taking)
+    return graph
 
 
 def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | None:
     """What the image of a follower came through; None where nothing feeds it."""
     image = follower.inputs.get("image")
-    return geometry_path(graph, catalog, image) if image is not None else None
+    if image is None:
+        return None
+    return geometry_path(graph, catalog, image, follower.inputs.get("before"))
 
 
 def _with_inputs(graph: Graph, catalog: Catalog, node: Node) -> Node:
@@ -73,19 +88,28 @@ def box_format(graph: Graph, node: Node) -> str | None:
     while node.id not in seen:
         seen.add(node.id)
         given = node.args.get("format")
-        if follows(node) and isinstance(given, str) and given:
+        carried = follows(node) or node.op in CARRIERS
+        if carried and isinstance(given, str) and given:
             return given
         if node.op == "readers.coco":
             unit = "relative" if node.args.get("ratio") else "absolute"
             return f"{unit} {'ltrb' if node.args.get('ltrb') else 'xywh'}"
         if node.op == "bb_flip":
             return f"relative {'ltrb' if node.args.get('ltrb') else 'xywh'}"
-        name = "boxes" if follows(node) else next(iter(node.inputs), "")
+        name = "boxes" if carried else next(iter(node.inputs), "")
         port = node.inputs.get(name)
         if port is None or not graph.has(port.node):
             return None
         node = graph.node(port.node)
     return None
+
+
+def is_relative(graph: Graph, node: Node) -> bool:
+    """Whether points that a node gives or a follower takes are shares of the image's sides."""
+    while "points" in node.inputs and "unit" not in node.args:
+        node = graph.node(node.inputs["points"].node)
+    reads = node.op == "readers.coco" and bool(node.args.get("ratio"))
+    return reads or node.args.get("unit") == "relative"
 
 
 def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
@@ -116,7 +140,8 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
 def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
     """(image, output, target) for each output that gives a source's target unmoved."""
     images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
-    image = next((p for p in images if geometry_path(graph, catalog, p).steps), None)
+    paths = {port: geometry_path(graph, catalog, port) for port in images}
+    image = next((port for port, path in paths.items() if path.steps or path.blocked), None)
     if image is None or not all(graph.has(port.node) for port in graph.outputs.values()):
         return []
     reading = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
@@ -149,8 +174,10 @@ def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Po
     outputs = {**graph.outputs, output: Port(node.id, spec.outputs[0].name)}
     if kind == "boxes":
         # labels that stand beside the boxes of the same source are dropped with them
+        flows = infer_types(graph, catalog)
         for name, port in graph.outputs.items():
-            if port.node == target.node and port_kind(graph, catalog, port) == "label":
+            one_each = flows[port].shape == (None,) if port in flows else False
+            if port.node == target.node and flows[port].kind == "label" and one_each:
                 node = replace(node, inputs={**node.inputs, "labels": port})
                 outputs[name] = Port(node.id, "labels")
     return replace(graph, nodes=(*graph.nodes, node), outputs=outputs)

@@ -6,18 +6,23 @@ places. Targets lie in one frame; a follower carries them into another.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from workbench.catalog.geometry import GeometryRule, geometry_rules
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.graph.devices import decodes, is_decoder, port_kind
-from workbench.graph.model import Graph, Node, Port
+from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.repeat import OP as REPEAT
+from workbench.graph.repeat import most_turns
 
 
 @dataclass(frozen=True, slots=True)
 class GeometryStep:
-    """One operator that moves pixels, and the rule by which targets follow it."""
+    """One operator that moves pixels, and the rule by which targets follow it; or a region.
+
+    The rule of a region says what any of its bodies does.
+    """
 
     node: Node
     before: Port
@@ -25,6 +30,8 @@ class GeometryStep:
     after: Port
     rule: GeometryRule
     decodes: bool = False
+    bodies: Mapping[str, GeometryPath] = field(default_factory=dict)
+    """Of a region: what moves pixels in each of its bodies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +54,75 @@ class GeometryPath:
             found += [step.before, *step.node.inputs.values(), step.after]
         return list(dict.fromkeys(found))
 
+    @property
+    def start(self) -> Port:
+        """What the first step takes: of a decoder that crops the encoded image."""
+        crops = self.steps and self.steps[0].decodes
+        return self.steps[0].before if crops else self.root
 
-def geometry_path(graph: Graph, catalog: Catalog, image: Port) -> GeometryPath:
-    """The geometric operators between a decoder and an image, in running order."""
+    def walk(self) -> Iterator[GeometryStep]:
+        """Every step, also those inside regions."""
+        for step in self.steps:
+            yield step
+            for path in step.bodies.values():
+                yield from path.walk()
+
+    @property
+    def resamplings(self) -> int:
+        """How often at most the image is read between its pixels."""
+        count = 0
+        for step in self.steps:
+            inner = [path.resamplings for path in step.bodies.values()]
+            if step.node.op == REPEAT:
+                count += most_turns(step.node) * sum(inner)
+            else:
+                count += sum(inner) if inner else not step.rule.exact
+        return count
+
+    @property
+    def in_one_warp(self) -> bool:
+        """Whether masks go by one affine map at the end, that they may not be rounded each time."""
+        steps = [step.rule for step in self.walk()]
+        uncalled = any(call.op == "" for rule in steps for call in rule.calls or ())
+        affine = not any(rule.homography for rule in steps)
+        return affine and (uncalled or self.resamplings > 1)
+
+    @property
+    def brings_back(self) -> bool:
+        """Whether what an operator cut off has a place again in a later image."""
+        cut = False
+        for step in self.steps:
+            turns = [path.brings_back for path in step.bodies.values()]
+            again = step.bodies and step.rule.cuts and step.rule.reveals  # in another turn
+            if any(turns) or again or (cut and step.rule.reveals):
+                return True
+            cut |= step.rule.cuts
+        return False
+
+
+def geometry_path(
+    graph: Graph, catalog: Catalog, image: Port, first: Port | None = None
+) -> GeometryPath:
+    """The geometric operators between a decoder and an image, in running order.
+
+    ``first`` is where to begin in place of the decoder: an image that this one is made from.
+    """
     rules = geometry_rules()
     steps: list[GeometryStep] = []
     seen: set[Port] = set()
-    while image not in seen and graph.has(image.node):
+    while image != first and image not in seen and graph.has(image.node):
         seen.add(image)
         node = graph.node(image.node)
         spec = catalog.find(node.op)
         if spec is None:
             break
         if node.bodies:
-            before = _through_region(graph, catalog, node, image)
-            if before is None:
-                return _blocked(image, steps, node, _REGION)
-            image = before
+            through = _through_region(graph, catalog, node, image)
+            if isinstance(through, GeometryPath):
+                return GeometryPath(image, tuple(steps), through.blocked, through.reason)
+            if through.bodies:
+                steps.insert(0, through)
+            image = through.before
             continue
         source = _image_input(graph, catalog, node, spec)
         if rules.moves(node.op) and source is not None:
@@ -127,27 +186,53 @@ def _mixes(graph: Graph, catalog: Catalog, node: Node) -> bool:
     return kinds.count("image") > 1
 
 
-def _through_region(graph: Graph, catalog: Catalog, region: Node, image: Port) -> Port | None:
-    """What a region takes in as the image that it gives; None where its bodies move pixels."""
-    found: set[Port] = set()
+def _through_region(
+    graph: Graph, catalog: Catalog, region: Node, image: Port
+) -> GeometryStep | GeometryPath:
+    """A region as one step, without bodies where none moves pixels; or what is in the way."""
+    paths: dict[str, GeometryPath] = {}
+    found: set[str] = set()
     for name, body in region.bodies.items():
         scope = region.scope(name)
-        inside = graph.at_scope(scope)
         given = body.outputs.get(image.output)
-        if given is None:
-            return None
-        path = geometry_path(inside, catalog, given)
-        if path.blocked or path.steps or path.root.node != scope:
-            return None
-        found.add(region.inputs[path.root.output])
-    return found.pop() if len(found) == 1 else None
+        path = geometry_path(graph.at_scope(scope), catalog, given) if given is not None else None
+        if path is not None and path.blocked:
+            return path
+        if path is None or path.root.node != scope or path.root.output not in region.inputs:
+            return _blocked(image, [], region, _OTHER_IMAGE)
+        paths[name] = path
+        found.add(path.root.output)
+    taken = found.pop()
+    if found or (catalog[region.op].consecutive and taken != image.output):
+        return _blocked(image, [], region, _OTHER_IMAGE)
+    inner = [step.rule for path in paths.values() for step in path.steps]
+    rule = GeometryRule(
+        cuts=any(rule.cuts for rule in inner), reveals=any(rule.reveals for rule in inner)
+    )
+    return GeometryStep(region, region.inputs[taken], image, rule, bodies=paths if inner else {})
 
 
-_REGION = (
-    "what is in it moves pixels for some samples only. Let targets follow inside the region, or "
-    "give the operator random arguments instead"
+def cut_before(graph: Graph, catalog: Catalog, image: Port) -> bool:
+    """Whether an operator may have cut off parts of an image on its way."""
+    graph = graph.whole
+    if not graph.has(image.node):  # what a body takes in; of others in turn what another gave
+        region = graph.node(region_of(image.node))
+        given = Port(region.id, image.output)
+        outer = given if catalog[region.op].consecutive else region.inputs[image.output]
+        return cut_before(graph, catalog, outer)
+    path = geometry_path(graph, catalog, image)
+    inside = "." in path.root.node and cut_before(graph, catalog, path.root)
+    return inside or any(step.rule.cuts for step in path.steps)
+
+
+_OTHER_IMAGE = (
+    "its bodies do not all give what becomes of one image. Take the targets from before it, or "
+    "give the same image to all of its bodies"
 )
-_MIXES = "it mixes two images. Take the targets from before it"
+_MIXES = (
+    "it mixes two images, and targets of both would lie on what it gives. Take the targets from "
+    "before it, or give out both images' targets and the share in which they are mixed"
+)
 
 
 def _no_rule(node: Node, spec: OpSpec) -> str:

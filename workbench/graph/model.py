@@ -29,7 +29,7 @@ from workbench.errors import GraphEditError
 from workbench.graph.frozen import FrozenDict, frozen
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.operators import GraphMethods
-from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader
+from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader, load_source
 
 DecodeDevice = Literal["cpu", "mixed"]
 
@@ -154,6 +154,17 @@ class Source(Node):
 
     kind: str = ""
     dataset: str = PARAMETER
+
+    @property
+    def finds_data(self) -> bool:
+        """Whether the exported program finds its data; False where it names them itself."""
+        located_by = load_source(self.kind).located_by if self.kind else frozenset()
+        return bool(self.kind) and not located_by & (self.args.keys() | self.inputs.keys())
+
+    @property
+    def decodes(self) -> bool:
+        """Whether it gives pixels: on the side of the setting, as a decoder."""
+        return self.finds_data and load_source(self.kind).pixels != ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -913,6 +913,7 @@ class ReadersOperators(Generic[R]):
     def coco(
         self,
         *inputs: DataNode | Graph,
+        polygon_masks: bool | None = ...,
         pixelwise_masks: bool | None = ...,
         random_shuffle: bool | None = ...,
         image_ids: bool | None = ...,
@@ -935,7 +936,6 @@ class ReadersOperators(Generic[R]):
         ltrb: bool | None = ...,
         masks: bool | None = ...,
         meta_files_path: str | None = ...,
-        polygon_masks: bool | None = ...,
         preprocessed_annotations: str | None = ...,
         preserve: bool | None = ...,
         ratio: bool | None = ...,
@@ -1011,6 +1011,46 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
     ) -> tuple[DataNode, ...]:
         """Reads the data from an MXNet RecordIO."""
+    def numpy(
+        self,
+        *inputs: DataNode | Graph,
+        random_shuffle: bool | None = ...,
+        roi_axes: int | Sequence[int] | None = ...,
+        roi_start: int | Sequence[int] | DataNode | None = ...,
+        roi_shape: int | Sequence[int] | DataNode | None = ...,
+        out_of_bounds_policy: str | None = ...,
+        initial_fill: int | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        prefetch_queue_depth: int | None = ...,
+        tensor_init_bytes: int | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        cache_header_information: bool | None = ...,
+        dont_use_mmap: bool | None = ...,
+        file_filter: str | None = ...,
+        file_list: str | None = ...,
+        file_root: str | None = ...,
+        files: str | Sequence[str] | None = ...,
+        fill_value: float | None = ...,
+        lazy_init: bool | None = ...,
+        preserve: bool | None = ...,
+        read_ahead: bool | None = ...,
+        register_buffers: bool | None = ...,
+        rel_roi_end: float | Sequence[float] | DataNode | None = ...,
+        rel_roi_shape: float | Sequence[float] | DataNode | None = ...,
+        rel_roi_start: float | Sequence[float] | DataNode | None = ...,
+        roi_end: int | Sequence[int] | DataNode | None = ...,
+        shuffle_after_epoch: bool | None = ...,
+        shuffle_after_epoch_seed: int | None = ...,
+        skip_cached_images: bool | None = ...,
+        stick_to_shard: bool | None = ...,
+        use_o_direct: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> tuple[DataNode, ...]:
+        """Reads Numpy arrays from a directory."""
     def tfrecord(
         self,
         *inputs: DataNode | Graph,
@@ -1697,6 +1737,18 @@ class Operators(Generic[R]):
         name: str = ...,
     ) -> R:
         """Insert new dimension(s) with extent 1 to the data shape."""
+    def external_source(
+        self,
+        *inputs: DataNode | Graph,
+        random_shuffle: bool | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> tuple[DataNode, ...]:
+        """Reads arrays, encoded bytes, PIL images and data sets that a Python function gives."""
     def filter(
         self,
         *inputs: DataNode | Graph,

@@ -34,6 +34,15 @@ def infer_types(graph: Graph, catalog: Catalog) -> Mapping[Port, TensorType]:
     return types
 
 
+def infer_types_from(
+    graph: Graph, catalog: Catalog, known: Mapping[Port, TensorType]
+) -> Mapping[Port, TensorType]:
+    """The same where it is known of some ports what they gave."""
+    types = dict(known)
+    _infer(graph.nodes, catalog, types)
+    return types
+
+
 _NOTHING = TensorType()
 
 
@@ -50,7 +59,7 @@ def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorTy
         fed = {name: types.get(port, _NOTHING) for name, port in node.inputs.items()}
         call = TypedCall(node, spec, fed)
         for output in spec.outputs_with(node.inputs, node.args):
-            types[Port(node.id, output.name)] = _type_of(call, output)
+            types.setdefault(Port(node.id, output.name), _type_of(call, output))
     for node in cyclic:
         spec = catalog.find(node.op)
         for output in outputs_of(node, spec) if spec else ():

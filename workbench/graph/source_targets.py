@@ -8,7 +8,7 @@ from workbench.catalog.spec import Catalog
 from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.followers import bypassed, follows, with_new_targets
 from workbench.graph.model import Graph, Port, Source
-from workbench.graph.ports import output_ports, outputs_of
+from workbench.graph.ports import outputs_of
 from workbench.sources import Dataset, Datasets, load_source
 
 _TARGETS = ("boxes", "points")
@@ -54,7 +54,11 @@ def _without_targets(graph: Graph, source: str, kept: tuple[str, ...], catalog: 
     """Without followers and outputs of the targets that the source will not give any more."""
     node = graph.node(source)
     assert isinstance(node, Source)
-    gone = {port for port in output_ports(node, catalog[node.op]) if port.output not in kept}
+    gone = {
+        Port(source, output.name)
+        for output in outputs_of(node, catalog[node.op])
+        if output.name not in kept and output.kind not in ("encoded", "image")
+    }
     for follower in graph.nodes:
         if follows(follower) and gone & {*follower.inputs.values()}:
             graph = bypassed(graph, catalog, follower)

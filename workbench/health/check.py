@@ -86,6 +86,12 @@ class FolderCheck:
         Raises DataError where none is left or the folder is there already, and OSError.
         """
         names = {file.file for file in self.of_level("bad", "damaged")}
+        if self.dataset.in_memory:
+            listed = ", ".join(sorted(names, key=int)[:20])
+            raise DataError(
+                f"{self.dataset} is a {load_source(self.dataset.kind).about}, of which nothing is "
+                f"written: leave the {len(names):,} out where it is made, by index: {listed}."
+            )
         if len(names) == self.count:
             raise DataError(f"No sample of {self.dataset} can be used.")
         if os.path.lexists(folder):
@@ -132,7 +138,8 @@ def check_folder(
     where no worker starts, and CancelledError.
     """
     dataset = open_dataset(data)
-    files = list(list_samples(dataset))
+    roots = None if dataset.in_memory else roots
+    files = [file.placed() for file in list_samples(dataset)]
     record = CheckRecord(dataset, full)
     inside = [file for file in files if roots is None or not check_outside_roots(roots, file)]
     checked = {} if again else _unchanged(record, inside)
@@ -150,8 +157,7 @@ def check_folder(
         if stop():
             raise CancelledError("Cancelled.")
 
-    paths = {file.name: file.path for file in files}
-    like = find_duplicates(every, paths, check_cancelled)
+    like = find_duplicates(every, {file.name: file for file in files}, check_cancelled)
     broken = {file.name: LINE_BREAK for file in files if not fits_list(file)}
     for more in (broken, like):
         every = [

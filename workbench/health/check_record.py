@@ -36,6 +36,7 @@ class CheckRecord:
         name = hashlib.sha256(os.fsencode(dataset.identity)).hexdigest()[:24]
         kind = "full" if full else "quick"
         self.path = cache_folder() / "checks" / f"{name}-{kind}.jsonl"
+        self._kept = not dataset.in_memory  # which goes with its process
 
     def load(self) -> dict[str, CheckedFile]:
         """Every file that is known, by its name."""
@@ -58,6 +59,8 @@ class CheckRecord:
             os.replace(temporary, self.path)
 
     def _write(self, mode: str, path: Path, files: Iterable[CheckedFile]) -> None:
+        if not self._kept:
+            return
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with path.open(mode, encoding="ascii") as file:

@@ -10,21 +10,24 @@ from concurrent.futures import ThreadPoolExecutor
 from workbench.engine.findings import CheckedFile, Finding
 from workbench.engine.image_hash import near_pairs
 from workbench.engine.machine import usable_cores
+from workbench.sources import Sample
+
+_READ_AT_ONCE = 2**20
 
 
 def find_duplicates(
     checked: Sequence[CheckedFile],
-    paths: Mapping[str, str],
+    samples: Mapping[str, Sample],
     check_cancelled: Callable[[], None],
 ) -> dict[str, Finding]:
-    """For each file like an earlier one what it is like. ``paths`` says where each file lies.
+    """For each file like an earlier one what it is like. ``samples`` has each by its name.
 
     Files are the same where their bytes are. Pictures are nearly the same where their
     ``image_hash`` is, which only a full check knows.
     """
     usable = [one for one in checked if one.level != "bad"]
     found: dict[str, Finding] = {}
-    for same in _same_bytes(usable, paths, check_cancelled):
+    for same in _same_bytes(usable, samples, check_cancelled):
         for file in same[1:]:
             found[file] = Finding("duplicate", f"the same as {same[0]}")
     once = [one for one in usable if one.file not in found]
@@ -36,7 +39,7 @@ def find_duplicates(
 
 def _same_bytes(
     checked: Sequence[CheckedFile],
-    paths: Mapping[str, str],
+    samples: Mapping[str, Sample],
     check_cancelled: Callable[[], None],
 ) -> list[list[str]]:
     """Names of the same files, by groups. Only files of one size are read."""
@@ -46,7 +49,7 @@ def _same_bytes(
     alike = [file for files in by_size.values() if len(files) > 1 for file in files]
     groups: dict[bytes, list[str]] = defaultdict(list)
     with ThreadPoolExecutor(max_workers=usable_cores()) as pool:
-        digests = pool.map(_digest, [paths[file] for file in alike])
+        digests = pool.map(_digest, [samples[file] for file in alike])
         for file, digest in zip(alike, digests, strict=True):
             if digest:
                 groups[digest].append(file)
@@ -58,9 +61,12 @@ def _same_bytes(
     return [files for files in groups.values() if len(files) > 1]
 
 
-def _digest(path: str) -> bytes:
+def _digest(sample: Sample) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, hashlib.blake2b).digest()
+        with sample.open() as file:
+            digest = hashlib.blake2b()
+            for part in iter(lambda: file.read(_READ_AT_ONCE), b""):
+                digest.update(part)
+            return digest.digest()
     except OSError:
         return b""  # gone in the meantime

@@ -14,7 +14,7 @@ from workbench.engine.encoded_images import open_image
 from workbench.engine.exit_status import printable
 from workbench.engine.findings import CheckedFile, Finding
 from workbench.health.check import FolderCheck
-from workbench.sources import list_samples
+from workbench.sources import Sample, list_samples
 
 PICTURES = 1_000
 """Files that are shown with a picture: 3 kB each."""
@@ -29,10 +29,10 @@ tr { border-top: 1px solid #ddd } img { display: block; max-width: 96px; max-hei
 
 def html_report(check: FolderCheck) -> str:
     """The page: what was found how often, then each file with its findings, the worst first."""
-    paths = {file.name: file.path for file in list_samples(check.dataset)}
+    samples = {file.name: file for file in list_samples(check.dataset)}
     order = [*check.bad, *check.of_level("damaged"), *check.of_level("unusual")]
     rows = [
-        _row(one, _picture(paths.get(one.file, "")) if number < PICTURES else "")
+        _row(one, _picture(samples.get(one.file)) if number < PICTURES else "")
         for number, one in enumerate(order)
     ]
     counts = "".join(f"<tr><td>{escape(kind)}<td>{count:,}" for kind, count in check.counts.items())
@@ -55,12 +55,12 @@ def _row(one: CheckedFile, picture: str) -> str:
     return f"<tr><td>{picture}<td><code>{escape(printable(one.file))}</code><td>{found}"
 
 
-def _picture(path: str) -> str:
+def _picture(sample: Sample | None) -> str:
     """A small picture as an ``img``; empty for a file that gives none."""
     try:
-        if not os.path.isfile(path):
+        if sample is None or not os.path.isfile(sample.path):
             return ""
-        with open(path, "rb") as file, warnings.catch_warnings():
+        with sample.open() as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             image = open_image(file)
             if isinstance(image, Finding):

@@ -18,6 +18,7 @@ from workbench.sources import (
     Location,
     Sample,
     class_names,
+    header_of,
     list_samples,
     load_source,
     no_files_reason,
@@ -82,6 +83,7 @@ def scan_folder(
     missing, is a file, cannot be read or has no images.
     """
     dataset = open_dataset(data)
+    roots = None if dataset.in_memory else roots
     count = size = 0
     formats: Counter[str] = Counter()
     labels: Counter[int] = Counter()
@@ -151,6 +153,8 @@ class _Header(NamedTuple):
 
 
 def _header(sample: Sample) -> _Header | None:
+    if (header := header_of(sample.path)) is not None:
+        return _Header("", header.size) if header.size else None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -108,9 +108,8 @@ def _came(
         if found and augmented:
             got = worker.runner.augmented(graph, request.data, list(augmented), batch, count)
             for node, names in augmented.items():
-                there = [found]
-                if scope := within.get(node):
-                    there = [_places([came[turn]]) for turn in turns_of(scope, came)]
+                turns = turns_of(within[node], came) if node in within else []
+                there = [frozenset(_places([came[turn]])) for turn in turns] or [found]
                 found &= {
                     at
                     for call, places in zip(got[node], there, strict=True)

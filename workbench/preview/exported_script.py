@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -127,7 +128,7 @@ class ExportedScript:
         self._log = Path(folder, "log")
         # Not in the folder: a graph can name files relative to where the user is. With -P what
         # else lies there is not imported.
-        given = {name: each.place or each.argument for name, each in data.items()}
+        given = {name: replace(each, location=each.place).argument for name, each in data.items()}
         arguments = [str(path), json.dumps(given), device, folder]
         command = [sys.executable, "-P", "-c", _DRIVER, *arguments]
         with self._log.open("wb") as log:
@@ -188,7 +189,8 @@ class ExportedScript:
                     ) from None
                 if waited > LIMIT:
                     raise WorkerTimeoutError(
-                        f"The exported script gave no batch within {LIMIT:g} s and was ended."
+                        f"The exported script gave no batch within {LIMIT:g} s and was ended. A "
+                        "function of your own may have a loop without an end."
                     ) from None
                 continue
             stopped.heard()

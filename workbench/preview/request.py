@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
-from workbench.engine.runner import Result
+from workbench.engine.run_result import Result
 from workbench.engine.worker import Worker
-from workbench.errors import GraphError
+from workbench.errors import DataError, GraphError
 from workbench.graph.active import active_graph
+from workbench.graph.dataset_parameters import with_datasets
 from workbench.graph.devices import decodes, image_outputs
 from workbench.graph.model import Graph, Node, Port, Source, ancestors, region_of, topological
 from workbench.graph.ports import output_ports
@@ -78,6 +80,8 @@ class PreviewRequest:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", open_datasets(self.data))
+        with suppress(DataError):  # the run says why
+            object.__setattr__(self, "graph", with_datasets(self.graph, self.data))
         size = self.graph.settings.batch_size
         if self.shown not in SHOWN:
             raise GraphError(f"shown is {self.shown!r}. Give one of {', '.join(SHOWN)}.")

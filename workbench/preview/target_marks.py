@@ -20,7 +20,7 @@ from PIL import Image
 from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import port_kind
-from workbench.graph.followers import box_format, follows
+from workbench.graph.followers import box_format, follows, is_relative
 from workbench.graph.geometry import frame_of, geometry_path
 from workbench.graph.model import Node, Port, Source, ancestors
 from workbench.preview.request import GraphRun
@@ -37,16 +37,20 @@ HUES = 12
 
 @dataclass(frozen=True, slots=True)
 class TargetMark:
-    """A box, or a point where its corners are one, or a mask.
+    """A box, or a point where its corners are one, or an outline, or a mask.
 
     ``corners`` are left, top, right and bottom as shares of the picture's sides; ``colour`` is the
-    same number for the same class. ``mask`` is a PNG that is clear where there is nothing.
+    same number for the same class. ``mask`` is a PNG that is clear where there is nothing,
+    ``outline`` has x and y of one vertex after another. What has ``left`` the picture, at any step,
+    is drawn at its edge where it is outside.
     """
 
     corners: tuple[float, float, float, float]
     text: str
     colour: int
     mask: bytes = b""
+    outline: tuple[float, ...] = ()
+    left: bool = False
 
 
 Marks = tuple[TargetMark, ...]
@@ -72,30 +76,60 @@ def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
             continue
         labels = _labels_beside(run, node)
         names = _class_names(worker, run, node)
-        absolute = (box_format(run.graph, node) or "absolute ltrb").startswith("absolute")
-        sized = (box_format(run.graph, node) or "").endswith("xywh")
+        form = box_format(run.graph, node) or "absolute ltrb"
         is_points = port_kind(run.graph, run.catalog, port) == "points"
+        relative = is_relative(run.graph, node) if is_points else form.startswith("relative")
+        polygons, seen = _beside(run, node, "polygons"), _beside(run, node, "visible")
         made = []
         for index in range(count):
             own = np.asarray(arrays[index], np.float64)
-            corners = np.concatenate([own, own], 1) if is_points else _ltrb(own, sized)
-            if absolute or is_points:
+            corners = np.concatenate([own, own], 1) if is_points else _ltrb(own, form)
+            if not relative:
                 corners = corners / (*sides[index], *sides[index])
             numbers = labels[index] if labels is not None else np.zeros(0)
-            made.append((*found[index], *_marks(corners, numbers, names)))
+            if is_points and polygons is not None:
+                marks = _outlines(corners[:, :2], polygons[index], numbers, names)
+            else:
+                marks = _marks(corners, numbers, names, seen[index] if seen is not None else None)
+            made.append((*found[index], *marks))
         found = made
     return found
 
 
-def _ltrb(boxes: NDArray[np.float64], sized: bool) -> NDArray[np.float64]:
+def _ltrb(boxes: NDArray[np.float64], form: str) -> NDArray[np.float64]:
     boxes = boxes.reshape(-1, 4).copy()
-    if sized:
+    if form.endswith("xywh"):
         boxes[:, 2:] += boxes[:, :2]
+    if form.endswith("cxcywh"):
+        boxes -= np.tile((boxes[:, 2:] - boxes[:, :2]) / 2, 2)
     return boxes
 
 
+def _outlines(
+    vertices: NDArray[np.float64],
+    polygons: NDArray[np.generic],
+    labels: NDArray[np.generic],
+    names: Sequence[str],
+) -> list[TargetMark]:
+    """Those of rows (instance, first vertex, end), each in the colour of the class."""
+    numbers = [int(each) for each in np.ravel(labels)]
+    made = []
+    for instance, first, end in np.asarray(polygons).reshape(-1, 3)[:_MOST_MARKS].tolist():
+        own = vertices[first:end]
+        if len(own) and np.isfinite(own).all():
+            number = numbers[instance] if 0 <= instance < len(numbers) else 0
+            text = names[number - 1] if 0 < number <= len(names) else ""
+            low, high = own.min(axis=0), own.max(axis=0)
+            corners = (*low.tolist(), *high.tolist())
+            made.append(TargetMark(corners, text, number, outline=tuple(own.ravel().round(5))))
+    return made
+
+
 def _marks(
-    corners: NDArray[np.float64], labels: NDArray[np.generic], names: Sequence[str]
+    corners: NDArray[np.float64],
+    labels: NDArray[np.generic],
+    names: Sequence[str],
+    seen: NDArray[np.generic] | None,
 ) -> list[TargetMark]:
     numbers = [int(each) for each in np.ravel(labels)]
     made = []
@@ -104,7 +138,10 @@ def _marks(
         known = at < len(numbers) and 0 < number <= len(names)
         text = names[number - 1] if known else str(number) if at < len(numbers) else ""
         if np.isfinite([left, top, right, bottom]).all():
-            made.append(TargetMark((left, top, right, bottom), text, number))
+            gone = seen is not None and at < len(seen) and not seen[at]
+            places = (left, top, right, bottom)
+            kept = tuple(min(max(each, 0.0), 1.0) for each in places) if gone else places
+            made.append(TargetMark(kept, text, number, left=gone))
     return made
 
 
@@ -171,15 +208,26 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port]]:
 
 
 def _labels_beside(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
-    batches = run.result.batches
-    port = Port(node.id, "labels")
-    return batches[port].arrays() if port in batches else None
+    """Of points those of the source, of which none is left out."""
+    return _beside(run, node, "labels")
+
+
+def _beside(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic]] | None:
+    """What a follower of boxes or points, or else their source, gives under a name."""
+    while Port(node.id, name) not in run.result.batches:
+        port = node.inputs.get("points") if follows(node) else None
+        if port is None or not run.graph.has(port.node):
+            return None
+        node = run.graph.node(port.node)
+    return run.result.batches[Port(node.id, name)].arrays()
 
 
 def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
     """The names of a COCO file's classes, in the order of the labels 1, 2, ..."""
     while follows(node):
-        port = node.inputs.get("boxes") or node.inputs.get("masks")
+        port = next(
+            (node.inputs[n] for n in ("boxes", "points", "masks") if n in node.inputs), None
+        )
         if port is None or not run.graph.has(port.node):
             break
         node = run.graph.node(port.node)

@@ -144,7 +144,7 @@ class Verifier:
         require_sound(self.graph, load_catalog())
         self.graph = with_datasets(active_graph(self.graph, load_catalog()), self.data)
         for dataset in self.data.values():
-            require_dataset(dataset)
+            require_dataset(dataset, self.graph.settings.device)
         read = parameters(self.graph.nodes)
         usable = UsableData(
             {name: each for name, each in self.data.items() if name in read},

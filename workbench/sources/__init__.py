@@ -12,7 +12,6 @@ from __future__ import annotations
 import inspect
 import io
 import os
-import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,12 +25,11 @@ from typing import Any, BinaryIO, NamedTuple
 
 from workbench.errors import DataError
 from workbench.sources._frames import Frame, is_frame, rows_of_frame
+from workbench.sources._python_data import holds_images, names_files
+from workbench.sources._remote import REMOTE, require_readable
 
 PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
-
-
-_REMOTE = re.compile(r"[a-z][a-z0-9+.-]+://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +47,7 @@ class Dataset:
     title:
         What a person knows it as, where that is not ``location``.
     first:
-        Where not 0: provisionally about so many samples from its beginning stand for all, whose
-        index is not there yet.
+        Where not 0: so many from the beginning stand for all, whose index is not there yet.
     """
 
     kind: str
@@ -62,20 +59,20 @@ class Dataset:
     @property
     def argument(self) -> Any:
         """What the exported program is given for it."""
+        argument = load_source(self.kind).argument
+        if argument is not None:
+            return argument(self)
         return self.location or [list(item) for item in self.items]
 
     @property
     def place(self) -> str:
         """Where they lie, from anywhere: an absolute path, or a remote place; else empty."""
-        remote = _REMOTE.match(self.location)
-        return os.path.abspath(self.location) if self.location and not remote else self.location
+        local = self.location and not REMOTE.match(self.location)
+        return os.path.abspath(self.location) if local else self.location
 
     @property
     def text(self) -> str:
-        """What opens them again later, the kind before the path where it is not to be guessed.
-
-        Empty for data that were given in Python.
-        """
+        """What opens them again later; empty for data that were given in Python."""
         kind = load_source(self.kind)
         named = self.location and (kind.decoder or kind.takes)
         return "" if self.title else f"{self.kind}:{self.location}" if named else self.location
@@ -83,13 +80,17 @@ class Dataset:
     @property
     def identity(self) -> str:
         """Equal for equal data: the absolute path, or the items themselves."""
-        whole = self.place or repr(self.items)
-        return f"{whole}\nfirst {self.first}" if self.first else whole
+        return (self.place or repr(self.items)) + f"\nfirst {self.first}" * bool(self.first)
 
     @property
     def root(self) -> str:
         """The folder that the names of files are relative to."""
         return load_source(self.kind).root(self)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether a process gives its samples out of its memory: no path says where they lie."""
+        return load_source(self.kind).argument is not None
 
     def __str__(self) -> str:
         return self.title or self.location or f"a list of {len(self.items):,} files"
@@ -131,6 +132,19 @@ class Sample(NamedTuple):
             holder.seek(self.offset)
             return io.BytesIO(holder.read(self.nbytes))
 
+    def placed(self) -> Sample:
+        """It with its place in a file: of some kinds that is made when it is asked for."""
+        return self
+
+
+class Header(NamedTuple):
+    """What the header of a file that is no image tells."""
+
+    fault: str = ""
+    """Why DALI's reader cannot give it."""
+    size: tuple[int, int] | None = None
+    """Columns and rows of its pictures, where they are told."""
+
 
 class Index(NamedTuple):
     """Of a kind whose reader looks through all data before its first sample, unless told an index.
@@ -168,6 +182,17 @@ class SourceKind:
         The function that the exported code calls in the place of DALI's reader, where that gives
         other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
         exported. What it gives last it makes last.
+    noun:
+        What one sample is called.
+    pixels:
+        The output that gives pixels, where its reader decodes; empty where decoders follow it. The
+        exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``.
+    begins:
+        Options that come with the source and go with it, such as the frames of a sequence.
+    read_header:
+        Of a file of ``suffixes`` that is no image: what its header tells.
+    undecodable:
+        Given a dataset and ``cpu`` or ``mixed``: why its reader cannot decode it there, or empty.
     unread:
         What ``find`` gives where a pipeline is made that is not there to read: as much as the
         reader must be given to have its outputs.
@@ -206,11 +231,22 @@ class SourceKind:
     decoder:
         The operator that decodes its images, where DALI's decoders do not.
     takes:
-        Kinds of data that a source of this kind reads, too, and stays what it is.
+        Kinds of data that it reads, too, and stays what it is.
     is_listed:
         Whether ``list_samples`` lists them; else nothing is counted, checked or left out.
     passed_over:
-        Names of images that lie there and that its reader passes over; ``pillow_images`` has them.
+        Names of images there that its reader passes over; ``pillow_images`` has them.
+    argument:
+        What the exported program is given for a dataset, where that is not its location.
+    told:
+        Name and fault of the samples at some places of a dataset (``samples`` of the pipeline's
+        ``reader_meta`` says which a batch has), where DALI does not tell names.
+    options:
+        The options of readers that mean something to this one; None: all of DALI's reader.
+    pipeline_arguments:
+        What the exported program gives the pipeline itself for its reader, as Python writes it.
+    metavar:
+        What the parameter takes, as the usage of the exported program names it.
     """
 
     about: str
@@ -229,6 +265,11 @@ class SourceKind:
     imports: tuple[str, ...] = field(default=())
     outputs: tuple[str, ...] = ("jpegs", "labels")
     reader: Callable[..., Any] | None = None
+    noun: str = "image"
+    pixels: str = ""
+    begins: Mapping[str, int] = field(default_factory=dict, hash=False)
+    read_header: Callable[[str], Header] | None = None
+    undecodable: Callable[[Dataset, str], str] | None = None
     unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
     suffixes: tuple[str, ...] = ()
     holder: Callable[[str], str] | None = None
@@ -238,6 +279,11 @@ class SourceKind:
     takes: frozenset[str] = frozenset()
     is_listed: bool = True
     passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
+    argument: Callable[[Dataset], Any] | None = None
+    told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
+    options: frozenset[str] | None = None
+    pipeline_arguments: tuple[str, ...] = ()
+    metavar: str = "DIR"
 
     @property
     def find_source(self) -> str:
@@ -273,7 +319,10 @@ def load_source(kind: str) -> SourceKind:
 
 def is_reader(op: str) -> bool:
     """Whether an operator, named as in ``nvidia.dali.fn``, brings data into a pipeline."""
-    return op.startswith(("readers.", "experimental.readers.")) or op == "external_source"
+    return op.startswith(("readers.", "experimental.readers.")) or op in (
+        "external_source",
+        "request",
+    )
 
 
 @cache
@@ -282,9 +331,9 @@ def kind_of_reader(op: str) -> str:
     return next((kind for kind in source_kinds() if load_source(kind).op == op), "")
 
 
-Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame
-"""What a person may give for one dataset: a path, or in Python files, (file, label) pairs or a
-frame with a column of paths."""
+Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame | Any
+"""What a person may give for one dataset: a path, or in Python files, (file, label) pairs, a frame
+with a column of paths, or images: arrays, encoded bytes, a data set (``memory.py``)."""
 Data = Location | Mapping[str, Location]
 """What a person may give for a graph: one dataset, or one for each of its parameters."""
 
@@ -298,7 +347,7 @@ def open_dataset(data: Location) -> Dataset:
     """
     if isinstance(data, Dataset):
         return data
-    if is_frame(data):
+    if is_frame(data) and not holds_images(data):
         data = rows_of_frame(data)
     if isinstance(data, str) and not data:
         raise DataError("The path of the data is empty. Give a folder or a list of files.")
@@ -307,40 +356,22 @@ def open_dataset(data: Location) -> Dataset:
         named_so = named in source_kinds() and place and not place.startswith("//")
         if named_so and not os.path.exists(data):
             return Dataset(named, os.path.expanduser(place))
-        if _REMOTE.match(str(data)):
-            return Dataset("s3", _require_readable(str(data)))
+        if REMOTE.match(str(data)):
+            return Dataset("s3", require_readable(str(data)))
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in reversed(source_kinds()) if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
-    if not isinstance(data, list | tuple):
-        raise DataError(
-            f"{type(data).__name__} is no data to read. Give a folder, a list of files (.txt or "
-            ".csv), or in Python a list of paths or of (path, label) pairs, or a pandas or Polars "
-            "frame with a column of paths."
-        )
-    if not data:
-        raise DataError("The list of files is empty. Give at least one path.")
+    if isinstance(data, list | tuple) and not data:
+        raise DataError("The list is empty. Give at least one path or image.")
+    if not isinstance(data, list | tuple) or not names_files(data):
+        kept: Dataset = import_module(f"{__name__}.memory").keep_images(data)
+        return kept
     items = tuple(map(_item, data))
     for kind in source_kinds():
         suffixes = load_source(kind).suffixes
         if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):
             return Dataset(kind, items=items)
     return import_module(f"{__name__}.file_list").listed(items)  # type: ignore[no-any-return]
-
-
-def _require_readable(place: str) -> str:
-    """A remote place that DALI reads. Raises DataError, with the remedy, for another."""
-    if place.startswith("s3://"):
-        return place
-    remedy = "Copy the data here, or mount them as a folder"
-    if place.startswith("gs://"):
-        bucket = place.removeprefix("gs://")
-        remedy = (
-            f"Copy the data here (gcloud storage rsync -r {place} photos), mount the bucket "
-            f"(gcsfuse), or give s3://{bucket} with AWS_ENDPOINT_URL=https://storage.googleapis.com"
-            " and an HMAC key"
-        )
-    raise DataError(f"{place}: DALI's readers read files and s3://, nothing else. {remedy}.")
 
 
 def _item(item: Any) -> tuple[str, int | str]:
@@ -427,9 +458,23 @@ def write_without(dataset: Dataset, names: Collection[str], place: Path) -> Path
     return kind.leave_out(dataset, names, place)
 
 
-def require_dataset(dataset: Dataset) -> None:
-    """Raise DataError, with the remedy, where a dataset cannot be read."""
-    load_source(dataset.kind).require(dataset)
+def require_dataset(dataset: Dataset, device: str = "") -> None:
+    """Raise DataError, with the remedy, where a dataset cannot be read.
+
+    Where ``device`` is ``cpu`` or ``mixed``, also where its reader cannot decode it there.
+    """
+    kind = load_source(dataset.kind)
+    kind.require(dataset)
+    if device and kind.undecodable is not None and (reason := kind.undecodable(dataset, device)):
+        raise DataError(reason)
+
+
+def header_of(path: str) -> Header | None:
+    """What the header of a file tells; None where its name is not that of a kind of its own."""
+    for kind in map(load_source, source_kinds()):
+        if kind.read_header is not None and path.lower().endswith(kind.suffixes):
+            return kind.read_header(path)
+    return None
 
 
 def class_names(dataset: Dataset) -> list[str]:

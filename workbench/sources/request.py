@@ -35,7 +35,7 @@ def _files(dataset: Dataset) -> Dataset:
 _FOLDER = folder.SOURCE
 SOURCE = SourceKind(
     about="folder of sample requests",
-    op="external_source",
+    op="request",
     located_by=frozenset(),
     find=find_requests,
     reader=read_requests,

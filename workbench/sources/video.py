@@ -9,17 +9,22 @@ so it is named before.
 
 from __future__ import annotations
 
+import inspect
 import os
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Header, Sample, SourceKind
+from workbench.sources._class_folders import class_folders, files_of
 from workbench.sources.folder import IMAGES
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn  # the exported program has it
 
 VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
 """Endings that are taken for videos, whatever their codec is."""
@@ -28,6 +33,11 @@ _VIDEOS_SOURCE = f"VIDEOS = ({', '.join(f'{suffix!r}' for suffix in VIDEOS)})\n"
 
 DECODABLE = frozenset({("avi", "mjpg"), ("matroska", "vp8"), ("matroska", "vp9")})
 """Container and codec of what DALI decodes on the CPU."""
+ON_GPU = frozenset(
+    {"avc1", "h264", "mpeg4/iso/avc", "hvc1", "hev1", "mpegh/iso/hevc", "vp8", "vp9", "vp09"}
+    | {"av01", "av1", "mp4v", "mjpg"}
+)
+"""Codecs that DALI decodes on a GPU; old ones lack AV1."""
 _HEAD = 2**16
 """Bytes in which AVI and Matroska tell their codec."""
 _LARGEST_INDEX = 2**26
@@ -36,20 +46,16 @@ _LARGEST_INDEX = 2**26
 
 def find_videos(data: Any) -> dict[str, Any]:
     """Arguments of the video reader for a file, a folder, class folders or a list of files."""
-    if not isinstance(data, str):
-        return {"filenames": [path for path, _ in data], "labels": [label for _, label in data]}
-    if os.path.isfile(data):
-        return {"filenames": [data], "labels": [0]}
-    folders = sorted(entry.name for entry in os.scandir(data) if entry.is_dir())
-    folders = [name for name in folders if not name.startswith(".")]
-    files: list[str] = []
-    labels: list[int] = []
-    for label, folder in enumerate(folders or [""]):
-        place = os.path.join(data, folder)
-        names = sorted(name for name in os.listdir(place) if name.lower().endswith(VIDEOS))
-        files += [os.path.join(place, name) for name in names if not name.startswith(".")]
-        labels += [label] * (len(files) - len(labels))
+    files, labels = files_of(data, VIDEOS)
     return {"filenames": files, "labels": labels}
+
+
+def read_videos(device: str, **options: Any) -> Any:
+    """Sequences, decoded on the CPU or on the GPU, and their labels."""
+    side = "cpu" if device == "cpu" else "gpu"
+    read: Any = fn.experimental.readers.video(device=side, **options)
+    frames, labels = read
+    return frames, labels if side == "cpu" else labels.cpu()
 
 
 def codec_of(path: str) -> tuple[str, str]:
@@ -109,24 +115,28 @@ _NAMES = {
 """What people call a codec."""
 
 
-def is_video(path: str) -> bool:
-    """Whether a file's name ends as that of a video."""
-    return path.lower().endswith(VIDEOS)
+def has_gpu() -> bool:
+    """Whether the machine shows a GPU of NVIDIA's, without asking CUDA."""
+    return os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg")
 
 
-def refusal(path: str) -> str:
-    """Why DALI cannot decode a video on the CPU; empty where it can. Raises OSError."""
-    return _refusal(path, os.stat(path).st_mtime_ns)
+def refusal(path: str, device: str = "mixed") -> str:
+    """Why DALI cannot decode a video there; empty where it can. Raises OSError.
+
+    Without a GPU no machine decodes on one.
+    """
+    gpu = device != "cpu" and has_gpu()
+    return _refusal(path, os.stat(path).st_mtime_ns, gpu)
 
 
 @lru_cache(maxsize=4096)
-def _refusal(path: str, stamp: int) -> str:
+def _refusal(path: str, stamp: int, gpu: bool) -> str:
     """The same of a file that was changed at ``stamp``."""
     try:
         container, codec = codec_of(path)
     except OSError as error:
         return f"not to be read ({error.strerror})"
-    if (container, codec) in DECODABLE:
+    if (container, codec) in DECODABLE or (gpu and container and codec in ON_GPU):
         return ""
     if not container:
         return "not AVI, WebM, Matroska or MP4"
@@ -153,16 +163,32 @@ def _require(dataset: Dataset) -> None:
     missing = next((path for path, _ in files if not os.path.isfile(path)), None)
     if missing is not None:
         raise DataError(f"There is no video {missing}. Give files, or a folder of these.")
-    refused = [(path, reason) for path, _ in files if (reason := refusal(path))]
-    if refused:
-        path, reason = refused[0]
-        others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
-        stem = os.path.splitext(os.path.basename(path))[0]
-        raise DataError(
-            f"{path} is {reason}{others}, which DALI does not decode on the CPU. It takes motion "
-            "JPEG in AVI, and VP8 or VP9 in WebM: write it anew, for example with `ffmpeg -i "
-            f"{os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or leave it out."
-        )
+    if reason := _undecodable(dataset, "mixed"):
+        raise DataError(reason)
+
+
+def _undecodable(dataset: Dataset, device: str) -> str:
+    refused = [(path, why) for path, _ in _files(dataset) if (why := refusal(path, device))]
+    if not refused:
+        return ""
+    path, why = refused[0]
+    others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    side = "on the CPU"
+    remedy = ""
+    if has_gpu() and device != "cpu":
+        side = "at all"
+    elif has_gpu():
+        remedy = "Decode on the GPU (mixed). On the CPU it"
+    return (
+        f"{path} is {why}{others}, which DALI does not decode {side}. {remedy or 'It'} takes "
+        "motion JPEG in AVI, and VP8 or VP9 in WebM: write it anew, for example with `ffmpeg -i "
+        f"{os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or leave it out."
+    )
+
+
+def _read_header(path: str) -> Header:
+    return Header(refusal(path))
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
@@ -179,19 +205,12 @@ def _root(dataset: Dataset) -> str:
     return os.path.commonpath([os.path.dirname(path) for path, _ in dataset.items])
 
 
-def _folders(dataset: Dataset) -> list[str]:
-    if not os.path.isdir(dataset.location):
-        return []
-    with os.scandir(dataset.location) as entries:
-        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
-
-
 def _watched(dataset: Dataset) -> Iterator[str]:
     if not dataset.location:
         yield from (path for path, _ in dataset.items)
         return
     yield dataset.location
-    yield from (os.path.join(dataset.location, name) for name in _folders(dataset))
+    yield from (os.path.join(dataset.location, name) for name in class_folders(dataset.location))
 
 
 def _nothing_found(dataset: Dataset) -> str:
@@ -223,6 +242,8 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
+_HELPERS: tuple[Any, ...] = (class_folders, files_of)
+
 SOURCE = SourceKind(
     about="video (.avi, .webm, or a folder of these)",
     op="experimental.readers.video",
@@ -230,14 +251,20 @@ SOURCE = SourceKind(
     find=find_videos,
     outputs=("frames", "labels"),
     unread={"filenames": ["clip.avi"], "labels": [0]},
-    helpers=_VIDEOS_SOURCE,
+    reader=read_videos,
+    noun="video",
+    pixels="frames",
+    begins={"sequence_length": 8, "initial_fill": 64},
+    read_header=_read_header,
+    undecodable=_undecodable,
+    helpers="\n\n".join([_VIDEOS_SOURCE, *map(inspect.getsource, _HELPERS)]),
     imports=("os",),
     suffixes=VIDEOS,
     accepts=_accepts,
     require=_require,
     list_samples=_list_samples,
     root=_root,
-    class_names=_folders,
+    class_names=lambda dataset: class_folders(dataset.location),
     watched=_watched,
     nothing_found=_nothing_found,
     write_placeholder=_write_placeholder,

@@ -9,7 +9,7 @@ from workbench.catalog.spec import ArgSpec, Catalog, OpSpec
 from workbench.graph.chance import probability_of
 from workbench.graph.check import Fault
 from workbench.graph.connect import possible_feeders
-from workbench.graph.devices import is_decoder, is_generator
+from workbench.graph.devices import gives_pixels, is_generator
 from workbench.graph.generators import element_for
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.one_of import weights_of
@@ -126,7 +126,7 @@ def inspector_view(
         view["bodies"] = body_entries(node, faulty_scopes(graph, faults))
         return view
     view["devices"] = list(spec.devices)
-    view["follows"] = "follows the setting" if is_decoder(spec) else "follows its input"
+    view["follows"] = "follows the setting" if gives_pixels(node, catalog) else "follows its input"
     if is_generator(spec) or spec.stays:
         view["follows"] = "on the CPU"
     if is_generator(spec):

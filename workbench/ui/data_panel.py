@@ -110,6 +110,7 @@ class DataPanel:
         self.view: DataView = {
             "root": self.data,
             "kind": load_source(self.dataset.kind).about,
+            "noun": load_source(self.dataset.kind).noun,
             "parameters": [],
             "error": "",
             "refused": "",
@@ -162,13 +163,16 @@ class DataPanel:
     def chip(self) -> str:
         """``photos/ · 120 images``."""
         name = self.data
+        if self.dataset.in_memory and not self.dataset.location:
+            return name  # which says how many
         if self.dataset.location:
             name = os.path.basename(os.path.abspath(self.data))
         name += "/" if self.dataset.kind == "folder" else ""
         count = self.view["count"]
-        what = "video" if self.dataset.kind == "video" else "image"
         more = "" if self.view["counted"] else "+"
-        return f"{name} · {count:,}{more} {what}{'s' * (count != 1)}" if count else name
+        return (
+            f"{name} · {count:,}{more} {self.view['noun']}{'s' * (count != 1)}" if count else name
+        )
 
     def refuse(self, reason: str) -> None:
         """Say why another folder did not take this one's place; empty takes it back."""
@@ -257,6 +261,12 @@ class DataPanel:
     def export_note(self) -> str:
         """What a person who runs an exported program on these data should know, or empty."""
         bad = self.view["bad"]
+        if self.dataset.in_memory and not self.dataset.location:
+            left_out = f", without its {bad:,} bad ones" if bad else ""
+            return (
+                "The data are objects of this process, which no file holds: give the program "
+                f"--data module:factory, a function of yours that returns them{left_out}."
+            )
         if not bad:
             return ""
         files = "file of the data is" if bad == 1 else "files of the data are"

@@ -59,6 +59,8 @@ class DataView(TypedDict):
     root: str
     kind: str
     """``folder of images``."""
+    noun: str
+    """What one sample is called: ``image``."""
     parameters: list[DataParameter]
     """Every one of the graph."""
     error: str

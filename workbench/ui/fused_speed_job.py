@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from workbench.bench import Report
+from workbench.bench import Measurement, Report
 from workbench.bench.fused_speed import FusedSpeedExperiment
 from workbench.bench.measurement_config import QUICK_CONFIG
 from workbench.graph.model import Graph
@@ -14,7 +14,7 @@ from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.measurement_job import JobListener, MeasurementJob
 from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
-from workbench.ui.speed_views import FusedSpeedEntry
+from workbench.ui.speed_views import FusedRow, FusedSpeedEntry
 
 NOTHING: FusedSpeedEntry = {
     "state": "none",
@@ -78,14 +78,16 @@ class FusedSpeed:
         for row in found.measurements:
             if row.interval is not None:
                 each = row.interval
-                base["rows"] = [
-                    *base["rows"],
-                    {"name": row.name, "median": each.median, "low": each.low, "high": each.high},
-                ]
+                base["rows"] = [*base["rows"], _row(row, each.median, each.low, each.high)]
         measured = found.extra.get("fused_over_if")
         if isinstance(measured, list):
             base["ratio"] = [float(number) for number in measured]
         return {**base, "state": "done"}
+
+
+def _row(row: Measurement, median: float, low: float, high: float) -> FusedRow:
+    frames = row.config.frames
+    return {"name": row.name, "median": median, "low": low, "high": high, "frames": frames}
 
 
 def _unnamed(graph: Graph) -> Graph:

@@ -124,4 +124,6 @@ def _mark(mark: TargetMark) -> MarkEntry:
         "text": mark.text,
         "colour": mark.colour,
         "mask": f"data:image/png;base64,{mask}" if mask else "",
+        "outline": list(mark.outline),
+        "left": mark.left,
     }

@@ -28,7 +28,7 @@ class AugmentationEntry(TypedDict):
 
 
 class MarkEntry(TypedDict):
-    """A box over a picture, or a point where its corners are one, or a mask."""
+    """A box over a picture, or a point where its corners are one, or an outline, or a mask."""
 
     corners: list[float]
     """Left, top, right, bottom, as shares of the picture's sides."""
@@ -38,6 +38,10 @@ class MarkEntry(TypedDict):
     """The same number for the same class."""
     mask: str
     """The address of the mask's picture, which lies over all of it; empty for boxes and points."""
+    outline: list[float]
+    """x and y of one vertex after another, as such shares; empty for boxes, points and masks."""
+    left: bool
+    """Whether it is a point that has left the picture."""
 
 
 class TileEntry(TypedDict):

@@ -42,6 +42,8 @@ class SpeedBar(TypedDict):
     """The record's name where two are shown, else empty."""
     median: float | None
     """imgs/s; null where there is no figure."""
+    frames: int
+    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
     low: float | None
     high: float | None
     rounds: list[float]
@@ -74,6 +76,8 @@ class PairEntry(TypedDict):
     name: str
     first: float
     second: float
+    frames: int
+    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
     ratio: float
     low: float
     high: float
@@ -130,6 +134,8 @@ class StagesView(TypedDict):
     low: float
     high: float
     """imgs/s of the whole pipeline."""
+    frames: int
+    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
     remainder: float | None
     ceiling: float | None
     bottleneck: str
@@ -171,6 +177,8 @@ class TuneView(TypedDict):
     panels: list[HeatPanel]
     most: float
     """The highest imgs/s in the panels."""
+    frames: int
+    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
     best: str
     """The best setting in words; empty where none could be measured."""
     median: float
@@ -208,6 +216,8 @@ class ScalingView(TypedDict):
     """``threads`` or ``processes``."""
     kind: Literal["cpu", "mixed"]
     points: list[ScalingPoint]
+    frames: int
+    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
 
 
 class RecordEntry(TypedDict):
@@ -224,6 +234,8 @@ class RecordEntry(TypedDict):
     machine: str
     best: float | None
     """``Report.best``."""
+    frames: int
+    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
     shown: bool
     elsewhere: bool
     """Whether it was made on another machine."""
@@ -265,6 +277,8 @@ class FusedRow(TypedDict):
     median: float
     low: float
     high: float
+    frames: int
+    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
 
 
 class FusedSpeedEntry(TypedDict):

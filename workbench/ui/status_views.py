@@ -25,6 +25,8 @@ class LastSpeed(TypedDict):
     device: Literal["cpu", "mixed"]
     rate: float
     """imgs/s of the whole pipeline, the median."""
+    frames: int
+    """Of each sample, where rates are sequences/s; 0: they are imgs/s."""
     when: str
     """ISO 8601, with its zone; empty where it is not recorded."""
     settings: str

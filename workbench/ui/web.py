@@ -23,6 +23,7 @@ from tornado.ioloop import IOLoop
 from workbench.catalog import load_catalog
 from workbench.errors import WorkbenchError
 from workbench.roots import Roots, data_folder, default_roots
+from workbench.sources import Dataset
 from workbench.ui.access import (
     AccessContext,
     AccessCookie,
@@ -41,6 +42,8 @@ from workbench.ui.session_limit import MAX_SESSIONS, SessionLimit
 from workbench.ui.view_model import ViewModel
 
 TITLE = "DALI Workbench"
+Start = str | Path | Dataset
+"""What the app opens first: a path, or what who started it gave in Python."""
 HAND_OVER = 0.0005
 """Seconds for which a thread keeps the interpreter while another waits: Python's 5 ms are felt on
 the way from a key to its picture, which passes through three threads."""
@@ -155,7 +158,7 @@ globals().update({part.__name__: part for part in PARTS.values()})
 class Session:
     """One page: its view-model and its components."""
 
-    def __init__(self, data: str | Path, graph: GraphLike, roots: Roots) -> None:
+    def __init__(self, data: Start, graph: GraphLike, roots: Roots) -> None:
         self.parts: dict[str, Any] = {
             name: part(margin=0, sizing_mode="stretch_width", workbench="page")
             for name, part in PARTS.items()
@@ -239,7 +242,7 @@ class Session:
 
 
 def create_app(
-    data: str | Path = ".",
+    data: Start = ".",
     graph: GraphLike = None,
     limit: SessionLimit | None = None,
     roots: Roots | None = None,
@@ -253,7 +256,7 @@ def create_app(
     if limit is not None and not limit.take():
         return limit.full_page()
     try:
-        session = Session(data, graph, roots or default_roots([data], loopback=True))
+        session = Session(data, graph, roots or default_roots(_places(data), loopback=True))
     except BaseException:
         if limit is not None:
             limit.give_back()
@@ -273,8 +276,15 @@ def create_app(
     return page
 
 
+def _places(data: Start) -> list[str | Path]:
+    """Where the data lie; nowhere where they are images that this process holds."""
+    if isinstance(data, Dataset):
+        return [data.location] if data.location else []
+    return [data]
+
+
 def serve(
-    data: str | Path = ".",
+    data: Start = ".",
     graph: GraphLike = None,
     port: int = 5006,
     access: AccessPolicy | None = None,
@@ -294,7 +304,7 @@ def serve(
 
 
 def start_server(
-    data: str | Path,
+    data: Start,
     graph: GraphLike,
     port: int,
     access: AccessPolicy | None = None,
@@ -307,7 +317,9 @@ def start_server(
     """As ``serve``; ``threaded`` returns a thread at once, whose event loop is to be stopped."""
     policy = access or AccessPolicy()
     allowed = (
-        Roots.of([*roots, data_folder(data)]) if roots else default_roots([data], policy.loopback)
+        Roots.of([*roots, *map(data_folder, _places(data))])
+        if roots
+        else default_roots(_places(data), policy.loopback)
     )
     source = to_document(graph)
     _require_free(policy.host, port)

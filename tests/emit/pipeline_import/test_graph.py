@@ -150,7 +150,7 @@ class TestOpaque:
         [
             (op("_conditional__Split", "__S_1", IMAGES, outputs=2), "cannot be told apart"),
             (
-                op("readers__Numpy", "__N_1", outputs=1),
+                op("experimental__readers__Fits", "__F_1", outputs=1),
                 "no module of workbench.sources reads with it",
             ),
             (op("NoSuchThing", "__N_1", IMAGES), "no such operator"),

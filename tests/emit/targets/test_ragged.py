@@ -15,6 +15,7 @@ from tests.emit.test_script import ruff
 from tests.graph.test_geometry import chain_of, coco_start, write_ramps
 from tests.helpers import import_script
 from workbench.catalog import load_catalog
+from workbench.catalog.spec import Value
 from workbench.emit.targets import export
 from workbench.errors import GraphExportError
 from workbench.graph import Graph, Node, Port
@@ -91,11 +92,73 @@ def test_the_program_trains_a_detection_model(
     assert len(seen) == 4
 
 
+def with_polygons(folder: Path) -> Graph:
+    """Turned, with what the masks of boxes are drawn of; some boxes are left out."""
+    graph = with_reader(coco_start(folder), polygon_masks=True)
+    args: dict[str, Value] = {"angle": 20.0, "keep_size": True}
+    crop: dict[str, Value] = {"crop": (110, 120), "crop_pos_x": 0.2}
+    nodes = (
+        Node("turn", "rotate", args, {"data": Port("decode", "output")}),
+        Node("crop", "crop", crop, {"data": Port("turn", "output")}),
+        Node(
+            "boxes",
+            "follow_boxes",
+            {"places": True},
+            {
+                "boxes": Port("reader", "boxes"),
+                "image": Port("crop", "output"),
+                "labels": Port("reader", "labels"),
+            },
+        ),
+        Node(
+            "points",
+            "follow_points",
+            {},
+            {"points": Port("reader", "vertices"), "image": Port("crop", "output")},
+        ),
+    )
+    outputs = {
+        "images": Port("crop", "output"),
+        "found": Port("boxes", "boxes"),
+        "labels": Port("boxes", "labels"),
+        "places": Port("boxes", "places"),
+        "polygons": Port("reader", "polygons"),
+        "vertices": Port("points", "points"),
+    }
+    return replace(graph, nodes=(*graph.nodes, *nodes), outputs=outputs)
+
+
+def test_masks_of_boxes_are_drawn_of_their_polygons(folder: Path, tmp_path: Path) -> None:
+    graph = with_polygons(folder)
+    module = loader_of(graph, tmp_path)
+    assert "maskrcnn_resnet50_fpn" in Path(str(module.__file__)).read_text("utf-8")
+    (batch,) = module.Loader(module.build_pipeline())
+    assert set(module.LISTS) == {"found", "labels", "places", "polygons", "vertices"}
+    assert min(len(each) for each in batch["places"]) < 3  # some are not seen any more
+    _, targets = module.detection_form(batch)
+    whole = 0
+    for target in targets:
+        assert len(target["masks"]) == len(target["boxes"]) == len(target["labels"])
+        assert target["labels"].tolist() == [1] * len(target["boxes"])
+        for mask, box in zip(target["masks"], target["boxes"].tolist(), strict=True):
+            ys, xs = np.nonzero(mask.numpy())
+            hull = (xs.min(), ys.min(), xs.max() + 1, ys.max() + 1)
+            cut = 0 in (*box[:2], 120 - box[2], 110 - box[3])
+            if not cut:  # of what is cut the mask may be smaller than the box
+                whole += 1
+                np.testing.assert_allclose(hull, box, atol=1.0)
+    assert whole
+
+
 def test_it_is_as_ruff_would_have_it(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("ruff")
+    starts = {
+        "pixels": with_reader(coco_start(folder), ratio=False, ltrb=False),
+        "shares": with_reader(coco_start(folder), ratio=True, ltrb=True),
+        "polygons": with_polygons(folder),
+    }
     for target in ("pytorch", "lightning"):
-        for ratio in (False, True):
-            graph = with_reader(coco_start(folder), ratio=ratio, ltrb=ratio)
+        for ratio, graph in starts.items():
             text = export(graph, target, CATALOG).main.text
             assert "cross_entropy" not in text
             (tmp_path / f"{target}_{ratio}.py").write_text(text)

@@ -12,6 +12,7 @@ from workbench.emit.pipeline_import.call_order import in_call_order
 from workbench.emit.pipeline_import.conditionals import every_op, find_statements, producers_by_edge
 from workbench.emit.pipeline_import.device_placement import with_devices
 from workbench.emit.pipeline_import.fold import fold_calls
+from workbench.emit.pipeline_import.followers import fold_followers
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.logic import without_logic
 from workbench.emit.pipeline_import.nodes import automatic_call, make_call, read_folder
@@ -52,7 +53,7 @@ class ImportedGraph:
 def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
     """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report."""
     pipeline = without_reader_calls(traced.pipeline)
-    seeded = {spec.schema for spec in catalog.values() if spec.seeded}
+    seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
     ordered = in_call_order(pipeline.ops, lines)
     folder = read_folder(ordered)
@@ -75,7 +76,7 @@ def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
     every = list(every_call(made))
     outputs = output_names(made, [edge.edge for edge in given], catalog, lines)
     ids = node_ids(every, outputs, catalog, lines)
-    asking = [op for op in pipeline.ops if op.schema in seeded]
+    asking = [op for op in pipeline.ops if op.schema in seeded or "seed" in op.args]
     turns = {op.name: index for index, op in enumerate(ordered)}
     held = [op for op, call in every if not call.opaque and catalog[call.op].seeded]
     held.sort(key=lambda op: turns[op.name])
@@ -93,13 +94,23 @@ def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
     )
     graph = side_by_side(with_devices(graph, catalog, every, ids, given), traced.pipelines)
     places = {ids[op.name]: _place(lines.place(op)) for op, _ in every}
-    graph = fold_subsets(fold_turns(graph, catalog, places))
     stands = {ids[op.name]: lines.place(op) for op, _ in every}
+    assigned = {ids[op.name]: lines.targets(op) for op, _ in every}
+    graph, unfolded = fold_followers(
+        graph,
+        catalog,
+        stands,
+        assigned,
+        traced.sources,
+        lambda flat: fold_subsets(fold_turns(flat, catalog, places)),
+    )
     graph = with_body_titles(graph, stands, traced.sources)
     known = {node: place for node, place in places.items() if place and graph.has(node)}
     document = Document(graph, origins=known)
     faults = _faults(graph, catalog, places)
-    report = _report(graph, every, ids, document, seeds, refused, faults, traced)
+    here = [(op, call) for op, call in every if graph.has(ids[op.name])]
+    traced = replace(traced, notes=(*traced.notes, *unfolded))
+    report = _report(graph, here, ids, document, seeds, refused, faults, traced)
     return ImportedGraph(document, report)
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from workbench.catalog.enums import enum_names
 from workbench.catalog.own_code import PYTHON_FUNCTION
-from workbench.catalog.python_decoder import PILLOW_DECODER
+from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
 from workbench.emit.pipeline_import.own_code import function_arguments
 from workbench.emit.pipeline_import.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.traced import AutomaticCall, TracedInput, TracedOp
-from workbench.sources import load_source, source_kinds
+from workbench.sources import kind_of_reader, load_source, source_kinds
 
 _FOLDER = "file_root"
 _LISTED = ("files", "labels")
@@ -119,11 +119,15 @@ def _operator(
     root: Value | None,
 ) -> Call:
     schemas = catalog.by_schema
-    spec = schemas.get(op.schema) or schemas.get(op.schema.removeprefix(_ALIAS))
+    read_by = _reader_functions().get(op.display)
+    spec = catalog[read_by] if read_by else schemas.get(op.schema)
+    spec = spec or schemas.get(op.schema.removeprefix(_ALIAS))
     if op.refused and op.display == PYTHON_FUNCTION.name:
         return _own_code(op, lines)
     if op.refused:
         raise _CannotHoldError(op.refused)
+    if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
+        return Call(REQUEST.name, _without_feeding(op.args), {}, ("jpegs",))
     if op.schema.startswith("_conditional"):
         raise _CannotHoldError(
             "it belongs to automatic augmentation, whose arguments a pipeline that is made "
@@ -136,14 +140,18 @@ def _operator(
     if spec.unusable:
         raise _CannotHoldError(spec.unusable)
     given = {name: value for name, value in op.args.items() if name != "seed" or not spec.seeded}
+    if read_by:  # options of the function itself
+        given |= {k: v for k, v in lines.literals(op).items() if k in spec.args and k not in given}
     folder: Value | None = None
     source = _source(op, spec, lines)
-    if spec.name == "external_source":
-        given = _without_feeding(given)
     if source is not None:
         folder = given.get(_FOLDER)
-        found = {_FOLDER, *_LISTED} | load_source(source[0]).located_by
-        given = {k: v for k, v in given.items() if k not in found}
+        kind = load_source(source[0])
+        found = {_FOLDER, *_LISTED} | kind.located_by
+        known = given.keys() if kind.options is None else kind.options
+        given = {k: v for k, v in given.items() if k in known and k not in found}
+    elif spec.reads and load_source(kind_of_reader(spec.name)).options is not None:
+        raise _CannotHoldError("it runs Python code, which only the source holds")
     elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
         folder = given.pop(_FOLDER)
     args = {name: _value(name, value, spec) for name, value in given.items()}
@@ -202,6 +210,12 @@ def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
     if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
         raise _CannotHoldError("it is fed arrays, and a request is of encoded images")
     return {}
+
+
+def _reader_functions() -> dict[str, str]:
+    """The operator that stands for each function with which our scripts read."""
+    kinds = map(load_source, source_kinds())
+    return {kind.reader.__name__: kind.op for kind in kinds if kind.reader is not None}
 
 
 def _lacking(op: TracedOp, catalog: Catalog) -> str:

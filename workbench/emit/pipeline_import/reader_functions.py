@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from workbench.emit.pipeline_import.traced import TracedOp, TracedPipeline
@@ -11,10 +12,11 @@ from workbench.sources import load_source, source_kinds
 def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
     """The pipeline with one call for each call of a ``SourceKind.reader``.
 
-    It gives what DALI's reader gives first, and what the function makes last.
+    It gives two things: what is used of it or else what DALI's reader gives first, and what the
+    function makes last. What pixels are read on the GPU were decoded where the setting said.
     """
     kinds = map(load_source, source_kinds())
-    readers = {kind.reader.__name__ for kind in kinds if kind.reader is not None}
+    readers = {kind.reader.__name__: kind for kind in kinds if kind.reader is not None}
     groups: dict[tuple[object, ...], list[TracedOp]] = {}
     for op in pipeline.ops:
         depth = _depth(op, readers)
@@ -27,13 +29,24 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
         if reader is None:
             continue
         inside |= {op.name for op in calls}
-        outputs = (reader.outputs[0], calls[-1].outputs[-1])
         depth = _depth(reader, readers) or 0
+        kind = readers[reader.places[depth].function]
+        names = {op.name for op in calls}
+        used = {e.edge: e.device for op in pipeline.ops if op.name not in names for e in op.inputs}
+        used |= {edge.edge: edge.device for edge in pipeline.outputs}
+        (last, side), made = calls[-1].outputs[-1], [e for op in calls for e in op.outputs]
+        first = next((e for e in made if e[0] in used and e[0] != last), reader.outputs[0])
+        device = reader.device
+        if kind.pixels:
+            on_gpu = "gpu" in (device, used.get(first[0]))
+            device, side = ("mixed" if on_gpu else "cpu"), "cpu"
+            first = first[0], "gpu" if on_gpu else "cpu"
         folded[reader.name] = replace(
             reader,
             schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader
             refused=None,
-            outputs=outputs,
+            device=device,
+            outputs=(first, (last, side)),
             places=reader.places[:depth],
             display=reader.places[depth].function,
         )
@@ -42,11 +55,11 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
     return replace(pipeline, ops=ops) if folded else pipeline
 
 
-_READERS = "readers__"
+_READERS = ("readers__", "experimental__readers__", "ExternalSource")
 """How DALI's registry names readers begin."""
 
 
-def _depth(op: TracedOp, readers: set[str]) -> int | None:
+def _depth(op: TracedOp, readers: Collection[str]) -> int | None:
     """How many frames of its stack stand outside the reader's function; None: it is not in one."""
     names = [place.function for place in op.places]
     return next((depth for depth, name in enumerate(names) if name in readers), None)

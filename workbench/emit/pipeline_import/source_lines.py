@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 from textwrap import dedent
 from typing import NamedTuple
 
+from workbench.catalog.spec import Value
 from workbench.emit.pipeline_import.traced import SourceLocation, TracedOp
 
 _ASSIGNED = re.compile(r"\s*(\w+(?:\s*,\s*\w+)*)\s*=(?!=)")
@@ -116,6 +118,15 @@ class Lines:
             if isinstance(node, ast.Call) and _called(node.func) == op.display
         ]
         return calls[0].keywords if len(calls) == 1 else []
+
+    def literals(self, op: TracedOp) -> dict[str, Value]:
+        """The arguments of a call that were written as values."""
+        found = {}
+        for keyword in self.keywords(op):
+            if keyword.arg is not None:
+                with suppress(ValueError):
+                    found[keyword.arg] = ast.literal_eval(keyword.value)
+        return found
 
     def script(self, op: TracedOp) -> str:
         """The text of the file in which a call stands; empty where it is not known."""

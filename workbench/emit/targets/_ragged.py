@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from workbench.emit.outputs import Outputs, outputs_of_kind, ragged_outputs
-from workbench.emit.python import constant
+from workbench.emit.python import call, constant
 from workbench.errors import GraphExportError
-from workbench.graph.followers import box_format
-from workbench.graph.model import Graph
+from workbench.graph.followers import box_format, is_relative
+from workbench.graph.model import Graph, Port
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Detection:
     labels: str
     format: str
     """One of ``BOX_FORMATS``."""
+    masks: tuple[str, str, str] | None = None
+    """Polygons, their vertices in pixels, and which of the boxes are left."""
 
 
 def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
@@ -54,7 +56,21 @@ def find_detection(graph: Graph, outputs: Outputs) -> Detection | None:
                 f"{graph.outputs[boxes]}: how the boxes are written is not known, and torchvision "
                 "takes corners in pixels. Let them follow the image, and choose a format there."
             )
-        return Detection(images[0], boxes, found, written)
+        masks = _find_masks(graph, node)
+        return Detection(images[0], boxes, found, written, masks)
+    return None
+
+
+def _find_masks(graph: Graph, follower: str) -> tuple[str, str, str] | None:
+    """Outputs of which the masks of boxes can be drawn, where they are all given out."""
+    given = {port: name for name, port in graph.outputs.items()}
+    places = given.get(Port(follower, "places"))
+    for node in graph.nodes:
+        if node.op == "follow_points" and not is_relative(graph, node):
+            source = node.inputs["points"]
+            polygons, vertices = Port(source.node, "polygons"), Port(node.id, "points")
+            if source.output == "vertices" and places and {polygons, vertices} <= given.keys():
+                return given[polygons], given[vertices], places
     return None
 
 
@@ -116,12 +132,22 @@ def detection_function(found: Detection, outputs: Outputs) -> str:
             "height, width = image.shape[-2:]",
             "boxes = boxes * boxes.new_tensor([width, height, width, height])",
         ]
+    if found.format.endswith(" cxcywh"):
+        lines.append("boxes[:, :2] -= boxes[:, 2:] / 2")
     if found.format.endswith("xywh"):
         lines.append("boxes = torch.cat([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], dim=1)")
     body = "".join(f"        {line}\n" for line in lines)
-    fed = f'batch["{found.boxes}"], batch["{found.labels}"]'
-    fed, names = (f"images, {fed}", "image, ") if "image" in body else (fed, "")
-    return (
+    fed, names, mask = f'batch["{found.boxes}"], batch["{found.labels}"]', "boxes, labels", ""
+    if found.masks:
+        fed += "".join(f', batch["{each}"]' for each in found.masks)
+        names += ", polygons, vertices, places"
+        body += "        masks = instance_masks(polygons, vertices, places, image.shape[-2:])\n"
+        mask = ', "masks": masks'
+    if "image" in body:
+        fed, names = f"images, {fed}", f"image, {names}"
+    pairs = call("pairs", "zip", [*fed.split(", "), "strict=True"])
+    form = f'"boxes": boxes, "labels": labels.long(){mask}'
+    return (_INSTANCE_MASKS if found.masks else "") + (
         "def detection_form(\n"
         "    batch: dict[str, Any],\n"
         ") -> tuple[list[Tensor], list[dict[str, Tensor]]]:\n"
@@ -130,13 +156,35 @@ def detection_function(found: Detection, outputs: Outputs) -> str:
         '    """\n'
         f'    images = [{image} for image in batch["{found.image}"]]\n'
         "    targets = []\n"
-        f"    pairs = zip({fed}, strict=True)\n"
-        f"    for {names}boxes, labels in pairs:\n"
+        + "".join(f"{line}\n" for line in pairs)
+        + f"    for {names} in pairs:\n"
         f"{body}"
-        '        targets.append({"boxes": boxes, "labels": labels.long()})\n'
+        f"        targets.append({{{form}}})\n"
         "    return images, targets\n\n\n"
     )
 
+
+_INSTANCE_MASKS = '''\
+def instance_masks(
+    polygons: Tensor, vertices: Tensor, places: Tensor, size: tuple[int, int]
+) -> Tensor:
+    """Masks (N, H, W) of what the polygons of each box enclose, by the centres of pixels."""
+    height, width = size
+    masks = torch.zeros(len(places), height, width, dtype=torch.uint8)
+    x, y = torch.arange(width) + 0.5, torch.arange(height) + 0.5
+    for instance, first, end in polygons.tolist():
+        inside = torch.zeros(height, width, dtype=torch.bool)
+        corners = vertices[first:end].tolist()
+        for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
+            if y0 != y1:
+                rows = (y0 <= y) != (y1 <= y)
+                edge = x0 + (y - y0) * (x1 - x0) / (y1 - y0)
+                inside ^= rows[:, None] & (x[None] < edge[:, None])
+        masks[places.cpu() == instance] |= inside.byte()
+    return masks.to(places.device)
+
+
+'''
 
 DETECTION_LOSS = (
     "The sum of a detection model's losses, times the number of images.",

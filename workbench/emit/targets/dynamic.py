@@ -24,6 +24,7 @@ from workbench.emit.template_parts import (
     return_statement,
 )
 from workbench.errors import GraphExportError
+from workbench.graph.dataset_parameters import reader_name
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.type_promotion import integer_range
 
@@ -112,7 +113,7 @@ if __name__ == "__main__":
 '''
 
 _MISSING = {
-    *("constant", "external_source"),
+    *("constant", "external_source", "request"),
     *("python_function", "dl_tensor_python_function", "decoders.pillow"),
 }
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
@@ -278,6 +279,11 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             raise GraphExportError(
                 f"{node.id}: DALI's dynamic mode has no targets that follow an image yet. Export "
                 "the graph as a script, or leave them out."
+            )
+        if reader := reader_name(node):
+            raise GraphExportError(
+                f"{node.id}: DALI's dynamic mode does not read as {reader} does. Export the "
+                "graph as a script."
             )
         if node.op == "constant":
             _constant(node)

@@ -197,6 +197,8 @@ def training_fields(module: Module, target: str, *, classes: str, indent: str) -
     doc, loss = DETECTION_LOSS if found else _loss(module, images)
     channels = module.outputs[images[0]].channels or 3
     model = "\n".join(_DETECTOR if found else _CLASSIFIER)
+    if found and found.masks:
+        model = model.replace("fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn")
     model = model.replace("CLASSES", classes).replace("CHANNELS", str(channels))
     return {
         "squeeze": "".join(squeeze),

@@ -13,7 +13,8 @@ from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
 from workbench.emit.template_parts import missing_package_error
 from workbench.errors import GraphExportError
-from workbench.graph.model import Graph
+from workbench.graph.model import Graph, Source
+from workbench.sources import load_source
 
 _TEMPLATE = f'''\
 """$title
@@ -143,6 +144,13 @@ def emit_tensorflow(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         "TensorFlow's DALIDataset is given a pipeline that DALI serialises, without Python",
     )
     require_next_shard(module.nodes, "tensorflow")
+    for node in module.nodes:
+        if isinstance(node, Source) and load_source(node.kind).pipeline_arguments:
+            raise GraphExportError(
+                f"{node.id}: it reads with Python, and TensorFlow's DALIDataset is given a "
+                "pipeline that DALI serialises, without Python. Write the images into TFRecord "
+                "files, or export to another target."
+            )
     squeeze = [
         f'{" " * 12}batch["{name}"] = tf.squeeze(batch["{name}"], -1)\n' for name in module.labels
     ]

@@ -158,7 +158,7 @@ _DTYPES = {
     "UINT64": "TYPE_UINT64",
 }  # fmt: skip
 """Triton's names of DALI's types."""
-_PYTHON = {"dl_tensor_python_function"}
+_PYTHON = {"dl_tensor_python_function", "external_source"}
 
 
 def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
@@ -204,7 +204,7 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
 def input_name(nodes: Sequence[Node]) -> str:
     """What the model's input is called: as the node of a request, else ``IMAGE``."""
     reader = first_reader(nodes)
-    return reader.id if reader.op == "external_source" else _INPUT
+    return reader.id if reader.op == "request" else _INPUT
 
 
 def _served(graph: Graph, catalog: Catalog) -> Graph:
@@ -251,7 +251,7 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
         if isinstance(node, Source):
             continue
         if any(catalog[node.op].args[name].kind == "object" for name in node.args) or (
-            node.op in _PYTHON
+            node.op in _PYTHON and not isinstance(node, Source)
         ):
             raise GraphExportError(
                 f"{node.id}: {node.op} calls Python, which DALI cannot serialise for Triton. "

@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from workbench.catalog.spec import Catalog
+from workbench.graph.edit import free_id
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import FixCandidate, removal
-from workbench.graph.model import Graph, region_of
+from workbench.graph.model import Graph, Node, Port, region_of
 from workbench.graph.regions import unwrap_region
+from workbench.graph.shapes import infer_types
 
 
 def fix_region(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
-    """One of its bodies in its place, or nothing."""
+    """A cast at the end of a body that gives another type, one of the bodies alone, or nothing."""
     node = graph.node(fault.node)
+    if fault.code == "branches" and "cast" in catalog:
+        yield from _casts(graph, catalog, fault)
     for body in node.bodies:
         yield f"Keep {body} alone", partial(_unwrapped, graph, catalog, node.id, body)
     yield removal(graph, catalog, node.id)
+
+
+def _casts(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """To what each other body gives, or what the region takes in where nothing runs."""
+    region, scope, output = graph.node(fault.node), fault.about, fault.arg
+    types = infer_types(graph, catalog)
+    others = [body.outputs.get(output) for body in region.bodies.values()]
+    found = (types.get(port) for port in (region.inputs.get(output), *others) if port)
+    for dtype in dict.fromkeys(each.dtype for each in found if each and each.dtype):
+        yield f"Cast {output} of {scope} to {dtype}", partial(_cast, graph, scope, output, dtype)
+
+
+def _cast(graph: Graph, scope: str, output: str, dtype: str) -> Graph:
+    body = graph.whole.at_scope(scope)
+    made = Node(free_id(body, f"{output}_{dtype.lower()}"), "cast", {"dtype": dtype},
+                {"data": body.outputs[output]})  # fmt: skip
+    outputs = {**body.outputs, output: Port(made.id, "output")}
+    return replace(body, nodes=(*body.nodes, made), outputs=outputs).whole
 
 
 def _unwrapped(graph: Graph, catalog: Catalog, region: str, body: str) -> Graph:

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.bench import Measurement, Report
 from workbench.bench.measurement_config import low_precision_notice
 from workbench.bench.quality_flags import quality_flags
+from workbench.bench.rate import rate_figure, rate_unit
 from workbench.bench.stats import ratio
 from workbench.ui.speed.formatting import (
     GROUPS,
@@ -131,6 +132,7 @@ def bar(row: Measurement, source: str = "") -> SpeedBar:
         "median": found.median if found else None,
         "low": found.low if found else None,
         "high": found.high if found else None,
+        "frames": config.frames,
         "rounds": list(row.imgs_per_s),
         "settings": config.settings.replace(", ", " · "),
         "reason": row.reason,
@@ -144,10 +146,14 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
     """All that is known of a row, in words; what was not measured says so."""
     found, latency = row.interval, row.latency
     level = f" at {found.level:.0%}" if found else ""
-    spread = f"{found.low:,.0f} to {found.high:,.0f}{level}" if found else NOT_MEASURED
+    frames = row.config.frames
+    spread = NOT_MEASURED
+    if found:
+        spread = f"{rate_figure(found.low, frames)} to {rate_figure(found.high, frames)}{level}"
     share = [latency.p50, latency.p95, latency.p99] if latency else []
     facts = {
-        "imgs/s": figure_text(row.median, 0),
+        rate_unit(frames): NOT_MEASURED if row.median is None else rate_figure(row.median, frames),
+        **({"frames/s": figure_text(row.median and row.median * frames, 0)} if frames else {}),
         "interval": spread,
         "CV": f"{row.variation:.1%}",
         "rounds": str(len(row.rounds)),

@@ -8,7 +8,8 @@ from workbench.bench import Measurement, Report
 from workbench.bench.config import Config
 from workbench.bench.grid import KNOBS, Grid
 from workbench.bench.stats import paired_ratio
-from workbench.bench.tune import best_measurement, describe_ineffective
+from workbench.bench.summary import best_measurement
+from workbench.bench.tune import describe_ineffective
 from workbench.errors import EngineError
 from workbench.ui.speed_views import HeatCell, HeatPanel, MeasuredOn, TuneView
 
@@ -55,6 +56,7 @@ def _view(
         "most": max(
             (cell["rate"] or 0.0 for panel in panels for cell in panel["cells"]), default=0
         ),
+        "frames": report.frames,
         "best": best.config.settings if best else "",
         "median": found.median if found else 0.0,
         "low": found.low if found else 0.0,

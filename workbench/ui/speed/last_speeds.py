@@ -64,6 +64,7 @@ def _entry(row: Measurement, when: str) -> LastSpeed:
     return {
         "device": row.device,
         "rate": row.median,
+        "frames": row.config.frames,
         "when": when,
         "settings": row.config.settings.replace(", ", " · "),
         "unstable": row.unstable,

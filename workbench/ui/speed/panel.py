@@ -14,7 +14,8 @@ from workbench.bench.config import Config, config_of
 from workbench.bench.context import graph_hash
 from workbench.bench.record import load_report
 from workbench.bench.speed_experiment import SpeedExperiment
-from workbench.bench.tune import adopt_config, best_measurement
+from workbench.bench.summary import best_measurement
+from workbench.bench.tune import adopt_config
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError, SaveError, WorkbenchError
 from workbench.graph.model import Graph

@@ -10,8 +10,8 @@ from workbench.bench import Report
 from workbench.bench.compare import Comparison, compare_reports
 from workbench.bench.pixels import pixel_words
 from workbench.bench.record import WHOLE
-from workbench.bench.scaling import scaled_over, speedup_curve
 from workbench.bench.stage_report import stages_of
+from workbench.bench.summary import scaled_over, speedup_curve
 from workbench.engine.machine import describe_machine
 from workbench.errors import RecordFormatError
 from workbench.ui.speed.chart_views import bars, measured_on, mixed_over_cpu_ratios, ratios
@@ -139,6 +139,7 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
         "rate": whole.median,
         "low": whole.low,
         "high": whole.high,
+        "frames": report.frames,
         "remainder": found.remainder,
         "ceiling": found.ceiling,
         "bottleneck": found.bottleneck,
@@ -157,6 +158,7 @@ def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
         "on": [on],
         "unit": "processes" if over == "workers" else over,
         "kind": rows[0].device if rows else "cpu",
+        "frames": report.frames,
         "points": [
             {
                 "count": (count := getattr(row.config, over)),
@@ -183,6 +185,7 @@ def comparison_view(first: MeasuredOn, second: MeasuredOn, found: Comparison) ->
                 "name": pair.name,
                 "first": pair.first.median or 0.0,
                 "second": pair.second.median or 0.0,
+                "frames": pair.second.config.frames,
                 "ratio": pair.ratio.median,
                 "low": pair.ratio.low,
                 "high": pair.ratio.high,
@@ -215,6 +218,7 @@ def record_entry(key: str, report: Report, here: str) -> RecordEntry:
         "when": time_text(report),
         "machine": machine,
         "best": report.best,
+        "frames": report.frames,
         "shown": False,
         "elsewhere": machine != here,
     }

@@ -141,10 +141,11 @@ function Inputs({ parameters }: { parameters: DataParameter[] }) {
   );
 }
 
-function Facts({ kind = "", count, counted, provisional, megabytes, sizes = "" }: Partial<Folder>) {
+function Facts(folder: Partial<Folder>) {
+  const { kind = "", noun = "image", count, counted, provisional, megabytes, sizes = "" } = folder;
   const facts: [string, string][] = [
     ["kind", kind],
-    ["images", count === undefined ? "" : `${thousands(count)}${counted ? "" : "+"}`],
+    [`${noun}s`, count === undefined ? "" : `${thousands(count)}${counted ? "" : "+"}`],
     ["pictures", provisional ? "provisional: of the first samples, until an index of all is made" : ""],
     ["size", megabytes ? `${thousands(megabytes)} MB` : ""],
     ["pixels", sizes],
@@ -195,7 +196,7 @@ function Charts({ link, folder }: ChartsProps) {
   const exact = sizes.every(({ name }) => name.includes("×"));
   const sum = (shown: typeof sizes) => shown.reduce((all, { count }) => all + count, 0);
   const of = (shown: typeof sizes) =>
-    sum(shown) < (folder.count ?? 0) ? `, of ${thousands(sum(shown))} images` : "";
+    sum(shown) < (folder.count ?? 0) ? `, of ${thousands(sum(shown))} ${folder.noun ?? "image"}s` : "";
   return (
     <div class="wb-charts">
       <CountChart

@@ -6,7 +6,7 @@ import { useField, useOffline, useRedraw } from "./lib/hooks";
 import { Icon } from "./lib/icons";
 import { undoKey } from "./lib/keyboard";
 import type { Link } from "./lib/link";
-import { thousands } from "./lib/number";
+import { rateFigure, rateUnit } from "./lib/number";
 import css from "./styles/status.css";
 import type { LastSpeed } from "./views";
 
@@ -83,12 +83,12 @@ function Speeds({ speeds }: { speeds: readonly LastSpeed[] }) {
   );
 }
 
-function Speed({ device, rate, when, settings, unstable }: LastSpeed) {
+function Speed({ device, rate, frames, when, settings, unstable }: LastSpeed) {
   return (
     <span class="wb-status-speed" data-device={device} data-unstable={unstable || undefined}>
       {`${DEVICES[device]} `}
-      <b>{thousands(rate)}</b>
-      {` imgs/s${unstable ? ", unstable" : ""}`}
+      <b>{rateFigure(rate, frames)}</b>
+      {` ${rateUnit(frames)}${unstable ? ", unstable" : ""}`}
       <small>{[ago(when), settings].filter(Boolean).join(" · ")}</small>
     </span>
   );

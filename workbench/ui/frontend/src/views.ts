@@ -359,6 +359,7 @@ export interface FolderListing {
 export interface DataView {
   root: string;
   kind: string;
+  noun: string;
   parameters: DataParameter[];
   error: string;
   refused: string;
@@ -396,12 +397,14 @@ export interface AugmentationEntry {
   name: string;
 }
 
-/** A box over a picture, or a point where its corners are one, or a mask. */
+/** A box over a picture, or a point where its corners are one, or an outline, or a mask. */
 export interface MarkEntry {
   corners: number[];
   text: string;
   colour: number;
   mask: string;
+  outline: number[];
+  left: boolean;
 }
 
 /** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
@@ -713,6 +716,7 @@ export interface SpeedBar {
   group: string;
   source: string;
   median: number | null;
+  frames: number;
   low: number | null;
   high: number | null;
   rounds: number[];
@@ -738,6 +742,7 @@ export interface PairEntry {
   name: string;
   first: number;
   second: number;
+  frames: number;
   ratio: number;
   low: number;
   high: number;
@@ -783,6 +788,7 @@ export interface StagesView {
   rate: number;
   low: number;
   high: number;
+  frames: number;
   remainder: number | null;
   ceiling: number | null;
   bottleneck: string;
@@ -815,6 +821,7 @@ export interface TuneView {
   on: MeasuredOn[];
   panels: HeatPanel[];
   most: number;
+  frames: number;
   best: string;
   median: number;
   low: number;
@@ -844,6 +851,7 @@ export interface ScalingView {
   unit: string;
   kind: "cpu" | "mixed";
   points: ScalingPoint[];
+  frames: number;
 }
 
 /** One run that was made or opened. */
@@ -856,6 +864,7 @@ export interface RecordEntry {
   when: string;
   machine: string;
   best: number | null;
+  frames: number;
   shown: boolean;
   elsewhere: boolean;
 }
@@ -885,6 +894,7 @@ export interface FusedRow {
   median: number;
   low: number;
   high: number;
+  frames: number;
 }
 
 /** An ``if`` measured against the one operator that does the same. */
@@ -920,6 +930,7 @@ export interface FaultCount {
 export interface LastSpeed {
   device: "cpu" | "mixed";
   rate: number;
+  frames: number;
   when: string;
   settings: string;
   unstable: boolean;

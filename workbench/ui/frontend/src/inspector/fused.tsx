@@ -2,6 +2,7 @@
 
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
+import { rateSpread, rateWords } from "../lib/number";
 import type { FusedSpeedEntry } from "../views";
 
 interface Props {
@@ -34,7 +35,7 @@ export function Fused({ link, region, op }: Props) {
           class="wb-quiet"
           type="button"
           data-wb="measure-fused"
-          data-tip="imgs/s of both exported scripts, in turns, on your photos"
+          data-tip="The speed of both exported scripts, in turns, on your photos"
           onClick={() => {
             if (running) link.ask("stop_fused", {});
             else link.ask("measure_fused", { region });
@@ -63,7 +64,7 @@ function Figures({ speed }: { speed: Partial<FusedSpeedEntry> }) {
             <tr key={row.name}>
               <th scope="row">{row.name}</th>
               <td>
-                {whole(row.median)} imgs/s <small>{`${whole(row.low)} to ${whole(row.high)}`}</small>
+                {rateWords(row.median, row.frames)} <small>{rateSpread(row.low, row.high, row.frames)}</small>
               </td>
             </tr>
           ))}
@@ -77,8 +78,4 @@ function Figures({ speed }: { speed: Partial<FusedSpeedEntry> }) {
       )}
     </div>
   );
-}
-
-function whole(rate: number): string {
-  return Math.round(rate).toLocaleString("en-US");
 }

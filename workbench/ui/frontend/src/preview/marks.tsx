@@ -27,7 +27,10 @@ export function hasMarks(header: SheetHeader | undefined): boolean {
 export function markWords(marks: MarkEntry[]): string {
   const counts = new Map<string, number>();
   const masked = marks.filter(({ mask }) => mask).map(({ text }) => `mask: ${text}`);
-  for (const { text, mask } of marks) if (!mask) counts.set(text, (counts.get(text) ?? 0) + 1);
+  for (const { text, mask, left } of marks) {
+    const said = left ? `${text || "point"} outside` : text;
+    if (!mask) counts.set(said, (counts.get(said) ?? 0) + 1);
+  }
   const counted = [...counts].map(([text, count]) => `${count} × ${text || "marked"}`);
   return [...counted, ...masked].join(", ");
 }
@@ -55,12 +58,14 @@ export function Marks({ marks, layer, ratio }: Props) {
   );
 }
 
-function Mark({ corners, text, colour, mask }: MarkEntry) {
+function Mark({ corners, text, colour, mask, outline, left: gone }: MarkEntry) {
   const [left = 0, top = 0, right = 0, bottom = 0] = corners;
+  const point = right === left && bottom === top;
   if (mask) return <img class="wb-mask" data-wb="mask" src={mask} alt="" draggable={false} />;
+  const shape = outline.length ? "wb-outline" : point ? "wb-point" : "wb-box";
   return (
     <i
-      class={right === left && bottom === top ? "wb-point" : "wb-box"}
+      class={gone ? `${shape} wb-left` : shape}
       style={{
         left: `${left * 100}%`,
         top: `${top * 100}%`,
@@ -69,7 +74,21 @@ function Mark({ corners, text, colour, mask }: MarkEntry) {
         "--hue": String(((colour * 5) % HUES) * (360 / HUES)),
       }}
     >
+      {outline.length > 0 && <Outline corners={corners} outline={outline} />}
       {text && <b>{text}</b>}
     </i>
+  );
+}
+
+/** A polygon within its own box. */
+function Outline({ corners, outline }: Pick<MarkEntry, "corners" | "outline">) {
+  const [left = 0, top = 0, right = 0, bottom = 0] = corners;
+  const points = outline.map((value, index) =>
+    index % 2 ? (value - top) / (bottom - top || 1) : (value - left) / (right - left || 1),
+  );
+  return (
+    <svg viewBox="0 0 1 1" preserveAspectRatio="none" data-wb="outline">
+      <polygon points={points.join(" ")} vector-effect="non-scaling-stroke" />
+    </svg>
   );
 }

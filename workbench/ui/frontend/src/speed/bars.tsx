@@ -3,7 +3,7 @@
 import type { CompareView, RatioEntry, SpeedBar } from "../views";
 import { BarTrack } from "../lib/barTrack";
 import { Icon } from "../lib/icons";
-import { thousands } from "../lib/number";
+import { rateFigure, rateSpread, rateUnit, thousands } from "../lib/number";
 import { Notes, PartialMark } from "./notes";
 import { Provenance } from "./provenance";
 import { Table, Wide } from "./table";
@@ -29,7 +29,7 @@ export function Bars({ on = [], bars = [], ratios = [], notes = [] }: Partial<Co
                   ))}
               </div>
             </header>
-            <ol class="wb-bars" aria-label={`${name}, imgs/s`}>
+            <ol class="wb-bars" aria-label={`${name}, ${rateUnit(bars[0]?.frames ?? 0)}`}>
               {bars
                 .filter((bar) => bar.group === name)
                 .map((bar, at) => (
@@ -109,8 +109,9 @@ function Bar({ bar, most, withSettings }: BarProps) {
         <span class="wb-figure">no figure</span>
       ) : (
         <span class="wb-figure">
-          <b>{thousands(median)}</b> imgs/s
-          <small>{`${thousands(bar.low ?? 0)} … ${thousands(bar.high ?? 0)}`}</small>
+          <b>{rateFigure(median, bar.frames)}</b> {rateUnit(bar.frames)}
+          {bar.frames > 0 && <small>{`${thousands(median * bar.frames)} frames/s`}</small>}
+          <small>{rateSpread(bar.low ?? 0, bar.high ?? 0, bar.frames)}</small>
         </span>
       )}
       {small && <small class="wb-speed-under">{small}</small>}
@@ -131,11 +132,13 @@ function Bar({ bar, most, withSettings }: BarProps) {
 function Track({ bar, median, most }: { bar: SpeedBar; median: number; most: number }) {
   const share = (value: number): string => `${(value / most) * 100}%`;
   const [low, high] = [bar.low ?? median, bar.high ?? median];
-  const rounds = bar.rounds.slice(0, 40).map(thousands).join(", ");
+  const { frames } = bar;
+  const each = bar.rounds.slice(0, 40).map((round) => rateFigure(round, frames));
+  const rounds = `${each.join(", ")} ${rateUnit(frames)}`;
   return (
     <BarTrack
       share={median / most}
-      tip={`Median of ${bar.rounds.length} rounds\n\n${rounds} imgs/s`}
+      tip={`Median of ${bar.rounds.length} rounds\n\n${rounds}`}
     >
       {bar.rounds.map((round, at) => (
         <i key={at} class="wb-round" style={{ left: share(round) }} />

@@ -5,13 +5,13 @@ import type { ComparisonView, RecordEntry } from "../views";
 import { IconButton, WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
-import { thousands } from "../lib/number";
+import { rateFigure, rateWords } from "../lib/number";
 import { Head, type Speed } from "./controls";
 import { OpenButton } from "./openRecord";
 import { Provenance } from "./provenance";
 import { Table, Wide } from "./table";
 
-const HEADS = ["", "record", "what", "machine", "imgs/s at best", ""];
+const HEADS = ["", "record", "what", "machine", "at best", ""];
 const FILES = ["json", "csv", "png", "svg"];
 const TICKED = ["Tick two to compare them.", "Tick one more to compare them.", "2 ticked"];
 
@@ -119,7 +119,7 @@ function Row({ link, entry, chosen, choose }: RowProps) {
         {entry.machine}
         {entry.elsewhere && <em>elsewhere</em>}
       </td>
-      <td>{entry.best === null ? "nothing measured" : thousands(entry.best)}</td>
+      <td>{entry.best === null ? "nothing measured" : rateWords(entry.best, entry.frames)}</td>
       <td>
         <span class="wb-record-files">
           <button
@@ -165,8 +165,8 @@ function Comparison({ view }: { view: Partial<ComparisonView> }) {
   }
   const lines = pairs.map((pair) => [
     pair.name,
-    thousands(pair.first),
-    thousands(pair.second),
+    rateFigure(pair.first, pair.frames),
+    rateFigure(pair.second, pair.frames),
     `${pair.ratio.toFixed(3)} ×`,
     `${pair.low.toFixed(3)} … ${pair.high.toFixed(3)}`,
     pair.verdict,

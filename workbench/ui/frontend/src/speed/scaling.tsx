@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { ScalingPoint, ScalingView } from "../views";
 import { useField } from "../lib/hooks";
-import { thousands } from "../lib/number";
+import { rateFigure, rateSpread, rateUnit, rateWords } from "../lib/number";
 import { Segmented } from "../lib/segmented";
 import { Effort, Head, StartButton, type Speed } from "./controls";
 import { PartialMark } from "./notes";
@@ -58,13 +58,13 @@ function Figure({ view }: { view: ScalingView }) {
       ? [String(point.count), point.reason, "", "", ""]
       : [
           String(point.count),
-          thousands(point.median),
-          `${thousands(point.low ?? 0)} … ${thousands(point.high ?? 0)}`,
+          rateFigure(point.median, view.frames),
+          rateSpread(point.low ?? 0, point.high ?? 0, view.frames),
           `${(point.speedup ?? 0).toFixed(2)} ×`,
           `${Math.round(100 * (point.efficiency ?? 0))} %`,
         ],
   );
-  const heads = [view.unit, "imgs/s", "interval", "speed-up", "efficiency"];
+  const heads = [view.unit, rateUnit(view.frames), "interval", "speed-up", "efficiency"];
   return (
     <>
       <PartialMark all={view.on} />
@@ -94,7 +94,7 @@ function Chart({ view }: { view: ScalingView }) {
   const x = (count: number): number => LEFT + (count / last) * (WIDE - LEFT - RIGHT);
   const y = (rate: number): number =>
     TALL - BOTTOM - (Math.min(rate, top) / top) * (TALL - BOTTOM - TOP);
-  const said = points.map((p) => `${p.count} ${view.unit}: ${thousands(p.median)} imgs/s`).join("; ");
+  const said = points.map((p) => `${p.count} ${view.unit}: ${rateWords(p.median, view.frames)}`).join("; ");
   const line = points.map((p, at) => `${at ? "L" : "M"}${x(p.count)} ${y(p.median)}`).join("");
   const each = first ? first.median / first.count : 0;
   const till = first ? Math.min(last, top / each) : 0;
@@ -109,7 +109,7 @@ function Chart({ view }: { view: ScalingView }) {
         <g key={share}>
           <path class="wb-grid" d={`M${LEFT} ${y(share * top)}H${WIDE - RIGHT}`} />
           <text x={LEFT - 8} y={y(share * top) + 3.5} text-anchor="end">
-            {thousands(share * top)}
+            {rateFigure(share * top, view.frames)}
           </text>
         </g>
       ))}

@@ -3,7 +3,7 @@
 import type { StageEntry, StagesView } from "../views";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
-import { thousands } from "../lib/number";
+import { rateSpread, rateWords } from "../lib/number";
 import { Effort, Head, StartButton, type Speed } from "./controls";
 import { Notes, PartialMark } from "./notes";
 import { Provenance, sentence } from "./provenance";
@@ -65,12 +65,12 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
       </div>
       <Notes words={view.notes} />
       <p class="wb-speed-sum">
-        <Sum name="whole pipeline" value={`${thousands(view.rate)} imgs/s`}>
-          {`${thousands(view.low)} … ${thousands(view.high)}`}
+        <Sum name="whole pipeline" value={rateWords(view.rate, view.frames)}>
+          {rateSpread(view.low, view.high, view.frames)}
         </Sum>
         <Sum name="a batch" value={`${ms(view.total)} ms`} />
         {view.ceiling !== null && (
-          <Sum name="ceiling" value={`${thousands(view.ceiling)} imgs/s`}>
+          <Sum name="ceiling" value={rateWords(view.ceiling, view.frames)}>
             with the decoded batch cached
           </Sum>
         )}

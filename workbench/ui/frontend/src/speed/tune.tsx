@@ -5,7 +5,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Components, HeatCell, HeatPanel, TuneView } from "../views";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
-import { thousands } from "../lib/number";
+import { rateFigure, rateSpread, rateWords } from "../lib/number";
 import { Segmented } from "../lib/segmented";
 import { Head, StartButton, type Speed } from "./controls";
 import { Notes, PartialMark } from "./notes";
@@ -107,8 +107,8 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
               <>
                 {running ? "Best so far: " : "Best: "}
                 <b>{best}</b>
-                {`, ${thousands(view.median)} imgs/s`}
-                <small>{`${thousands(view.low)} … ${thousands(view.high)}`}</small>
+                {`, ${rateWords(view.median, view.frames)}`}
+                <small>{rateSpread(view.low, view.high, view.frames)}</small>
               </>
             ) : running ? (
               "The first is being measured."
@@ -134,7 +134,7 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
       </div>
       <div class="wb-heats" data-wb="heat">
         {view.panels.map((panel) => (
-          <Heat key={panel.title} panel={panel} most={view.most} />
+          <Heat key={panel.title} panel={panel} most={view.most} frames={view.frames} />
         ))}
       </div>
       <Notes words={view.notes} />
@@ -143,7 +143,13 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
   );
 }
 
-function Heat({ panel, most }: { panel: HeatPanel; most: number }) {
+interface HeatProps {
+  panel: HeatPanel;
+  most: number;
+  frames: number;
+}
+
+function Heat({ panel, most, frames }: HeatProps) {
   const { title, threads, batches, cells } = panel;
   return (
     <table class="wb-heat">
@@ -167,6 +173,7 @@ function Heat({ panel, most }: { panel: HeatPanel; most: number }) {
                 key={batch}
                 cell={cells.find((cell) => cell.threads === count && cell.batch === batch)}
                 most={most}
+                frames={frames}
               />
             ))}
           </tr>
@@ -176,11 +183,17 @@ function Heat({ panel, most }: { panel: HeatPanel; most: number }) {
   );
 }
 
-function Cell({ cell, most }: { cell: HeatCell | undefined; most: number }) {
+interface CellProps {
+  cell: HeatCell | undefined;
+  most: number;
+  frames: number;
+}
+
+function Cell({ cell, most, frames }: CellProps) {
   if (!cell) return <td />;
   const { rate, reason, now, best, own } = cell;
   const failed = rate === null && reason !== "not tried";
-  const words = rate !== null ? thousands(rate) : failed ? "failed" : now ? "…" : "·";
+  const words = rate !== null ? rateFigure(rate, frames) : failed ? "failed" : now ? "…" : "·";
   const share = rate === null ? 0 : Math.round(100 * (rate / (most || 1)) ** 2);
   return (
     <td

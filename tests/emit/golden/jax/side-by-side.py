@@ -1,0 +1,241 @@
+"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
+Taylor 2017).
+
+Batches as JAX arrays that are split over all devices, of this process and of the others.
+
+Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+try:
+    import jax
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.plugin.jax import DALIGenericIterator
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: jax and nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+PIPELINES = 2
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+OUTPUTS = ["images", "labels"]
+
+
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, a flat folder of images, or a list.
+
+    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
+    what DALI does not decode: one such file ends the program.
+    """
+    if os.path.isfile(data):
+        return {"file_list": data}
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+@pipeline_def
+def cutout_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        **find_files(data),
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+    )
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    images = fn.erase(
+        images,
+        shape=[0.25, 0.25],
+        normalized=True,
+        axis_names="HW",
+        fill_value=[124, 116, 104],
+        anchor=anchor,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    images = fn.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return images, labels
+
+
+def build_pipelines(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> list[Pipeline]:
+    """Return the built pipelines of one shard, which read a part of it each and take turns.
+
+    ``num_threads`` are those of each; ``device`` says where images are decoded, cpu or mixed;
+    ``device_id`` on which GPU.
+    """
+    pipes = []
+    for shard in range(PIPELINES * shard_id, PIPELINES * (shard_id + 1)):
+        pipe = cutout_pipeline(
+            data,
+            device,
+            seed + 100_000 * shard,  # shards draw apart
+            shard,
+            PIPELINES * num_shards,
+            batch_size=batch_size,
+            num_threads=num_threads,
+            device_id=device_id if device == "mixed" else None,
+            prefetch_queue_depth=2,
+        )
+        pipe.build()
+        pipes.append(pipe)
+    return pipes
+
+
+def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
+    """Samples of one shard, as DALI's readers divide them."""
+    begin = shard_id * samples // num_shards
+    return (shard_id + 1) * samples // num_shards - begin
+
+
+class Loader:
+    """Batches as dictionaries of arrays: ``images``, ``labels``.
+
+    Each device has ``PIPELINES`` of them, which read one shard each: batch k is that of its
+    pipeline k mod N, and meanwhile the others work on their next ones. Every batch has the
+    same shapes, as ``jit`` likes them: where a shard ends, its last sample is repeated.
+    The boolean array ``valid`` says which samples count; in one epoch every one does
+    once.
+    Labels have the shape [N].
+    """
+
+    def __init__(
+        self,
+        data: str,
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+    ) -> None:
+        everywhere = jax.devices()
+        self._devices = jax.local_devices()
+        self._sharding = NamedSharding(
+            Mesh(np.array(everywhere), ("batch",)), PartitionSpec("batch")
+        )
+        numbers = [everywhere.index(place) for place in self._devices]
+        self._shards = [PIPELINES * number for number in numbers]  # those of turn 0
+        self._num_shards = PIPELINES * len(everywhere)
+        self._batch_size = batch_size
+        pipes = [  # those of each device
+            build_pipelines(
+                data,
+                batch_size,
+                num_threads,
+                device,
+                seed,
+                number,
+                len(everywhere),
+                place.local_hardware_id or 0,
+            )
+            for number, place in zip(numbers, self._devices, strict=True)
+        ]
+        self._samples = pipes[0][0].reader_meta("reader")["epoch_size"]
+        self._epoch, self._given = 0, 0  # batches of this epoch
+        # An iterator for each pipeline: one for all of them would want a GPU for each.
+        self._iterators = [
+            [
+                DALIGenericIterator(
+                    [pipe], OUTPUTS, reader_name="reader", auto_reset=True
+                )
+                for pipe in turn
+            ]
+            for turn in zip(*pipes, strict=True)
+        ]
+
+    def __len__(self) -> int:
+        return sum(len(turn[0]) for turn in self._iterators)
+
+    def __iter__(self) -> Iterator[dict[str, jax.Array]]:
+        for number in range(self._given, len(self)):
+            run, turn = divmod(number, PIPELINES)
+            # With each epoch a reader goes on to the next shard.
+            now = [shard + turn + self._epoch for shard in self._shards]
+            count = self._num_shards
+            sizes = [shard_size(self._samples, shard % count, count) for shard in now]
+            parts = [next(batches) for batches in self._iterators[turn]]
+            if number + PIPELINES >= len(self):
+                for batches in self._iterators[turn]:
+                    next(batches, None)  # its epoch is over: it begins the next
+            batch = {n: self._join([part[n] for part in parts]) for n in OUTPUTS}
+            batch["labels"] = batch["labels"].squeeze(-1)
+            seen = run * self._batch_size + np.arange(self._batch_size)
+            batch["valid"] = self._join([seen < size for size in sizes])
+            self._given = number + 1
+            yield batch
+        self._epoch, self._given = self._epoch + 1, 0
+
+    def _join(self, parts: Sequence[jax.Array | np.ndarray]) -> jax.Array:
+        """One array of the parts, each on its own device."""
+        batch_size = self._batch_size * (self._num_shards // PIPELINES)
+        placed = [
+            jax.device_put(part, place)
+            for part, place in zip(parts, self._devices, strict=True)
+        ]
+        shape = (batch_size, *parts[0].shape[1:])
+        return jax.make_array_from_single_device_arrays(shape, self._sharding, placed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Read the batches and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per device")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="of each")
+    parser.add_argument("--epochs", type=int, default=1)
+    args = parser.parse_args()
+
+    loader = Loader(args.data, args.batch_size, args.threads, args.device)
+    for epoch in range(args.epochs):
+        start = time.perf_counter()
+        samples = sum(int(batch["valid"].sum()) for batch in loader)
+        seconds = time.perf_counter() - start
+        print(f"epoch {epoch}: {samples} samples, {samples / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
+Taylor 2017).
+
+The pipeline on many machines: Ray actors read one shard each and write augmented shards,
+as WebDataset tar files or as Parquet. Every machine must see what they read and write.
+
+Usage: python augment.py --data DIR --out DIR [--actors N] [--epochs N] [--format tar]
+"""
+
+import argparse
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import islice
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+try:
+    import numpy as np
+    import ray
+    from numpy.typing import NDArray
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+except ImportError as error:
+    raise ImportError(
+        f"{error}. Needed: ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet."
+    ) from None
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+PIPELINES = 2
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+OUTPUTS = ["images", "labels"]
+LABELS = ["labels"]
+
+Sample = dict[str, NDArray[np.generic]]
+
+
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, a flat folder of images, or a list.
+
+    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
+    what DALI does not decode: one such file ends the program.
+    """
+    if os.path.isfile(data):
+        return {"file_list": data}
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+@pipeline_def
+def cutout_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        **find_files(data),
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+    )
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    images = fn.erase(
+        images,
+        shape=[0.25, 0.25],
+        normalized=True,
+        axis_names="HW",
+        fill_value=[124, 116, 104],
+        anchor=anchor,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    images = fn.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return images, labels
+
+
+def build_pipelines(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+) -> list[Pipeline]:
+    """Return the built pipelines of one shard, which read a part of it each and take turns.
+
+    ``num_threads`` are those of each; ``device`` says where images are decoded, cpu or mixed;
+    ``device_id`` on which GPU.
+    """
+    pipes = []
+    for shard in range(PIPELINES * shard_id, PIPELINES * (shard_id + 1)):
+        pipe = cutout_pipeline(
+            data,
+            device,
+            seed + 100_000 * shard,  # shards draw apart
+            shard,
+            PIPELINES * num_shards,
+            batch_size=batch_size,
+            num_threads=num_threads,
+            device_id=device_id if device == "mixed" else None,
+            prefetch_queue_depth=2,
+        )
+        pipe.build()
+        pipes.append(pipe)
+    return pipes
+
+
+def shard_size(samples: int, shard_id: int, num_shards: int) -> int:
+    """Samples of one shard, as DALI's readers divide them."""
+    begin = shard_id * samples // num_shards
+    return (shard_id + 1) * samples // num_shards - begin
+
+
+def write_tar(path: Path, samples: Iterator[tuple[str, Sample]]) -> int:
+    """WebDataset's form: files of one key, arrays as npy, labels as cls."""
+    count = 0
+    with tarfile.open(path, "w") as tar:
+        for key, sample in samples:
+            for name, array in sample.items():
+                if name in LABELS:
+                    file, data = f"{key}.{name}.cls", str(array.item()).encode()
+                else:
+                    file, data = f"{key}.{name}.npy", npy_bytes(array)
+                entry = tarfile.TarInfo(file)
+                entry.size = len(data)
+                tar.addfile(entry, io.BytesIO(data))
+            count += 1
+    return count
+
+
+def write_parquet(path: Path, samples: Iterator[tuple[str, Sample]]) -> int:
+    """A row for each sample: ``key``, arrays as npy in bytes, labels as integers."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {name: pa.int64() if name in LABELS else pa.binary() for name in OUTPUTS}
+    schema = pa.schema([("key", pa.string()), *kinds.items()])
+    count = 0
+    with pq.ParquetWriter(path, schema) as writer:
+        while group := list(islice(samples, 256)):
+            rows = [{"key": key, **as_cells(sample)} for key, sample in group]
+            writer.write_table(pa.Table.from_pylist(rows, schema))
+            count += len(rows)
+    return count
+
+
+def as_cells(sample: Sample) -> dict[str, int | bytes]:
+    return {
+        name: int(array.item()) if name in LABELS else npy_bytes(array)
+        for name, array in sample.items()
+    }
+
+
+def npy_bytes(array: NDArray[np.generic]) -> bytes:
+    """The array as a file of NumPy's own format: shape and type come along."""
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+WRITERS = {"tar": write_tar, "parquet": write_parquet}
+
+
+class Shard:
+    """Runs the pipelines on one shard, in turns."""
+
+    def __init__(self, args: argparse.Namespace, shard_id: int) -> None:
+        self.args = args
+        self.shard_id = shard_id
+        self.pipes = build_pipelines(
+            args.data,
+            args.batch_size,
+            args.threads,
+            args.device,
+            args.seed,
+            shard_id,
+            args.actors,
+        )
+
+    def write(self) -> int:
+        """Write a file for each epoch; return the number of samples."""
+        folder, count = Path(self.args.out), 0
+        folder.mkdir(parents=True, exist_ok=True)
+        for epoch in range(self.args.epochs):
+            name = f"shard-{self.shard_id:05}-epoch-{epoch:03}"
+            unfinished = folder / f"{name}.part"
+            count += WRITERS[self.args.format](unfinished, self.samples(epoch))
+            unfinished.rename(folder / f"{name}.{self.args.format}")  # it is whole now
+        return count
+
+    def samples(self, epoch: int) -> Iterator[tuple[str, Sample]]:
+        """Every sample of the shard once, with a key that no other has."""
+        shards, batch_size = PIPELINES * self.args.actors, self.args.batch_size
+        total = self.pipes[0].reader_meta("reader")["epoch_size"]
+        mine = range(PIPELINES * self.shard_id, PIPELINES * (self.shard_id + 1))
+        # With each epoch a reader goes on to the next shard.
+        sizes = [shard_size(total, (shard + epoch) % shards, shards) for shard in mine]
+        longest = ceil(total / shards)
+        for start in range(0, longest, batch_size):  # the reader pads the shorter ones
+            for shard, pipe, size in zip(mine, self.pipes, sizes, strict=True):
+                outputs = [output.as_cpu() for output in pipe.run()]
+                for index in range(min(size - start, batch_size)):
+                    arrays = (np.array(output[index]) for output in outputs)
+                    key = f"{shard:05}-{epoch:03}-{start + index:07}"
+                    yield key, dict(zip(OUTPUTS, arrays, strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write augmented shards with Ray.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--out", required=True, help="folder to write")
+    parser.add_argument("--format", choices=list(WRITERS), default="tar")
+    parser.add_argument("--actors", type=int, default=2, help="as many as shards")
+    parser.add_argument("--epochs", type=int, default=1, help="each is drawn anew")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="of each")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--address", help="of a running cluster; else Ray starts here")
+    args = parser.parse_args()
+    if args.format == "parquet" and find_spec("pyarrow") is None:
+        parser.error("Parquet needs pyarrow, which is not installed")
+    args.data = os.path.abspath(args.data)
+    args.out = os.path.abspath(args.out)
+    if any(Path(args.out).glob("shard-*")):  # its samples would count twice
+        parser.error(f"{args.out} has shards of another run: name a new folder")
+
+    ray.init(address=args.address)
+    each = {"CPU": PIPELINES * args.threads, "GPU": 1 if args.device == "mixed" else 0}
+    have = ray.cluster_resources()
+    for kind, number in each.items():
+        if number * args.actors > have.get(kind, 0):  # Ray would wait for more for ever
+            raise SystemExit(
+                f"{args.actors} actors with {number} {kind} each need more than the "
+                f"{have.get(kind, 0):.0f} here. Give fewer --actors or --threads."
+            )
+    actor = ray.remote(Shard).options(num_cpus=each["CPU"], num_gpus=each["GPU"])
+    shards = [actor.remote(args, shard_id) for shard_id in range(args.actors)]
+    counts = ray.get([shard.write.remote() for shard in shards])
+    print(f"{sum(counts)} samples in {args.out}, by shard: {counts}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
+Taylor 2017).
+
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+from typing import Any
+
+try:
+    from nvidia.dali import fn, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+PIPELINES = 2
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+
+
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, a flat folder of images, or a list.
+
+    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
+    what DALI does not decode: one such file ends the program.
+    """
+    if os.path.isfile(data):
+        return {"file_list": data}
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+@pipeline_def
+def cutout_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        **find_files(data),
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+    )
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    images = fn.erase(
+        images,
+        shape=[0.25, 0.25],
+        normalized=True,
+        axis_names="HW",
+        fill_value=[124, 116, 104],
+        anchor=anchor,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    images = fn.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return images, labels
+
+
+def build_pipelines(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> list[Pipeline]:
+    """Return the built pipelines, which read a shard of the data each: see ``in_turns``.
+
+    ``num_threads`` are those of each; ``device`` says where images are decoded: cpu or mixed.
+    """
+    pipes = []
+    for shard in range(PIPELINES):
+        pipe = cutout_pipeline(
+            data,
+            device,
+            seed + 100_000 * shard,  # shards draw apart
+            shard,
+            PIPELINES,
+            batch_size=batch_size,
+            num_threads=num_threads,
+            device_id=0 if device == "mixed" else None,
+            prefetch_queue_depth=2,
+        )
+        pipe.build()
+        pipes.append(pipe)
+    return pipes
+
+
+def in_turns(pipes: Sequence[Pipeline]) -> Iterator[tuple[Any, ...]]:
+    """Batch k is that of pipeline k mod N; meanwhile all of them work on their next ones."""
+    for pipe in pipes:
+        pipe.schedule_run()
+    for pipe in cycle(pipes):
+        yield pipe.share_outputs()
+        pipe.release_outputs()
+        pipe.schedule_run()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the pipelines and print imgs/s.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="of each")
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+
+    pipes = build_pipelines(args.data, args.batch_size, args.threads, args.device)
+    batches = in_turns(pipes)
+    for _ in range(5 * PIPELINES):  # the first batches fill queues and allocate memory
+        next(batches)
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        next(batches)
+    seconds = time.perf_counter() - start
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()

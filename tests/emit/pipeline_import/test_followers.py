@@ -1,0 +1,99 @@
+"""graph -> script -> import: what moves targets becomes the follower again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.emit.pipeline_import.graphs import canonical, plain
+from tests.emit.pipeline_import.test_roundtrip import there_and_back
+from tests.graph.geometry_chains import region_chain, whole_chain
+from tests.graph.test_geometry import write_ramps
+from tests.placed import CATALOG
+from tests.thorough import examples
+from workbench.catalog.spec import Value
+from workbench.emit import emit_script
+from workbench.emit.pipeline_import import follower_source
+from workbench.graph import Graph, check_graph
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_ramps(tmp_path_factory.mktemp("coco"))
+
+
+def _assert_same(graph: Graph, folder: Path) -> None:
+    imported = there_and_back(graph, folder)
+    assert imported.report.is_exact, str(imported.report)
+    assert check_graph(imported.graph, CATALOG) == ()
+    if any(node.op == "repeat" for node in graph.walk()):
+        assert _nodes(imported.graph) == _nodes(graph)
+    else:
+        assert canonical(imported.graph) == canonical(graph)
+
+
+def _nodes(graph: Graph) -> Counter[str]:
+    """What stands in a graph, wherever; ``canonical`` knows no repetition."""
+    return Counter(
+        f"{node.op} {sorted((name, _number(plain(value))) for name, value in node.args.items())}"
+        for node in graph.walk()
+    )
+
+
+def _number(value: Value) -> Value:
+    if isinstance(value, tuple):
+        return tuple(map(_number, value))
+    return float(value) if isinstance(value, int) else value
+
+
+@examples(8, thorough=300)
+@given(seed=st.integers(0, 100_000))
+def test_any_chain_with_its_targets(seed: int, folder: Path) -> None:
+    _assert_same(whole_chain(folder, seed), folder)
+
+
+@examples(4, thorough=100)  # AutoGraph takes a second for each
+@given(seed=st.integers(0, 100_000))
+def test_any_chain_with_regions_and_targets(seed: int, folder: Path) -> None:
+    _assert_same(region_chain(folder, seed), folder)
+
+
+def test_lines_that_were_changed_stay_plain_calls(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = whole_chain(folder, 1)
+    text = emit_script(graph, CATALOG).text
+    changed = text.replace("fn.reductions.max(", "fn.reductions.min(", 1)
+    assert changed != text
+    _export(monkeypatch, changed)
+    imported = there_and_back(graph, folder)
+    ops = [node.op for node in imported.graph.walk()]
+    assert "follow_boxes" not in ops
+    assert {"follow_points", "follow_masks", "random_bbox_crop"} <= set(ops)
+    (note,) = imported.report.notes
+    assert "no longer those of a follower" in note
+
+
+def test_other_names_and_another_layout_of_the_lines_change_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = whole_chain(folder, 1)
+    text = emit_script(graph, CATALOG).text.replace("follow_boxes_kept", "k")
+    _export(monkeypatch, text.replace("fn.stack(", "fn.stack(\n        "))
+    assert canonical(there_and_back(graph, folder).graph) == canonical(graph)
+
+
+def _export(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    from tests.emit.pipeline_import import test_roundtrip
+    from workbench.emit.code import Code
+
+    monkeypatch.setattr(test_roundtrip, "emit_script", lambda *_: Code(text, {}))
+
+
+def test_a_comment_without_lines_is_only_a_comment() -> None:
+    assert follower_source.WRITTEN.fullmatch("    # boxes = follow_boxes(boxes, images)")
+    assert not follower_source.WRITTEN.fullmatch("    # boxes = follow_me(boxes, images)")

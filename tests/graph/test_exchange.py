@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.sources.written_pixels import write_frames, write_volumes
+from workbench.catalog import load_catalog
+from workbench.errors import DataError
+from workbench.graph import Graph, load_recipe
+from workbench.graph.check import check_graph
+from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.exchange import exchanged
+from workbench.graph.model import Port
+from workbench.sources import Dataset, load_source, source_kinds
+
+KINDS = [kind for kind in source_kinds() if "labels" in load_source(kind).outputs]
+
+
+def read_as(graph: Graph, kind: str) -> Graph:
+    return exchanged(graph, graph.sources[0], kind)
+
+
+@pytest.mark.parametrize("kinds", [*pairwise([*KINDS, KINDS[0]])], ids="-".join)
+def test_every_kind_takes_the_place_of_every_other(kinds: tuple[str, str]) -> None:
+    catalog, graph = load_catalog(), load_recipe("rotate-jitter")
+    for kind in (*kinds, "folder"):
+        graph = read_as(graph, kind)
+        assert not check_graph(graph, catalog)
+        decoders = [node for node in graph.nodes if node.op.startswith("decoders.")]
+        assert len(decoders) == (0 if load_source(kind).pixels else 1)
+    assert graph.nodes[1].id == "decode"
+
+
+def test_a_source_of_the_same_kind_changes_nothing() -> None:
+    graph = load_recipe("rotate-jitter")
+    assert read_as(graph, "folder") is graph
+
+
+def test_pixels_that_are_given_out_stay_given_out(tmp_path: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    graph = replace(graph, outputs={**graph.outputs, "original": Port("decode", "output")})
+    assert read_as(graph, "numpy_files").outputs["original"] == Port("reader", "images")
+    videos = read_as(read_as(graph, "numpy_files"), "video_frames")
+    assert videos.outputs["original"] == Port("reader", "frames")
+    assert read_as(videos, "folder").outputs == graph.outputs
+
+
+def test_a_decoder_that_does_more_stays_and_says_what_it_lacks(tmp_path: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    decode = replace(graph.node("decode"), op="decoders.image_random_crop")
+    graph = graph.replace_node(decode)
+    with pytest.raises(DataError, match=r"NumPy files .* gives no jpegs\. Unlink that"):
+        with_datasets(graph, {"data": Dataset("numpy_files", str(write_volumes(tmp_path)))})
+
+
+def test_what_a_sequence_must_be_told_comes_and_goes(tmp_path: Path) -> None:
+    graph = load_recipe("rotate-jitter")
+    data = {"data": Dataset("video_frames", str(write_frames(tmp_path / "frames")))}
+    videos = with_datasets(graph, data)
+    assert videos.sources[0].args == {
+        "sequence_length": 8,
+        "initial_fill": 64,  # a thousand sequences of large frames would fill the memory
+        "random_shuffle": True,
+    }
+    chosen = replace(videos.sources[0], args={"sequence_length": 3, "initial_fill": 9})
+    assert read_as(videos.replace_node(chosen), "video").sources[0].args == chosen.args
+    assert read_as(videos, "folder").sources[0].args == {"random_shuffle": True}

@@ -1,0 +1,238 @@
+"""Targets of every kind follow, however they are written; what cannot follow says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.graph.test_geometry import HEIGHT, WIDTH, coco_start, run_graph, write_ramps
+from workbench.catalog import load_catalog
+from workbench.catalog.followers import BOX_FORMATS
+from workbench.catalog.spec import Value
+from workbench.catalog.templates import load_templates
+from workbench.graph.check import check_graph
+from workbench.graph.edit import insert_node
+from workbench.graph.followers import with_followers
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.templates import insert_template
+
+CATALOG = load_catalog()
+KEY_POINTS = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
+TWO: Mapping[str, Value] = {"horizontal": 1, "vertical": 0}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_ramps(tmp_path_factory.mktemp("coco"))
+
+
+def _flipped(folder: Path, reader: Mapping[str, Value]) -> Graph:
+    start = coco_start(folder)
+    args = {**start.node("reader").args, **reader}
+    start = start.replace_node(replace(start.node("reader"), args=args))
+    flip = Node("flip", "flip", TWO, {"data": Port("decode", "output")})
+    outputs = {"images": Port("flip", "output")}
+    return replace(start, nodes=(*start.nodes, flip), outputs=outputs)
+
+
+def _with(graph: Graph, *nodes: Node, **outputs: Port) -> Graph:
+    return replace(graph, nodes=(*graph.nodes, *nodes), outputs={**graph.outputs, **outputs})
+
+
+@pytest.mark.parametrize("form", BOX_FORMATS)
+def test_boxes_of_every_format_follow_a_flip(folder: Path, form: str) -> None:
+    unit, corners = form.split()
+    graph = _flipped(folder, {"ltrb": corners == "ltrb", "ratio": unit == "relative"})
+    boxes = Port("reader", "boxes")
+    if corners == "cxcywh":  # of the reader's left, top, width and height
+        nodes = (
+            Node("size", "subscript", {"index": ":, 2:4"}, {"data": boxes}),
+            Node("low", "subscript", {"index": ":, 0:2"}, {"data": boxes}),
+            Node("half", "math.mul", {"right": 0.5}, {"data": Port("size", "output")}),
+            Node(
+                "centre",
+                "math.add",
+                {},
+                {"data": Port("low", "output"), "right": Port("half", "output")},
+            ),
+            Node(
+                "centred",
+                "cat",
+                {"axis": 1},
+                {"input_0": Port("centre", "output"), "input_1": Port("size", "output")},
+            ),
+        )
+        graph, boxes = _with(graph, *nodes), Port("centred", "output")
+    args = {"format": form, "visible": 0.0}
+    follower = Node(
+        "moved", "follow_boxes", args, {"boxes": boxes, "image": Port("flip", "output")}
+    )
+    graph = _with(graph, follower, before=boxes, after=Port("moved", "boxes"))
+    _, before, after = run_graph(graph)
+    width = 1 if unit == "relative" else WIDTH
+    for one, two in zip(before, after, strict=True):
+        wanted = np.asarray(one, np.float64).copy()
+        wanted[:, 0] = width - wanted[:, 0]
+        if corners == "xywh":
+            wanted[:, 0] -= wanted[:, 2]
+        if corners == "ltrb":
+            wanted[:, 2] = width - wanted[:, 2]
+            wanted[:, [0, 2]] = wanted[:, [2, 0]]
+        np.testing.assert_allclose(two, wanted, atol=1e-3)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_polygons_follow_by_their_vertices(folder: Path, relative: bool) -> None:
+    graph = _flipped(folder, {"polygon_masks": True, "ratio": relative})
+    outputs = {"images": Port("decode", "output")}
+    outputs |= {name: Port("reader", name) for name in ("polygons", "vertices")}
+    start = replace(graph, nodes=graph.nodes[:-1], outputs=outputs)
+    graph, flip = insert_node(start, CATALOG, "flip", "decode")
+    graph = graph.replace_node(replace(graph.node(flip), args=TWO))
+    graph = with_followers(start, graph, CATALOG)
+    assert graph.outputs["vertices"] == Port("follow_points", "points")
+    assert graph.outputs["polygons"] == Port("reader", "polygons")
+    _, polygons, after = run_graph(graph)
+    _, _, before = run_graph(start)
+    width = 1 if relative else WIDTH
+    for table, one, two in zip(polygons, before, after, strict=True):
+        assert np.asarray(table).shape == (3, 3)
+        np.testing.assert_allclose(two, np.asarray(one) * (-1, 1) + (width, 0), atol=1e-3)
+
+
+def test_depth_is_found_between_pixels_and_classes_are_not(folder: Path) -> None:
+    graph = coco_start(folder)
+    turn = Node("turn", "rotate", {"angle": 20.0, "keep_size": True, "fill_value": 0})
+    turn = replace(turn, inputs={"data": Port("decode", "output")})
+    depth = Node(
+        "depth", "decoders.image", {"output_type": "GRAY"}, {"data": Port("reader", "jpegs")}
+    )
+    image = {"masks": Port("depth", "output"), "image": Port("turn", "output")}
+    linear = Node("linear", "follow_masks", {"interpolation": "linear"}, image)
+    nearest = Node("nearest", "follow_masks", {}, image)
+    outputs = {
+        "images": Port("turn", "output"),
+        "before": Port("depth", "output"),
+        "linear": Port("linear", "masks"),
+        "nearest": Port("nearest", "masks"),
+    }
+    graph = replace(graph, nodes=(*graph.nodes, turn, depth, linear, nearest), outputs=outputs)
+    _, before, between, exact = run_graph(graph)
+    middle = np.s_[HEIGHT // 4 : HEIGHT // 2, WIDTH // 4 : WIDTH // 2, 0]
+    assert set(np.unique(exact[0])) <= {0, *np.unique(before[0])}
+    steps = np.abs(np.diff(between[0][middle].astype(int), axis=1))
+    assert steps.max() <= np.abs(np.diff(exact[0][middle].astype(int), axis=1)).max()
+    assert (between[0] != exact[0]).any()
+
+
+def test_ids_of_instances_beyond_two_bytes_stay_what_they_are(folder: Path) -> None:
+    graph = _flipped(folder, {"pixelwise_masks": True})
+    large = Node("large", "math.mul", {"right": 5_000_000}, {"data": Port("reader", "masks")})
+    turn = {"angle": 15.0, "keep_size": True}
+    turned = Node("turn", "rotate", turn, {"data": Port("flip", "output")})
+    inputs = {"masks": Port("large", "output"), "image": Port("turn", "output")}
+    moved = Node("moved", "follow_masks", {}, inputs)
+    graph = _with(graph, large, turned, moved, ids=Port("moved", "masks"))
+    graph = replace(graph, outputs={**graph.outputs, "images": Port("turn", "output")})
+    _, ids = run_graph(graph)
+    assert {int(each) for each in np.unique(ids)} == {0, 5_000_000}
+
+
+@pytest.mark.parametrize("name", ["mixup", "cutmix"])
+def test_what_mixes_images_says_so_where_it_is_placed(folder: Path, name: str) -> None:
+    start = coco_start(folder)
+    graph, _ = insert_template(start, CATALOG, load_templates()[name], "decode")
+    graph = with_followers(start, graph, CATALOG)
+    assert graph.has("follow_boxes")
+    faults = [fault for fault in check_graph(graph, CATALOG) if fault.code == "unfollowed"]
+    assert len(faults) == 1
+    assert "it mixes two images" in faults[0].message
+    assert graph.node(faults[0].node).op == "math.add"
+
+
+def _written(folder: Path, tmp_path: Path, change: str) -> Path:
+    """Other annotations of the same images."""
+    document = json.loads((folder / "boxes.json").read_text())
+    notes = document["annotations"]
+    if change == "outside":
+        notes[0]["bbox"] = [WIDTH + 50, 10, 20, 20]
+    elif change == "beyond":
+        notes[0]["bbox"] = [WIDTH - 10, 10, 40, 20]
+    elif change == "bare":
+        notes[:] = [note for note in notes if note["image_id"] != 0]
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize(("change", "count"), [("outside", 2), ("beyond", 3), ("bare", 0)])
+def test_boxes_that_are_none_are_left_out_with_their_labels(
+    folder: Path, tmp_path: Path, change: str, count: int
+) -> None:
+    graph = _flipped(folder, {"annotations_file": str(_written(folder, tmp_path, change))})
+    inputs = {name: Port("reader", name) for name in ("boxes", "labels")}
+    follower = Node("moved", "follow_boxes", {}, {**inputs, "image": Port("flip", "output")})
+    graph = _with(graph, follower, boxes=Port("moved", "boxes"), labels=Port("moved", "labels"))
+    _, boxes, labels = run_graph(graph)
+    assert [len(each) for each in boxes] == [count, 3, 3, 3]
+    assert [len(each) for each in labels] == [count, 3, 3, 3]
+    assert all(np.isfinite(each).all() for each in boxes)
+    for each in boxes:
+        assert (np.asarray(each) >= 0).all()
+        assert (np.asarray(each) <= (WIDTH, HEIGHT, WIDTH, HEIGHT)).all()
+
+
+def test_what_is_no_number_is_not_seen(folder: Path) -> None:
+    graph = _flipped(folder, {})
+    drawn = Node("drawn", "random.uniform", {"range": (-100.0, 100.0), "shape": (8, 4)}, seed=3)
+    boxes = Node("boxes", "math.sqrt", {}, {"data": Port("drawn", "output")})  # half of them NaN
+    points = Node("points", "subscript", {"index": ":, 0:2"}, {"data": Port("boxes", "output")})
+    image = Port("flip", "output")
+    nodes = (
+        *(drawn, boxes, points),
+        Node("seen", "follow_points", {}, {"points": Port("points", "output"), "image": image}),
+        Node(
+            "kept",
+            "follow_boxes",
+            {"format": "absolute xywh", "visible": 0.0},
+            {"boxes": Port("boxes", "output"), "image": image},
+        ),
+    )
+    given = {"given": Port("boxes", "output"), "kept": Port("kept", "boxes")}
+    graph = _with(graph, *nodes, seen=Port("seen", "visible"), **given)
+    _, seen, given_boxes, kept = run_graph(graph)
+    for visible, one, left in zip(seen, given_boxes, kept, strict=True):
+        whole = np.isfinite(one)
+        np.testing.assert_array_equal(np.asarray(visible, bool), whole[:, :2].all(axis=1))
+        assert len(left) == whole.all(axis=1).sum()
+        assert np.isfinite(left).all()
+
+
+def test_key_points_that_a_function_looks_up_follow(folder: Path) -> None:
+    """DALI reads none of COCO: the id of an image is enough to find them."""
+
+    @wb.node
+    def key_points(image_id: Any) -> Any:
+        """Of an image, in pixels (N, 2)."""
+        import numpy as np
+
+        found = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
+        return np.float32(found[int(image_id[0])]).reshape(-1, 2)
+
+    graph = _flipped(folder, {"image_ids": True})
+    looked_up = Node("looked_up", key_points.op, key_points.args)
+    looked_up = replace(looked_up, inputs={"input_0": Port("reader", "image_ids")})
+    inputs = {"points": Port("looked_up", "output"), "image": Port("flip", "output")}
+    graph = _with(graph, looked_up, Node("moved", "follow_points", {}, inputs))
+    graph = replace(graph, outputs={**graph.outputs, "points": Port("moved", "points")})
+    _, points = run_graph(graph)
+    for index, found in enumerate(points):
+        wanted = np.reshape(KEY_POINTS[index], (-1, 2)) * (-1, 1) + (WIDTH, 0)
+        np.testing.assert_allclose(found, wanted, atol=1e-3)

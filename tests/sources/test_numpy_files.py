@@ -1,0 +1,335 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.helpers import import_script, same, script_batches
+from tests.sources.written_pixels import write_arrays, write_volumes
+from workbench.bench import Benchmark
+from workbench.bench.measurement_config import MeasurementConfig
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export
+from workbench.engine import Engine
+from workbench.engine.importing import from_file
+from workbench.engine.usable_data import UsableData
+from workbench.errors import DataError, GraphExportError, PipelineError
+from workbench.graph import load_recipe
+from workbench.graph.check import check_graph
+from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.model import Graph, Node, Port, Settings, Source
+from workbench.health import check_folder, scan_folder
+from workbench.preview.pixels import read_pixels
+from workbench.preview.render import render
+from workbench.preview.request import PreviewRequest
+from workbench.preview.verify import Verifier
+from workbench.sources import (
+    class_names,
+    list_samples,
+    open_dataset,
+    open_datasets,
+    require_dataset,
+)
+
+BATCH = 5
+SHORT = MeasurementConfig(
+    round_seconds=0.02, round_batches=2, rounds=2, warm_up_rounds=1, budget=0.0
+)
+
+
+@pytest.fixture(scope="module")
+def arrays(photos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_arrays(photos, tmp_path_factory.mktemp("arrays"))
+
+
+@pytest.fixture(scope="module")
+def volumes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_volumes(tmp_path_factory.mktemp("volumes"))
+
+
+def a_recipe(name: str = "rotate-jitter", *, shuffled: bool = True) -> Graph:
+    graph = load_recipe(name)
+    (reader,) = graph.sources
+    reader = replace(reader, args={**reader.args, "random_shuffle": shuffled})
+    nodes = tuple(reader if node.id == reader.id else node for node in graph.nodes)
+    return replace(graph, nodes=nodes, settings=replace(graph.settings, batch_size=BATCH))
+
+
+def slices(**options: Any) -> Graph:
+    """Volumes as sequences of slices, turned by one angle each, and their labels."""
+    reader = Source("reader", "readers.numpy", {"random_shuffle": True, **options}, seed=0)
+    reader = replace(reader, kind="numpy_files")
+    angle = Node("angle", "random.uniform", {"range": (-30, 30)}, seed=1)
+    turned = {"data": Port("reader", "images"), "angle": Port("angle", "output")}
+    rotate = Node("rotate", "rotate", {"keep_size": True, "fill_value": 0}, turned)
+    return Graph(
+        nodes=(reader, angle, rotate),
+        outputs={"images": Port("rotate", "output"), "labels": Port("reader", "labels")},
+        settings=Settings(batch_size=4, num_threads=2),
+    )
+
+
+def as_read(graph: Graph) -> Graph:
+    ports = {"images": Port("reader", "images"), "labels": Port("reader", "labels")}
+    return replace(graph, outputs=ports)
+
+
+def test_a_recipe_that_decodes_reads_arrays_without_its_decoder(arrays: Path) -> None:
+    graph = a_recipe()
+    opened = with_datasets(graph, open_datasets(str(arrays)))
+    assert [node.op for node in graph.nodes if node.op.startswith("decoders")]
+    assert not [node.op for node in opened.nodes if node.op.startswith("decoders")]
+    assert opened.sources[0].kind == "numpy_files"
+    assert not check_graph(opened, load_catalog())
+    assert with_datasets(opened, open_datasets(str(arrays))) == opened
+
+
+def test_a_folder_in_the_place_of_arrays_is_decoded_again(arrays: Path, photos: Path) -> None:
+    graph = a_recipe()
+    opened = with_datasets(graph, open_datasets(str(arrays)))
+    back = with_datasets(opened, open_datasets(str(photos)))
+    assert back.outputs == graph.outputs
+    assert [node.op for node in back.nodes] == [node.op for node in graph.nodes]
+    assert not check_graph(back, load_catalog())
+
+
+def test_the_same_photos_give_the_same_bits(arrays: Path, photos: Path, tmp_path: Path) -> None:
+    graph = a_recipe(shuffled=False)
+    decoded = with_datasets(graph, open_datasets(str(photos)))
+    found = script_batches(with_datasets(graph, open_datasets(str(arrays))), arrays, 2, tmp_path)
+    (tmp_path / "theirs").mkdir()
+    wanted = script_batches(decoded, photos, 2, tmp_path / "theirs")
+    for one, other in zip(found, wanted, strict=True):
+        assert same(one[0], other[0])
+        assert same(one[1], other[1])
+
+
+def test_labels_stay_with_their_arrays_when_shuffled(volumes: Path, tmp_path: Path) -> None:
+    for number, options in enumerate(
+        (
+            {},
+            {"random_shuffle": False, "shuffle_after_epoch": True},
+            {"num_shards": 2, "shard_id": 1, "pad_last_batch": True, "initial_fill": 2},
+        )
+    ):
+        place = tmp_path / str(number)
+        place.mkdir()
+        batches = script_batches(as_read(slices(**options)), volumes, 6, place)
+        seen = {int(array[0, 0, 0, 0]) for images, _ in batches for array in images}
+        assert len(seen) > 1
+        for images, labels in batches:
+            for array, label in zip(images, labels, strict=True):
+                assert label == [int(array[0, 0, 0, 0]) // 100 >= 3]
+
+
+def test_a_volume_is_a_sequence_of_its_slices(volumes: Path, tmp_path: Path) -> None:
+    part = {"roi_axes": (0,), "roi_start": (2,), "roi_shape": (3,), "random_shuffle": False}
+    ((images, _),) = script_batches(as_read(slices(**part)), volumes, 1, tmp_path)
+    written = np.load(volumes / "a" / "1.npy")
+    assert same([images[1]], [written[2:5]])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int16", "float32"])
+@pytest.mark.parametrize(
+    ("shape", "read"),
+    [((9, 11), (9, 11, 1)), ((9, 11, 2), (9, 11, 2)), ((5, 9, 11), (5, 9, 11, 1))],
+)
+def test_every_sample_has_channels(
+    tmp_path: Path, dtype: str, shape: tuple[int, ...], read: tuple[int, ...]
+) -> None:
+    values = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    for order, name in (("C", "0.npy"), ("F", "1.npy")):
+        np.save(tmp_path / name, np.asarray(values, order=order))  # type: ignore[call-overload]
+    (tmp_path / "work").mkdir()
+    graph = as_read(slices(random_shuffle=False))
+    ((images, labels),) = script_batches(graph, tmp_path / "0.npy", 1, tmp_path / "work")
+    assert same([images[0]], [values.reshape(read)])
+    assert labels[0].tolist() == [0]
+    assert labels[0].dtype == np.int32
+
+
+def test_the_preview_is_the_script_to_batch_seven(
+    arrays: Path, volumes: Path, engine: Engine
+) -> None:
+    found = Verifier(a_recipe(), str(arrays), 8, engine=engine).run()
+    assert found.exact, found.lines()
+    found = Verifier(slices(), str(volumes), 8, engine=engine).run()
+    assert found.exact, found.lines()
+
+
+@pytest.mark.gpu
+def test_behind_arrays_the_work_is_on_the_gpu(arrays: Path, volumes: Path, engine: Engine) -> None:
+    for graph, data in ((a_recipe(), arrays), (slices(), volumes)):
+        graph = replace(graph, settings=replace(graph.settings, device="mixed"))
+        found = Verifier(graph, str(data), 8, engine=engine).run()
+        assert found.exact, found.lines()
+        report = Benchmark(graph, str(data), ["mixed"], measurement_config=SHORT).run()
+        assert report.best
+
+
+def test_a_tile_shows_the_slices_and_the_closeup_one(volumes: Path, engine: Engine) -> None:
+    request = PreviewRequest(slices(random_shuffle=False), str(volumes), tiles=4, tile_size=128)
+    result = engine.call(render, request)
+    assert [tile.class_name for tile in result.tiles] == ["a", "a", "a", "b"]
+    assert result.tiles[1].sample.file == "a/1.npy"
+    third = engine.call(read_pixels, request, 1, "reader.images", 0, 0, None, None, 2)
+    assert third.size == (32, 24)
+    assert same([third.values], [np.load(volumes / "a" / "1.npy")[2]])
+
+
+def test_it_is_measured(arrays: Path, volumes: Path) -> None:
+    for graph, data in ((a_recipe(), arrays), (slices(), volumes)):
+        report = Benchmark(graph, str(data), ["cpu"], measurement_config=SHORT).run()
+        assert report.best
+
+
+def test_the_exported_script_is_imported_back(tmp_path: Path) -> None:
+    graph = slices(roi_axes=(0,), roi_start=(1,), roi_shape=(2,))
+    path = tmp_path / "pipe.py"
+    path.write_text(export(graph, "script", load_catalog()).main.text)
+    imported = from_file(path)
+    assert not imported.report.faults
+    (reader,) = imported.graph.sources
+    (wanted,) = graph.sources
+    assert (reader.op, reader.kind, reader.args) == (wanted.op, wanted.kind, wanted.args)
+    assert len(imported.graph.nodes) == len(graph.nodes)
+    assert imported.graph.outputs == graph.outputs
+
+
+@pytest.mark.thorough
+def test_its_pytorch_loader_gives_the_batches_of_the_script(volumes: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    cast = Node("cast", "cast", {"dtype": "FLOAT"}, {"data": Port("rotate", "output")})
+    graph = slices()
+    graph = replace(
+        graph,
+        nodes=(*graph.nodes, cast),
+        outputs={**graph.outputs, "images": Port("cast", "output")},
+    )
+    ((wanted, _),) = script_batches(graph, volumes, 1, tmp_path)
+    module = import_script(export(graph, "pytorch", load_catalog()).main.text, tmp_path)
+    batch = next(iter(module.Loader(module.build_pipeline(str(volumes)))))
+    assert same(list(batch["images"].numpy()), wanted)
+
+
+@pytest.mark.parametrize("target", ["script", "pytorch", "ray", "paddle", "jax", "lightning"])
+def test_every_target_imports_what_finding_the_arrays_needs(target: str) -> None:
+    text = export(slices(), target, load_catalog()).main.text
+    assert "\nimport os\n" in text
+    assert "\nimport tempfile\n" in text
+
+
+def test_dynamic_mode_refuses_with_the_reason() -> None:
+    with pytest.raises(GraphExportError, match="does not read as read_arrays does"):
+        export(slices(), "dynamic", load_catalog())
+
+
+def test_the_data_panel_knows_classes_sizes_and_formats(arrays: Path, photos: Path) -> None:
+    found, wanted = scan_folder(arrays), scan_folder(photos)
+    assert (found.count, found.classes) == (wanted.count, wanted.classes)
+    assert (found.smallest, found.largest) == (wanted.smallest, wanted.largest)
+    assert found.size_counts == wanted.size_counts
+    assert found.formats == {"NPY": wanted.count}
+    assert not check_folder(arrays).bad
+
+
+def test_lists_and_single_files_are_read(volumes: Path, tmp_path: Path) -> None:
+    first = volumes / "a" / "0.npy"
+    assert open_dataset(first).kind == "numpy_files"
+    assert open_dataset([(first, 3)]).kind == "numpy_files"
+    text = tmp_path / "list.txt"
+    text.write_text(f"{first} 3\n")
+    dataset = open_dataset(text)
+    assert dataset.kind == "numpy_files"
+    assert [sample.label for sample in list_samples(dataset)] == [3]
+    assert class_names(open_dataset(volumes)) == ["a", "b"]
+
+
+def _objects(path: Path) -> None:
+    np.save(path, np.array([{}], object), allow_pickle=True)
+
+
+def _version_2(path: Path) -> None:
+    with open(path, "wb") as file:
+        np.lib.format.write_array(file, np.zeros((6, 6, 3), np.uint8), version=(2, 0))
+
+
+def _cut(path: Path) -> None:
+    np.save(path, np.zeros((6, 6, 3), np.uint8))
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def _saved(values: Any) -> Callable[[Path], None]:
+    return lambda path: np.save(path, values)
+
+
+BAD: dict[str, tuple[Callable[[Path], None], str]] = {
+    "objects": (_objects, "pickled objects, which are not opened"),
+    "version": (_version_2, "version 1.0 of the format, and it is 2.0"),
+    "cut": (_cut, "ends early: 10 bytes"),
+    "text": (lambda path: path.write_text("no array") and None, "no .npy file"),
+    "empty_file": (lambda path: path.touch(), "the file is empty|no .npy file"),
+    "scalar": (_saved(np.uint8(3)), r"shape \(\) is no picture"),
+    "line": (_saved(np.zeros(6, np.uint8)), r"shape \(6,\) is no picture"),
+    "nothing": (_saved(np.zeros((0, 6, 3), np.uint8)), "it is empty"),
+    "complex": (_saved(np.zeros((6, 6, 3), np.complex64)), "element type complex64"),
+    "swapped": (_saved(np.zeros((6, 6, 3), ">f4")), "other order"),
+    "other_type": (_saved(np.zeros((6, 6, 3), np.float32)), "is float32, and that of the first"),
+    "other_axes": (_saved(np.zeros((6, 6), np.uint8)), "has 2 axes, and the first array 3"),
+    "volume": (_saved(np.zeros((6, 6, 9), np.uint8)), r"shape is \(6, 6, 9\)"),
+}
+
+
+def test_arrays_that_cannot_be_read_are_named_counted_and_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    for number in range(8):
+        np.save(folder / f"0{number}.npy", np.full((40, 40, 3), number, np.uint8))
+    for name, (write, _) in BAD.items():
+        write(folder / f"bad_{name}.npy")
+    bad = {one.file: one.reason for one in check_folder(folder).bad}
+    assert len(bad) == len(BAD)
+    for name, (_, words) in BAD.items():
+        with pytest.raises(AssertionError, match=words):
+            raise AssertionError(bad[f"bad_{name}.npy"])
+    usable = UsableData(open_datasets(str(folder)))
+    assert usable.leave_out(full=True)
+    assert len(usable.left_out) == len(BAD)
+    kept = open_dataset(usable.datasets["data"].location)
+    assert kept.kind == "numpy_files"
+    assert len(list(list_samples(kept))) == 8
+    usable.close()
+    report = Benchmark(a_recipe(), str(folder), ["cpu"], measurement_config=SHORT).run()
+    assert len(report.left_out) == len(BAD)
+    assert report.best
+
+
+def test_a_preview_of_a_bad_array_names_it(tmp_path: Path, engine: Engine) -> None:
+    for number in range(6):
+        np.save(tmp_path / f"{number}.npy", np.zeros((40, 40, 3), np.uint8))
+    _cut(tmp_path / "3.npy")
+    with pytest.raises(DataError, match=r"1 of its samples .* 3\.npy, ends early: 10 bytes"):
+        engine.call(render, PreviewRequest(a_recipe(), str(tmp_path), tiles=4, tile_size=64))
+
+
+def test_an_operator_that_takes_no_such_array_says_so(volumes: Path, engine: Engine) -> None:
+    two_channels = PreviewRequest(a_recipe(), str(volumes), tiles=4, tile_size=64)
+    with pytest.raises(PipelineError, match="it takes 3 channels and is fed 2"):
+        engine.call(render, two_channels)
+    gray = PreviewRequest(a_recipe("medical-gray"), str(volumes), tiles=4, tile_size=64)
+    with pytest.raises(PipelineError, match=r"clahe\.data: it takes .* UINT8 and is fed INT16"):
+        engine.call(render, gray)
+
+
+def test_data_without_an_array_say_so(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"There is no array in .*npz"):
+        require_dataset(replace(open_dataset(tmp_path), kind="numpy_files"))
+    _objects(tmp_path / "a.npy")
+    with pytest.raises(DataError, match=r"No array of .* can be read; .*a\.npy: .*pickled"):
+        require_dataset(open_dataset(tmp_path))
+    with pytest.raises(DataError, match="label of an array is 'cat'"):
+        require_dataset(open_dataset([(tmp_path / "a.npy", "cat")]))

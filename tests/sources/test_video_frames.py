@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.helpers import import_script, same, script_batches
+from tests.sources.clips import write_clips
+from tests.sources.test_video import a_graph
+from tests.sources.written_pixels import write_frames
+from workbench.bench import Benchmark
+from workbench.bench.measurement_config import MeasurementConfig
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export
+from workbench.engine import Engine
+from workbench.engine.importing import from_file
+from workbench.errors import DataError, PipelineError
+from workbench.graph import load_recipe
+from workbench.graph.check import check_graph
+from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.model import Graph, Port
+from workbench.health import check_folder, scan_folder
+from workbench.preview.render import render
+from workbench.preview.request import PreviewRequest
+from workbench.preview.verify import Verifier
+from workbench.sources import (
+    Dataset,
+    class_names,
+    list_samples,
+    open_dataset,
+    open_datasets,
+    require_dataset,
+)
+
+SHORT = MeasurementConfig(
+    round_seconds=0.02, round_batches=2, rounds=2, warm_up_rounds=1, budget=0.0
+)
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_frames(tmp_path_factory.mktemp("frames"))
+
+
+def sequences(*, shuffled: bool = True, **options: Any) -> Graph:
+    """The graph of videos, of frame folders."""
+    graph = a_graph(shuffled=shuffled)
+    (reader,) = graph.sources
+    reader = replace(reader, kind="video_frames", args={**reader.args, **options})
+    return replace(graph, nodes=(reader, *graph.nodes[1:]))
+
+
+def as_read(graph: Graph) -> Graph:
+    return replace(graph, outputs={"f": Port("reader", "frames"), "l": Port("reader", "labels")})
+
+
+def numbers(sequence: Any) -> list[int]:
+    """Which frames of its video they are: each is brighter by 12 than the one before."""
+    return [round(float(frame[60, 120].max()) / 12) for frame in sequence]
+
+
+def test_class_folders_of_videos_are_opened_as_such(frames: Path) -> None:
+    dataset = open_dataset(frames)
+    assert dataset.kind == "video_frames"
+    require_dataset(dataset)
+    samples = list(list_samples(dataset))
+    assert len(samples) == 80
+    assert samples[-1].name == "b/video3/0019.jpg"
+    assert [each.label for each in samples] == [0] * 40 + [1] * 40
+    assert class_names(dataset) == ["a", "b"]
+    assert open_dataset(frames / "a").kind == "folder"  # as class folders of images look
+    found = scan_folder(frames)
+    assert (found.count, found.classes, found.formats) == (80, ("a", "b"), {"JPEG": 80})
+    assert found.size_counts == {"128×96": 80}
+    assert not check_folder(frames).bad
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"stride": 1}, [0, 4, 8, 12, 16]),
+        ({"stride": 2}, [0, 8]),
+        ({"stride": 3, "step": 2}, [0, 2, 4, 6, 8]),
+        ({"stride": 3, "pad_mode": "edge"}, [0, 12]),
+    ],
+)
+def test_sequences_are_those_of_the_video(
+    frames: Path, tmp_path: Path, options: dict[str, Any], wanted: list[int]
+) -> None:
+    clips = write_clips(tmp_path / "clips", clips=4)
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+    graph = as_read(sequences(shuffled=False, **options))
+    batches = script_batches(graph, frames, 5, tmp_path / "ours")
+    found = [numbers(each) for images, _ in batches for each in images]
+    assert [each[0] for each in found[: len(wanted)]] == wanted
+    (reader,) = graph.sources
+    video = replace(graph, nodes=(replace(reader, kind="video"), *graph.nodes[1:]))
+    theirs = script_batches(video, clips, 5, tmp_path / "theirs")
+    assert found == [numbers(each) for images, _ in theirs for each in images]
+    for one, other in zip(batches, theirs, strict=True):
+        assert same(one[1], other[1])
+
+
+def test_frames_are_the_images_as_the_folder_gives_them(frames: Path, tmp_path: Path) -> None:
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+    graph = as_read(sequences(shuffled=False, stride=1))
+    ((images, _),) = script_batches(graph, frames, 1, tmp_path / "ours")
+    plain = load_recipe("rotate-jitter")
+    reader, decode = plain.sources[0], plain.node("decode")
+    plain = replace(
+        plain,
+        nodes=(replace(reader, args={}), decode),
+        outputs={"i": Port("decode", "output")},
+        settings=replace(plain.settings, batch_size=4),
+    )
+    ((alone,),) = script_batches(plain, frames / "a", 1, tmp_path / "theirs")
+    assert same(list(images[0]), alone)
+
+
+def test_the_preview_is_the_script_to_batch_seven(frames: Path, engine: Engine) -> None:
+    found = Verifier(sequences(), str(frames), 8, engine=engine).run()
+    assert found.exact, found.lines()
+
+
+@pytest.mark.gpu
+def test_behind_frames_the_work_is_on_the_gpu(frames: Path, engine: Engine) -> None:
+    graph = sequences()
+    graph = replace(graph, settings=replace(graph.settings, device="mixed"))
+    found = Verifier(graph, str(frames), 8, engine=engine).run()
+    assert found.exact, found.lines()
+    assert Benchmark(graph, str(frames), ["mixed"], measurement_config=SHORT).run().best
+
+
+def test_a_tile_has_its_class_and_its_first_frame(frames: Path, engine: Engine) -> None:
+    request = PreviewRequest(sequences(shuffled=False), str(frames), tiles=4, tile_size=128)
+    result = engine.call(render, request)
+    assert [tile.class_name for tile in result.tiles] == ["a"] * 4
+    assert result.tiles[1].sample.file == "a/video0/0008.jpg"
+
+
+def test_it_is_measured(frames: Path) -> None:
+    assert Benchmark(sequences(), str(frames), ["cpu"], measurement_config=SHORT).run().best
+
+
+def test_the_exported_script_is_imported_back(tmp_path: Path) -> None:
+    graph = sequences(step=3, pad_mode="edge")
+    path = tmp_path / "pipe.py"
+    path.write_text(export(graph, "script", load_catalog()).main.text)
+    imported = from_file(path)
+    assert not imported.report.faults
+    (reader,) = imported.graph.sources
+    (wanted,) = graph.sources
+    assert (reader.op, reader.kind, reader.args) == (wanted.op, wanted.kind, wanted.args)
+    assert imported.graph.outputs == graph.outputs
+
+
+@pytest.mark.thorough
+def test_its_pytorch_loader_gives_the_batches_of_the_script(frames: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    ((wanted, _),) = script_batches(sequences(), frames, 1, tmp_path)
+    module = import_script(export(sequences(), "pytorch", load_catalog()).main.text, tmp_path)
+    batch = next(iter(module.Loader(module.build_pipeline(str(frames)))))
+    assert same(list(batch["frames"].numpy()), wanted)
+
+
+def test_any_source_takes_the_place_of_any_other(frames: Path, photos: Path) -> None:
+    catalog, graph = load_catalog(), load_recipe("rotate-jitter")
+    opened = with_datasets(graph, open_datasets(str(frames)))
+    assert opened.sources[0].args["sequence_length"] == 8
+    assert not check_graph(opened, catalog)
+    back = with_datasets(opened, open_datasets(str(photos)))
+    assert [node.op for node in back.nodes] == [node.op for node in graph.nodes]
+    assert not check_graph(back, catalog)
+
+
+def test_bad_frames_are_named_counted_and_left_out(tmp_path: Path) -> None:
+    folder = write_frames(tmp_path / "frames")
+    (folder / "a" / "video0" / "0010.jpg").write_bytes(b"no picture")
+    (folder / "b" / "video3" / "0019.jpg").write_bytes(b"")
+    assert {one.file for one in check_folder(folder).bad} == {
+        "a/video0/0010.jpg",
+        "b/video3/0019.jpg",
+    }
+    report = Benchmark(sequences(stride=1), str(folder), ["cpu"], measurement_config=SHORT).run()
+    assert len(report.left_out) == 2
+    assert report.best
+
+
+def test_a_video_is_cut_at_a_frame_that_is_left_out(tmp_path: Path) -> None:
+    from workbench.sources import write_without
+
+    folder = write_frames(tmp_path / "frames")
+    kept = write_without(
+        open_dataset(folder), {"a/video0/0010.jpg", "a/video0/0011.jpg"}, tmp_path / "kept"
+    )
+    dataset = open_dataset(kept)
+    assert dataset.kind == "video_frames"
+    assert len(list(list_samples(dataset))) == 78
+    (tmp_path / "work").mkdir()
+    graph = as_read(sequences(shuffled=False, stride=1))
+    batches = script_batches(graph, kept, 2, tmp_path / "work")
+    starts = [numbers(each) for images, _ in batches for each in images]
+    assert starts[:4] == [[0, 1, 2, 3], [4, 5, 6, 7], [12, 13, 14, 15], [16, 17, 18, 19]]
+
+
+def test_what_frame_folders_cannot_do_is_said(tmp_path: Path, engine: Engine) -> None:
+    with pytest.raises(DataError, match="There is no sequence in"):
+        require_dataset(Dataset("video_frames", str(tmp_path)))
+    folder = write_frames(tmp_path / "frames", frames=3)
+    request = PreviewRequest(sequences(), str(folder), tiles=2, tile_size=64)
+    with pytest.raises(DataError, match="as many frames as a sequence takes"):
+        engine.call(render, request)
+    request = replace(request, graph=sequences(pad_mode="reflect_101"))
+    with pytest.raises(PipelineError, match="pad_mode is 'reflect_101'; frame folders take"):
+        engine.call(render, request)
+
+
+def test_frames_of_several_sizes_name_the_reader(tmp_path: Path, engine: Engine) -> None:
+    folder = write_frames(tmp_path / "frames", videos=2)
+    Image.fromarray(np.zeros((20, 30, 3), np.uint8)).save(folder / "a" / "video0" / "0002.jpg")
+    request = PreviewRequest(sequences(shuffled=False), str(folder), tiles=2, tile_size=64)
+    with pytest.raises(PipelineError, match=r"^reader: "):
+        engine.call(render, request)

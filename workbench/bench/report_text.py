@@ -1,0 +1,88 @@
+"""A record of measurements as text, HTML and a frame: what it shows of itself."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from workbench.bench.measurement import Measurement
+from workbench.bench.rate import rate_figure, rate_words
+
+if TYPE_CHECKING:
+    from workbench.bench.record import Report  # which shows itself with these
+
+_MOST_ROWS = 60
+"""Rows of a table; a sweep has hundreds."""
+
+
+def report_rows(report: Report) -> list[dict[str, Any]]:
+    """For each measurement its setting, imgs/s with the interval of the median, and what is odd."""
+    rows = []
+    for row in report.measurements:
+        interval = row.interval
+        rows.append(
+            {
+                "what": row.name,
+                "device": row.device,
+                "batch": row.batch_size,
+                "threads": row.threads,
+                "imgs_per_s": interval.median if interval else None,
+                "low": interval.low if interval else None,
+                "high": interval.high if interval else None,
+                "rounds": len(row.rounds),
+                "note": row.reason or ("unstable" if row.unstable else ""),
+            }
+        )
+    return rows
+
+
+def report_frame(report: Report) -> Any:
+    """The same as a pandas frame."""
+    import pandas
+
+    return pandas.DataFrame(report_rows(report))
+
+
+def report_text(report: Report) -> str:
+    """A line of what was measured where, and one for each measurement."""
+    lines = [_title(report)]
+    lines += [f"  {_line(row)}" for row in report.measurements[:_MOST_ROWS]]
+    if (more := len(report.measurements) - _MOST_ROWS) > 0:
+        lines.append(f"  and {more} more")
+    lines += [
+        f"  {each.ours} / {each.theirs}: {each.interval.median:.2f}" for each in report.ratios
+    ]
+    return "\n".join(lines)
+
+
+def report_html(report: Report) -> str:
+    """The same as a table."""
+    rows = "".join(
+        f"<tr><td>{escape(row.name)}</td><td>{escape(_figure(row))}</td></tr>"
+        for row in report.measurements[:_MOST_ROWS]
+    )
+    ratios = "".join(
+        f"<p>{escape(each.ours)} / {escape(each.theirs)}: {each.interval.median:.2f} "
+        f"({each.interval.low:.2f} to {each.interval.high:.2f})</p>"
+        for each in report.ratios
+    )
+    return f"<p>{escape(_title(report))}</p><table>{rows}</table>{ratios}"
+
+
+def _title(report: Report) -> str:
+    machine = report.machine
+    where = f"{machine.gpu_name}, " if machine.gpu else ""
+    return f"{report.kind} of {report.graph} on {report.data}: {where}{machine.cores} cores"
+
+
+def _line(row: Measurement) -> str:
+    return f"{row.name}: {_figure(row)}"
+
+
+def _figure(row: Measurement) -> str:
+    interval = row.interval
+    if interval is None:
+        return row.reason or "not measured"
+    low, high = (rate_figure(end, row.config.frames) for end in (interval.low, interval.high))
+    unstable = ", unstable" if row.unstable else ""
+    return f"{rate_words(interval.median, row.config.frames)} ({low} to {high}{unstable})"

@@ -1,0 +1,194 @@
+"""Followers in source text: the comment that says what each is, and its statements compared."""
+
+from __future__ import annotations
+
+import ast
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.spec import Value
+from workbench.emit.followers import CARRIED
+
+WRITTEN = re.compile(rf"(\s*)# (\w+(?:, \w+)* = (?:{'|'.join(FOLLOWERS)})\(.*\))")
+_MODULES = {"fn", "math", "types"}
+
+
+@dataclass(frozen=True)
+class WrittenFollower:
+    """A follower as its comment has it."""
+
+    file: str
+    line: int
+    op: str
+    targets: tuple[str, ...]
+    inputs: tuple[str, ...]
+    args: Mapping[str, Value]
+    before: Sequence[ast.stmt]
+    """What stands before it in the same block."""
+    statements: Sequence[ast.stmt]
+    """Its own, as far as they assign what it gives."""
+
+    @property
+    def lines(self) -> range:
+        """From the comment to the last of them."""
+        return range(self.line, (self.statements[-1].end_lineno or 0) + 1)
+
+
+def written_followers(file: str, text: str) -> Iterator[WrittenFollower]:
+    """Those that the comments of a source name, with the statements behind them."""
+    blocks = _blocks(text)
+    for number, line in enumerate(text.splitlines(), 1):
+        match = WRITTEN.fullmatch(line)
+        if match is None:
+            continue
+        try:
+            (statement,) = ast.parse(match[2]).body
+        except (SyntaxError, ValueError):
+            continue
+        before, after = _around(blocks, number, len(match[1]))
+        match statement:
+            case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=op)) as call):
+                names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
+                fed = [each.id for each in call.args if isinstance(each, ast.Name)]
+                args = {
+                    each.arg: each.value.value
+                    for each in call.keywords
+                    if each.arg and isinstance(each.value, ast.Constant)
+                    if isinstance(each.value.value, bool | int | float | str)
+                }
+                own = _until_assigned(after, set(names))
+                if own:
+                    yield WrittenFollower(
+                        file, number, op, tuple(names), tuple(fed), args, before, own
+                    )
+
+
+def _until_assigned(statements: Sequence[ast.stmt], names: set[str]) -> list[ast.stmt]:
+    """The first statements, until all of some variables are assigned; none where they are not."""
+    for count, statement in enumerate(statements, 1):
+        names = names - assigned_names(statement)
+        if not names:
+            return list(statements[:count])
+    return []
+
+
+def carried_blocks(text: str) -> list[list[ast.stmt]]:
+    """What stands behind each comment of what is carried on."""
+    blocks = _blocks(text)
+    return [
+        _around(blocks, number, len(line) - len(line.lstrip()))[1]
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() == f"# {CARRIED}"
+    ]
+
+
+def _blocks(text: str) -> list[list[ast.stmt]]:
+    return [
+        block
+        for node in ast.walk(ast.parse(text))
+        for name in ("body", "orelse")
+        if isinstance(block := getattr(node, name, None), list) and block
+    ]
+
+
+def _around(
+    blocks: Sequence[list[ast.stmt]], line: int, indent: int
+) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """The statements of the block that a line stands in, before it and behind."""
+    for block in blocks:
+        if block[0].col_offset == indent and block[0].lineno - 1 <= line <= block[-1].lineno:
+            before = [each for each in block if each.lineno < line]
+            return before, block[len(before) :]
+    return [], []
+
+
+def assigned_names(statement: ast.stmt) -> set[str]:
+    """The variables that a statement sets, or one inside it."""
+    return {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def other_name(statement: ast.Assign, name: str) -> str | None:
+    """The variable that another one is set to, where it is one."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.Name(id=value)):
+            return value if target == name else None
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            for each, given in zip(targets, values, strict=False):
+                if isinstance(each, ast.Name) and isinstance(given, ast.Name) and each.id == name:
+                    return given.id
+    return None
+
+
+def branches_of(statement: ast.If) -> list[list[ast.stmt]]:
+    """The blocks of an ``if``, those of its ``elif`` too."""
+    otherwise = statement.orelse
+    chained = len(otherwise) == 1 and isinstance(otherwise[0], ast.If)
+    rest = branches_of(otherwise[0]) if chained else [otherwise]  # type: ignore[arg-type]
+    return [statement.body, *rest, *([otherwise] if chained else [])]
+
+
+class _Normal(ast.NodeTransformer):
+    """Statements as DALI is told them: each value under a number of its own.
+
+    ``constants`` are those at the top of the file, which stand for their values.
+    """
+
+    def __init__(self, constants: Mapping[str, ast.expr]) -> None:
+        self._constants = constants
+        self._numbers: dict[str, int] = {}
+        self._count = 0
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        value = self.visit(node.value)  # what it reads is what was there before
+        return ast.Assign([self.visit(target) for target in node.targets], value, lineno=0)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            if node.id in _MODULES:
+                return node
+            if node.id in self._constants and node.id not in self._numbers:
+                constant: ast.expr = self.visit(deepcopy(self._constants[node.id]))
+                return constant
+        if isinstance(node.ctx, ast.Store) or node.id not in self._numbers:
+            self._numbers[node.id], self._count = self._count, self._count + 1
+        return ast.Name(f"value_{self._numbers[node.id]}", node.ctx)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if isinstance(node.value, bool) or not isinstance(node.value, int | float):
+            return node
+        try:  # DALI holds fractions in four bytes
+            return ast.Constant(struct.unpack("f", struct.pack("f", node.value))[0])
+        except OverflowError:
+            return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        keywords = sorted(node.keywords, key=lambda each: each.arg or "")
+        for keyword in keywords:  # a list of one is the value alone
+            if isinstance(keyword.value, ast.List) and len(keyword.value.elts) == 1:
+                keyword.value = keyword.value.elts[0]
+        return self.generic_visit(ast.Call(node.func, node.args, keywords))
+
+
+def normal_form(statements: Sequence[ast.stmt], constants: Mapping[str, ast.expr]) -> str:
+    """Statements as a text that is the same under other names and in another layout."""
+    normal = _Normal(constants)
+    return "\n".join(ast.unparse(normal.visit(deepcopy(each))) for each in statements)
+
+
+def constants_of(text: str) -> dict[str, ast.expr]:
+    """What is assigned at the top of a file, by name."""
+    return {
+        target.id: statement.value
+        for statement in ast.parse(text).body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }

@@ -1,0 +1,44 @@
+"""What a graph does not tell of pixels that a source gives: looked at before they are worked on.
+
+DALI ends the process, or reads past its memory, where it is fed other channels than it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog
+from workbench.emit.own_code import nodes_within
+from workbench.engine.batch_store import Batch
+from workbench.engine.plan import Plan
+from workbench.errors import PipelineError
+from workbench.graph.check_types import type_faults
+from workbench.graph.model import Node, Port, Source
+from workbench.graph.shapes import infer_types, infer_types_from
+from workbench.graph.tensor_type import TensorType
+
+
+def require_fitting(
+    plan: Plan, catalog: Catalog, nodes: Sequence[Node], known: Mapping[Port, Batch]
+) -> None:
+    """Raise PipelineError with the first of the nodes that cannot work on what is there."""
+    if not any(isinstance(node, Source) and node.decodes for node in plan.nodes):
+        return
+    told = infer_types(plan.graph, catalog)
+    found = {port: _type_of(batch, told[port]) for port, batch in known.items() if port in told}
+    flows = infer_types_from(plan.graph, catalog, found)
+    for node in nodes_within(nodes):
+        for fault in type_faults(node, catalog[node.op], plan.devices, flows):
+            raise PipelineError(str(fault), node.id)
+
+
+def _type_of(batch: Batch, told: TensorType) -> TensorType:
+    """The type of a batch's samples; extents in which they differ are None."""
+    shapes = batch.shapes
+    if len({len(shape) for shape in shapes}) != 1:
+        return told
+    extents = (set(each) for each in zip(*shapes, strict=True))
+    shape = tuple(each.pop() if len(each) == 1 else None for each in extents)
+    dtype = "FLOAT" if batch.dtype == "float32" else batch.dtype.upper()
+    return replace(told, dtype=dtype, layout=batch.layout, shape=shape)

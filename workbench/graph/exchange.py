@@ -1,0 +1,67 @@
+"""A source in another's place, where one gives encoded images and the other gives pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from workbench.graph.model import Body, Graph, Node, Port, Source
+from workbench.sources import SourceKind, load_source
+
+_DECODER = "decoders.image"
+
+
+def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
+    """The graph with a source of another kind.
+
+    What was decoded is fed with the pixels that a source gives, and its decoder goes; behind a
+    source that gives none a decoder comes. Decoders that do more, such as one that crops, stay.
+    Options that mean nothing to the new reader go.
+    """
+    old, new = load_source(source.kind), load_source(kind)
+    if kind == source.kind:
+        return graph
+    gone = old.begins.keys() - new.begins.keys()
+    known = source.args.keys() if new.options is None else new.options
+    args = {n: value for n, value in source.args.items() if n in known and n not in gone}
+    made = replace(source, kind=kind, op=new.op, args={**new.begins, **args})
+    nodes = [made if node == source else node for node in graph.nodes]
+    given, port = Port(source.id, _images(old)), Port(source.id, _images(new))
+    moved: dict[Port, Port] = {}
+    if old.pixels and not new.pixels:
+        decoder = Node(_free(graph, "decode"), _DECODER, {}, {"data": port})
+        moved[given] = Port(decoder.id, "output")
+        nodes.insert(nodes.index(made) + 1, decoder)
+    elif new.pixels and not old.pixels:
+        for node in graph.nodes:
+            if node.op == _DECODER and node.inputs.get("data") == given:
+                moved[Port(node.id, "output")] = port
+                nodes.remove(node)
+    elif given != port:
+        moved[given] = port
+    body = _with_ports(Body(tuple(nodes), graph.outputs), moved)
+    return replace(graph, nodes=body.nodes, outputs=body.outputs)
+
+
+def _images(kind: SourceKind) -> str:
+    """The output with the images: pixels, or encoded ones."""
+    return kind.pixels or kind.outputs[0]
+
+
+def _with_ports(body: Body, moved: Mapping[Port, Port]) -> Body:
+    """The body with ports in the places of others."""
+    nodes = (
+        node
+        if not moved.keys() & {*node.inputs.values()}
+        else replace(node, inputs={n: moved.get(p, p) for n, p in node.inputs.items()})
+        for node in body.nodes
+    )
+    outputs = {name: moved.get(port, port) for name, port in body.outputs.items()}
+    return replace(body, nodes=tuple(nodes), outputs=outputs)
+
+
+def _free(graph: Graph, wanted: str) -> str:
+    number, name = 2, wanted
+    while graph.has(name):
+        name, number = f"{wanted}_{number}", number + 1
+    return name

@@ -1,0 +1,88 @@
+"""Images that another process holds, as a data set: each is asked for once, then read from memory.
+
+A copy of this file lies beside the images, so it stands on its own. ``index`` has a record for each
+image: where in ``samples`` it is, or, with the state ``FAULTY``, why there is none. ``rows`` is
+there for a part of another folder's images, ``origin``, and has their numbers.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+RECORD = np.dtype([("state", "<i8"), ("offset", "<i8"), ("nbytes", "<i8"), ("label", "<i8")])
+ABSENT, THERE, FAULTY = 0, 1, 2
+INDEX, SAMPLES, SOCKET, ROWS, ORIGIN = "index", "samples", "socket", "rows", "origin"
+
+
+class KeptImages:
+    """Encoded images, arrays of bytes, and their labels by index."""
+
+    def __init__(self, folder: str) -> None:
+        origin = os.path.join(folder, ORIGIN)
+        rows = None
+        if os.path.exists(origin):
+            rows = np.fromfile(os.path.join(folder, ROWS), np.int64)
+            with open(origin, encoding="utf-8") as file:
+                folder = file.read()
+        self.folder = folder
+        self.index = np.memmap(os.path.join(folder, INDEX), RECORD, "r")
+        self.rows = np.arange(len(self.index)) if rows is None else rows
+        self._samples = open(os.path.join(folder, SAMPLES), "rb")  # noqa: SIM115  # read by all
+        self._map: Any = b""
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, int]]:
+        rows = self.rows[np.asarray(indices, np.int64)]
+        self.ask(rows)
+        return [self._read(self.index[row]) for row in rows]
+
+    def ask(self, rows: Any) -> None:
+        """Have the holder put there what is not there yet. Raises OSError where it cannot."""
+        absent = rows[self.index["state"][rows] == ABSENT]
+        if not len(absent):
+            return
+        try:
+            with socket.socket(socket.AF_UNIX) as asked:
+                asked.connect(os.path.join(self.folder, SOCKET))
+                asked.sendall(len(absent).to_bytes(8, "little") + absent.astype("<i8").tobytes())
+                asked.shutdown(socket.SHUT_WR)
+                said = b"".join(iter(lambda: asked.recv(4096), b""))
+        except OSError:
+            raise OSError("the process that holds the images has ended: run it anew") from None
+        if said:
+            raise OSError(said.decode())
+
+    def fault(self, row: int) -> str:
+        """Why there is no image; empty where there is one."""
+        record = self.index[row]
+        return bytes(self._bytes(record)).decode() if record["state"] == FAULTY else ""
+
+    def _read(self, record: Any) -> tuple[Any, int]:
+        if record["state"] == FAULTY:
+            return np.zeros(0, np.uint8), 0
+        return self._bytes(record), int(record["label"])
+
+    def _bytes(self, record: Any) -> Any:
+        begin, end = int(record["offset"]), int(record["offset"] + record["nbytes"])
+        with self._lock:
+            if end > len(self._map):  # it has grown; arrays keep the former map
+                self._map = mmap.mmap(self._samples.fileno(), 0, access=mmap.ACCESS_READ)
+            return np.frombuffer(self._map, np.uint8, end - begin, begin)
+
+
+def images() -> KeptImages:
+    """Those that lie beside this file."""
+    return KeptImages(os.path.dirname(os.path.abspath(__file__)))

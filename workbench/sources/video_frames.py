@@ -1,0 +1,186 @@
+"""Frame folders: the frames of a video as images, read as sequences.
+
+In class folders, for each video a folder of its frames in the order of their names:
+``class/video/0001.jpg``. Folders of frames that stand in no class folder look as class folders of
+images do, and are read as such: ``Dataset("video_frames", path)`` says otherwise.
+
+DALI's ``readers.sequence`` may be removed, knows no labels and does not tell which file a sample is
+(2.4.0). So one ``readers.file`` reads the first frame of each sequence, another the second, and so
+on, in step; each may be in any format that DALI decodes. Sequences begin and go on as those of
+``experimental.readers.video``, whose options these are. Frames are decoded on the CPU: decoders
+for each place in a sequence would take seconds to build on a GPU.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources._class_folders import class_folders
+from workbench.sources.folder import IMAGES, IMAGES_SOURCE
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+
+def frames_in(folder: str) -> list[str]:
+    """The images of one folder, in the order of their names."""
+    names = sorted(name for name in os.listdir(folder) if name.lower().endswith(IMAGES))
+    return [os.path.join(folder, name) for name in names if not name.startswith(".")]
+
+
+def find_frames(data: str) -> dict[str, Any]:
+    """The frames of each video, and its label: ``class/video/frame``, or ``video/frame``."""
+    videos, labels = [], []
+    for label, name in enumerate(class_folders(data)):
+        place = os.path.join(data, name)
+        inner = [os.path.join(place, video) for video in class_folders(place)]
+        for folder in inner or [place]:
+            videos.append(frames_in(folder))
+            labels.append(label if inner else 0)
+    return {"videos": videos, "labels": labels}
+
+
+def read_frames(
+    videos: Any,
+    labels: Any,
+    device: str,
+    sequence_length: int,
+    stride: int = 1,
+    step: int = -1,
+    pad_mode: str = "none",
+    **options: Any,
+) -> Any:
+    """Sequences, and their labels: for each place in a sequence a reader, all in step."""
+    if pad_mode not in ("none", "edge"):
+        raise RuntimeError(f"pad_mode is {pad_mode!r}; frame folders take 'none' or 'edge'")
+    span = sequence_length * stride
+    first = [
+        (frames, start, label)
+        for frames, label in zip(videos, labels, strict=True)
+        for start in range(0, len(frames), step if step > 0 else span)
+        if pad_mode == "edge" or start + span <= len(frames)
+    ]
+    read = []
+    for place in range(0, span, stride):
+        files = [frames[min(start + place, len(frames) - 1)] for frames, start, _ in first]
+        given = options if not place else {k: v for k, v in options.items() if k != "name"}
+        read.append(fn.readers.file(files=files, labels=[label for *_, label in first], **given))
+    images = fn.decoders.image([jpegs for jpegs, _ in read])
+    frames = fn.cast_like(fn.stack(*images, axis_name="F"), images[0])  # it knows its first file
+    labels = fn.cast(read[0][1], dtype=types.INT32)
+    return frames if device == "cpu" else frames.gpu(), labels
+
+
+def _videos(dataset: Dataset) -> list[tuple[list[str], int]]:
+    """The frames of each video, with its label. Raises DataError."""
+    try:
+        found = find_frames(dataset.location)
+    except OSError as error:
+        raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
+    return list(zip(found["videos"], found["labels"], strict=True))
+
+
+def _require(dataset: Dataset) -> None:
+    if not any(frames for frames, _ in _videos(dataset)):
+        raise DataError(_nothing_found(dataset))
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """Each frame once, however many sequences it is in."""
+    for frames, label in _videos(dataset):
+        for path in frames:
+            yield Sample(path, os.path.relpath(path, dataset.location), label)
+
+
+def _class_names(dataset: Dataset) -> list[str]:
+    names = class_folders(dataset.location)
+    return names if any(class_folders(os.path.join(dataset.location, n)) for n in names) else []
+
+
+def _watched(dataset: Dataset) -> Iterator[str]:
+    yield dataset.location
+    for name in class_folders(dataset.location):
+        place = os.path.join(dataset.location, name)
+        yield place
+        yield from (os.path.join(place, video) for video in class_folders(place))
+
+
+def _nothing_found(dataset: Dataset) -> str:
+    return (
+        f"There is no sequence in {dataset}. Give class folders of folders with the frames of one "
+        "video each, class/video/0001.jpg, with as many frames as a sequence takes."
+    )
+
+
+def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
+    """Links to the frames that are kept; a video is cut where one is not."""
+    parts: defaultdict[str, int] = defaultdict(int)
+    for sample in _list_samples(dataset):
+        video, name = os.path.split(sample.name)
+        if sample.name in names:
+            parts[video] += 1
+            continue
+        place = folder / (f"{video}-{parts[video]}" if parts[video] else video)
+        place.mkdir(parents=True, exist_ok=True)
+        os.symlink(os.path.abspath(sample.path), place / name)
+    for name in class_folders(dataset.location):  # labels are counted by these
+        (folder / name).mkdir(exist_ok=True)
+    return folder
+
+
+def _accepts(path: Path) -> bool:
+    """Folders whose first folder has no images, and has a folder that has some."""
+    try:
+        for name in class_folders(str(path))[:1]:
+            place = os.path.join(path, name)
+            inner = class_folders(place)
+            return not _has_images(place) and any(
+                _has_images(os.path.join(place, video)) for video in inner[:1]
+            )
+    except OSError:
+        pass
+    return False
+
+
+def _has_images(folder: str) -> bool:
+    with os.scandir(folder) as entries:
+        return any(e.name.lower().endswith(IMAGES) for e in islice(entries, 10_000))
+
+
+def _write_placeholder(folder: Path) -> Path:
+    place = folder / "class" / "video"
+    place.mkdir(parents=True)
+    (place / "0001.jpg").touch()
+    return folder
+
+
+SOURCE = SourceKind(
+    about="folder of videos as frames (class/video/0001.jpg)",
+    op="experimental.readers.video",
+    located_by=frozenset({"filenames", "labels", "file_root", "file_list", "files"}),
+    find=find_frames,
+    reader=read_frames,
+    outputs=("frames", "labels"),
+    noun="frame",
+    pixels="frames",
+    begins={"sequence_length": 8, "initial_fill": 64},
+    helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, (class_folders, frames_in))]),
+    imports=("os",),
+    leave_out=_leave_out,
+    accepts=_accepts,
+    require=_require,
+    list_samples=_list_samples,
+    root=lambda dataset: dataset.location,
+    class_names=_class_names,
+    watched=_watched,
+    nothing_found=_nothing_found,
+    write_placeholder=_write_placeholder,
+)
