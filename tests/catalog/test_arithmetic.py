@@ -4,6 +4,7 @@ import pytest
 
 from workbench.catalog import Catalog
 from workbench.catalog.arithmetic import CALLED, arithmetic_specs
+from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 
 
 def test_every_function_of_dali_is_there(catalog: Catalog) -> None:
@@ -41,7 +42,8 @@ def test_each_says_what_stands_where(op: object) -> None:
 def test_none_is_found_by_the_name_of_a_schema(catalog: Catalog) -> None:
     """Of one hidden operator of DALI there are many here."""
     assert {op.schema for op in arithmetic_specs().values()} == {""}
-    assert all(op.schema for op in catalog.values() if not op.expression and not op.module)
+    without = [op for op in catalog.values() if not op.schema and not op.expression]
+    assert {op.name for op in without if not op.module} == {PILLOW_DECODER.name, REQUEST.name}
 
 
 def test_words_of_a_search_find_them(catalog: Catalog) -> None:

@@ -209,3 +209,75 @@ def test_a_list_that_was_changed_is_looked_through_again(tmp_path: Path) -> None
     assert class_names(open_dataset(data)) == ["cat"]
     written(tmp_path / "list.txt", "a.jpg mouse\n")
     assert class_names(open_dataset(data)) == ["mouse"]
+
+
+@pytest.fixture
+def own_temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+def labels_read(data: Any, count: int) -> tuple[list[str], list[int]]:
+    """What DALI reads: the path and the label of each."""
+
+    @pipeline_def(batch_size=count, num_threads=1, device_id=None)
+    def pipeline() -> Any:
+        return tuple(fn.readers.file(**read_list(data)))
+
+    encoded, labels = pipeline().run()
+    return [each.source_info() for each in encoded], [int(np.asarray(each)[0]) for each in labels]
+
+
+MANY = 12_000
+
+
+@pytest.mark.parametrize("label", ["class {}", "{}"])
+def test_many_rows_are_given_to_dali_as_a_numbered_list(
+    tmp_path: Path, own_temporary: Path, label: str
+) -> None:
+    photos = [written(tmp_path / f"{n} of 7.jpg", b"photo") for n in range(7)]
+    rows = [(photos[n % 7], label.format(n % 11)) for n in range(MANY)]
+    table = "path,label\n" + "".join(f"{os.path.basename(p)},{row}\n" for p, row in rows)
+    data = written(tmp_path / "list.csv", table)
+    assert set(read_list(data)) == {"file_root", "file_list"}
+    samples = list(list_samples(open_dataset(data)))
+    names, labels = labels_read(data, 100)
+    assert names == [os.path.relpath(sample.path, tmp_path) for sample in samples[:100]]
+    assert labels == [sample.label for sample in samples[:100]]
+
+    given = open_dataset(rows)
+    assert given.location.startswith(str(own_temporary))
+    assert str(given) == f"a list of {MANY:,} files"
+    assert [(s.path, s.label) for s in list_samples(given)] == [(s.path, s.label) for s in samples]
+    assert class_names(given) == class_names(open_dataset(data))
+    assert open_dataset(list(rows)) == given
+
+
+@pytest.mark.parametrize("odd", ["/a  b.jpg", "/ a\tb.jpg", "/a\nb 1.jpg", "/a.jpg\r"])
+def test_names_that_no_numbered_list_holds_stay_arguments(own_temporary: Path, odd: str) -> None:
+    rows = [("/photo.jpg", 0)] * MANY + [(odd, 1)]
+    dataset = open_dataset(rows)
+    assert dataset.location == ""
+    assert read_list(dataset.argument)["files"][-1] == odd
+    assert not list(own_temporary.rglob("*.txt"))
+
+
+def test_a_label_below_zero_stays_an_argument(own_temporary: Path) -> None:
+    rows = [("/photo.jpg", 0)] * MANY + [("/photo.jpg", -1)]
+    assert read_list(open_dataset(rows).argument)["labels"][-1] == -1
+
+
+def test_names_beside_a_numbered_list_are_its_classes(tmp_path: Path) -> None:
+    data = written(tmp_path / "train.txt", "a.jpg 0\nb.jpg 1\n")
+    written(tmp_path / "train.names", "cat\ndog\n")
+    assert class_names(open_dataset(data)) == ["cat", "dog"]
+    assert named(data) == [("a.jpg", 0), ("b.jpg", 1)]
+
+
+def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    data = written(tmp_path / "train.txt", "a.jpg 0\n")
+    written(tmp_path / "train.names", b"\xff\xfe")
+    with pytest.raises(DataError, match=r"train\.names cannot be read as names of classes"):
+        class_names(open_dataset(data))

@@ -1,13 +1,33 @@
 from __future__ import annotations
 
 import tarfile
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from workbench.errors import DataError
+from tests.helpers import chain_graph
+from tests.sources.written import read_photos, write_webdataset
+from workbench.catalog import load_catalog
+from workbench.emit import emit_stage
+from workbench.engine.reader_cursor import ReadBatch, ReaderCursor
+from workbench.errors import CancelledError, DataError
+from workbench.graph import Port, Settings
+from workbench.graph.dataset_parameters import with_datasets
+from workbench.graph.edit import set_arg
 from workbench.samples.records import add_to_tar
-from workbench.sources import open_dataset, require_dataset
+from workbench.sources import (
+    Dataset,
+    Index,
+    list_samples,
+    load_source,
+    open_dataset,
+    require_dataset,
+    webdataset,
+)
 
 JPEG = b"\xff\xd8\xff\xd9"
 
@@ -37,3 +57,88 @@ def test_the_index_of_another_archive_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.idx").write_text("v1.2 1\njpg 1024 9 0.jpg\n")
     with pytest.raises(DataError, match="is the index of another archive"):
         require_dataset(open_dataset(path))
+
+
+@pytest.mark.parametrize("kind", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_the_files_of_an_archive_are_those_that_tarfile_finds(tmp_path: Path, kind: int) -> None:
+    long = "long/" + "n" * 90 + "/" + "m" * 90 + ".jpg"
+    names = ["a.jpg", "a.cls", "folder/b.jpg", long, "c.jpg", "ä.jpg"]
+    with tarfile.open(tmp_path / "a.tar", "w", format=kind) as archive:
+        for name in names:
+            add_to_tar(archive, name, JPEG * (1 + len(name) * 40))
+        folder = tarfile.TarInfo("empty")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+        add_to_tar(archive, "d.jpg", JPEG)
+    with tarfile.open(tmp_path / "a.tar") as archive:
+        expected = [(m.name, m.offset_data, m.size) for m in archive if m.isfile()]
+    assert [name for name, *_ in expected] == [*names, "d.jpg"]
+    assert list(webdataset._files(str(tmp_path / "a.tar"))) == expected
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
+    """Any archive without an index counts as a large one."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(webdataset, "_LARGE", 0)
+    monkeypatch.setattr(webdataset, "_TOLD_EACH", 1)
+    found = load_source("webdataset").index
+    assert found is not None
+    return found
+
+
+def batches(data: Dataset, numbers: list[int], **options: Any) -> Iterator[ReadBatch]:
+    graph = with_datasets(chain_graph(), {"data": data})
+    for name, value in options.items():
+        graph = set_arg(graph, load_catalog(), "reader", name, value)
+    taps = [Port("reader", "jpegs"), Port("reader", "labels")]
+    made = emit_stage(graph, load_catalog(), ["reader"], taps, {})
+    cursor = ReaderCursor(made.code, graph.sources[0], data, Settings(batch_size=3))
+    yield from map(cursor.batch, numbers)
+    cursor.close()
+
+
+def same(ours: ReadBatch, theirs: ReadBatch) -> bool:
+    pairs = zip(ours.arrays, theirs.arrays, strict=True)
+    equal = all(np.array_equal(a, b) for mine, its in pairs for a, b in zip(mine, its, strict=True))
+    return equal and ours.files == theirs.files
+
+
+def test_the_first_samples_stand_for_all_until_the_index_is_made(
+    photos: Path, tmp_path: Path, index: Index
+) -> None:
+    data = open_dataset(write_webdataset(read_photos(photos), tmp_path / "shards"))
+    assert index.is_needed(data)
+    plain = list(batches(data, [0, 7]))
+    assert all(map(same, batches(replace(data, first=6), [0, 7]), plain))
+
+    shuffled = list(batches(data, [0, 7], random_shuffle=True, initial_fill=50))
+    (first,) = batches(replace(data, first=3), [0], random_shuffle=True, initial_fill=50)
+    assert set(first.files) == set(plain[0].files)
+
+    told: list[int] = []
+    index.make(data, told.append)
+    assert told == list(range(1, len(list(list_samples(data))) + 1))
+    assert not index.is_needed(data)
+    again = batches(data, [0, 7], random_shuffle=True, initial_fill=50)
+    assert all(map(same, again, shuffled))
+    assert not list((tmp_path / "shards").glob("*.idx"))
+
+
+def test_an_index_that_is_given_up_leaves_none(photos: Path, tmp_path: Path, index: Index) -> None:
+    data = open_dataset(write_webdataset(read_photos(photos), tmp_path / "shards"))
+
+    def tell(count: int) -> None:
+        raise CancelledError("Cancelled.")
+
+    with pytest.raises(CancelledError):
+        index.make(data, tell)
+    assert index.is_needed(data)
+
+
+def test_names_with_blanks_are_left_to_dali(tmp_path: Path, index: Index) -> None:
+    data = open_dataset(write(tmp_path / "a.tar", {"my cat.jpg": JPEG}))
+    with pytest.raises(DataError, match="cannot hold the blanks"):
+        index.make(data, lambda count: None)
+    assert index.find(data, tmp_path) is None

@@ -39,7 +39,7 @@ from workbench.emit.script import emit_script
 from workbench.engine.machine import Machine
 from workbench.engine.worker_progress import Progress
 from workbench.errors import CancelledError, EngineError
-from workbench.graph.devices import infer_devices, is_decoder, is_generator
+from workbench.graph.devices import decodes, infer_devices, is_generator
 from workbench.graph.model import Graph, Node, Source, ancestors, topological
 from workbench.graph.ports import output_ports
 
@@ -156,7 +156,7 @@ class StageCostExperiment(SpeedExperiment):
 def _kind(node: Node, catalog: Catalog) -> str:
     if isinstance(node, Source):
         return READ
-    return DECODE if is_decoder(catalog[node.op]) else OPERATOR
+    return DECODE if decodes(catalog[node.op]) else OPERATOR
 
 
 def make_stage_report(

@@ -9,6 +9,7 @@ from workbench.catalog.auto_augment import AUTO_AUGMENT
 from workbench.catalog.followers import CARRIERS, FOLLOWERS
 from workbench.catalog.overlay import apply_overlay, read_overlay
 from workbench.catalog.own_code import OWN_CODE
+from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.python_reader import NAME as PYTHON_READER
 from workbench.catalog.python_reader import python_reader
 from workbench.catalog.regions import REGIONS
@@ -39,6 +40,8 @@ def load_catalog() -> Catalog:
     ops, version = read_schemas()
     described = apply_overlay(ops, read_overlay(), strict=False)
     listed = {name: op for name, op in described.items() if name not in OWN_CODE}
+    listed[REQUEST.name] = REQUEST
+    listed[PILLOW_DECODER.name] = PILLOW_DECODER
     if "readers.file" in listed:
         listed[PYTHON_READER] = python_reader(listed["readers.file"])
     unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS, **CARRIERS}

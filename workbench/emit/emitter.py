@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
-from workbench.catalog.own_code import OWN_CODE
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, Value
 from workbench.emit import policies
 from workbench.emit.code import Lines
@@ -24,7 +23,13 @@ from workbench.emit.expressions import (
 from workbench.emit.followers import follower_lines
 from workbench.emit.in_place import joined, written_in_place
 from workbench.emit.naming import hoisted_generators, hoisted_with_turns, name_outputs
-from workbench.emit.own_code import called, function_names, layout_calls, own_arguments
+from workbench.emit.own_code import (
+    CALLING,
+    called,
+    function_names,
+    layout_calls,
+    own_arguments,
+)
 from workbench.emit.python import INDENT, LINE, assigned, call, identifier, literal
 from workbench.emit.regions import load_region
 from workbench.graph.dataset_parameters import parameter_of, parameters, reader_name
@@ -382,7 +387,7 @@ class Emitter:
     def value_arguments(self, node: Node) -> list[str]:
         """The fixed values of a node; for a reader also what it reads."""
         spec = self.catalog[node.op]
-        if spec.name in OWN_CODE:
+        if spec.name in CALLING:
             return own_arguments(node)
         arguments = []
         if isinstance(node, Source) and (parameter := parameter_of(node)) is not None:

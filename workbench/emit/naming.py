@@ -20,7 +20,8 @@ _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
 RESERVED = frozenset(dir(builtins)) | {
     *("fn", "math", "types", "np", "os", "csv", "time", "argparse", "glob", "main", "IMAGES"),
     *("data", "device", "base_seed", "position", "positions"),
-    *("find_files", "read_rows", "read_list"),
+    *("find_files", "read_rows", "read_list", "write_numbered", "index_place"),
+    "read_requests",
     *("random_state", "stage", "taps"),
     *("i", *(f"i_{depth}" for depth in range(2, 9))),
     *("Any", "DataNode", "Pipeline", "pipeline_def", "build_pipeline"),

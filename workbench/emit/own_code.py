@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS
+from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS, PYTHON_FUNCTION
+from workbench.catalog.python_decoder import FUNCTION, PILLOW_DECODER, SOURCE
+from workbench.catalog.spec import Value
 from workbench.emit.python import call, identifier, literal
 from workbench.errors import GraphError, GraphExportError
 from workbench.graph.model import Node
@@ -13,6 +16,8 @@ from workbench.graph.own_code import is_trusted, source_problem
 
 _FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts")
 """Arguments of a node that are none of a call of ``numba_function``."""
+CALLING = frozenset({*OWN_CODE, PILLOW_DECODER.name})
+"""Operators whose call is that of a function of Python."""
 
 
 def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
@@ -49,7 +54,9 @@ def plugin_imports(nodes: Iterable[Node]) -> list[str]:
 
 
 def called(node: Node) -> str | None:
-    """What the node's call is called, where it is none of ``fn``."""
+    """What the node's call is called, where that is not the operator's name in ``fn``."""
+    if node.op == PILLOW_DECODER.name:
+        return f"fn.{PYTHON_FUNCTION.name}"
     return node.op if node.op in PLUGINS else None
 
 
@@ -92,6 +99,7 @@ def function_sources(nodes: Iterable[Node]) -> str:
 
 def own_arguments(node: Node) -> list[str]:
     """The fixed arguments of a call of ``fn.python_function``."""
+    node = _as_function(node)
     function = identifier(str(node.args["function"]))
     if node.op == NUMBA_FUNCTION.name:
         given = [(name, node.args.get(name)) for name in NUMBA_FUNCTION.args]
@@ -121,4 +129,12 @@ def require_no_own_code(nodes: Iterable[Node], why: str) -> None:
 
 
 def _calling(nodes: Iterable[Node]) -> Iterator[Node]:
-    return (node for node in nodes if node.op in OWN_CODE)
+    return (_as_function(node) for node in nodes if node.op in CALLING)
+
+
+def _as_function(node: Node) -> Node:
+    """The node, or for the decoder in Python one that says which function it calls."""
+    if node.op != PILLOW_DECODER.name:
+        return node
+    args: dict[str, Value] = {"function": FUNCTION, "source": SOURCE, "output_layouts": ("HWC",)}
+    return replace(node, op=PYTHON_FUNCTION.name, args=args)

@@ -26,7 +26,6 @@ DECODABLE = {"JPEG", "PNG", "BMP", "TIFF", "PPM", "WEBP", "JPEG2000", "MPO"}
 """Pillow's names of the formats that nvImageCodec decodes."""
 
 _SIGNATURES = (
-    (b"GIF8", Finding("not for DALI", "GIF, which DALI does not decode")),
     (b"<!DO", Finding("not an image", "a web page, not an image")),
     (b"<htm", Finding("not an image", "a web page, not an image")),
     (b"%PDF", Finding("not an image", "a PDF, not an image")),
@@ -38,24 +37,32 @@ _HEAD = 512
 """Bytes by which a file is judged that no reader of images knows."""
 
 
-def reject_reason(data: bytes) -> str | None:
-    """Why DALI must not be given these bytes, or None. Reads the header only (about 0.1 ms)."""
-    found = open_image(io.BytesIO(data))
+def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
+    """Why DALI must not be given these bytes, or None. Reads the header only (about 0.1 ms).
+
+    ``with_pillow``: it is Pillow that decodes them.
+    """
+    found = open_image(io.BytesIO(data), with_pillow)
     return found.reason if isinstance(found, Finding) else None
 
 
-def open_image(file: BinaryIO) -> ImageFile.ImageFile | Finding:
-    """The image with its header read, or why DALI must not be given it. ``file`` begins at 0."""
+def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:
+    """The image with its header read, or why DALI must not be given it. ``file`` begins at 0.
+
+    ``with_pillow``: it is Pillow that decodes it.
+    """
     head = file.read(_HEAD)
     if not head:
         return Finding("empty", "the file is empty")
     if len(head) >= _ZEROS and not any(head):
         return Finding("zeros", "nothing but zeros where an image begins")
-    if head[4:12] in (b"ftypavif", b"ftypheic"):
-        return Finding("not for DALI", f"{head[8:12].decode().upper()}, which DALI does not decode")
+    if head[4:12] == b"ftypheic" or (head[4:12] == b"ftypavif" and not with_pillow):
+        return _not_for_dali(head[8:12].decode().upper())
     for signature, finding in _SIGNATURES:
         if head.startswith(signature):
             return finding
+    if head.startswith(b"GIF8") and not with_pillow:
+        return _not_for_dali("GIF")
     try:
         image = _open(file, head)
     except Image.DecompressionBombError as error:
@@ -71,9 +78,15 @@ def open_image(file: BinaryIO) -> ImageFile.ImageFile | Finding:
     if width * height > PIXEL_LIMIT:
         words = f"decompression bomb: its header claims {width} x {height} pixels"
         return Finding("bomb", words)
-    if image.format not in DECODABLE:
-        return Finding("not for DALI", f"{image.format}, which DALI does not decode")
+    if image.format not in DECODABLE and not with_pillow:
+        return _not_for_dali(str(image.format))
     return image
+
+
+def _not_for_dali(name: str) -> Finding:
+    """A format that DALI does not decode, and what does."""
+    remedy = "" if name == "HEIC" else ": decoders.pillow does"
+    return Finding("not for DALI", f"{name}, which DALI does not decode{remedy}")
 
 
 def corruption_reason(data: bytes) -> str | None:

@@ -9,11 +9,13 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from PIL import ExifTags, ImageFile
 
+from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.engine.encoded_images import corruption_reason, open_image
 from workbench.engine.findings import CheckedFile, Finding
 from workbench.engine.image_hash import image_hash
@@ -57,7 +59,7 @@ def check_header(file: Sample) -> CheckedFile:
     try:
         with file.open() as opened:
             size, modified = file.size, os.stat(file.path).st_mtime_ns
-            image = open_image(opened)
+            image = open_image(opened, file.with_pillow)
             found = (image,) if isinstance(image, Finding) else tuple(_look(image, file))
     except OSError as error:
         unreadable = Finding("unreadable", error.strerror or str(error))
@@ -76,7 +78,8 @@ def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
     kind = str(image.format)
     if kind in _TRAILERS and not _has_trailer(image.fp, _TRAILERS[kind]):
         yield Finding("cut short", f"ends early: the end of the {kind} is missing")
-    if file.nbytes is None and not file.name.lower().endswith(_ENDINGS[kind]):
+    ending = file.nbytes is not None or file.name.lower().endswith(_ENDINGS.get(kind, ("",)))
+    if not ending:
         yield Finding("wrong ending", f"{kind}, named as another kind of file")
     mode = image.mode
     if mode.startswith(("I", "F")) or "16" in str(image.tile and image.tile[0].args):
@@ -91,7 +94,7 @@ def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
     if turned not in (None, 0, 1):
         yield Finding("EXIF turned", f"to be turned before it is shown (EXIF orientation {turned})")
     if kind != "MPO" and getattr(image, "is_animated", False):
-        yield Finding("animated", "several pictures; DALI decodes the first")
+        yield Finding("animated", "several pictures; the first is decoded")
 
 
 def _orientation(image: ImageFile.ImageFile) -> Any:
@@ -153,6 +156,8 @@ def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
             content = opened.read()
     except OSError as error:
         return CheckedFile(file.name, findings=(Finding("unreadable", error.strerror or ""),))
+    if file.with_pillow:
+        return _decode_with_pillow(found, content)
     os.ftruncate(printed, 0)
     image, refusal = decoder.decode(content)
     warnings = _warnings(printed)
@@ -170,6 +175,17 @@ def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
             more.append(Finding("damaged", wrong))
     hashed = b"" if image is None else image_hash(image)
     return CheckedFile(file.name, found.size, found.modified, (*found.findings, *more), hashed)
+
+
+def _decode_with_pillow(found: CheckedFile, content: bytes) -> CheckedFile:
+    if found.level == "bad":
+        return found
+    try:
+        image = decode_with_pillow(content)
+    except (OSError, SyntaxError, ValueError) as error:
+        refused = Finding("undecodable", f"Pillow does not decode it: {error}")
+        return replace(found, findings=(*found.findings, refused))
+    return replace(found, image_hash=image_hash(np.asarray(image)))
 
 
 class _Decoder:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from workbench.catalog.python_decoder import PILLOW_DECODER
 from workbench.catalog.spec import Catalog, Device
 from workbench.emit.emitter import Emitter
 from workbench.emit.own_code import nodes_calling, nodes_within
@@ -58,6 +59,11 @@ class Plan:
     def version(self) -> str:
         """What all data were like together."""
         return " ".join(f"{name}={version}" for name, version in self.versions.items())
+
+    def feeds_pillow_alone(self, port: Port) -> bool:
+        """Whether encoded images go to the decoder in Python, and to no other node."""
+        fed = [node.op for node in self.nodes if port in node.inputs.values()]
+        return {*fed} == {PILLOW_DECODER.name}
 
     def dataset(self, source: Source) -> Dataset | None:
         """What a source reads; None for one that names its data itself."""

@@ -10,7 +10,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -123,6 +123,7 @@ class ReaderCursor:
         self._seed = settings.seed
         self._batch_size = settings.batch_size
         self._position: _Position | None = None
+        self._index: tempfile.TemporaryDirectory[str] | None = None
         self._stand_ins: tempfile.TemporaryDirectory[str] | None = None
         self._originals: dict[str, str] = {}
         """By the name that a stand-in has."""
@@ -182,15 +183,31 @@ class ReaderCursor:
             labels.append(file.label)
         self._stand_ins = folder
         self._position = None
-        found = {"file_root": self._data.root, "files": files, "labels": labels}
+        self._give({"file_root": self._data.root, "files": files, "labels": labels})
+        return bool(self._originals)
+
+    def _give(self, found: dict[str, Any]) -> None:
+        """Let the reader be given this in the place of what the program would find."""
         find = load_source(self._source.kind).find.__name__
         self._compiled.namespace[find] = lambda data: found
-        return bool(self._originals)
+
+    def _use_index(self) -> None:
+        """Give the reader an index that was made, or of provisional data that of the first."""
+        index = load_source(self._data.kind).index if self._data is not None else None
+        if index is None or self._data is None:
+            return
+        folder = tempfile.TemporaryDirectory(prefix="workbench-index-")
+        if (found := index.find(self._data, Path(folder.name))) is not None:
+            self._index = folder
+            self._give(found)
 
     def _advance(self, index: int) -> ReadBatch:
         at = self._position
         if at is not None and index in at.recent:
             return at.recent[index]
+        if self._data is not None and 0 < self._data.first < (index + 1) * self._batch_size:
+            self._data = replace(self._data, first=2 * (index + 1) * self._batch_size)
+            at = None
         try:
             if at is None or index < at.next_batch:
                 at = self._position = _Position(self._build())
@@ -214,6 +231,7 @@ class ReaderCursor:
         given: dict[str, Any] = {}
         if self._data is not None:
             require_room(self._data, self._batch_size)
+            self._use_index()
             given = {str(parameter_of(self._source)): self._data.argument}
         pipe = self._compiled["stage"](
             **given,
@@ -264,8 +282,8 @@ class ReaderCursor:
     def close(self) -> None:
         """Drop the pipeline and the stand-ins."""
         self._position = None
-        if self._stand_ins is not None:
-            self._stand_ins.cleanup()
+        for folder in filter(None, (self._stand_ins, self._index)):
+            folder.cleanup()
 
 
 def _is_utf8(name: str) -> bool:

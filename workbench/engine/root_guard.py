@@ -41,6 +41,11 @@ def require_inside(source: Source, data: Dataset | None) -> None:
     roots = roots_of_worker()
     if roots is None:
         return
+    if data is not None and not load_source(data.kind).is_listed:
+        raise DataError(
+            f"{data} cannot be opened: pages read what lies below the roots alone. Give it in "
+            "JupyterLab, in Python or to a command of the shell."
+        )
     if data is not None:
         roots.require(filter(None, (data.location, "" if data.in_memory else data.root)))
         if source.decodes:  # what it gives cannot be compared with what its files hold

@@ -281,7 +281,8 @@ class Runner:
         tensors = [[output[i] for i in chosen] for output in read.outputs]
         samples = tuple(map(Sample, files))
         if encoded is not None:
-            samples = check_samples(files, map(np.asarray, tensors[encoded]), bad)
+            with_pillow = plan.feeds_pillow_alone(self._ports(node)[encoded])
+            samples = check_samples(files, map(np.asarray, tensors[encoded]), bad, with_pillow)
             tensors[encoded] = replace_samples(tensors[encoded], samples)
         times = plan.count // len(chosen)
         self._keep_samples(job, node, samples * times)

@@ -168,6 +168,8 @@ def _stand_in(backend: Any, name: str, device: str) -> Any:
 
 def _refusal(op: Any, fresh: Any, backend: Any) -> str | None:
     """Why DALI cannot serialise a call, or None where it can."""
+    if getattr(op, "_callback", None) is not None:
+        return "a Python function feeds it, which only the source holds"
     alone = fresh()
     made = {(edge.name, _made_on(edge)) for edge in op.inputs}
     try:

@@ -29,13 +29,16 @@ def check_samples(
     files: Sequence[str],
     encoded: Iterable[NDArray[np.uint8]],
     unreadable: Mapping[str, str],
+    with_pillow: bool = False,
 ) -> tuple[Sample, ...]:
-    """One Sample for each of the encoded arrays, shape (bytes,)."""
+    """One Sample for each of the encoded arrays, shape (bytes,), which DALI or Pillow decodes."""
     samples = []
     for file, array in zip(files, encoded, strict=True):
         data = array.tobytes()
-        error = unreadable.get(file) or reject_reason(data) or ""
+        error = unreadable.get(file) or reject_reason(data, with_pillow) or ""
         warning = "" if error else corruption_reason(data) or ""
+        if with_pillow:
+            error, warning = error or warning, ""
         samples.append(Sample(file, error, warning))
     return tuple(samples)
 

@@ -73,6 +73,8 @@ class UsableData:
         """
         more = False
         for dataset in dict.fromkeys(self.given.values()):
+            if not load_source(dataset.kind).is_listed:
+                continue
             known = self._bad.setdefault(dataset, {})
             before, count = len(known), 0
             files = list_samples(dataset)

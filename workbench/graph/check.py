@@ -18,7 +18,7 @@ from workbench.graph.check_auto_augment import auto_augment_faults
 from workbench.graph.check_nodes import argument_faults, input_faults, port_problem
 from workbench.graph.check_regions import region_faults
 from workbench.graph.check_types import type_faults
-from workbench.graph.dataset_parameters import parameter_faults
+from workbench.graph.dataset_parameters import decoder_faults, parameter_faults
 from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.faults import Fault, Faults
 from workbench.graph.followers import follower_faults
@@ -195,6 +195,7 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
             "", "", "nothing reads images", "Add a reader, for example readers.file.", "no_reader"
         )
     yield from parameter_faults(graph)
+    yield from decoder_faults(graph)
     _, cyclic = topological(graph)
     if cyclic:
         names = ", ".join(node.id for node in cyclic)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from workbench.errors import DataError
 from workbench.graph.active import loose_nodes
@@ -63,6 +64,24 @@ def parameter_faults(graph: Graph) -> Iterator[Fault]:
             )
 
 
+def decoder_faults(graph: Graph) -> Iterator[Fault]:
+    """Decoders of DALI that are fed images of formats which DALI does not decode."""
+    needed = {
+        source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
+    }
+    for node in graph.walk():
+        for name, port in node.inputs.items():
+            decoder = needed.get(port.node, "")
+            reads = node.op.startswith("decoders.") or node.op == "peek_image_shape"
+            if decoder and reads and node.op != decoder:
+                yield Fault(
+                    node.id,
+                    name,
+                    f"{node.op} does not decode GIF, AVIF and what else {port.node} reads",
+                    f"Put {decoder} in its place, with a crop behind it where it cropped.",
+                )
+
+
 def parameter_of(source: Source) -> str | None:
     """The parameter of the program that says what a source reads.
 
@@ -115,7 +134,7 @@ def require_datasets(graph: Graph, data: Datasets) -> None:
 
 def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
     """The ports of a source that are used, and that a source of another kind does not have."""
-    if kind == source.kind:
+    if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # it has those that its options add, too
     graph = exchanged(graph, source, kind)
     used = [port for node in graph.walk() for port in node.inputs.values()]
@@ -127,7 +146,8 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """The graph with each source of the kind of the data that it is given.
 
-    A source in another's place keeps its ports and its options, or is ``exchanged``. Raises
+    A source in another's place keeps its ports and its options, or is ``exchanged``; where DALI
+    does not decode its images, another decoder takes the place of ``decoders.image``. Raises
     DataError where a source is given no data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
@@ -136,6 +156,8 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
         if name is None or name not in data:
             continue  # a loose one: ``require_datasets`` asks of the others
         kind = data[name].kind
+        if kind in load_source(node.kind).takes:
+            continue
         if missing := missing_ports(graph, node, kind):
             raise DataError(
                 f"{node.id}: {data[name]} is a {load_source(kind).about}, which gives no "
@@ -143,4 +165,19 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
         graph = exchanged(graph, node, kind)
-    return graph
+    return _with_decoders(graph)
+
+
+def _with_decoders(graph: Graph) -> Graph:
+    """The graph with the decoder in the place of DALI's whose sources need another."""
+    decoders = {
+        source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
+    }
+    nodes = []
+    for node in graph.nodes:
+        fed = next((decoders.get(port.node, "") for port in node.inputs.values()), "")
+        if fed and node.op == "decoders.image":
+            node = replace(node, op=fed, args={}, device=None)
+        nodes.append(node)
+    changed = any(new is not old for new, old in zip(nodes, graph.nodes, strict=True))
+    return replace(graph, nodes=tuple(nodes)) if changed else graph

@@ -23,11 +23,17 @@ def is_decoder(spec: OpSpec) -> bool:
     return "mixed" in spec.devices
 
 
+def decodes(spec: OpSpec) -> bool:
+    """Whether an operator turns encoded bytes into an image, wherever it runs."""
+    kinds = [port.kind for port in (*spec.inputs[:1], *spec.outputs[:1])]
+    return kinds == ["encoded", "image"]
+
+
 def gives_pixels(node: Node, catalog: Catalog) -> bool:
     """Whether pixels begin at a node: at a decoder, or at a source that gives no encoded images."""
     spec = catalog[node.op]
     read = isinstance(node, Source) and any(output.kind == "image" for output in spec.outputs)
-    return read or is_decoder(spec)
+    return read or decodes(spec)
 
 
 @identity_cached

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.catalog.spec import Catalog, OpSpec, Value, kind_fits
 from workbench.errors import GraphEditError
-from workbench.graph.devices import is_decoder, is_generator, port_kind
+from workbench.graph.devices import decodes, is_generator, port_kind
 from workbench.graph.free_seed import free_seed
 from workbench.graph.generators import draw_args, draw_refusal, generators_for
 from workbench.graph.model import Graph, Node, Port, Source, is_name, topological
@@ -131,7 +131,7 @@ def is_movable(node: Node, catalog: Catalog) -> bool:
         return False
     if node.op not in catalog:
         return True
-    return not (isinstance(node, Source) or is_decoder(catalog[node.op]))
+    return not (isinstance(node, Source) or decodes(catalog[node.op]))
 
 
 def without_idle_generators(graph: Graph, catalog: Catalog, gone: Node) -> Graph:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from workbench.catalog.geometry import GeometryRule, geometry_rules
 from workbench.catalog.spec import Catalog, OpSpec, Value
-from workbench.graph.devices import is_decoder, port_kind
+from workbench.graph.devices import decodes, is_decoder, port_kind
 from workbench.graph.model import Graph, Node, Port, region_of
 from workbench.graph.repeat import OP as REPEAT
 from workbench.graph.repeat import most_turns
@@ -130,7 +130,7 @@ def geometry_path(
             if rule is None:
                 return _blocked(image, steps, node, _arguments(node))
             steps.insert(0, GeometryStep(node, source, image, rule, is_decoder(spec)))
-        elif source is None or is_decoder(spec):
+        elif source is None or decodes(spec):
             break
         elif not rules.keeps_places(spec):
             return _blocked(image, steps, node, _no_rule(node, spec))

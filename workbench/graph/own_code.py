@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from workbench.arguments import checked
 from workbench.catalog.own_code import NUMBA_FUNCTION, OWN_CODE, PLUGINS
+from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import Value
 from workbench.graph.faults import Fault
 from workbench.graph.function_source import definition_problem
@@ -37,7 +38,7 @@ class _Trust:
     """What this process may run."""
 
     def __init__(self) -> None:
-        self.texts: set[str] = set()
+        self.texts = {DECODER_SOURCE}
         self.everything = False
 
 

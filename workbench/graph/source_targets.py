@@ -11,7 +11,7 @@ from workbench.graph.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.followers import bypassed, follows, with_new_targets
 from workbench.graph.model import Graph, Port, Source
 from workbench.graph.ports import outputs_of
-from workbench.sources import Datasets, load_source
+from workbench.sources import Dataset, Datasets, load_source
 
 _TARGETS = ("boxes", "points")
 
@@ -25,7 +25,7 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     changed = {
         source.id: load_source(data[name].kind)
         for source in graph.sources
-        if (name := parameter_of(source)) and name in data and data[name].kind != source.kind
+        if (name := parameter_of(source)) and name in data and _gives_way(source, data[name])
     }
     before = graph
     for source, kind in changed.items():
@@ -52,7 +52,7 @@ def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -
     """
     for source in before.sources:
         name = parameter_of(source)
-        if name is None or name not in data or data[name].kind == source.kind:
+        if name is None or name not in data or not _gives_way(source, data[name]):
             continue
         faults = stopping_faults(made, catalog)
         if not faults or stopping_faults(before, catalog):
@@ -63,6 +63,11 @@ def require_runs(before: Graph, made: Graph, data: Datasets, catalog: Catalog) -
             f"{source.id}: {data[name]} is a {other.about}, and the graph, made for {own.about}, "
             f"does not run on it: {faults[0]} Or give what it was made for. {own.remedy}"
         )
+
+
+def _gives_way(source: Source, data: Dataset) -> bool:
+    """Whether a source becomes another kind for the data that it is given."""
+    return data.kind != source.kind and data.kind not in load_source(source.kind).takes
 
 
 def _used(graph: Graph, port: Port) -> bool:

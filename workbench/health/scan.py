@@ -6,7 +6,7 @@ import random
 import warnings
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from workbench.sources import (
     class_names,
     header_of,
     list_samples,
+    load_source,
     no_files_reason,
     open_dataset,
 )
@@ -52,6 +53,8 @@ class FolderFacts:
     """(width, height) in pixels, of as many images as ``SAMPLE``; None where none can be opened."""
     class_counts: tuple[int, ...] = ()
     """Images of each class."""
+    passed_over: dict[str, int] = field(default_factory=dict)
+    """Images of other formats that the reader passes over, by format."""
     size_counts: dict[str, int] = field(default_factory=dict)
     """How many of those images have each size, the smallest first: ``640×480``, or where there are
     more than ``MOST_SIZES``, the span that their longer side lies in: ``513 … 768``."""
@@ -64,11 +67,20 @@ LONGER_SIDES = (128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 819
 """Upper ends of the spans, in pixels."""
 
 
-def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
+TOLD_EACH = 10_000
+"""Files."""
+
+
+def scan_folder(
+    data: Location,
+    roots: Roots | None = None,
+    on_progress: Callable[[int], None] = lambda count: None,
+) -> FolderFacts:
     """Count the files that the exported script reads. About 2 s for a million files.
 
-    Those outside the ``roots`` are counted only. Raises DataError for a folder that is missing, is
-    a file, cannot be read or has no images.
+    Those outside the ``roots`` are counted only. ``on_progress`` hears how many there are so far,
+    each ``TOLD_EACH``; what it raises ends the count. Raises DataError for a folder that is
+    missing, is a file, cannot be read or has no images.
     """
     dataset = open_dataset(data)
     roots = None if dataset.in_memory else roots
@@ -79,6 +91,8 @@ def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
     chance = random.Random(0)
     for file in list_samples(dataset):
         count += 1
+        if count % TOLD_EACH == 0:
+            on_progress(count)
         labels[file.label] += 1
         if file.nbytes is None:
             suffix = file.name.rpartition(".")[2].lower()
@@ -110,6 +124,12 @@ def scan_folder(data: Location, roots: Roots | None = None) -> FolderFacts:
         largest=sizes[-1] if sizes else None,
         class_counts=tuple(labels[label] for label in range(len(classes))),
         size_counts=_size_counts(sizes),
+        passed_over=dict(
+            Counter(
+                name.rpartition(".")[2].upper()
+                for name in load_source(dataset.kind).passed_over(dataset)
+            ).most_common()
+        ),
     )
 
 

@@ -128,10 +128,7 @@ class ExportedScript:
         self._log = Path(folder, "log")
         # Not in the folder: a graph can name files relative to where the user is. With -P what
         # else lies there is not imported.
-        given = {
-            name: replace(each, location=each.location and os.path.abspath(each.location)).argument
-            for name, each in data.items()
-        }
+        given = {name: replace(each, location=each.place).argument for name, each in data.items()}
         arguments = [str(path), json.dumps(given), device, folder]
         command = [sys.executable, "-P", "-c", _DRIVER, *arguments]
         with self._log.open("wb") as log:

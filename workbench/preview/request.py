@@ -21,7 +21,7 @@ from workbench.engine.worker import Worker
 from workbench.errors import DataError, GraphError
 from workbench.graph.active import active_graph
 from workbench.graph.dataset_parameters import with_datasets
-from workbench.graph.devices import image_outputs, is_decoder
+from workbench.graph.devices import decodes, image_outputs
 from workbench.graph.model import (
     GRAPH,
     Graph,
@@ -190,7 +190,7 @@ class GraphRun:
     @property
     def original(self) -> Port | None:
         """The decoded image, or a video's frames as they were read; None without either."""
-        decoder = next((n for n in self.nodes if is_decoder(self.catalog[n.op])), None)
+        decoder = next((n for n in self.nodes if decodes(self.catalog[n.op])), None)
         if decoder is not None:
             return output_ports(decoder, self.catalog[decoder.op])[0]
         read = (

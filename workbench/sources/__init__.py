@@ -26,6 +26,7 @@ from typing import Any, BinaryIO, NamedTuple
 from workbench.errors import DataError
 from workbench.sources._frames import Frame, is_frame, rows_of_frame
 from workbench.sources._python_data import holds_images, names_files
+from workbench.sources._remote import REMOTE, require_readable
 
 PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
@@ -45,12 +46,15 @@ class Dataset:
         Those: (path, label) for each file.
     title:
         What a person knows it as, where that is not ``location``.
+    first:
+        Where not 0: so many from the beginning stand for all, whose index is not there yet.
     """
 
     kind: str
     location: str = ""
     items: tuple[tuple[str, int | str], ...] = ()
     title: str = ""
+    first: int = 0
 
     @property
     def argument(self) -> Any:
@@ -61,9 +65,22 @@ class Dataset:
         return self.location or [list(item) for item in self.items]
 
     @property
+    def place(self) -> str:
+        """Where they lie, from anywhere: an absolute path, or a remote place; else empty."""
+        local = self.location and not REMOTE.match(self.location)
+        return os.path.abspath(self.location) if local else self.location
+
+    @property
+    def text(self) -> str:
+        """What opens them again later; empty for data that were given in Python."""
+        kind = load_source(self.kind)
+        named = self.location and (kind.decoder or kind.takes)
+        return "" if self.title else f"{self.kind}:{self.location}" if named else self.location
+
+    @property
     def identity(self) -> str:
         """Equal for equal data: the absolute path, or the items themselves."""
-        return os.path.abspath(self.location) if self.location else repr(self.items)
+        return (self.place or repr(self.items)) + f"\nfirst {self.first}" * bool(self.first)
 
     @property
     def root(self) -> str:
@@ -99,6 +116,8 @@ class Sample(NamedTuple):
     """Its size; None where it is the whole file."""
     fault: str = ""
     """Why the reader cannot give it, where its bytes do not tell: a label that is missing."""
+    with_pillow: bool = False
+    """Whether Pillow decodes it, and not DALI."""
 
     @property
     def size(self) -> int:
@@ -125,6 +144,21 @@ class Header(NamedTuple):
     """Why DALI's reader cannot give it."""
     size: tuple[int, int] | None = None
     """Columns and rows of its pictures, where they are told."""
+
+
+class Index(NamedTuple):
+    """Of a kind whose reader looks through all data before its first sample, unless told an index.
+
+    It is made in a temporary folder, while a dataset of the ``first`` samples is previewed.
+    """
+
+    is_needed: Callable[[Dataset], bool]
+    """Whether none is there and the reader would take seconds."""
+    make: Callable[[Dataset, Callable[[int], None]], None]
+    """Makes it. Tells how many samples it has; what that raises ends it. Raises DataError."""
+    find: Callable[[Dataset, Path], dict[str, Any] | None]
+    """What ``SourceKind.find`` gives, with the index, or None where there is none. That of the
+    ``first`` samples is made in the given folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +228,16 @@ class SourceKind:
     write_placeholder:
         Writes data of the kind into an empty folder and gives their path: an exported program is
         imported on them, which reads nothing.
+    index:
+        As of ``Index``; None where its reader begins at once.
+    decoder:
+        The operator that decodes its images, where DALI's decoders do not.
+    takes:
+        Kinds of data that it reads, too, and stays what it is.
+    is_listed:
+        Whether ``list_samples`` lists them; else nothing is counted, checked or left out.
+    passed_over:
+        Names of images there that its reader passes over; ``pillow_images`` has them.
     argument:
         What the exported program is given for a dataset, where that is not its location.
     told:
@@ -233,6 +277,11 @@ class SourceKind:
     holder: Callable[[str], str] | None = None
     leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
     sample: str = ""
+    index: Index | None = None
+    decoder: str = ""
+    takes: frozenset[str] = frozenset()
+    is_listed: bool = True
+    passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
     argument: Callable[[Dataset], Any] | None = None
     told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
     options: frozenset[str] | None = None
@@ -279,8 +328,11 @@ def load_source(kind: str) -> SourceKind:
 
 
 def is_reader(op: str) -> bool:
-    """Whether an operator, named as in ``nvidia.dali.fn``, is one of DALI's readers."""
-    return op.startswith(("readers.", "experimental.readers.")) or op == "external_source"
+    """Whether an operator, named as in ``nvidia.dali.fn``, brings data into a pipeline."""
+    return op.startswith(("readers.", "experimental.readers.")) or op in (
+        "external_source",
+        "request",
+    )
 
 
 @cache
@@ -299,7 +351,9 @@ Data = Location | Mapping[str, Location]
 def open_dataset(data: Location) -> Dataset:
     """The dataset that a person means. Raises DataError for what is none.
 
-    A path that does not exist is taken for a folder: what runs on it says that it is missing.
+    A path is read as the kind that it is taken for, or as the one whose name stands before it,
+    ``webdataset:photos``. One that does not exist is taken for a folder: what runs on it says that
+    it is missing.
     """
     if isinstance(data, Dataset):
         return data
@@ -308,6 +362,12 @@ def open_dataset(data: Location) -> Dataset:
     if isinstance(data, str) and not data:
         raise DataError("The path of the data is empty. Give a folder or a list of files.")
     if isinstance(data, str | Path):
+        named, _, place = str(data).partition(":")
+        named_so = named in source_kinds() and place and not place.startswith("//")
+        if named_so and not os.path.exists(data):
+            return Dataset(named, os.path.expanduser(place))
+        if REMOTE.match(str(data)):
+            return Dataset("s3", require_readable(str(data)))
         path = Path(os.path.expanduser(data))
         kinds = (kind for kind in reversed(source_kinds()) if load_source(kind).accepts(path))
         return Dataset(next(kinds, "folder"), os.path.expanduser(str(data)))
@@ -321,10 +381,15 @@ def open_dataset(data: Location) -> Dataset:
         suffixes = load_source(kind).suffixes
         if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):
             return Dataset(kind, items=items)
-    return Dataset("file_list", items=items)
+    return import_module(f"{__name__}.file_list").listed(items)  # type: ignore[no-any-return]
 
 
 def _item(item: Any) -> tuple[str, int | str]:
+    if type(item) is tuple and len(item) == 2:  # what most of a million are
+        path, label = item
+        labelled = type(label) is int or (type(label) is str and label.strip())
+        if type(path) is str and path[:1] == os.sep and labelled:
+            return item
     match item:
         case str() | Path():
             return os.path.abspath(item), 0

@@ -21,11 +21,8 @@ _PARTIAL = "# other records of the file are left out\n"
 """The last line of an index that has not all; DALI reads numbers up to it."""
 
 
-def index_of(path: str, scan: Any) -> str:
-    """The index of a file: the one beside it, or one made of what ``scan`` finds in it.
-
-    The latter lies in a temporary folder.
-    """
+def index_place(path: str) -> str:
+    """Where the index of a file is or will be: beside it, or in a temporary folder."""
     for beside in (f"{path}.idx", os.path.splitext(path)[0] + ".idx"):
         if os.path.isfile(beside):
             return beside
@@ -37,6 +34,16 @@ def index_of(path: str, scan: Any) -> str:
     index = os.path.join(folder, f"{name}.idx")
     if os.stat(folder).st_uid != os.getuid():
         raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    return index
+
+
+def index_of(path: str, scan: Any) -> str:
+    """The index of a file: the one beside it, or one made of what ``scan`` finds in it.
+
+    The latter lies in a temporary folder.
+    """
+    index = index_place(path)
+    folder = os.path.dirname(index)
     if not os.path.isfile(index):
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
             file.writelines(f"{first} {second}\n" for first, second in scan(path))

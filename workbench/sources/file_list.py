@@ -1,12 +1,18 @@
-"""A list of files with labels: a text or CSV file, or pairs in Python."""
+"""A list of files with labels: a text or CSV file, or pairs in Python.
+
+Where labels are numbers, a text beside the list with the ending ``.names`` names the classes, one
+on each line, as Darknet has it.
+"""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import inspect
 import os
 import re
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +21,10 @@ from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 
 _SUFFIXES = (".txt", ".csv", ".lst")
+_NAMES = ".names"
+_MANY = 10_000
+"""Files given in Python of which a list is written: else each call of the worker would carry them.
+"""
 
 
 def read_rows(data: Any) -> Any:
@@ -24,7 +34,7 @@ def read_rows(data: Any) -> Any:
     path and label, below a header, or pairs in Python.
     """
     if not isinstance(data, str):
-        yield from ([os.path.abspath(path), str(label)] for path, label in data)
+        yield from ((os.path.abspath(path), str(label)) for path, label in data)
         return
     with open(data, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
         is_csv = data.lower().endswith(".csv")
@@ -33,7 +43,7 @@ def read_rows(data: Any) -> Any:
             if row and not (is_csv and number == 1):
                 if not (len(row) > 1 and row[0].strip() and row[1].strip()):
                     raise ValueError(f"{data}: row {number} is {row}, without a path or a label")
-                yield [row[0], row[1].strip()]
+                yield row[0], row[1].strip()
 
 
 def is_numbered(data: Any) -> bool:
@@ -43,6 +53,28 @@ def is_numbered(data: Any) -> bool:
     line = re.compile(rb"(?!\xef\xbb\xbf)[^\s\0](?:[^\0]*[^\s\0])? +\d{1,9}\r?\n?")
     with open(data, "rb") as file:
         return all(map(line.fullmatch, file))
+
+
+def write_numbered(files: Any, labels: Any) -> str:
+    """A list of paths and numbers in a temporary folder, or "" where no such list can hold them.
+
+    DALI reads a million of its lines in a third of a second, and takes 3 s for arguments.
+    """
+    text = "".join(f"{file} {label}\n" for file, label in zip(files, labels, strict=True))
+    odd = any(part in text for part in ("\0", "\r", "\t", "  ", "\n ")) or text[:1].isspace()
+    if odd or text.count("\n") != len(files) or not 0 <= min(labels) <= max(labels) < 10**9:
+        return ""
+    content = text.encode(errors="surrogateescape")
+    folder = os.path.join(tempfile.gettempdir(), f"file-lists-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_uid != os.getuid():
+        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    path = os.path.join(folder, f"{hashlib.sha256(content).hexdigest()[:32]}.txt")
+    if not os.path.isfile(path):
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(content)
+        os.replace(file.name, path)
+    return path
 
 
 def read_list(data: Any) -> dict[str, Any]:
@@ -61,28 +93,43 @@ def read_list(data: Any) -> dict[str, Any]:
     except ValueError:
         classes = {name: number for number, name in enumerate(sorted(set(labels)))}
         numbers = [classes[label] for label in labels]
-    return {"file_root": root, "files": [path for path, _ in rows], "labels": numbers}
+    files = [path for path, _ in rows]
+    if len(files) >= 10_000 and (numbered := write_numbered(files, numbers)):
+        return {"file_root": root, "file_list": numbered}
+    return {"file_root": root, "files": files, "labels": numbers}
 
 
 def _require(dataset: Dataset) -> None:
-    _classes(dataset)
+    _labels(dataset)
 
 
 def _classes(dataset: Dataset) -> list[str]:
-    """The names of the classes; none where labels are numbers. Raises DataError for any bad row."""
+    """The names of the classes, in order. Raises DataError for any bad row."""
+    found = list(_labels(dataset))
+    beside = os.path.splitext(dataset.location)[0] + _NAMES
+    if found or not dataset.location or not os.path.isfile(beside):
+        return found
+    try:
+        return Path(beside).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{beside} cannot be read as names of classes: {error}.") from None
+
+
+def _labels(dataset: Dataset) -> tuple[str, ...]:
+    """The labels in order; none where they are numbers. Raises DataError for any bad row."""
     if not dataset.location:
-        return list(_classes_in(dataset, 0, 0))
+        return _labels_in(dataset, 0, 0)
     path = Path(dataset.location)
     if not os.path.exists(path):
         raise DataError(f"There is no list of files {path}. Give a text or CSV file.")
     if not os.path.isfile(path):
         raise DataError(f"{path} is no file. Give a list of files that ends in .txt or .csv.")
     found = os.stat(path)
-    return list(_classes_in(dataset, found.st_mtime_ns, found.st_size))
+    return _labels_in(dataset, found.st_mtime_ns, found.st_size)
 
 
 @lru_cache(maxsize=8)
-def _classes_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
+def _labels_in(dataset: Dataset, time: int, size: int) -> tuple[str, ...]:
     """Each version of a list is looked through once: a million rows take a second."""
     path = Path(dataset.location)
     try:
@@ -126,7 +173,7 @@ def _look_through(dataset: Dataset) -> list[str]:
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    numbers = {name: number for number, name in enumerate(_classes(dataset))}
+    numbers = {name: number for number, name in enumerate(_labels(dataset))}
     root = _root(dataset)
     for name, label in read_rows(dataset.argument):
         yield Sample(os.path.join(root, name), name, numbers[label] if numbers else int(label))
@@ -134,6 +181,27 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
 
 def _root(dataset: Dataset) -> str:
     return os.path.dirname(os.path.abspath(dataset.location)) if dataset.location else "/"
+
+
+def listed(items: Sequence[tuple[str, int | str]]) -> Dataset:
+    """The dataset of files given in Python: (path, label) for each."""
+    dataset = Dataset("file_list", items=tuple(items))
+    if len(items) < _MANY:
+        return dataset
+    files, labels = zip(*items, strict=True)
+    names: list[str] = []
+    try:
+        labels = tuple(map(int, labels))
+    except ValueError:
+        labels = tuple(map(str, labels))
+        names = sorted({*labels})
+        numbers = {name: number for number, name in enumerate(names)}
+        labels = tuple(map(numbers.__getitem__, labels))
+    if any("\n" in name for name in names) or not (path := write_numbered(files, labels)):
+        return dataset
+    if names:
+        Path(path).with_suffix(_NAMES).write_text("\n".join(names), "utf-8", "surrogateescape")
+    return Dataset("file_list", path, title=str(dataset))
 
 
 def is_list(path: Path) -> bool:
@@ -167,8 +235,8 @@ SOURCE = SourceKind(
     op="readers.file",
     located_by=frozenset({"file_root", "files", "file_list"}),
     find=read_list,
-    helpers="\n\n".join(map(inspect.getsource, (read_rows, is_numbered))),
-    imports=("csv", "os", "re"),
+    helpers="\n\n".join(inspect.getsource(f) for f in (read_rows, is_numbered, write_numbered)),
+    imports=("csv", "hashlib", "os", "re", "tempfile"),
     accepts=_accepts,
     require=_require,
     list_samples=_list_samples,

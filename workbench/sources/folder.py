@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ IMAGES = (
     {", ".join(f'"{suffix}"' for suffix in IMAGES[8:])},
 )  # fmt: skip
 """
+
+OTHERS = (".gif", ".avif", ".avifs", ".ico", ".icns", ".tga", ".qoi", ".dds", ".pcx", ".sgi")
+"""Endings of images that Pillow opens, and DALI's readers pass over."""
 
 SOUNDS = (".flac", ".ogg", ".wav")
 """What ``readers.file`` looks for besides ``IMAGES`` in class folders."""
@@ -115,6 +119,16 @@ def _lost_links(data: str) -> Iterator[Sample]:
         yield Sample(os.path.join(data, name), name, 0)
 
 
+def _passed_over(dataset: Dataset) -> Iterator[str]:
+    """The names of images in the folder, and in those in it, that only Pillow opens."""
+    places = [dataset.location] if not _is_list(dataset) else []
+    with suppress(OSError):
+        places += [os.path.join(dataset.location, name) for name in _class_names(dataset) if places]
+        for place in places:
+            with os.scandir(place) as entries:
+                yield from (e.name for e in entries if e.name.lower().endswith(OTHERS))
+
+
 def _watched(dataset: Dataset) -> Iterator[str]:
     """The folder and those in it. A file added or removed changes the time of its folder."""
     yield dataset.location
@@ -166,6 +180,7 @@ SOURCE = SourceKind(
     root=_root,
     class_names=_class_names,
     watched=_watched,
+    passed_over=_passed_over,
     nothing_found=_nothing_found,
     write_placeholder=_write_placeholder,
 )

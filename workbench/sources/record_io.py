@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources._record_index import index_of, is_partial, read_index, write_partial
+from workbench.sources._record_index import (
+    index_of,
+    index_place,
+    is_partial,
+    read_index,
+    write_partial,
+)
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -162,7 +168,7 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
-_HELPERS: tuple[Any, ...] = (scan_record_file, index_of)
+_HELPERS: tuple[Any, ...] = (scan_record_file, index_place, index_of)
 
 SOURCE = SourceKind(
     about="RecordIO (.rec)",

@@ -22,6 +22,7 @@ from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources._record_index import (
     Left,
     index_of,
+    index_place,
     is_partial,
     read_index,
     write_partial,
@@ -172,6 +173,7 @@ def _paths(dataset: Dataset) -> list[str]:
 _HELPERS: tuple[Any, ...] = (
     list_records,
     scan_records,
+    index_place,
     index_of,
     fields_of,
     read_features,

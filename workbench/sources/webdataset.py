@@ -3,7 +3,8 @@
 An archive, a folder of archives, or a list of archives in Python. Of a sample the image is read,
 and the component ``cls`` as its label: a whole number. Where there are no labels they are 0.
 An index (``wds2idx``) beside every archive, named ``.idx``, is used; without it DALI reads the
-headers of all archives first.
+headers of all archives first, 7 s for a million samples. So the workbench shows the first samples
+meanwhile, and makes an index in a temporary folder.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from __future__ import annotations
 import inspect
 import os
 import tarfile
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 from functools import lru_cache
 from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Index, Sample, SourceKind
+from workbench.sources._record_index import index_of, index_place
 from workbench.sources.folder import IMAGES
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 LABEL = "cls"
 _LOOKED_AT = 8
 """Samples of the first archive, which say what components there are."""
+_LARGE = 2**28
+"""Bytes of archives of which DALI reads all headers in a moment, some 100,000 of small photos."""
+_TOLD_EACH = 10_000
 
 
 def list_shards(data: Any) -> list[str]:
@@ -89,17 +94,51 @@ def _shards(dataset: Dataset) -> list[str]:
     return paths
 
 
-def _members(path: str) -> Iterator[tuple[str, str, tarfile.TarInfo]]:
+class _Member(NamedTuple):
+    name: str
+    offset_data: int
+    size: int
+
+
+def _files(path: str) -> Iterator[_Member]:
+    """The files of an archive, by plain headers in a tenth of the time that ``tarfile`` takes.
+
+    From the first header on that is another (a long name, a folder, a damaged one) that reads them.
+    """
+    block = tarfile.BLOCKSIZE
+    with open(path, "rb") as opened:
+        at, end = 0, os.fstat(opened.fileno()).st_size
+        while True:
+            head = os.pread(opened.fileno(), block, at)
+            plain = head[257:262] == b"ustar" and head[156:157] == b"0" and not head[345]
+            if not plain or not (digits := head[124:136].strip(b"\0 ")).isdigit():
+                break
+            size = int(digits, 8)
+            following = at + block + -(-size // block) * block
+            if following > end:
+                break
+            name = head[:100].partition(b"\0")[0].decode("utf-8", "surrogateescape")
+            yield _Member(name, at + block, size)
+            at = following
+        opened.seek(at)
+        if at and not os.pread(opened.fileno(), block, at).strip(b"\0"):
+            return
+        with tarfile.open(fileobj=opened, mode="r:") as archive:
+            for member in archive:
+                if member.isfile():
+                    yield _Member(member.name, member.offset_data, member.size)
+                archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all that it saw
+
+
+def _members(path: str) -> Iterator[tuple[str, str, _Member]]:
     """Key, component and place of each file in an archive. Raises DataError."""
     try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                folder, name = os.path.split(member.name)
-                key, _, component = name.partition(".")
-                if member.isfile() and key:
-                    yield os.path.join(folder, key), component.lower(), member
-                archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all that it saw
-    except (tarfile.TarError, EOFError, OSError) as error:
+        for member in _files(path):
+            folder, name = os.path.split(member.name)
+            key, _, component = name.partition(".")
+            if key:
+                yield os.path.join(folder, key), component.lower(), member
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise DataError(
             f"{path} cannot be read as a tar archive: {error}. Write it anew, or leave it out."
         ) from None
@@ -236,15 +275,68 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     for number, (path, places) in enumerate(left.items()):
         name = f"{number:06}-{os.path.basename(path)}" if dataset.items else os.path.basename(path)
         os.symlink(os.path.abspath(path), folder / name)
-        lines = []
-        for _, group in groupby(_members(path), lambda found: found[0]):
-            parts = list(group)
-            if any(member.offset_data in places for _, _, member in parts):
-                fields = [f"{c} {m.offset_data} {m.size} {m.name}" for _, c, m in parts]
-                lines.append(" ".join(fields) + "\n")
-        text = "".join([f"v1.2 {len(lines)}\n", *lines])
-        (folder / name).with_suffix(".idx").write_text(text, "utf-8", "surrogateescape")
+        lines = [line for line, begins in _index_lines(path) if not places.isdisjoint(begins)]
+        _write_index((folder / name).with_suffix(".idx"), lines)
     return folder
+
+
+def _index_lines(path: str) -> Iterator[tuple[str, list[int]]]:
+    """The line of an index for each sample of an archive, and where its components begin."""
+    for _, group in groupby(_members(path), lambda found: found[0]):
+        parts = [(component, member) for _, component, member in group]
+        fields = [f"{c} {m.offset_data} {m.size} {m.name}" for c, m in parts]
+        yield " ".join(fields), [member.offset_data for _, member in parts]
+
+
+def _write_index(path: Path, lines: Collection[str]) -> None:
+    text = "".join(f"{line}\n" for line in (f"v1.2 {len(lines)}", *lines))
+    path.write_text(text, "utf-8", "surrogateescape")
+
+
+def _not_indexed(dataset: Dataset) -> list[str]:
+    return [path for path in _shards(dataset) if not os.path.isfile(index_place(path))]
+
+
+def _is_index_needed(dataset: Dataset) -> bool:
+    return sum(map(os.path.getsize, _not_indexed(dataset))) > _LARGE
+
+
+def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:
+    """Of each archive without one, in a temporary folder."""
+    made = 0
+
+    def scan(path: str) -> Iterator[tuple[str, Any]]:
+        nonlocal made
+        lines: list[str] = []
+        for line, begins in _index_lines(path):
+            if len(line.split()) != 4 * len(begins):
+                raise DataError(f"{path}: an index cannot hold the blanks in its names.")
+            lines.append(line)
+            made += 1
+            if made % _TOLD_EACH == 0:
+                tell(made)
+        yield "v1.2", len(lines)
+        yield from (line.split(" ", 1) for line in lines)  # type: ignore[misc]
+
+    for path in _not_indexed(dataset):
+        index_of(path, scan)
+
+
+def _find_indexed(dataset: Dataset, folder: Path) -> dict[str, Any] | None:
+    paths = _shards(dataset)
+    indices = list(map(index_place, paths))
+    if dataset.first:
+        indices, left = [], dataset.first
+        for path in paths:
+            lines = [line for line, _ in islice(_index_lines(path), left)]
+            indices.append(os.fspath(folder / f"{len(indices)}.idx"))
+            _write_index(Path(indices[-1]), lines)
+            left -= len(lines)
+            if not left:
+                break
+    elif not all(map(os.path.isfile, indices)):
+        return None
+    return {**find_shards(dataset.argument), "paths": paths[: len(indices)], "index_paths": indices}
 
 
 def _root(dataset: Dataset) -> str:
@@ -299,6 +391,7 @@ SOURCE = SourceKind(
     reader=read_shards,
     helpers=inspect.getsource(list_shards),
     leave_out=_leave_out,
+    index=Index(_is_index_needed, _make_index, _find_indexed),
     imports=("os", "tarfile"),
     suffixes=(".tar",),
     holder=lambda name: name.rsplit(":", 2)[0],

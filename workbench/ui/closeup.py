@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import WorkbenchError
-from workbench.graph.devices import image_outputs, is_decoder
+from workbench.graph.devices import decodes, image_outputs
 from workbench.graph.model import Graph, Source
 from workbench.preview import Picture, Pixels
 from workbench.sources import load_source
@@ -35,12 +35,12 @@ class CloseupSample:
 
 def closeup_choices(graph: Graph, catalog: Catalog) -> list[str]:
     """What of a sample may be looked at: the image outputs, then the original."""
-    decodes = any(
-        (node.op in catalog and is_decoder(catalog[node.op]))
+    original = any(
+        (node.op in catalog and decodes(catalog[node.op]))
         or (isinstance(node, Source) and "frames" in load_source(node.kind).outputs)
         for node in graph.nodes
     )
-    return [*image_outputs(graph, catalog), *(["original"] if decodes else [])]
+    return [*image_outputs(graph, catalog), *(["original"] if original else [])]
 
 
 def closeup_bytes(

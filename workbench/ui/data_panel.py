@@ -7,15 +7,17 @@ import shlex
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypedDict
 
+from workbench.catalog.python_decoder import COST
 from workbench.engine.exit_status import printable
 from workbench.engine.heartbeat import warn_of_silence
 from workbench.engine.worker_progress import NO_ANSWER
 from workbench.errors import CancelledError, DataError, GraphEditError, WorkbenchError
 from workbench.graph.dataset_parameters import missing_ports, parameter_of, parameters
 from workbench.graph.model import Graph
-from workbench.health import FolderCheck, FolderFacts, check_folder, scan_folder
+from workbench.health import FolderCheck, FolderFacts, check_folder
 from workbench.health.html_report import html_report
 from workbench.health.scan import SAMPLE
 from workbench.roots import Roots
@@ -24,16 +26,24 @@ from workbench.sources import (
     Data,
     Dataset,
     Datasets,
+    Location,
     list_samples,
     load_source,
     no_files_reason,
     open_datasets,
     require_dataset,
 )
-from workbench.ui.actions.panels import BrowseFolders, CheckFolder, MakeReport
+from workbench.ui.actions.panels import (
+    BrowseFolders,
+    CheckFolder,
+    CountSamples,
+    FolderAction,
+    MakeReport,
+)
 from workbench.ui.data_views import DataParameter, DataView, FileFinding, FolderListing
 from workbench.ui.folder_browser import NO_FOLDERS, list_folders
 from workbench.ui.measurement_queue import SHARED_QUEUE, MeasurementQueue
+from workbench.ui.sample_count import SampleCount
 from workbench.ui.views import TextFile
 
 
@@ -56,6 +66,8 @@ _SHOWN = 200
 """Findings in the panel's table."""
 _TOLD_EVERY = 0.5
 """Seconds between two lines of progress."""
+_FIRST = 1024
+"""Samples of which provisional pictures are made; more where a batch is larger."""
 
 
 class DataPanel:
@@ -90,6 +102,7 @@ class DataPanel:
         self._seen = ""
         self.folders: FolderListing = NO_FOLDERS
         """The folder that was looked into last, to find another to open."""
+        self._count: SampleCount | None = None
         self.found: FolderCheck | None = None
         """What the last check of these files found."""
         self.report: TextFile = {"number": 0, "text": ""}
@@ -102,6 +115,11 @@ class DataPanel:
             "error": "",
             "refused": "",
             "count": 0,
+            "counted": False,
+            "counting": False,
+            "provisional": False,
+            "passed_over": "",
+            "read_all": "",
             "classes": [],
             "class_counts": [],
             "megabytes": 0.0,
@@ -113,8 +131,12 @@ class DataPanel:
         try:
             if roots is not None:
                 roots.require(each.location for each in self.datasets.values() if each.location)
-            if next(list_samples(self.dataset), None) is None:
+            if not load_source(self.dataset.kind).is_listed:
+                require_dataset(self.dataset)
+            elif next(list_samples(self.dataset), None) is None:
                 raise DataError(no_files_reason(self.dataset))
+            index = load_source(self.dataset.kind).index
+            self.view["provisional"] = index is not None and index.is_needed(self.dataset)
         except DataError as error:
             self.view["error"] = str(error)
 
@@ -122,6 +144,20 @@ class DataPanel:
     def error(self) -> str:
         """Why the folder cannot be used, or empty."""
         return self.view["error"]
+
+    @property
+    def previewed(self) -> Datasets:
+        """What each parameter is given for the preview: until an index is there, the first ones."""
+        if not self.view["provisional"]:
+            return self.datasets
+        return {
+            name: replace(each, first=_FIRST) if each == self.dataset else each
+            for name, each in self.datasets.items()
+        }
+
+    def with_path(self, path: str) -> dict[str, Location]:
+        """What each parameter is given with a path in the place of the data that are shown."""
+        return {**self.datasets, self.parameter: path}
 
     @property
     def chip(self) -> str:
@@ -133,7 +169,10 @@ class DataPanel:
             name = os.path.basename(os.path.abspath(self.data))
         name += "/" if self.dataset.kind == "folder" else ""
         count = self.view["count"]
-        return f"{name} · {count:,} {self.view['noun']}{'s' * (count != 1)}" if count else name
+        more = "" if self.view["counted"] else "+"
+        return (
+            f"{name} · {count:,}{more} {self.view['noun']}{'s' * (count != 1)}" if count else name
+        )
 
     def refuse(self, reason: str) -> None:
         """Say why another folder did not take this one's place; empty takes it back."""
@@ -141,8 +180,18 @@ class DataPanel:
 
     def scan(self) -> None:
         """Count in the background."""
-        if not self.error:
-            threading.Thread(target=self._scan, name="workbench-scan", daemon=True).start()
+        if self._count is not None:
+            self._count.close()
+        if not self.error and load_source(self.dataset.kind).is_listed:
+            self.view = {**self.view, "counting": True}
+            self._count = SampleCount(
+                self.dataset,
+                self._roots,
+                lambda count: self._show(None, count=count, counted=False),
+                lambda: self._show(None, provisional=False),
+                self._counted,
+            )
+            self._count.start()
 
     def seen(self, data: Datasets, state: str) -> None:
         """Count anew where ``state``, what a worker took the folder for, is another than before."""
@@ -151,11 +200,13 @@ class DataPanel:
             if known:
                 self.scan()
 
-    def do(self, action: BrowseFolders | CheckFolder | MakeReport) -> None:
+    def do(self, action: FolderAction) -> None:
         """What the panel's buttons ask for."""
         match action:
             case BrowseFolders(path=path):
                 self.browse(path)
+            case CountSamples() if self._count is not None and not self.view["counted"]:
+                self.view = {**self.view, "counting": self._count.toggle()}
             case CheckFolder():
                 self.check()
             case MakeReport():
@@ -203,6 +254,8 @@ class DataPanel:
         """Let a check that runs end early; it reports nothing more."""
         self._closed = True
         self._unwanted.set()
+        if self._count is not None:
+            self._count.close()
 
     @property
     def export_note(self) -> str:
@@ -228,22 +281,24 @@ class DataPanel:
             "others: give it --data good.txt, DALI's file_list."
         )
 
-    def _scan(self) -> None:
-        try:
-            facts = scan_folder(self.dataset, self._roots)
-        except DataError as error:
-            self._show(None, error=str(error))
+    def _counted(self, facts: FolderFacts | DataError) -> None:
+        if isinstance(facts, DataError):
+            self._show(None, error=str(facts), counting=False)
             return
         self._show(
             None,
             count=facts.count,
+            counted=True,
+            passed_over=_passed_over(facts),
+            read_all=f"pillow_images:{self.dataset.location}" if facts.passed_over else "",
+            counting=False,
             classes=list(facts.classes),
             class_counts=list(facts.class_counts),
             megabytes=facts.megabytes,
             formats=facts.formats,
             size_counts=facts.size_counts,
             sizes=_sizes(facts),
-            **({} if facts.count == self.view["count"] else self._outdated()),
+            **({} if facts.count == (self.found and self.found.count) else self._outdated()),
         )
 
     def _outdated(self) -> dict[str, object]:
@@ -332,6 +387,13 @@ def _missing(graph: Graph, name: str, dataset: Dataset) -> list[str]:
     reading = [source for source in graph.sources if parameter_of(source) == name]
     found = (port for each in reading for port in missing_ports(graph, each, dataset.kind))
     return list(dict.fromkeys(found))
+
+
+def _passed_over(facts: FolderFacts) -> str:
+    if not facts.passed_over:
+        return ""
+    named = ", ".join(f"{count:,} {name}" for name, count in facts.passed_over.items())
+    return f"{named}: not read, for DALI decodes none. decoders.pillow does, {COST}."
 
 
 def _sizes(facts: FolderFacts) -> str:

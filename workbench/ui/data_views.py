@@ -67,6 +67,16 @@ class DataView(TypedDict):
     refused: str
     """Why the folder that was asked for last was not opened in place of this one, or empty."""
     count: int
+    """So far, until ``counted``."""
+    counted: bool
+    counting: bool
+    """Whether the count goes on; else it was stopped."""
+    provisional: bool
+    """Whether the pictures are of the first samples alone: the reader's index is being made."""
+    passed_over: str
+    """Which images lie there that are not read, and why; or empty."""
+    read_all: str
+    """What to open so that they are read."""
     classes: list[str]
     class_counts: list[int]
     """Images of each class."""

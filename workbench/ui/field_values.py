@@ -271,7 +271,8 @@ def _status(state: ViewState, data_panel: DataPanel, faults: Sequence[Fault]) ->
     if state.preview is None or state.slow:
         usual = "computing" if state.preview else "starting"
         return {"state": "busy", "text": state.making or usual}
-    return {"state": "ready", "text": f"ready · {_duration(state.preview.milliseconds)}"}
+    what = "provisional" if data_panel.view["provisional"] else "ready"
+    return {"state": "ready", "text": f"{what} · {_duration(state.preview.milliseconds)}"}
 
 
 def _duration(milliseconds: float) -> str:

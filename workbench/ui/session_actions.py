@@ -165,7 +165,7 @@ class SessionActions:
         model = self._model
         model.history.restore(session.document, session.before, session.undone)
         model.state.scope, model.state.selected = session.scope, list(session.selected)
-        places = {name: data.location for name, data in model.data_panel.datasets.items()}
+        places = {name: data.text for name, data in model.data_panel.datasets.items()}
         if not session.data or not all(session.data.values()) or dict(session.data) == places:
             return ""
         try:

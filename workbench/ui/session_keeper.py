@@ -130,7 +130,7 @@ class SessionKeeper:
             history.document,
             history.before,
             history.undone,
-            {name: dataset.location for name, dataset in datasets.items()},
+            {name: dataset.text for name, dataset in datasets.items()},
             tuple(state.selected),
             state.scope,
             view_settings(state),

@@ -364,9 +364,8 @@ class ViewModel:
             case panels.FindBatch():
                 return search_batch(state, self.data_panel, self.background, action, self._changed)
             case panels.OpenFolder():
-                others = dict(self.data_panel.datasets)
-                return self.open_data({**others, self.data_panel.parameter: action.path})
-            case panels.BrowseFolders() | panels.CheckFolder() | panels.MakeReport():
+                return self.open_data(self.data_panel.with_path(action.path))
+            case _ if isinstance(action, panels.FolderAction):
                 self.data_panel.do(action)
             case panels.SaveFileList():
                 return save_file_list(state, self.data_panel.found, action, self._roots)
@@ -417,7 +416,7 @@ class ViewModel:
         state.baselines = baselines_of(state.checked.active, self.catalog) if differs else []
         self.verification.follow(state.checked.active, self.data_panel.datasets)
         wanted = sound and self._connected and not self._closed
-        request = request_of(state, self.data_panel.datasets) if wanted else None
+        request = request_of(state, self.data_panel.previewed) if wanted else None
         if request is None or request != self._asked:
             self._asked = request
             self.previewer.ask(request)
@@ -443,7 +442,8 @@ class ViewModel:
     def _on_folder(self, message: str | None) -> None:
         with self.lock:
             self.state.message = self.state.message if message is None else message
-            self._refresh()
+            indexed = self._asked and self._asked.data != self.data_panel.previewed
+            (self._changed if indexed else self._refresh)()
 
     def _on_shared(self, document: Document, outcome: bytes | WorkbenchError) -> None:
         with self.lock:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from workbench.catalog.enums import enum_names
 from workbench.catalog.own_code import PYTHON_FUNCTION
+from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
+from workbench.catalog.python_decoder import SOURCE as DECODER_SOURCE
 from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, expression_node
 from workbench.emit.pipeline_import.own_code import function_arguments
@@ -124,6 +126,8 @@ def _operator(
         return _own_code(op, lines)
     if op.refused:
         raise _CannotHoldError(op.refused)
+    if op.schema == "ExternalSource" and not read_by and len(op.outputs) == 1:
+        return Call(REQUEST.name, _without_feeding(op.args), {}, ("jpegs",))
     if op.schema.startswith("_conditional"):
         raise _CannotHoldError(
             "it belongs to automatic augmentation, whose arguments a pipeline that is made "
@@ -172,6 +176,8 @@ def _own_code(op: TracedOp, lines: Lines) -> Call:
         raise _CannotHoldError(f"{op.refused}: {args}")
     names = [f"output_{index}" for index in range(len(op.outputs))]
     inputs = {f"input_{index}": edge for index, edge in enumerate(op.inputs)}
+    if str(args["source"]).strip() == DECODER_SOURCE.strip() and len(inputs) == 1:
+        return Call(PILLOW_DECODER.name, {}, {"data": op.inputs[0]}, ("output",))
     outputs = tuple(names) if len(names) > 1 else ("output",)
     return Call(PYTHON_FUNCTION.name, args, inputs, outputs)
 
@@ -194,6 +200,16 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
         return None
     return kinds[found[0]], found[1]
+
+
+def _without_feeding(given: Mapping[str, Value]) -> dict[str, Value]:
+    """The arguments of an external source without those that say how it is fed encoded images.
+
+    Raises _CannotHoldError where it is fed something else.
+    """
+    if given.get("ndim", 1) not in (1, (1,)) or given.get("layout") not in (None, "", ("",)):
+        raise _CannotHoldError("it is fed arrays, and a request is of encoded images")
+    return {}
 
 
 def _reader_functions() -> dict[str, str]:

@@ -112,7 +112,10 @@ if __name__ == "__main__":
     main()
 '''
 
-_MISSING = {"constant", "external_source", "python_function", "dl_tensor_python_function"}
+_MISSING = {
+    *("constant", "external_source", "request"),
+    *("python_function", "dl_tensor_python_function", "decoders.pillow"),
+}
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
 """Arguments of every operator that mean nothing outside a pipeline."""
 _TAKEN = ("ndd", "batches", "augment", "reader", "batch_size", "seed", "Draws", "evaluate")

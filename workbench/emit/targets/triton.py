@@ -175,7 +175,7 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     needs_gpu = graph.settings.device == "mixed" or parts.device_id == "0"
     config = Template(_CONFIG).substitute(
         name=name,
-        input=_INPUT,
+        input=input_name(nodes),
         batch_size=graph.settings.batch_size,
         num_threads=graph.settings.num_threads,
         outputs=",\n".join(_output(served, outputs, output) for output in outputs),
@@ -183,7 +183,9 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         kind="KIND_GPU" if needs_gpu else "KIND_CPU",
     )
     client = Template(_CLIENT).substitute(
-        name=name, input=_INPUT, outputs="\n".join(constant("OUTPUTS", quoted_list(outputs)))
+        name=name,
+        input=input_name(nodes),
+        outputs="\n".join(constant("OUTPUTS", quoted_list(outputs))),
     )
     model = fill_template(
         _MODEL,
@@ -197,6 +199,12 @@ def emit_triton(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         f"model_repository/{name}/config.pbtxt": Code(config, {}),
         "client.py": Code(client, {}),
     }
+
+
+def input_name(nodes: Sequence[Node]) -> str:
+    """What the model's input is called: as the node of a request, else ``IMAGE``."""
+    reader = first_reader(nodes)
+    return reader.id if reader.op == "request" else _INPUT
 
 
 def _served(graph: Graph, catalog: Catalog) -> Graph:
@@ -240,6 +248,8 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
                     f"{node.id}.{name}: it is fed by {port}, which a client of Triton does not "
                     "send. Leave the node out."
                 )
+        if isinstance(node, Source):
+            continue
         if any(catalog[node.op].args[name].kind == "object" for name in node.args) or (
             node.op in _PYTHON and not isinstance(node, Source)
         ):
@@ -259,7 +269,12 @@ def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Map
     function = function_name(emitter.graph)
     reader = first_reader(emitter.ordered)
     image = emitter.names[_encoded_ports(reader, catalog)[0]]
-    arguments = ['device="cpu"', f'name="{_INPUT}"', "dtype=types.UINT8", "ndim=1"]
+    arguments = [
+        'device="cpu"',
+        f'name="{input_name(emitter.ordered)}"',
+        "dtype=types.UINT8",
+        "ndim=1",
+    ]
     head = [
         *signature(function, "device: str = DEVICE, base_seed: int = SEED"),
         *call(image, "fn.external_source", arguments),

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 
 from workbench.catalog.spec import Catalog, kind_fits
-from workbench.graph.devices import is_decoder, is_generator, port_kind
+from workbench.graph.devices import decodes, is_generator, port_kind
 from workbench.graph.edit import new_node, reset_arg, set_arg
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import (
@@ -94,7 +94,7 @@ def _decoder(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandid
     inputs = catalog[graph.node(fault.node).op].inputs
     wants = any(port.name == fault.arg and port.kind == "image" for port in inputs)
     known = [(node.id, spec) for node in graph.nodes if (spec := catalog.find(node.op)) is not None]
-    if not wants or _DECODER not in catalog or any(is_decoder(spec) for _, spec in known):
+    if not wants or _DECODER not in catalog or any(decodes(spec) for _, spec in known):
         return
     ports = [Port(node_id, output.name) for node_id, spec in known for output in spec.outputs]
     encoded = (port for port in ports if port_kind(graph, catalog, port) == "encoded")

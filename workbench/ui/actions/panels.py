@@ -118,6 +118,10 @@ class BrowseFolders(Action, tag="browse", frozen=True):
     """Empty: around the data."""
 
 
+class CountSamples(Action, tag="count", frozen=True):
+    """Stop counting the data, or go on."""
+
+
 class CheckFolder(Action, tag="check", frozen=True):
     """Look for files that cannot be read."""
 
@@ -152,5 +156,6 @@ PreviewAction = (
     ViewAction | CompareWithFile | FindBatch | Verify | StopVerification | Retry | Undo | Redo
 )
 CodeAction = SaveCode | SaveFileList | SelectNode
-DataAction = ShowClass | ListFolders | BrowseFolders | OpenFolder | CheckFolder | MakeReport
+FolderAction = BrowseFolders | CountSamples | CheckFolder | MakeReport
+DataAction = ShowClass | ListFolders | OpenFolder | FolderAction
 StatusAction = SelectNode | Undo | Redo

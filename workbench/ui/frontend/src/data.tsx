@@ -53,6 +53,11 @@ function Data({ link, root }: PanelProps<"data">) {
           <FolderBrowser link={link} />
         </form>
         <span class="wb-grow" />
+        {!folder.counted && Boolean(folder.count) && (
+          <button class="wb-quiet" type="button" data-wb="counting" onClick={() => link.ask("count", {})}>
+            {folder.counting ? "Stop counting" : "Count on"}
+          </button>
+        )}
         <Verdict {...folder} />
         <button
           class="wb-quiet"
@@ -77,6 +82,7 @@ function Data({ link, root }: PanelProps<"data">) {
         {wrong}
       </p>
       <div class="wb-data-body">
+        <PassedOver {...folder} open={(path) => link.ask("open", { path })} />
         <Inputs parameters={folder.parameters ?? []} />
         <Facts {...folder} />
         <Charts {...{ link, folder }} />
@@ -135,10 +141,12 @@ function Inputs({ parameters }: { parameters: DataParameter[] }) {
   );
 }
 
-function Facts({ kind = "", noun = "image", count, megabytes, sizes = "" }: Partial<Folder>) {
+function Facts(folder: Partial<Folder>) {
+  const { kind = "", noun = "image", count, counted, provisional, megabytes, sizes = "" } = folder;
   const facts: [string, string][] = [
     ["kind", kind],
-    [`${noun}s`, count === undefined ? "" : thousands(count)],
+    [`${noun}s`, count === undefined ? "" : `${thousands(count)}${counted ? "" : "+"}`],
+    ["pictures", provisional ? "provisional: of the first samples, until an index of all is made" : ""],
     ["size", megabytes ? `${thousands(megabytes)} MB` : ""],
     ["pixels", sizes],
   ];
@@ -153,6 +161,23 @@ function Facts({ kind = "", noun = "image", count, megabytes, sizes = "" }: Part
           </div>
         ))}
     </dl>
+  );
+}
+
+interface PassedOverProps extends Partial<Folder> {
+  open: (path: string) => void;
+}
+
+/** Images that no decoder of DALI takes, and the way to read them. */
+function PassedOver({ passed_over = "", read_all = "", open }: PassedOverProps) {
+  return (
+    <p class="wb-passed-over" role="status" data-wb="passed-over" hidden={!passed_over}>
+      <Icon name="warn" size={14} />
+      {passed_over}
+      <button class="wb-btn" type="button" data-wb="with-pillow" onClick={() => open(read_all)}>
+        Read them with Pillow
+      </button>
+    </p>
   );
 }
 

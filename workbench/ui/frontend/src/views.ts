@@ -364,6 +364,11 @@ export interface DataView {
   error: string;
   refused: string;
   count: number;
+  counted: boolean;
+  counting: boolean;
+  provisional: boolean;
+  passed_over: string;
+  read_all: string;
   classes: string[];
   class_counts: number[];
   megabytes: number;
@@ -1250,8 +1255,9 @@ export interface DataFields {
 export interface DataActions {
   show_class: { name: string };
   list_folders: {};
-  browse: { path: string };
   open: { path: string };
+  browse: { path: string };
+  count: {};
   check: {};
   report: {};
 }

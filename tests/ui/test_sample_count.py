@@ -1,0 +1,136 @@
+"""Counting in the background: progress, a stop, and what is provisional meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.sources.written import read_photos, write_webdataset
+from tests.ui.hosts import small
+from tests.ui.screen import Screen
+from workbench.health import scan, scan_folder
+from workbench.sources import open_dataset, webdataset
+from workbench.ui import sample_count
+from workbench.ui.sample_count import SampleCount
+from workbench.ui.view_model import ViewModel
+
+
+@pytest.fixture
+def told_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "TOLD_EACH", 1)
+    monkeypatch.setattr(sample_count, "_TOLD_EVERY", 0)
+
+
+class Held:
+    """A count that stops itself after the first sample."""
+
+    def __init__(self, folder: Path) -> None:
+        self.told: list[int] = []
+        self.done: list[Any] = []
+        self.stopped, self.ended = threading.Event(), threading.Event()
+        self.count = SampleCount(open_dataset(folder), None, self._hear, lambda: None, self._take)
+
+    def _hear(self, count: int) -> None:
+        self.told.append(count)
+        if count == 1:
+            assert not self.count.toggle()
+            self.stopped.set()
+
+    def _take(self, done: Any) -> None:
+        self.done.append(done)
+        self.ended.set()
+
+
+@pytest.fixture
+def held(photos: Path, told_of_each: None) -> Iterator[Held]:
+    made = Held(photos)
+    made.count.start()
+    assert made.stopped.wait(60)
+    yield made
+    made.count.close()
+
+
+def test_a_count_that_was_stopped_goes_on_from_there(held: Held, photos: Path) -> None:
+    assert (held.told, held.done) == ([1], [])
+    assert held.count.toggle()
+    assert held.ended.wait(60)
+    assert held.told == list(range(1, 121))
+    assert held.done == [scan_folder(photos)]
+
+
+def test_a_count_that_is_closed_tells_nothing_more(held: Held) -> None:
+    held.count.close()
+    (thread,) = [t for t in threading.enumerate() if t.name == "workbench-scan"] or [None]
+    if thread is not None:
+        thread.join(60)
+    assert (held.told, held.done) == ([1], [])
+
+
+def test_pictures_are_provisional_until_the_index_is_there(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told_of_each: None
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    monkeypatch.setattr(webdataset, "_LARGE", 0)
+    monkeypatch.setattr(webdataset, "_TOLD_EACH", 1)
+    shards = write_webdataset(read_photos(photos), tmp_path / "shards")
+    allowed = threading.Event()
+    hear = SampleCount._hear
+
+    def held_back(count: SampleCount, number: int) -> None:
+        assert allowed.wait(60)
+        hear(count, number)
+
+    monkeypatch.setattr(SampleCount, "_hear", held_back)
+    screen = Screen()
+    model = ViewModel(shards, small(), screen.publish)
+    try:
+        screen.wait_ready()
+        assert screen["bar", "status"]["text"].startswith("provisional")
+        assert screen["data", "summary"]["provisional"]
+        assert not screen["data", "summary"]["counted"]
+        first = screen.picture
+        names = [tile["file"] for tile in screen.header["tiles"]]
+        allowed.set()
+        screen.wait(lambda s: s["data", "summary"]["counted"], "counted")
+        screen.wait_other_picture(first)
+        screen.wait(lambda s: s["bar", "status"]["text"].startswith("ready"), "ready")
+        assert screen["bar", "folder"].endswith("120 images")
+        assert [tile["file"] for tile in screen.header["tiles"]] == names
+    finally:
+        allowed.set()
+        model.close()
+
+
+def test_the_count_is_stopped_and_gone_on_with_in_the_panel(
+    photos: Path, told_of_each: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = threading.Event()
+    hear = SampleCount._hear
+
+    def slowly(count: SampleCount, number: int) -> None:
+        hear(count, number)
+        if number == 5:
+            assert seen.wait(60)
+
+    monkeypatch.setattr(SampleCount, "_hear", slowly)
+    screen = Screen()
+    model = ViewModel(photos, small(), screen.publish)
+    try:
+        screen.wait(lambda s: s["data", "summary"]["count"] == 5, "five")
+        assert screen["bar", "folder"].endswith("5+ images")
+        model.act("data", {"do": "count"})
+        assert not screen["data", "summary"]["counting"]
+        seen.set()
+        model.act("data", {"do": "count"})
+        assert screen["data", "summary"]["counting"]
+        screen.wait(lambda s: s["data", "summary"]["counted"], "counted")
+        assert screen["bar", "folder"].endswith("120 images")
+    finally:
+        seen.set()
+        model.close()

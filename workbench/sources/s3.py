@@ -1,0 +1,89 @@
+"""Class folders of images in an S3 bucket: ``s3://bucket/photos``, which DALI reads by itself.
+
+Endpoint, region and credentials are those of the environment, as of the AWS command line:
+``AWS_ENDPOINT_URL``, ``AWS_REGION``, ``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``. The objects
+are read, not listed: they are not counted, and none is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, SourceKind
+
+_PLACE = re.compile(r"s3://[^/]+(/.*)?")
+_PATIENCE = 2.0
+"""Seconds that a connection may take; without this look DALI tries for several."""
+_HOLDS = 30.0
+"""Seconds that what was found of an endpoint holds."""
+_found: dict[tuple[str, int], tuple[float, str]] = {}
+
+
+def find_objects(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders in a bucket."""
+    return {"file_root": data}
+
+
+def _endpoint() -> tuple[str, int]:
+    """Host and port that DALI asks."""
+    url = os.environ.get("AWS_ENDPOINT_URL")
+    if not url:
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        url = f"https://s3.{region or 'us-east-1'}.amazonaws.com"
+    parts = urlsplit(url)
+    return parts.hostname or url, parts.port or (80 if parts.scheme == "http" else 443)
+
+
+def _unreachable(endpoint: tuple[str, int]) -> str:
+    """Why there is no connection, or empty."""
+    asked, reason = _found.get(endpoint, (-_HOLDS, ""))
+    if time.monotonic() - asked > _HOLDS:
+        try:
+            socket.create_connection(endpoint, _PATIENCE).close()
+            reason = ""
+        except OSError as error:
+            reason = str(error.strerror or error)
+        _found[endpoint] = time.monotonic(), reason
+    return reason
+
+
+def _require(dataset: Dataset) -> None:
+    place = dataset.location
+    if not _PLACE.fullmatch(place) or Path(place).suffix.lower() in (".tar", ".csv", ".txt"):
+        raise DataError(
+            f"{place} is no folder in a bucket. Give s3://BUCKET/FOLDER, in which folders are "
+            "classes of images; copy archives and lists here first."
+        )
+    endpoint = _endpoint()
+    if reason := _unreachable(endpoint):
+        raise DataError(
+            f"{place} cannot be read: no connection to {endpoint[0]}:{endpoint[1]} ({reason}). "
+            "Check the network, and AWS_ENDPOINT_URL and AWS_REGION in the environment; or copy "
+            f"it here: aws s3 sync {place} photos"
+        )
+
+
+SOURCE = SourceKind(
+    about="class folders in an S3 bucket",
+    op="readers.file",
+    located_by=frozenset({"file_root", "files", "file_list"}),
+    find=find_objects,
+    accepts=lambda path: False,
+    require=_require,
+    list_samples=lambda dataset: iter(()),
+    root=lambda dataset: dataset.location,
+    class_names=lambda dataset: [],
+    watched=lambda dataset: iter(()),
+    nothing_found=lambda dataset: (
+        f"There is no image in class folders below {dataset}. Give a folder of folders."
+    ),
+    write_placeholder=lambda folder: folder,
+    is_listed=False,
+)

@@ -1,0 +1,86 @@
+"""The data counted in the background, told as it goes on; it can be stopped and gone on with."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from workbench.errors import CancelledError, DataError
+from workbench.health import FolderFacts, scan_folder
+from workbench.roots import Roots
+from workbench.sources import Dataset, load_source
+
+_TOLD_EVERY = 0.5
+"""Seconds."""
+
+
+class SampleCount:
+    """One count of a dataset, of which the index is made first where its reader needs one."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        roots: Roots | None,
+        on_progress: Callable[[int], None],
+        on_indexed: Callable[[], None],
+        on_done: Callable[[FolderFacts | DataError], None],
+    ) -> None:
+        """All are called from a thread of this object, ``on_progress`` with the count so far."""
+        self._dataset = dataset
+        self._roots = roots
+        self._on_progress = on_progress
+        self._on_indexed = on_indexed
+        self._on_done = on_done
+        self._goes_on = threading.Event()
+        self._goes_on.set()
+        self._closed = False
+        self._told = time.monotonic()
+        self._count = 0
+
+    def start(self) -> None:
+        """Begin, in a thread."""
+        threading.Thread(target=self._work, name="workbench-scan", daemon=True).start()
+
+    def toggle(self) -> bool:
+        """Stop, or go on from there; whether it counts now."""
+        if self._goes_on.is_set():
+            self._goes_on.clear()
+        else:
+            self._goes_on.set()
+        return self._goes_on.is_set()
+
+    def close(self) -> None:
+        """End it; it tells nothing more."""
+        self._closed = True
+        self._goes_on.set()
+
+    def _work(self) -> None:
+        try:
+            self._make_index()
+            done: FolderFacts | DataError = scan_folder(self._dataset, self._roots, self._hear)
+        except CancelledError:
+            return
+        except DataError as error:
+            done = error
+        if not self._closed:
+            self._on_done(done)
+
+    def _make_index(self) -> None:
+        index = load_source(self._dataset.kind).index
+        if index is None or not index.is_needed(self._dataset):
+            return
+        with suppress(DataError):  # the reader looks through all by itself, and says what is wrong
+            index.make(self._dataset, self._hear)
+        if not self._closed:
+            self._on_indexed()
+
+    def _hear(self, count: int) -> None:
+        self._count = max(count, self._count)
+        if time.monotonic() - self._told > _TOLD_EVERY and not self._closed:
+            self._told = time.monotonic()
+            self._on_progress(self._count)
+        self._goes_on.wait()
+        if self._closed:
+            raise CancelledError("Cancelled.")
