@@ -99,3 +99,8 @@ def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     """A list may name a folder: it is one bad tile, and the others are shown."""
     assert unreadable_reason(str(tmp_path)) == "it is a folder"
     assert unreadable_reason(os.devnull) == "it is no file"
+
+
+def test_exported_programs_tell_by_the_function_which_kind_reads() -> None:
+    names = [load_source(kind).find.__name__ for kind in source_kinds()]
+    assert len(set(names)) == len(names)

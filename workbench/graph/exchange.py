@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from workbench.graph.free_seed import free_seed
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.sources import SourceKind, load_source
 
@@ -15,7 +16,8 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
     """The graph with a source of another kind.
 
     What was decoded is fed with the pixels that a source gives, and its decoder goes; behind a
-    source that gives none a decoder comes. Decoders that do more, such as one that crops, stay.
+    source that gives none a decoder comes, the one that it wants. Decoders that do more, such as
+    one that crops, stay.
     Options that mean nothing to the new reader go.
     """
     old, new = load_source(source.kind), load_source(kind)
@@ -24,21 +26,31 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
     gone = old.begins.keys() - new.begins.keys()
     known = source.args.keys() if new.options is None else new.options
     args = {n: value for n, value in source.args.items() if n in known and n not in gone}
-    made = replace(source, kind=kind, op=new.op, args={**new.begins, **args})
+    made = replace(source, kind=kind, op=new.op, args={**new.begins, **args}, seed=None)
+    if new.seeded:
+        made = replace(made, seed=free_seed(graph) if source.seed is None else source.seed)
     nodes = [made if node == source else node for node in graph.nodes]
     given, port = Port(source.id, _images(old)), Port(source.id, _images(new))
     moved: dict[Port, Port] = {}
+    own, wanted = old.decoder or _DECODER, new.decoder or _DECODER
     if old.pixels and not new.pixels:
-        decoder = Node(_free(graph, "decode"), _DECODER, {}, {"data": port})
+        decoder = Node(_free(graph, "decode"), wanted, {}, {"data": port})
         moved[given] = Port(decoder.id, "output")
         nodes.insert(nodes.index(made) + 1, decoder)
     elif new.pixels and not old.pixels:
         for node in graph.nodes:
-            if node.op == _DECODER and node.inputs.get("data") == given:
+            if node.op == own and node.inputs.get("data") == given:
                 moved[Port(node.id, "output")] = port
                 nodes.remove(node)
     elif given != port:
         moved[given] = port
+    if not old.pixels and not new.pixels and own != wanted:
+        nodes = [
+            replace(node, op=wanted, args={}, device=None)
+            if node.op == own and node.inputs.get("data") == given
+            else node
+            for node in nodes
+        ]
     body = _with_ports(Body(tuple(nodes), graph.outputs), moved)
     return replace(graph, nodes=body.nodes, outputs=body.outputs)
 

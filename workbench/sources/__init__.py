@@ -9,24 +9,26 @@ one for every parameter of the exported program that names data, most often ``da
 
 from __future__ import annotations
 
-import inspect
-import io
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources._frames import Frame, is_frame, rows_of_frame
 from workbench.sources._python_data import holds_images, names_files
 from workbench.sources._remote import REMOTE, require_readable
+from workbench.sources._source_kind import Header as Header
+from workbench.sources._source_kind import Index as Index
+from workbench.sources._source_kind import Sample as Sample
+from workbench.sources._source_kind import SourceKind as SourceKind
 
 PARAMETER = "data"
 """The parameter of an exported program that says where the data lie, where a graph says none."""
@@ -98,214 +100,6 @@ class Dataset:
 
 Datasets = Mapping[str, Dataset]
 """For each parameter of a graph's program that names data what it is given."""
-
-
-class Sample(NamedTuple):
-    """One sample of a dataset: where its encoded image lies, its name, and its label.
-
-    The name is that by which the reader tells of it, relative to the root of the dataset.
-    """
-
-    path: str
-    """The file that holds it."""
-    name: str
-    label: int
-    offset: int = 0
-    """Where in that file it begins, in bytes."""
-    nbytes: int | None = None
-    """Its size; None where it is the whole file."""
-    fault: str = ""
-    """Why the reader cannot give it, where its bytes do not tell: a label that is missing."""
-    with_pillow: bool = False
-    """Whether Pillow decodes it, and not DALI."""
-
-    @property
-    def size(self) -> int:
-        """Its size in bytes. Raises OSError where the file is not there."""
-        return os.stat(self.path).st_size if self.nbytes is None else self.nbytes
-
-    def open(self) -> BinaryIO:
-        """Its bytes, as a file that begins at 0. Raises OSError."""
-        if self.nbytes is None:
-            return open(self.path, "rb")
-        with open(self.path, "rb") as holder:
-            holder.seek(self.offset)
-            return io.BytesIO(holder.read(self.nbytes))
-
-    def placed(self) -> Sample:
-        """It with its place in a file: of some kinds that is made when it is asked for."""
-        return self
-
-
-class Header(NamedTuple):
-    """What the header of a file that is no image tells."""
-
-    fault: str = ""
-    """Why DALI's reader cannot give it."""
-    size: tuple[int, int] | None = None
-    """Columns and rows of its pictures, where they are told."""
-
-
-class Index(NamedTuple):
-    """Of a kind whose reader looks through all data before its first sample, unless told an index.
-
-    It is made in a temporary folder, while a dataset of the ``first`` samples is previewed.
-    """
-
-    is_needed: Callable[[Dataset], bool]
-    """Whether none is there and the reader would take seconds."""
-    make: Callable[[Dataset, Callable[[int], None]], None]
-    """Makes it. Tells how many samples it has; what that raises ends it. Raises DataError."""
-    find: Callable[[Dataset, Path], dict[str, Any] | None]
-    """What ``SourceKind.find`` gives, with the index, or None where there is none. That of the
-    ``first`` samples is made in the given folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceKind:
-    """One way to read.
-
-    Parameters
-    ----------
-    about:
-        What it reads, as the help of the exported program's parameter: ``folder of images``.
-    op:
-        DALI's reader.
-    located_by:
-        Its arguments that say what it reads. A graph that gives one names its data itself.
-    find:
-        The function that the exported code calls with the parameter for the reader's arguments;
-        its source is exported, so it stands on its own.
-    outputs:
-        The ports that its reader has in a graph.
-    reader:
-        The function that the exported code calls in the place of DALI's reader, where that gives
-        other than ``outputs``: it takes what ``find`` gives and the reader's options. Its source is
-        exported. What it gives last it makes last.
-    noun:
-        What one sample is called.
-    pixels:
-        The output that gives pixels, where its reader decodes; empty where decoders follow it. The
-        exported code then tells ``reader`` the side: ``device`` is ``cpu``, ``mixed`` or ``gpu``.
-    begins:
-        Options that come with the source and go with it, such as the frames of a sequence.
-    read_header:
-        Of a file of ``suffixes`` that is no image: what its header tells.
-    undecodable:
-        Given a dataset and ``cpu`` or ``mixed``: why its reader cannot decode it there, or empty.
-    unread:
-        What ``find`` gives where a pipeline is made that is not there to read: as much as the
-        reader must be given to have its outputs.
-    suffixes:
-        Endings of files that hold many samples: a list of these in Python is of this kind.
-    holder:
-        The file, relative to the root, that holds the sample of a name; where samples are files
-        None.
-    helpers:
-        Source of what ``find`` needs beside it, exported before it.
-    imports:
-        Modules that it needs.
-    accepts:
-        Whether a path is of this kind. ``folder``, which takes any folder, is asked last.
-    require:
-        Raises DataError, with the remedy, where a dataset cannot be read at all.
-    list_samples:
-        Every sample, in the reader's order. Raises DataError.
-    root:
-        The folder that names are relative to.
-    class_names:
-        The name of each label, in order; empty where they have none.
-    watched:
-        Paths of which one changes when files come or go.
-    nothing_found:
-        Why there are no samples, and what to do.
-    leave_out:
-        Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
-        without these there, and gives its path; nothing of what is kept is copied. None: it
-        cannot, or its reader takes a list of files.
-    sample:
-        What of the folder that ``workbench samples --targets`` writes is of this kind.
-    write_placeholder:
-        Writes data of the kind into an empty folder and gives their path: an exported program is
-        imported on them, which reads nothing.
-    index:
-        As of ``Index``; None where its reader begins at once.
-    decoder:
-        The operator that decodes its images, where DALI's decoders do not.
-    takes:
-        Kinds of data that it reads, too, and stays what it is.
-    is_listed:
-        Whether ``list_samples`` lists them; else nothing is counted, checked or left out.
-    passed_over:
-        Names of images there that its reader passes over; ``pillow_images`` has them.
-    argument:
-        What the exported program is given for a dataset, where that is not its location.
-    told:
-        Name and fault of the samples at some places of a dataset (``samples`` of the pipeline's
-        ``reader_meta`` says which a batch has), where DALI does not tell names.
-    options:
-        The options of readers that mean something to this one; None: all of DALI's reader.
-    pipeline_arguments:
-        What the exported program gives the pipeline itself for its reader, as Python writes it.
-    metavar:
-        What the parameter takes, as the usage of the exported program names it.
-    """
-
-    about: str
-    op: str
-    located_by: frozenset[str]
-    find: Callable[[Any], dict[str, Any]]
-    accepts: Callable[[Path], bool]
-    require: Callable[[Dataset], None]
-    list_samples: Callable[[Dataset], Iterator[Sample]]
-    root: Callable[[Dataset], str]
-    class_names: Callable[[Dataset], list[str]]
-    watched: Callable[[Dataset], Iterator[str]]
-    nothing_found: Callable[[Dataset], str]
-    write_placeholder: Callable[[Path], Path]
-    helpers: str = ""
-    imports: tuple[str, ...] = field(default=())
-    outputs: tuple[str, ...] = ("jpegs", "labels")
-    reader: Callable[..., Any] | None = None
-    noun: str = "image"
-    pixels: str = ""
-    begins: Mapping[str, int] = field(default_factory=dict, hash=False)
-    read_header: Callable[[str], Header] | None = None
-    undecodable: Callable[[Dataset, str], str] | None = None
-    unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    suffixes: tuple[str, ...] = ()
-    holder: Callable[[str], str] | None = None
-    leave_out: Callable[[Dataset, Collection[str], Path], Path] | None = None
-    sample: str = ""
-    index: Index | None = None
-    decoder: str = ""
-    takes: frozenset[str] = frozenset()
-    is_listed: bool = True
-    passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())
-    argument: Callable[[Dataset], Any] | None = None
-    told: Callable[[Dataset, Sequence[int]], list[Sample]] | None = None
-    options: frozenset[str] | None = None
-    pipeline_arguments: tuple[str, ...] = ()
-    metavar: str = "DIR"
-
-    @property
-    def find_source(self) -> str:
-        """The source of ``helpers``, ``find`` and ``reader``, with a line break at its end."""
-        written = [self.helpers] if self.helpers else []
-        written += map(inspect.getsource, filter(None, [self.find, self.reader]))
-        return "\n\n".join(written)
-
-    @property
-    def remedy(self) -> str:
-        """Where there are data of this kind to try, as a sentence."""
-        if not self.sample:
-            return "`workbench samples photos` writes some: give photos."
-        return f"`workbench samples shapes --targets` writes some: give shapes/{self.sample}."
-
-    @property
-    def lists_files(self) -> bool:
-        """Whether samples can be left out by naming the others: DALI's ``file_list``."""
-        return self.op == "readers.file"
 
 
 @cache

@@ -257,7 +257,7 @@ class ImageBatches:
         return {**vars(self), "rows": rows, "_orders": {}}
 
 
-def find_images(data: Any) -> dict[str, Any]:
+def find_dataset(data: Any) -> dict[str, Any]:
     """What ``read_images`` reads."""
     return {"source": data}
 
@@ -391,7 +391,7 @@ SOURCE = SourceKind(
     about="data set in Python (module:factory) or Parquet",
     op="external_source",
     located_by=frozenset(),
-    find=find_images,
+    find=find_dataset,
     reader=read_images,
     helpers="\n\n".join([_WORKERS, *map(inspect.getsource, _HELPERS)]),
     pipeline_arguments=("py_num_workers=WORKERS", 'py_start_method="spawn"'),
