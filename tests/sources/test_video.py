@@ -26,12 +26,12 @@ from workbench.preview.statistics import batch_statistics
 from workbench.preview.verify import Verifier
 from workbench.samples.avi import avi
 from workbench.sources import list_samples, open_dataset, require_dataset, video
-from workbench.sources.video import codec_of
+from workbench.sources.video import codec_of, refusal
 
 LENGTH, STRIDE = 4, 2
 GOLDEN = Path(__file__).with_name("golden")
 """Clips of ``write_coded``."""
-GPU_CLIPS = ("h264.mp4", "h264.mkv", "hevc.mp4", "av1.mp4", "mpeg4.mp4")
+GPU_CLIPS = ("h264.mp4", "h264.mkv", "hevc.mp4", "mpeg4.mp4")
 SHORT = MeasurementConfig(
     round_seconds=0.02, round_batches=2, rounds=2, warm_up_rounds=1, budget=0.0
 )
@@ -147,6 +147,12 @@ def test_a_codec_that_cannot_be_decoded_is_named(
         require_dataset(open_dataset(path))
     (sample,) = list_samples(open_dataset(path))
     assert check_header(sample).level == "bad"
+
+
+def test_av1_is_refused_beside_a_gpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(video, "has_gpu", lambda: True)
+    assert refusal(str(GOLDEN / "av1.mp4")) == "AV1 in MP4"
+    assert refusal(str(GOLDEN / "h264.mp4")) == ""
 
 
 def _box(name: bytes, content: bytes) -> bytes:
