@@ -42,8 +42,11 @@ function Code({ link, root }: PanelProps<"code">) {
   const usual = several ? target : (files[0]?.path ?? "");
   const suggested = useRef("");
   useLayoutEffect(() => {
-    // What was typed, even before the code came, stays until another target has another name.
-    if (suggested.current || !path.current!.value) path.current!.value = usual;
+    // What was typed, even before the code came, stays until another target has another name;
+    // into a field where somebody is about to type nothing is put.
+    const field = path.current!;
+    const focused = (field.getRootNode() as Document | ShadowRoot).activeElement === field;
+    if (!focused && (suggested.current || !field.value)) field.value = usual;
     suggested.current = usual;
   }, [usual]);
 
@@ -99,6 +102,7 @@ function Code({ link, root }: PanelProps<"code">) {
               class="wb-val"
               type="text"
               spellcheck={false}
+              onBlur={() => (path.current!.value ||= usual)}
               aria-label="Save on the computer that runs the workbench as"
               data-wb="path"
             />
