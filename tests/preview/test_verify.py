@@ -93,6 +93,7 @@ def odd_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("graph", recipe_cases(only=OF_PAPERS))
 def test_recipes_of_papers_take_grey_and_small_images(
     graph: Graph, odd_images: Path, engine: Engine, tmp_path: Path

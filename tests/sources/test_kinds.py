@@ -94,6 +94,7 @@ def test_the_preview_is_the_script_to_batch_seven(data: Path, engine: Engine) ->
     assert found.exact, found.lines()
 
 
+@pytest.mark.thorough
 def test_of_two_pipelines_side_by_side_too(data: Path, engine: Engine) -> None:
     graph = set_setting(a_graph(shuffled=True), pipelines=2)
     found = Verifier(graph, str(data), 8, engine=engine).run()

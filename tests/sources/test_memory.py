@@ -21,6 +21,7 @@ from PIL import Image
 
 from tests.helpers import arrays_of, import_script, same, script_batches
 from tests.sources.written import read_photos, write_parquet
+from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.catalog import load_catalog
@@ -240,6 +241,7 @@ def test_shuffled_shards_lose_no_sample_and_double_none(shards: int) -> None:
     assert len(orders) == 3
 
 
+@pytest.mark.thorough
 def test_of_pipelines_side_by_side_every_image_comes_once() -> None:
     pytest.importorskip("torch", reason="torch is not installed")
     data = {"data": open_dataset(FORMS["pairs"]())}
@@ -519,7 +521,7 @@ def run(*words: str) -> str:
     return done.output
 
 
-@pytest.mark.parametrize("name", ["own_data:photos", "own_data.py:photos"])
+@pytest.mark.parametrize("name", one_in(2, ["own_data:photos", "own_data.py:photos"]))
 def test_the_shell_names_a_factory(factory: Path, name: str) -> None:
     done = run("verify", "rotate-jitter", "--data", name, "--batches", "2")
     assert done.endswith("identical: 128 of 128\n")
