@@ -147,7 +147,7 @@ def test_what_runs_python() -> None:
 
     pipeline = trace_pipeline(custom()).pipeline
     fed, function, resize = pipeline.ops
-    assert fed.refused is None
+    assert fed.refused == "a Python function feeds it, which only the source holds"
     assert function.refused == "it runs Python code, which only the source holds"
     assert (function.module, function.display) == ("nvidia.dali.fn", "python_function")
     assert [edge for edge, _ in function.outputs] == [f"{function.name}[{i}]" for i in (0, 1)]

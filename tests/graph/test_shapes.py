@@ -156,7 +156,8 @@ def dali_says(
 def test_dali_itself_says_the_same() -> None:
     said = 0
     for op in ON_CPU:
-        if op.name.startswith("readers.") or op.module:  # the latter: a function of Python
+        # the last two: functions of Python
+        if op.name.startswith("readers.") or op.module or op.name == "decoders.pillow":
             continue
         graph, node_id = placed(op)
         flows = infer_types(graph, CATALOG)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -292,17 +293,18 @@ def show_whole(
     return show(engine, graph, data, batch=batch, tile_size=max(like.shape))
 
 
-NORMALISED = recipe_cases("chest-xray", "ct-slice", "dino")
-"""Those left out have values that are no ImageNet normalisation, or outputs of two sizes."""
+NORMALISED = recipe_cases("chest-xray", "ct-slice", "dino", "retinanet", "video-clips")
+"""Those left out have values that are no ImageNet normalisation, outputs of several sizes, or frames."""
 
 
 @pytest.mark.parametrize("batch", [0, 2])
 @pytest.mark.parametrize("graph", NORMALISED)
 def test_the_picture_is_the_exported_scripts(
-    graph: Graph, batch: int, engine: Engine, photos: Path, tmp_path: Path
+    graph: Graph, batch: int, engine: Engine, data_of: Callable[[Graph], Path], tmp_path: Path
 ) -> None:
-    outputs = script_batches(with_settings(graph, batch_size=COUNT), photos, batch + 1, tmp_path)
-    preview = show_whole(engine, graph, photos, outputs[batch][0][0], batch)
+    data = data_of(graph)
+    outputs = script_batches(with_settings(graph, batch_size=COUNT), data, batch + 1, tmp_path)
+    preview = show_whole(engine, graph, data, outputs[batch][0][0], batch)
     assert preview.outputs
     for number, output in enumerate(graph.outputs):
         if output not in preview.outputs:
