@@ -198,3 +198,23 @@ def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> Non
     file.write_bytes(file.read_bytes()[: 4 * 4096])
     with pytest.raises(DataError, match="page 4 is cut short or damaged"):
         list(list_samples(Dataset("caffe_lmdb", str(path))))
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["middle", "end"])
+def test_a_damaged_archive_is_named_and_its_rest_left_out(
+    cut: bool, photos: Path, engine: Engine, tmp_path: Path
+) -> None:
+    """``tarfile`` takes a header that is none for the end; DALI names neither file nor place."""
+    archive = WRITERS["webdataset"](read_photos(photos), tmp_path / "damaged")
+    path = archive if archive.is_file() else next(archive.glob("*.tar"))
+    content = path.read_bytes()
+    middle = len(content) // 1024 * 512
+    rest = b"" if cut else b"\xff" * 512 * 100 + content[middle + 512 * 100 :]
+    path.write_bytes(content[:middle] + rest)
+    (lost,) = (each for each in list_samples(open_dataset(archive)) if each.fault)
+    assert "damaged at byte" in lost.fault
+    (bad,) = check_folder(str(archive), full=False).bad
+    assert bad.file == lost.name
+    told = Verifier(a_graph(shuffled=False), str(archive), 2, engine=engine).run()
+    assert told.exact, told.lines()
+    assert len(told.left_out) == 1
