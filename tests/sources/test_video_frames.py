@@ -214,7 +214,7 @@ def test_what_frame_folders_cannot_do_is_said(tmp_path: Path, engine: Engine) ->
         require_dataset(Dataset("video_frames", str(tmp_path)))
     folder = write_frames(tmp_path / "frames", frames=3)
     request = PreviewRequest(sequences(), str(folder), tiles=2, tile_size=64)
-    with pytest.raises(DataError, match="its longest video has 3 frames, and a sequence takes more"):
+    with pytest.raises(DataError, match="its longest video has 3 frames, and a sequence"):
         engine.call(render, request)
     request = replace(request, graph=sequences(pad_mode="reflect_101"))
     with pytest.raises(PipelineError, match="pad_mode is 'reflect_101'; frame folders take"):
