@@ -9,6 +9,7 @@ meanwhile, and makes an index in a temporary folder.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import tarfile
@@ -50,9 +51,10 @@ def find_shards(data: Any) -> dict[str, Any]:
     Labels are the component cls; indices are used where every archive has one.
     """
     paths = list_shards(data)
-    with tarfile.open(paths[0]) as archive:
-        first = zip(range(64), archive, strict=False)
-        names = [member.name for _, member in first if member.isfile()]
+    names = []
+    with tarfile.open(paths[0]) as archive, contextlib.suppress(tarfile.ReadError):  # cut short
+        for _, member in zip(range(64), archive, strict=False):
+            names += [member.name] if member.isfile() else []
     endings = {os.path.basename(name).partition(".")[2].lower() for name in names}
     images = "jpg;jpeg;png;bmp;tif;tiff;pnm;ppm;pgm;pbm;jp2;webp"
     indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
@@ -429,7 +431,7 @@ SOURCE = SourceKind(
     helpers=inspect.getsource(list_shards),
     leave_out=_leave_out,
     index=Index(_is_index_needed, _make_index, _find_indexed),
-    imports=("os", "tarfile"),
+    imports=("contextlib", "os", "tarfile"),
     suffixes=(".tar",),
     holder=lambda name: name.rsplit(":", 2)[0],
     accepts=_accepts,
