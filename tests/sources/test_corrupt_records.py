@@ -170,6 +170,27 @@ def test_an_image_that_is_not_there_is_left_out(photos: Path, tmp_path: Path) ->
     assert bad.file == "000004.jpg"
 
 
+def test_annotations_of_no_listed_image_are_named_and_left_out(
+    photos: Path, tmp_path: Path, engine: Engine
+) -> None:
+    """DALI skips them; a file without any image is refused."""
+    path = WRITERS["coco"](read_photos(photos)[:6], tmp_path / "coco")
+    found = json.loads(path.read_text())
+    found["annotations"] += [{**found["annotations"][0], "image_id": 77}] * 3
+    path.write_text(json.dumps(found))
+    require_dataset(open_dataset(path))
+    checked = check_folder(str(path), full=False)
+    (bad,) = checked.bad
+    assert "3 of images that the file does not list, the first of image 77" in bad.reason
+    rest = json.loads(Path(checked.write_good(str(tmp_path / "good"))).read_text())
+    assert (len(rest["images"]), len(rest["annotations"])) == (6, len(found["annotations"]) - 3)
+    verified = Verifier(a_graph(shuffled=False), str(path), 1, engine=engine).run()
+    assert verified.exact, verified.lines()
+    path.write_text(json.dumps({**found, "images": []}))
+    with pytest.raises(DataError, match="List the images"):
+        require_dataset(open_dataset(path))
+
+
 @pytest.mark.parametrize("kind", sorted(LMDBS))
 def test_bad_images_of_an_lmdb_are_named(kind: str, photos: Path, tmp_path: Path) -> None:
     found = read_photos(photos)[:6]
@@ -198,3 +219,23 @@ def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> Non
     file.write_bytes(file.read_bytes()[: 4 * 4096])
     with pytest.raises(DataError, match="page 4 is cut short or damaged"):
         list(list_samples(Dataset("caffe_lmdb", str(path))))
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["middle", "end"])
+def test_a_damaged_archive_is_named_and_its_rest_left_out(
+    cut: bool, photos: Path, engine: Engine, tmp_path: Path
+) -> None:
+    """``tarfile`` takes a header that is none for the end; DALI names neither file nor place."""
+    archive = WRITERS["webdataset"](read_photos(photos), tmp_path / "damaged")
+    path = archive if archive.is_file() else min(archive.glob("*.tar"))  # which is looked at
+    content = path.read_bytes()
+    middle = len(content) // 1024 * 512
+    rest = b"" if cut else b"\xff" * 512 * 100 + content[middle + 512 * 100 :]
+    path.write_bytes(content[:middle] + rest)
+    (lost,) = (each for each in list_samples(open_dataset(archive)) if each.fault)
+    assert "damaged at byte" in lost.fault
+    (bad,) = check_folder(str(archive), full=False).bad
+    assert bad.file == lost.name
+    told = Verifier(a_graph(shuffled=False), str(archive), 2, engine=engine).run()
+    assert told.exact, told.lines()
+    assert len(told.left_out) == 1

@@ -214,7 +214,7 @@ def test_what_frame_folders_cannot_do_is_said(tmp_path: Path, engine: Engine) ->
         require_dataset(Dataset("video_frames", str(tmp_path)))
     folder = write_frames(tmp_path / "frames", frames=3)
     request = PreviewRequest(sequences(), str(folder), tiles=2, tile_size=64)
-    with pytest.raises(DataError, match="as many frames as a sequence takes"):
+    with pytest.raises(DataError, match="its longest video has 3 frames, and a sequence"):
         engine.call(render, request)
     request = replace(request, graph=sequences(pad_mode="reflect_101"))
     with pytest.raises(PipelineError, match="pad_mode is 'reflect_101'; frame folders take"):
@@ -227,3 +227,9 @@ def test_frames_of_several_sizes_name_the_reader(tmp_path: Path, engine: Engine)
     request = PreviewRequest(sequences(shuffled=False), str(folder), tiles=2, tile_size=64)
     with pytest.raises(PipelineError, match=r"^reader: "):
         engine.call(render, request)
+
+
+def test_videos_shorter_than_a_sequence_say_so_in_verify(frames: Path, engine: Engine) -> None:
+    graph = sequences(sequence_length=500)
+    told = Verifier(graph, str(frames), 1, engine=engine).run().lines()
+    assert any("its longest video has" in line and "sequence_length" in line for line in told)

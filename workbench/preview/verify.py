@@ -22,6 +22,7 @@ from workbench.emit.outputs import class_numbers, describe_outputs
 from workbench.emit.targets import export
 from workbench.engine.findings import CheckedFile
 from workbench.engine.process import Engine
+from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.registry import task
 from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.engine.worker import Worker
@@ -33,7 +34,7 @@ from workbench.graph.dataset_parameters import parameters, with_datasets
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.preview.exported_script import ExportedScript, ScriptError, read_batch
 from workbench.roots import Roots
-from workbench.sources import Data, Datasets, open_datasets, require_dataset
+from workbench.sources import Data, Datasets, no_files_reason, open_datasets, require_dataset
 from workbench.system_limits import describe_refusal
 
 _NAMED = 20
@@ -164,7 +165,7 @@ class Verifier:
                     raise
                 report = self._compare(usable.datasets)
         except ScriptError as error:
-            report = replace(self._so_far, failure=_explain(error))
+            report = replace(self._so_far, failure=_explain(error, usable.datasets))
         finally:
             usable.close()
             if self._own:
@@ -215,8 +216,10 @@ class Verifier:
             raise CancelledError("Cancelled.")
 
 
-def _explain(error: ScriptError) -> str:
+def _explain(error: ScriptError, data: Datasets) -> str:
     """Why the script ended, and what to do."""
+    if data and any(words in str(error) for words in NO_FILES):
+        return no_files_reason(next(iter(data.values())))
     if error.node:
         return f"{error} Change the values of {error.node} or what feeds it."
     if error.silent:

@@ -68,15 +68,11 @@ def _require(dataset: Dataset) -> None:
     try:
         known = {image["id"] for image in found["images"]}
         classes = {category["id"] for category in found["categories"]}
-        lost = [one for one in found["annotations"] if one["image_id"] not in known]
         unnamed = {one["category_id"] for one in found["annotations"]} - classes
     except (KeyError, TypeError) as error:
         raise DataError(f"{dataset}: an entry has no {error}. Write it, or remove it.") from None
-    if lost:
-        raise DataError(
-            f"{dataset}: {len(lost):,} annotations are of images that it does not list, the first "
-            f"of image {lost[0]['image_id']}. Remove them, or list the images."
-        )
+    if not known and (lost := _without_image(found)):
+        raise DataError(f"{dataset}: {lost.fault}. List the images.")
     if unnamed:
         raise DataError(
             f"{dataset}: annotations are of category {min(unnamed)}, which it does not list. Add "
@@ -91,7 +87,10 @@ def _require(dataset: Dataset) -> None:
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
-    """In the order of the file. An image with a box that cannot be one is at fault."""
+    """In the order of the file. An image with a box that cannot be one is at fault.
+
+    So is, last, what stands for all annotations of images that are not listed.
+    """
     root, found = _root(dataset), annotations_of(dataset)
     sizes = {each["id"]: (each.get("width"), each.get("height")) for each in found["images"]}
     faults: dict[Any, str] = {}
@@ -102,6 +101,18 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     for image in found["images"]:
         name, fault = image["file_name"], faults.get(image["id"], "")
         yield Sample(os.path.join(root, name), name, 0, fault=fault)
+    if lost := _without_image(found):
+        yield lost
+
+
+def _without_image(found: dict[str, Any]) -> Sample | None:
+    """What stands for the annotations of images that the file does not list: DALI skips them."""
+    known = {image["id"] for image in found["images"]}
+    lost = [one["image_id"] for one in found["annotations"] if one["image_id"] not in known]
+    if not lost:
+        return None
+    fault = f"{len(lost):,} of images that the file does not list, the first of image {lost[0]}"
+    return Sample("", "annotations", 0, fault=fault)
 
 
 def _box_fault(box: Any, width: float | None, height: float | None) -> str:

@@ -114,9 +114,11 @@ def _watched(dataset: Dataset) -> Iterator[str]:
 
 
 def _nothing_found(dataset: Dataset) -> str:
+    longest = max((len(frames) for frames, _ in _videos(dataset)), default=0)
+    held = f": its longest video has {longest} frames, and a sequence takes more" if longest else ""
     return (
-        f"There is no sequence in {dataset}. Give class folders of folders with the frames of one "
-        "video each, class/video/0001.jpg, with as many frames as a sequence takes."
+        f"There is no sequence in {dataset}{held}. Give class folders of folders with the frames "
+        "of one video each, class/video/0001.jpg, or lessen sequence_length or stride."
     )
 
 

@@ -9,6 +9,7 @@ meanwhile, and makes an index in a temporary folder.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import tarfile
@@ -50,9 +51,10 @@ def find_shards(data: Any) -> dict[str, Any]:
     Labels are the component cls; indices are used where every archive has one.
     """
     paths = list_shards(data)
-    with tarfile.open(paths[0]) as archive:
-        first = zip(range(64), archive, strict=False)
-        names = [member.name for _, member in first if member.isfile()]
+    names = []
+    with tarfile.open(paths[0]) as archive, contextlib.suppress(tarfile.ReadError):  # cut short
+        for _, member in zip(range(64), archive, strict=False):
+            names += [member.name] if member.isfile() else []
     endings = {os.path.basename(name).partition(".")[2].lower() for name in names}
     images = "jpg;jpeg;png;bmp;tif;tiff;pnm;ppm;pgm;pbm;jp2;webp"
     indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
@@ -94,6 +96,14 @@ def _shards(dataset: Dataset) -> list[str]:
     return paths
 
 
+class _DamagedError(tarfile.ReadError):
+    """At the byte ``at`` of an archive stands no header of a file and no end."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"it is damaged at byte {at:,}, and what follows there cannot be found")
+        self.at = at
+
+
 class _Member(NamedTuple):
     name: str
     offset_data: int
@@ -104,6 +114,7 @@ def _files(path: str) -> Iterator[_Member]:
     """The files of an archive, by plain headers in a tenth of the time that ``tarfile`` takes.
 
     From the first header on that is another (a long name, a folder, a damaged one) that reads them.
+    Raises _DamagedError where the archive goes on with no header: ``tarfile`` ends there silently.
     """
     block = tarfile.BLOCKSIZE
     with open(path, "rb") as opened:
@@ -124,10 +135,15 @@ def _files(path: str) -> Iterator[_Member]:
         if at and not os.pread(opened.fileno(), block, at).strip(b"\0"):
             return
         with tarfile.open(fileobj=opened, mode="r:") as archive:
-            for member in archive:
-                if member.isfile():
-                    yield _Member(member.name, member.offset_data, member.size)
-                archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all that it saw
+            try:
+                for member in archive:
+                    if member.isfile():
+                        yield _Member(member.name, member.offset_data, member.size)
+                    archive.members = []  # type: ignore[attr-defined]  # it keeps all that it saw
+            except tarfile.ReadError:
+                raise _DamagedError(min(archive.offset, end)) from None
+            if os.pread(opened.fileno(), block, archive.offset).strip(b"\0"):
+                raise _DamagedError(archive.offset)
 
 
 def _members(path: str) -> Iterator[tuple[str, str, _Member]]:
@@ -138,6 +154,8 @@ def _members(path: str) -> Iterator[tuple[str, str, _Member]]:
             key, _, component = name.partition(".")
             if key:
                 yield os.path.join(folder, key), component.lower(), member
+    except _DamagedError:
+        raise
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise DataError(
             f"{path} cannot be read as a tar archive: {error}. Write it anew, or leave it out."
@@ -242,10 +260,22 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
 
 
 def _samples(path: str, holder: str, labelled: bool, kept: Container[int]) -> Iterator[Sample]:
-    """Those of an archive of which a component begins at a place in ``kept``."""
+    """Those of an archive of which a component begins at a place in ``kept``.
+
+    Where the archive is damaged, one that is at fault stands for the rest.
+    """
     with open(path, "rb") as opened:
-        for _key, group in groupby(_members(path), lambda found: found[0]):
-            parts = {component: member for _, component, member in group}
+        groups = groupby(_members(path), lambda found: found[0])
+        while True:
+            try:
+                parts = {part: member for _, part, member in next(groups, ("", ()))[1]}
+            except _DamagedError as error:
+                if kept is _EVERY:  # an index knows no more than it names
+                    name = f"{holder}:{error.at}:damaged"
+                    yield Sample(path, name, 0, error.at, 0, f"the archive: {error}")
+                return
+            if not parts:
+                return
             if not any(member.offset_data in kept for member in parts.values()):
                 continue
             image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
@@ -281,9 +311,18 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
 
 
 def _index_lines(path: str) -> Iterator[tuple[str, list[int]]]:
-    """The line of an index for each sample of an archive, and where its components begin."""
-    for _, group in groupby(_members(path), lambda found: found[0]):
-        parts = [(component, member) for _, component, member in group]
+    """The line of an index for each sample of an archive, and where its components begin.
+
+    Of a damaged one those before the damage.
+    """
+    groups = groupby(_members(path), lambda found: found[0])
+    while True:
+        try:
+            parts = [(part, member) for _, part, member in next(groups, ("", ()))[1]]
+        except _DamagedError:
+            return
+        if not parts:
+            return
         fields = [f"{c} {m.offset_data} {m.size} {m.name}" for c, m in parts]
         yield " ".join(fields), [member.offset_data for _, member in parts]
 
@@ -392,7 +431,7 @@ SOURCE = SourceKind(
     helpers=inspect.getsource(list_shards),
     leave_out=_leave_out,
     index=Index(_is_index_needed, _make_index, _find_indexed),
-    imports=("os", "tarfile"),
+    imports=("contextlib", "os", "tarfile"),
     suffixes=(".tar",),
     holder=lambda name: name.rsplit(":", 2)[0],
     accepts=_accepts,

@@ -251,6 +251,8 @@ def _model_input(name: str, flow: TensorType) -> str:
     Of a sequence the mean of its frames: a place to begin, where a model of videos is to stand.
     """
     text = f'batch["{name}"]'
+    if flow.may_be_picture and flow.axes is None:
+        flow = replace(flow, layout="HWC", shape=None)  # of arrays only the data tell
     if flow.layout and flow.layout[0] == "F" and not flow.may_be_picture:
         frame = replace(flow, layout=flow.layout[1:], shape=flow.shape and flow.shape[1:])
         scaled = _scaled(f"{text}.float().mean(dim=1)", replace(frame, dtype="FLOAT"))
