@@ -294,7 +294,7 @@ def show_whole(
 
 
 NORMALISED = recipe_cases("chest-xray", "ct-slice", "dino", "retinanet", "video-clips")
-"""Those left out have values that are no ImageNet normalisation, outputs of several sizes, or frames."""
+"""Those left out have values that are no ImageNet normalisation, several sizes, or frames."""
 
 
 @pytest.mark.parametrize("batch", [0, 2])

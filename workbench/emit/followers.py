@@ -13,6 +13,7 @@ from workbench.emit.code import Lines
 from workbench.emit.follower_writer import FollowerWriter
 from workbench.emit.mask_followers import MaskWriter
 from workbench.emit.python import call, literal
+from workbench.graph.follower_regions import CARRIED_INPUTS
 from workbench.graph.followers import box_format, is_relative
 from workbench.graph.model import Node, Port
 
@@ -36,6 +37,8 @@ def written_call(emitter: Emitter, node: Node) -> str:
     outputs = spec.outputs_with(node.inputs, node.args)
     targets = ", ".join(emitter.names[Port(node.id, output.name)] for output in outputs)
     names = [port.name for port in spec.inputs if port.name in node.inputs]
+    if set(node.inputs) & CARRIED_INPUTS:  # then it lies on what the last region gave
+        names = [name for name in names if name != "before"]
     given = [emitter.names[node.inputs[name]] for name in names]
     given += [f"{name}={literal(value)}" for name, value in node.args.items()]
     return f"{targets} = {node.op}({', '.join(given)})"

@@ -24,6 +24,8 @@ _STATES: Mapping[str, tuple[str, ...]] = {
 _WARPED = ("map",)
 """The same of masks that go by one map at the end."""
 _WARPED_AND_CUT = ("map", "seen")
+CARRIED_INPUTS = frozenset(name for state in (*_STATES.values(), _WARPED_AND_CUT) for name in state)
+"""Inputs of a follower whose image came through a region: what came through with it."""
 
 
 def through_regions(graph: Graph, catalog: Catalog, node: Node, path: GeometryPath | None) -> Graph:
