@@ -37,6 +37,8 @@ const UNUSABLE = "Not usable here";
 const WEIGHTS = { operator: 3, command: 2, argument: 2, recipe: 1, node: 1, folder: 0 };
 /** For what is made for just the kind that flows at the place. */
 const MADE_FOR = 0.5;
+/** What most graphs begin with stands first among the sources. */
+const USUAL_SOURCE = "readers.file";
 
 /** `asked` is the place that the reasons must be about. */
 export function operatorItems(
@@ -55,7 +57,10 @@ export function operatorItems(
       label: op.label,
       synonyms: op.synonyms,
       prose: `${op.category} ${op.summary} ${op.words}`,
-      weight: WEIGHTS.operator + MADE_FOR * Number(made(op) || (!compatibleOps.kind && source(op))),
+      weight:
+        WEIGHTS.operator +
+        MADE_FOR * Number(made(op) || (!compatibleOps.kind && source(op))) +
+        MADE_FOR * 0.01 * Number(op.name === USUAL_SOURCE),
       chips: [...kinds(op), ...op.devices.map((device) => DEVICES[device] ?? device)],
       note: op.summary || op.label,
       group: op.unusable ? UNUSABLE : misfit ? MISFIT : source(op) ? SOURCES : FITS,
