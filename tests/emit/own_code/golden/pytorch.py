@@ -181,7 +181,7 @@ class Loader:
 
 def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
     """Cross entropy summed over the batch."""
-    scores = model(batch["images"])
+    scores = model(batch["images"].permute(0, 3, 1, 2))
     return F.cross_entropy(scores, batch["labels"], reduction="sum")
 
 
