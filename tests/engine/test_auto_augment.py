@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,15 +15,18 @@ from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.auto_augment import POLICIES, SUITE, SubPolicies
 from workbench.engine.augmenter import Augmenter, applied_steps
-from workbench.engine.auto_augment import automatic_draws
+from workbench.engine.auto_augment import automatic_draws, making_heard
 from workbench.engine.runner import Runner
+from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph
 from workbench.graph.compose import place_node
+from workbench.graph.connect import connect
 from workbench.graph.edit import randomise_arg, set_arg, set_setting
 from workbench.graph.one_of import choose_one_of
 from workbench.graph.policy import own_policy
 from workbench.graph.regions import wrap_in_region
 from workbench.graph.repeat import repeat
+from workbench.graph.some_of import choose_some_of, set_count
 
 CATALOG = load_catalog()
 BATCHES = (0, 1, 7)
@@ -122,27 +125,102 @@ def test_several_beside_and_behind_each_other(photos: Path, tmp_path: Path) -> N
         require_exact(ordered, photos, tmp_path)
 
 
-@pytest.mark.thorough
-def test_inside_regions(photos: Path, tmp_path: Path) -> None:
-    graph = small("rand_augment", "apply_auto_augment", "rotate")
-    graph, _ = choose_one_of(graph, CATALOG, ["rand_augment", "apply_auto_augment"])
-    require_exact(graph, photos, tmp_path)
-    graph = small("rand_augment", "trivial_augment_wide", "rotate")
-    graph, _ = choose_one_of(graph, CATALOG, ["rand_augment", "trivial_augment_wide"])
-    require_exact(graph, photos, tmp_path)
-    repeated, _ = repeat(small("trivial_augment_wide"), CATALOG, ["trivial_augment_wide"])
-    require_exact(repeated, photos, tmp_path)
-    applied, _ = wrap_in_region(repeated, CATALOG, [repeated.nodes[-1].id])
-    require_exact(applied, photos, tmp_path)
+def in_an_if() -> Graph:
+    """With an operator that draws before and behind it, for the samples that came alone."""
+    graph = small("noise.gaussian", "rand_augment", "noise.salt_and_pepper")
+    graph, _ = wrap_in_region(graph, CATALOG, [node.id for node in graph.nodes[-3:]])
+    return graph
+
+
+def in_one_of() -> Graph:
+    ops = ["rand_augment", "apply_auto_augment", "auto_augment"]
+    graph, _ = choose_one_of(small(*ops, "rotate"), CATALOG, ops)
+    return graph
+
+
+def in_some_of() -> Graph:
+    ops = ["rand_augment", "trivial_augment_wide", "noise.gaussian"]
+    graph = small(*ops)
+    ids = [node.id for node in graph.nodes[-3:]]
+    graph, region = choose_some_of(graph, CATALOG, ids)
+    return set_count(graph, CATALOG, region, 2, shuffled=True)
+
+
+def drawn_often() -> Graph:
+    """So often as is drawn, for some of the samples alone."""
+    graph, region = repeat(small("trivial_augment_wide"), CATALOG, ["trivial_augment_wide"])
+    graph = randomise_arg(graph, CATALOG, region, "times", "random.uniform")
+    graph, _ = wrap_in_region(graph, CATALOG, [region])
+    return graph
+
+
+def repeated_twice() -> Graph:
+    graph, inner = repeat(small("rand_augment"), CATALOG, ["rand_augment"])
+    graph, _ = repeat(graph, CATALOG, [inner])
+    return graph
+
+
+def with_a_linked_shape() -> Graph:
+    args: Args = {"n": 3, "m": 9, "excluded": all_but("translate_x", "translate_y")}
+    graph = small("rand_augment", rand_augment=args)
+    graph, shape = place_node(graph, CATALOG, "shape", Port("resize", "output"))
+    graph = connect(graph, CATALOG, Port(shape, "output"), "rand_augment", "shape")
+    graph, _ = wrap_in_region(graph, CATALOG, ["rand_augment"])
+    return graph
+
+
+REGIONS = [in_an_if, in_one_of, in_some_of, drawn_often, repeated_twice, with_a_linked_shape]
+
+
+@pytest.mark.parametrize("make", one_in(len(REGIONS), REGIONS))
+def test_inside_regions(make: Callable[[], Graph], photos: Path, tmp_path: Path) -> None:
+    require_exact(make(), photos, tmp_path)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("make", REGIONS)
+def test_inside_regions_with_mixed_decoding(
+    make: Callable[[], Graph], photos: Path, tmp_path: Path
+) -> None:
+    require_exact(set_setting(make(), device="mixed"), photos, tmp_path)
+
+
+def test_a_change_inside_a_region_builds_nothing_of_dali(
+    photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = in_an_if()
+    runner, taps = Runner(CATALOG), list(graph.outputs.values())
+    before = runner.run(graph, photos, 0, 10, taps).batches[taps[0]].arrays()
+    monkeypatch.setattr(
+        "nvidia.dali.auto_aug.rand_augment.rand_augment", lambda *_, **__: pytest.fail("built")
+    )
+    changed = set_arg(graph, CATALOG, "rand_augment", "m", 20)
+    after = runner.run(changed, photos, 0, 10, taps).batches[taps[0]].arrays()
+    assert not same(before, after)
+
+
+@pytest.mark.parametrize("make", [lambda: small("rand_augment"), in_an_if])
+def test_what_fails_names_the_node(
+    make: Callable[[], Graph], photos: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("it is broken")
+
+    monkeypatch.setattr(Augmenter, "_apply", fail)
+    with pytest.raises(PipelineError) as raised:
+        Runner(CATALOG).run(make(), photos, 0, 10, list(make().outputs.values()))
+    assert (str(raised.value), raised.value.node) == ("rand_augment: it is broken", "rand_augment")
 
 
 def test_what_is_made_of_a_policy_in_a_region_is_told(photos: Path) -> None:
+    """Where DALI builds it: on the GPU, and where its time is taken."""
     graph = small("apply_auto_augment", apply_auto_augment={"policy": LONG})
-    graph, _ = wrap_in_region(graph, CATALOG, ["apply_auto_augment"])
-    told: list[str] = []
-    runner = Runner(CATALOG, report_making=told.append)
-    for _ in range(2):
-        runner.run(graph, photos, 0, 4, list(graph.outputs.values()))
+    graph, region = wrap_in_region(graph, CATALOG, ["apply_auto_augment"])
+    runner, told = Runner(CATALOG), list[str]()
+    fed = list(graph.node(region).inputs.values())
+    result = runner.run(graph, photos, 0, 4, [Port(region, "images"), *fed])
+    with making_heard(told.append):
+        runner.stage(result.plan, [graph.node(region)], result.batches).build()
     assert told == [f"building apply_auto_augment, {place} of 4" for place in (1, 2, 3, 4)]
 
 

@@ -9,14 +9,16 @@ they start at ``positions[scope]``, the number of those in all batches before.
 
 Where there are regions, numbers stand outside the function, in ``VALUES``: DALI translates its code
 once (60 ms) and takes the same translation again as long as the code is the same, whatever the
-values are.
+values are. So does automatic augmentation there, where the engine applies it itself: the stage
+calls ``AUTOMATIC``, a function for each time that a node is called, which gets the images that came
+and their places in the batch.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workbench.catalog.spec import ArgSpec, Catalog, Device, Value
@@ -30,6 +32,7 @@ from workbench.emit.template_parts import has_regions, pipeline_decorator, polic
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port, topological
 from workbench.graph.ports import output_ports, variables_read
+from workbench.graph.shapes import infer_types
 
 
 class Draw(NamedTuple):
@@ -82,6 +85,8 @@ class StageCode:
     samples that came there alone. ``Port(scope, "")`` gives their places in the batch."""
     feeds: tuple[Port, ...] = ()
     """What it takes in, of what was offered: DALI knows no input that nothing reads."""
+    automatic: Mapping[str, str] = field(default_factory=dict)
+    """The automatic augmentations that call ``AUTOMATIC``, and the layout of their images."""
 
 
 def emit_stage(
@@ -93,12 +98,14 @@ def emit_stage(
     draws: Mapping[str, Draws] | None = None,
     *,
     positioned: bool = True,
+    applied: bool = False,
 ) -> StageCode:
     """Source of ``stage`` for some nodes of a sound graph.
 
     ``taps`` are the outputs it gives, in order; ``feeds`` are the outputs of other nodes that it
     takes in, each through an external source named ``node.output`` on that device; where there are
-    regions also ``SAMPLE``. ``positioned`` is for stages that begin at any batch.
+    regions also ``SAMPLE``. ``positioned`` is for stages that begin at any batch. With ``applied``
+    automatic augmentation inside regions calls ``AUTOMATIC`` where it runs on the CPU.
     """
     ordered = [node for node in topological(graph)[0] if node.id in nodes]
     conditional = has_regions(ordered)
@@ -106,6 +113,8 @@ def emit_stage(
         graph, catalog, topological(graph)[0], draws or {}, positioned, conditional
     )
     emitter.names = unique_names(emitter)
+    if applied and conditional:
+        emitter.apply_automatic()
     calls = Lines()
     for node in ordered:
         calls.add(emitter.node_lines(node))
@@ -131,7 +140,7 @@ def emit_stage(
     signed = signature("stage", ", ".join([*data, _PARAMETERS]), "Any")
     head = _head(text, ordered, signed, emitter)
     made = Code(head + text, body.shifted(head.count("\n") + 1))
-    return StageCode(made, (*taps, *emitter.tapped), tuple(fed))
+    return StageCode(made, (*taps, *emitter.tapped), tuple(fed), emitter.automatic)
 
 
 class _StageEmitter(Emitter):
@@ -149,6 +158,7 @@ class _StageEmitter(Emitter):
         super().__init__(graph, catalog, ordered, conditions=False, positioned=positioned)
         self.tapped: list[Port] = []
         self.values: list[str] = []
+        self.automatic: dict[str, str] = {}
         self._draws = draws
         self._calls: list[str] = []
         """For each loop around its variable times how often what is inside it runs."""
@@ -162,11 +172,30 @@ class _StageEmitter(Emitter):
         self.values.append(text)
         return f"VALUES[{len(self.values) - 1}]"
 
+    def apply_automatic(self) -> None:
+        """Let automatic augmentation call ``AUTOMATIC``: on the CPU, where a layout is known."""
+        flows = infer_types(self.graph, self.catalog)
+        for node in self.every_node():
+            if node.id in self._draws and self._devices[node.id] == "cpu":
+                layout = flows[node.inputs["data"]].layout
+                if layout:
+                    self.automatic[node.id] = layout
+
     def call_lines(self, node: Node) -> list[str]:
-        made = super().call_lines(node)
         if node.id not in self._draws:
-            return made
+            return super().call_lines(node)
         number = " + ".join(self._calls) or "0"
+        if node.id in self.automatic:
+            fed = [self.names[port] for name, port in node.inputs.items() if name != "data"]
+            arguments = [
+                *(self.names[node.inputs["data"]], SAMPLE.output, *fed),
+                f"function=AUTOMATIC[{literal(node.id)}][{number}]",
+                "batch_processing=True",
+                f"output_layouts={literal(self.automatic[node.id])}",
+            ]
+            target = self.names[Port(node.id, "output")]
+            return call(target, "fn.python_function", arguments, self.indent)
+        made = super().call_lines(node)
         inside = [INDENT + line for line in made]
         handed = [f"{_draws_name(node)}[{number}]"]
         if has_policy(node):
@@ -186,7 +215,7 @@ class _StageEmitter(Emitter):
             return self._node_lines(node)
         made = Lines()
         for inner in nodes_within([node]):
-            if inner.id in self._draws:
+            if inner.id in self._draws and inner.id not in self.automatic:
                 made.add(self.drawn_before(inner))
         made.add(self._node_lines(node))
         return made
@@ -301,11 +330,12 @@ def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _S
     finders = "".join(f"{kind.find_source}\n\n" for kind in kinds)
     finders += function_sources(nodes_within(ordered))
     imports += "".join(f"{line}\n" for line in plugin_imports(nodes_within(ordered)))
-    automatic = policy_imports(nodes_within(ordered), emitter.catalog)
+    called = [node for node in nodes_within(ordered) if node.id not in emitter.automatic]
+    automatic = policy_imports(called, emitter.catalog)
     if automatic:
         imports += "".join(f"{line}\n" for line in automatic)
         imports += "from workbench.engine.auto_augment import handing_in\n"
-    own = emitter.constants if any(map(has_policy, nodes_within(ordered))) else {}
+    own = emitter.constants if any(map(has_policy, called)) else {}
     constants = "".join(f"{name} = {text}\n" for name, text in own.items())
     values = emitter.values
     state = _RANDOM_STATE if "random_state(" in body else ""

@@ -10,7 +10,8 @@ Runs inside the worker process only.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,14 +25,14 @@ from workbench.engine.auto_augment import (
     policy_of,
     suite_of,
 )
-from workbench.engine.batch_store import Batch
+from workbench.engine.batch_store import Batch, Memory
 from workbench.engine.pipelines import CompiledSource, plain_reason
 from workbench.engine.stage_pipeline import THREADS
 from workbench.errors import PipelineError
 from workbench.graph.model import Node
 
 _KEPT_PIPELINES = 64
-_KEPT_DRAWS = 4
+_KEPT_DRAWS = 64
 _NO_MAGNITUDE = 0
 
 
@@ -58,6 +59,18 @@ Turns = tuple[tuple[tuple[Augmented, ...], ...], ...]
 """What an automatic augmentation does, turn by turn of the regions around it, to each sample."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call of a node, in a batch of ``count`` that begins at the sample ``position``."""
+
+    node: Node
+    draws: Sequence[Draw]
+    position: int
+    count: int
+    device: Memory
+    layout: str
+
+
 class Augmenter:
     """Keeps the pipelines of single augmentations built."""
 
@@ -72,14 +85,30 @@ class Augmenter:
 
         ``shape`` is what is linked to its argument of this name. Raises PipelineError.
         """
-        try:
-            drawn = self.drawn(draws, position, len(data)) if draws else []
-            samples = [data.data[index] for index in range(len(data))]
-            for step in applied_steps(node, drawn):
-                self._apply(node, step, samples, data, shape)
-        except Exception as error:
-            raise PipelineError(f"{node.id}: {plain_reason(error)}", node.id) from error
+        count = len(data)
+        call = _Call(node, draws, position, count, data.device, data.layout)
+        samples = [data.data[index] for index in range(count)]
+        self._run(call, range(count), samples, None if shape is None else shape.arrays())
         return Batch(_tensor_list(data)(samples, data.layout, contiguous=False), data.device)
+
+    def function(
+        self, node: Node, draws: Sequence[Draw], position: int, count: int, layout: str
+    ) -> Callable[..., list[Any]]:
+        """The same for some samples of a batch of ``count`` on the CPU, as a function of Python.
+
+        It takes in the images, their places in the batch and what is linked to ``shape``, each a
+        list of arrays, and gives the images. Raises PipelineError when it is called.
+        """
+        call = _Call(node, draws, position, count, "cpu", layout)
+
+        def augmented(images: list[Any], places: list[Any], shapes: Any = None) -> list[Any]:
+            from nvidia.dali.tensors import TensorCPU
+
+            samples = [TensorCPU(image, layout) for image in images]
+            self._run(call, list(map(int, places)), samples, shapes)
+            return list(map(np.asarray, samples))
+
+        return augmented
 
     def describe(self, node: Node, calls: Draws, position: int, count: int) -> Turns:
         """What each call of the node does to each sample, in order; ``identity`` for nothing."""
@@ -118,13 +147,24 @@ class Augmenter:
         found: list[Any] = self._drawn[key]
         return found
 
+    def _run(
+        self, call: _Call, places: Sequence[int], samples: list[Any], shapes: Sequence[Any] | None
+    ) -> None:
+        """All steps, on samples that stand at these places of the batch: it exchanges them."""
+        try:
+            drawn = self.drawn(call.draws, call.position, call.count) if call.draws else []
+            for step in applied_steps(call.node, drawn):
+                self._apply(call, [step[place] for place in places], samples, shapes)
+        except Exception as error:
+            node = call.node.id
+            raise PipelineError(f"{node}: {plain_reason(error)}", node) from error
+
     def _apply(
         self,
-        node: Node,
+        call: _Call,
         step: Sequence[Applied],
         samples: list[Any],
-        data: Batch,
-        shape: Batch | None,
+        shapes: Sequence[Any] | None,
     ) -> None:
         """One step, on all samples, which it exchanges."""
         places: dict[str, list[int]] = {}
@@ -133,27 +173,27 @@ class Augmenter:
                 places.setdefault(applied.augmentation.name, []).append(index)
         for chosen in places.values():
             augmentation = step[chosen[0]].augmentation
-            pipe = self._pipeline(node, augmentation, data, shape is not None)
+            pipe = self._pipeline(call, augmentation, shapes is not None)
             pipe.feed_input("data", [samples[index] for index in chosen])
             if augmentation.mag_range is not None:
                 pipe.feed_input("bin", [np.int32(step[index].magnitude) for index in chosen])
             if augmentation.randomly_negate:
                 pipe.feed_input("sign", [np.int32(step[index].sign) for index in chosen])
-            if shape is not None and augmentation.name.startswith("translate"):
-                sizes = shape.arrays()
-                pipe.feed_input("shape", [sizes[index] for index in chosen])
+            if shapes is not None and augmentation.name.startswith("translate"):
+                pipe.feed_input("shape", [shapes[index] for index in chosen])
             (output,) = pipe.run()
             for place, index in enumerate(chosen):
                 samples[index] = output[place]
 
-    def _pipeline(self, node: Node, augmentation: Any, data: Batch, linked: bool) -> Any:
+    def _pipeline(self, call: _Call, augmentation: Any, linked: bool) -> Any:
+        node = call.node
         fixed = {
             name: value for name, value in node.args.items() if name not in ("n", "m", "policy")
         }
-        size = 1 << (len(data) - 1).bit_length()
-        key = (node.op, repr(fixed), augmentation.name, data.device, data.layout, linked, size)
+        size = 1 << (call.count - 1).bit_length()
+        key = (node.op, repr(fixed), augmentation.name, call.device, call.layout, linked, size)
         if key not in self._pipelines:
-            pipe = _single(node, augmentation, data, linked, size)
+            pipe = _single(call, augmentation, linked, size)
             pipe.build()
             self._pipelines[key] = pipe
             while len(self._pipelines) > _KEPT_PIPELINES:
@@ -215,16 +255,16 @@ def _policy_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
     return steps
 
 
-def _single(node: Node, augmentation: Any, data: Batch, linked: bool, size: int) -> Any:
+def _single(call: _Call, augmentation: Any, linked: bool, size: int) -> Any:
     """One augmentation as a pipeline, fed with samples and what was drawn for them."""
     from nvidia.dali import fn, pipeline_def, types
     from nvidia.dali.auto_aug.core import signed_bin
 
-    given: dict[str, Any] = _keywords(node)
-    bins = bins_of(node)
+    given: dict[str, Any] = _keywords(call.node)
+    bins = bins_of(call.node)
 
     def define() -> Any:
-        source = fn.external_source(name="data", device=data.device, layout=data.layout)
+        source = fn.external_source(name="data", device=call.device, layout=call.layout)
         magnitude = None
         if augmentation.mag_range is not None:
             magnitude = fn.external_source(name="bin", dtype=types.INT32, ndim=0)
@@ -238,7 +278,7 @@ def _single(node: Node, augmentation: Any, data: Batch, linked: bool, size: int)
     return pipeline_def(define)(
         batch_size=size,
         num_threads=THREADS,
-        device_id=0 if data.device == "gpu" else None,
+        device_id=0 if call.device == "gpu" else None,
         prefetch_queue_depth=1,
     )
 

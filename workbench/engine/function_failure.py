@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.engine.function_checks import FunctionMisuseError
+from workbench.errors import PipelineError
 
 _FAILED = re.compile(
     r"DLTensorPythonFunction error: (?P<error>.*?)"
@@ -19,6 +20,8 @@ _UNEQUAL = "Output DLPack tensor list should have consistent data type"
 _DIMENSIONS = "All samples in the batch should have the same number of dimensions"
 _LONGEST = 600
 _MISUSED = re.compile(rf"^(?:\w+\.)*{FunctionMisuseError.__name__}: ")
+_OURS = re.compile(rf"^(?:\w+\.)*{PipelineError.__name__}: (?:\w+: )?")
+"""What the engine's own function raised, with its node: automatic augmentation in a region."""
 
 
 def function_failure(message: str, filename: str, text: str) -> str | None:
@@ -43,6 +46,8 @@ def function_failure(message: str, filename: str, text: str) -> str | None:
         return f"its function returned {given[1]}; wanted is a NumPy array"
     if _MISUSED.match(error):
         return f"its function {_MISUSED.sub('', error)}"
+    if _OURS.match(error):
+        return _OURS.sub("", error)
     return f"what its function returned was refused: {error}"
 
 

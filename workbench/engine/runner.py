@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -360,7 +361,7 @@ class Runner:
 
     def _stage(self, job: _Job, nodes: list[Node], keep_built: bool) -> None:
         self._report_running([node.id for node in nodes])
-        stage = self.stage(job.plan, nodes, job.batches)
+        stage = self.stage(job.plan, nodes, job.batches, apply=self._augmenter.function)
         if not stage.built:
             with making_heard(self._report_making):
                 stage.build()
@@ -378,13 +379,17 @@ class Runner:
         nodes: Sequence[Node],
         known: Mapping[Port, Batch],
         threads: int | None = None,
+        apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> Stage:
-        """These nodes as a pipeline: one that stayed built, or a new one, not yet built."""
+        """These nodes as a pipeline: one that stayed built, or a new one, not yet built.
+
+        ``apply`` is as for ``Stage``: without it all of it is what the script has.
+        """
         positions: dict[str, int] = {}
         for node in nodes:
             if node.bodies:
                 positions |= self._counts.before(plan, node)
-        stage = Stage(plan, self.catalog, nodes, known, threads, positions)
+        stage = Stage(plan, self.catalog, nodes, known, threads, positions, apply)
         return self._built.pop(stage.key, stage)
 
     def branch_places(self, graph: Graph, data: Data, regions: Sequence[Node]) -> PlacesInTurns:

@@ -5,7 +5,7 @@ Runs inside the worker process only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,11 +38,13 @@ class Stage:
         known: Mapping[Port, Batch],
         threads: int | None = None,
         positions: Mapping[str, int] | None = None,
+        apply: Callable[..., Callable[..., Any]] | None = None,
     ) -> None:
         """``known`` has at least what feeds the nodes from outside. Builds nothing yet.
 
         ``positions`` says for each scope how many samples came to it in earlier batches. Without
-        ``threads`` it has as many as suit a preview.
+        ``threads`` it has as many as suit a preview. ``apply`` is ``Augmenter.function``, where
+        automatic augmentation in regions is not to be built as part of the pipeline.
         """
         inside = {node.id for node in nodes}
         fed = [port for node in nodes for port in used_inputs(node, catalog)]
@@ -64,12 +66,18 @@ class Stage:
             taps,
             {port: known[port].device for port in self.feeds},
             plan.draws,
+            applied=apply is not None,
         )
         self._code, self.outputs, self.feeds = made.code, made.outputs, made.feeds
+        self._automatic = made.automatic
+        self._apply = apply
         settings = plan.graph.settings
         drawn = any(draws_random_numbers(node, catalog) for node in nodes)
         start = f"{settings.seed}\n{plan.position}\n{self._positions}" if drawn else ""
-        self.key = f"{settings.device}\n{self.threads}\n{start}\n{plan.count}\n{self._code.text}"
+        given = [(repr(plan.graph.node(id_).args), plan.draws[id_]) for id_ in self._automatic]
+        self.key = (
+            f"{settings.device}\n{self.threads}\n{start}\n{plan.count}\n{given}\n{self._code.text}"
+        )
         self._nodes = tuple(nodes)
         self._compiled: CompiledSource | None = None
         self._checks: FunctionChecks | None = None
@@ -80,6 +88,14 @@ class Stage:
         settings, plan = self._plan.graph.settings, self._plan
         self._compiled = CompiledSource(self._code)
         self._checks = FunctionChecks(self._compiled.namespace, self._nodes)
+        if self._apply is not None:
+            self._compiled.namespace["AUTOMATIC"] = {
+                id_: [
+                    self._apply(plan.graph.node(id_), draws, plan.position, plan.count, layout)
+                    for draws in plan.draws[id_]
+                ]
+                for id_, layout in self._automatic.items()
+            }
         with self._blaming():
             pipe = self._compiled["stage"](
                 settings.device, settings.seed, plan.position, self._positions,
