@@ -20,6 +20,8 @@ from workbench.health import check_folder
 from workbench.preview.verify import Verifier
 from workbench.samples.records import add_to_tar, datum, field, framed, recorded
 from workbench.sources import Dataset, list_samples, open_dataset, open_datasets, require_dataset
+from workbench.sources.record_io import scan_record_file
+from workbench.sources.tfrecord import scan_records
 
 NO_IMAGE = b"this is no image, and as long as a header would be"
 BAD = (3, 4, 9)
@@ -219,6 +221,35 @@ def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> Non
     file.write_bytes(file.read_bytes()[: 4 * 4096])
     with pytest.raises(DataError, match="page 4 is cut short or damaged"):
         list(list_samples(Dataset("caffe_lmdb", str(path))))
+
+
+@pytest.mark.parametrize("indexed", [False, True], ids=["no index", "index"])
+@pytest.mark.parametrize("kind", ["tfrecord", "record_io"])
+def test_damage_between_records_is_named_and_left_out(
+    kind: str, indexed: bool, photos: Path, engine: Engine, tmp_path: Path
+) -> None:
+    """The frame of one record is damaged, and the last is cut short: the others are there."""
+    data = WRITERS[kind](read_photos(photos), tmp_path / "damaged")
+    path = data if data.is_file() else min(data.glob("*.tfrecord"))
+    scan = {"tfrecord": scan_records, "record_io": scan_record_file}[kind]
+    entries = list(scan(str(path)))
+    if indexed:
+        lines = "".join(f"{first} {second}\n" for first, second in entries)
+        path.with_suffix(".idx").write_text(lines)
+    place = 0 if kind == "tfrecord" else 1
+    content = bytearray(path.read_bytes())
+    at, last = entries[3][place], entries[-1][place]
+    content[at : at + 8] = b"\xff" * 8
+    path.write_bytes(content[:-50])
+    lost = [each for each in list_samples(open_dataset(data)) if each.fault]
+    assert [each.name for each in lost] == [f"{path.name} at index {each}" for each in (at, last)]
+    assert all("damaged" in each.fault for each in lost)
+    assert [each.file for each in check_folder(str(data), full=False).bad] == [
+        each.name for each in lost
+    ]
+    told = Verifier(a_graph(shuffled=False), str(data), 2, engine=engine).run()
+    assert told.exact, told.lines()
+    assert len(told.left_out) == 2
 
 
 @pytest.mark.parametrize("cut", [False, True], ids=["middle", "end"])

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,28 @@ def is_partial(index: str) -> bool:
     with open(index, "rb") as file:
         file.seek(max(0, os.path.getsize(index) - len(_PARTIAL)))
         return file.read() == _PARTIAL.encode()
+
+
+def is_of_another(
+    path: str, index: str, place: int, end_of: Callable[[int, int], int | None]
+) -> bool:
+    """Whether the index beside a file is that of another. Raises OSError.
+
+    ``place`` says which number of an entry is where a record begins, ``end_of`` gives where it
+    ends, None where none is. Its own has places of records, more than half of those that are looked
+    at, and leaves no bytes out at its end: what is damaged or cut short is told record by record.
+    """
+    if os.path.dirname(os.path.abspath(index)) != os.path.dirname(os.path.abspath(path)):
+        return False  # it was made of this very file
+    try:
+        entries = list(read_index(index))
+    except ValueError:
+        return True
+    tried = entries[:: max(1, len(entries) // 16)]
+    if 2 * sum(end_of(*entry) is not None for entry in tried) <= len(tried):
+        return True
+    end = None if is_partial(index) else end_of(*max(entries, key=itemgetter(place)))
+    return end is not None and end < os.path.getsize(path)
 
 
 def write_partial(left: Mapping[str, Sequence[Entry]], folder: Path, *, numbered: bool) -> Path:

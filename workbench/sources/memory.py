@@ -39,6 +39,7 @@ from workbench.sources._python_data import (
     require_images,
     require_readable,
 )
+from workbench.sources._tables import BytesColumn, TableRows, read_parquet, require_memory
 
 if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
@@ -47,39 +48,6 @@ if TYPE_CHECKING:
 WORKERS = 0
 _WORKERS = "WORKERS = 0  # processes that call the factory and read; 0: this one reads by itself\n"
 """In an exported program, where another number may be written."""
-
-
-class TableRows:
-    """The rows of a table of Arrow, Polars or pandas by index, as dictionaries."""
-
-    def __init__(self, table: Any) -> None:
-        self.table = table
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    def __getitem__(self, index: int) -> Any:
-        return self.__getitems__([index])[0]
-
-    def __getitems__(self, indices: Any) -> Any:
-        if hasattr(self.table, "iloc"):
-            return self.table.iloc[indices].to_dict("records")
-        if hasattr(self.table, "to_dicts"):
-            return self.table[indices].to_dicts()
-        return self.table.take(indices).to_pylist()
-
-
-def read_parquet(path: str) -> Any:
-    """The columns of a Parquet file that hold encoded images and numbers."""
-    from pyarrow import parquet, types
-
-    table = parquet.read_table(path, memory_map=True).flatten()  # Hugging Face: image.bytes
-    kinds = dict(zip(table.column_names, table.schema.types, strict=True))
-    images = [name for name, kind in kinds.items() if "binary" in str(kind)]
-    if not images:
-        raise ValueError(f"{path} has {', '.join(kinds)}, and no column of encoded images")
-    table = table.select([*images, *(n for n, kind in kinds.items() if types.is_integer(kind))])
-    return table.rename_columns([name.partition(".")[0] for name in table.column_names])
 
 
 def open_images(data: Any) -> Any:
@@ -337,6 +305,7 @@ def _words(error: Exception) -> str:
 def _parquet_store(path: str, time: int, size: int) -> Dataset:
     """The images of a Parquet file, kept in this process."""
     try:
+        require_memory(path)
         return keep_images(read_parquet(path))
     except DataError:
         raise
@@ -384,7 +353,7 @@ def _write_placeholder(folder: Path) -> Path:
 
 
 _HELPERS: tuple[Any, ...] = (
-    *(TableRows, read_parquet, open_images, split_row, encode_image, ImageBatches),
+    *(BytesColumn, TableRows, read_parquet, open_images, split_row, encode_image, ImageBatches),
 )
 
 SOURCE = SourceKind(

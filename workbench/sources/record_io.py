@@ -9,6 +9,7 @@ of several the reader gives all.
 from __future__ import annotations
 
 import inspect
+import mmap
 import os
 import struct
 from collections.abc import Collection, Iterator
@@ -20,7 +21,7 @@ from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources._record_index import (
     index_of,
     index_place,
-    is_partial,
+    is_of_another,
     read_index,
     write_partial,
 )
@@ -35,16 +36,23 @@ _HEADER = struct.Struct("<IfQQ")
 
 
 def scan_record_file(path: str) -> Any:
-    """Number and offset of each record of a RecordIO file."""
+    """Number and offset of each record of a RecordIO file.
+
+    What is damaged or cut short is one, up to where a record begins again.
+    """
     size, offset, number = os.path.getsize(path), 0, 0
     with open(path, "rb") as file:
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
         while offset < size:
-            file.seek(offset)
-            head = file.read(8)
+            head = content[offset : offset + 8]
             magic, length = struct.unpack("<II", head) if len(head) == 8 else (0, 0)
             end = offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
             if magic != 0xCED7230A or end > size:
-                raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
+                end, length = offset + 4, 0
+                while end < size and (end := content.find(b"\x0a\x23\xd7\xce", end)) % 4:
+                    end = end + 1 if end > 0 else size
+                if not number and end >= size:
+                    raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
             if length >> 29 in (0, 1):  # others go on with the one before
                 yield number, offset
                 number += 1
@@ -83,34 +91,23 @@ def _entries(path: str) -> list[tuple[int, int]]:
         raise DataError(
             f"{path}: its index cannot be made: {error}. Write the file anew, or leave it out."
         ) from None
-    try:
-        entries = sorted(read_index(index), key=lambda entry: entry[1])
-        with open(path, "rb") as file:
-            fits = bool(entries) and all(_head(file, at)[0] == _MAGIC for _, at in entries)
-            fits = fits and (is_partial(index) or _ends(file, entries[-1][1]))
-    except (OSError, ValueError):
-        fits = False
-    if not fits:
-        raise DataError(
-            f"{index} is the index of another file than {path}. Make it anew (`rec2idx {path} "
-            f"{index}`), or remove it: then the workbench makes one in a temporary folder."
-        )
-    return entries
+    with open(path, "rb") as file:
+        if is_of_another(path, index, 1, lambda key, offset: _end_of(file, offset)):
+            raise DataError(
+                f"{index} is the index of another file than {path}. Make it anew (`rec2idx {path} "
+                f"{index}`), or remove it: then the workbench makes one in a temporary folder."
+            )
+    return sorted(read_index(index), key=lambda entry: entry[1])
 
 
-def _head(file: BinaryIO, offset: int) -> tuple[int, int]:
-    """Magic number and length of the record at a place; zeros where there is none."""
+def _end_of(file: BinaryIO, offset: int) -> int | None:
+    """Where the record at a place ends, or the file where it has parts; None where none begins."""
     file.seek(offset)
-    head = file.read(8)
+    head, size = file.read(8), os.fstat(file.fileno()).st_size
     magic, length = struct.unpack("<II", head) if len(head) == 8 else (0, 0)
-    return magic, length
-
-
-def _ends(file: BinaryIO, offset: int) -> bool:
-    """Whether the record at a place is the last of its file, or goes on to the end in parts."""
-    _, length = _head(file, offset)
-    end = offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
-    return length >> 29 == 1 or end == os.fstat(file.fileno()).st_size
+    if magic != _MAGIC:
+        return None
+    return size if length >> 29 == 1 else offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
 
 
 def _require(dataset: Dataset) -> None:
@@ -131,7 +128,9 @@ def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample
     """The sample of a record by its first bytes, of a file of ``size`` bytes."""
     if len(head) < 8 + _HEADER.size:
         return Sample(path, name, 0, offset, 0, "its record is cut short")
-    _, length = struct.unpack_from("<II", head)
+    magic, length = struct.unpack_from("<II", head)
+    if magic != _MAGIC:
+        return Sample(path, name, 0, offset, 0, "the file is damaged here")
     count, label, _, _ = _HEADER.unpack_from(head, 8)
     begin = offset + 8 + _HEADER.size + 4 * count
     end = offset + 8 + (length & 0x1FFFFFFF)
@@ -177,7 +176,7 @@ SOURCE = SourceKind(
     find=find_record_file,
     reader=read_record_file,
     helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
-    imports=("hashlib", "os", "struct", "tempfile"),
+    imports=("hashlib", "mmap", "os", "struct", "tempfile"),
     holder=lambda name: name.rpartition(" at index ")[0],
     accepts=lambda path: path.suffix.lower() == _SUFFIX and not os.path.isdir(path),
     require=_require,

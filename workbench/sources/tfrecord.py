@@ -11,11 +11,12 @@ from __future__ import annotations
 import inspect
 import mmap
 import os
+import re
 import struct
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
@@ -23,7 +24,7 @@ from workbench.sources._record_index import (
     Left,
     index_of,
     index_place,
-    is_partial,
+    is_of_another,
     read_index,
     write_partial,
 )
@@ -46,8 +47,11 @@ def list_records(data: Any) -> list[str]:
 
 
 def scan_records(path: str) -> Any:
-    """Offset and size of each record of a file, in bytes, with its frame."""
-    size, offset = os.path.getsize(path), 0
+    """Offset and size of each record of a file, in bytes, with its frame.
+
+    What is damaged or cut short is one, up to where a ``tf.train.Example`` begins again.
+    """
+    size, offset, found = os.path.getsize(path), 0, False
     with open(path, "rb") as file:
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
         while offset < size:
@@ -55,9 +59,22 @@ def scan_records(path: str) -> Any:
             if offset + 8 <= size:
                 length = struct.unpack_from("<Q", content, offset)[0] + 16
             if offset + length > size:
-                raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
+                length = next_record(content, offset + 1) - offset
+                if not found and offset + length == size:
+                    raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
+            found = True
             yield offset, length
             offset += length
+
+
+def next_record(content: Any, start: int) -> int:
+    """Where behind a damage a record begins that has an example and nothing else, or the end."""
+    heads = re.compile(rb"(?=.{4}\0{4}.{4}\n)", re.DOTALL)  # a length, a sum, the first field
+    for at in (found.start() for found in heads.finditer(content, start)):
+        end = at + 12 + struct.unpack_from("<Q", content, at)[0]
+        if end + 4 <= len(content) and next(fields_of(content, at + 12, end), [0] * 3)[2] == end:
+            return at
+    return len(content)
 
 
 def fields_of(data: bytes, start: int, end: int) -> Any:
@@ -173,6 +190,7 @@ def _paths(dataset: Dataset) -> list[str]:
 _HELPERS: tuple[Any, ...] = (
     list_records,
     scan_records,
+    next_record,
     index_place,
     index_of,
     fields_of,
@@ -182,13 +200,18 @@ _HELPERS: tuple[Any, ...] = (
 )
 
 
-def _records(path: str) -> Iterator[tuple[int, bytes]]:
-    """Offset and content of each record that is in the index. Raises DataError."""
+def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
+    """Offset and content of each record that is in the index, None of what is damaged.
+
+    Raises DataError.
+    """
     try:
         with open(path, "rb") as file:
             for offset, size in read_index(index_of(path, scan_records)):
-                file.seek(offset + 12)
-                yield offset + 12, file.read(size - 16)
+                file.seek(offset)
+                frame = file.read(size)
+                is_whole = len(frame) == size and int.from_bytes(frame[:8], "little") == size - 16
+                yield offset + 12, frame[12:-4] if is_whole else None
     except (OSError, ValueError) as error:
         raise DataError(f"{error}. Write the file anew, or leave it out.") from None
 
@@ -201,7 +224,7 @@ def _chosen(path: str) -> tuple[str, str]:
     image, label = first_features(path, index_of(path, scan_records))
     if not image:
         try:
-            features = read_features(first[1])
+            features = read_features(first[1] or b"\xff")
         except (IndexError, KeyError, ValueError):
             raise DataError(
                 f"{path}: its first record is no tf.train.Example. Write the file anew."
@@ -223,31 +246,29 @@ def _require(dataset: Dataset) -> None:
             raise DataError(f"{path}: its index cannot be made: {error}.") from None
         except ValueError as error:
             raise DataError(f"{error}. Write the file anew, or leave it out.") from None
-        _require_index(path, index, stamp, os.stat(index).st_mtime_ns)
+        if _is_of_another(path, index, stamp, os.stat(index).st_mtime_ns):
+            raise DataError(
+                f"{index} is the index of another file than {path}. Make it anew (`tfrecord2idx "
+                f"{path} {index}`), or remove it: then the workbench makes one in a temporary "
+                "folder."
+            )
     _chosen(paths[0])
 
 
 @lru_cache(maxsize=4096)
-def _require_index(path: str, index: str, *stamps: int) -> None:
-    """Raise DataError where an index is that of another file. ``stamps`` are times of change."""
-    try:
-        entries = list(read_index(index))
-        ends_there = is_partial(index) or sum((entries or [(0, 0)])[-1]) == os.path.getsize(path)
-        fits = ends_there and all(_is_record(path, *entry) for entry in entries[:1] + entries[-1:])
-    except ValueError:
-        fits = False
-    if not fits:
-        raise DataError(
-            f"{index} is the index of another file than {path}. Make it anew (`tfrecord2idx {path} "
-            f"{index}`), or remove it: then the workbench makes one in a temporary folder."
-        )
-
-
-def _is_record(path: str, offset: int, size: int) -> bool:
+def _is_of_another(path: str, index: str, *stamps: int) -> bool:
+    """As of ``is_of_another``. ``stamps`` are times of change."""
     with open(path, "rb") as file:
-        file.seek(offset)
-        head = file.read(8)
-    return len(head) == 8 and struct.unpack("<Q", head)[0] + 16 == size
+        return is_of_another(path, index, 0, lambda offset, size: _end_of(file, offset, size))
+
+
+def _end_of(file: BinaryIO, offset: int, size: int) -> int | None:
+    """Where a record of the index ends; None where none begins that is so long."""
+    file.seek(offset)
+    head = file.read(8)
+    is_whole = len(head) == 8 and struct.unpack("<Q", head)[0] + 16 == size
+    end = offset + size
+    return end if is_whole and end <= os.fstat(file.fileno()).st_size else None
 
 
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
@@ -258,6 +279,9 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
         holder = os.path.relpath(path, root)
         for offset, record in _records(path):
             name = f"{holder} at index {offset - 12}"
+            if record is None:
+                yield Sample(path, name, 0, offset, 0, "the file is damaged or cut short here")
+                continue
             try:
                 features = read_features(record)
             except (IndexError, KeyError, ValueError):
@@ -354,7 +378,7 @@ SOURCE = SourceKind(
     reader=read_records,
     helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
     leave_out=_leave_out,
-    imports=("hashlib", "mmap", "os", "struct", "tempfile"),
+    imports=("hashlib", "mmap", "os", "re", "struct", "tempfile"),
     suffixes=_SUFFIXES,
     holder=lambda name: name.rpartition(" at index ")[0],
     accepts=_accepts,

@@ -1,0 +1,91 @@
+"""Rows of tables that hold images: of Arrow, Polars and pandas, and Parquet files.
+
+The exported program has a copy of what reads them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import psutil
+
+from workbench.errors import DataError
+
+
+class BytesColumn:
+    """A column of bytes of Arrow: views of the table, of which no copy is made."""
+
+    def __init__(self, column: Any) -> None:
+        wide = "large" in str(column.type)
+        chunks = [chunk for chunk in column.chunks if len(chunk)]
+        self.column, self.ends = column, np.cumsum([len(chunk) for chunk in chunks])
+        self.parts = []
+        for chunk in chunks:
+            _, offsets, content = chunk.buffers()
+            places = np.frombuffer(offsets, np.int64 if wide else np.int32)[chunk.offset :]
+            self.parts.append((places, np.frombuffer(content or b"", np.uint8)))
+
+    def __getitem__(self, at: int) -> Any:
+        if self.column.null_count and not self.column[at].is_valid:
+            return None
+        part = int(np.searchsorted(self.ends, at, "right"))
+        places, content = self.parts[part]
+        row = at - (int(self.ends[part - 1]) if part else 0)
+        return content[places[row] : places[row + 1]]
+
+
+class TableRows:
+    """The rows of a table of Arrow, Polars or pandas by index, as dictionaries."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.columns: dict[str, Any] = {}
+        if hasattr(table, "itercolumns"):  # of Arrow
+            for name, column in zip(table.column_names, table.itercolumns(), strict=True):
+                is_bytes = str(column.type) in ("binary", "large_binary")
+                self.columns[name] = BytesColumn(column) if is_bytes else column
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.__getitems__([index])[0]
+
+    def __getitems__(self, indices: Any) -> Any:
+        if hasattr(self.table, "iloc"):
+            return self.table.iloc[indices].to_dict("records")
+        if hasattr(self.table, "to_dicts"):
+            return self.table[indices].to_dicts()
+        rows = [{name: column[int(at)] for name, column in self.columns.items()} for at in indices]
+        return [
+            {name: each.as_py() if hasattr(each, "as_py") else each for name, each in row.items()}
+            for row in rows
+        ]
+
+
+def read_parquet(path: str) -> Any:
+    """The columns of a Parquet file that hold encoded images and numbers."""
+    from pyarrow import parquet, types
+
+    table = parquet.read_table(path, memory_map=True).flatten()  # Hugging Face: image.bytes
+    kinds = dict(zip(table.column_names, table.schema.types, strict=True))
+    images = [name for name, kind in kinds.items() if "binary" in str(kind)]
+    if not images:
+        raise ValueError(f"{path} has {', '.join(kinds)}, and no column of encoded images")
+    table = table.select([*images, *(n for n, kind in kinds.items() if types.is_integer(kind))])
+    return table.rename_columns([name.partition(".")[0] for name in table.column_names])
+
+
+def require_memory(path: str) -> None:
+    """Raise DataError where a Parquet file, which can but be read whole, takes too much."""
+    from pyarrow import parquet
+
+    said = parquet.read_metadata(path)
+    needed = sum(said.row_group(group).total_byte_size for group in range(said.num_row_groups))
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise DataError(
+            f"{path} takes {needed / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} are free. "
+            "Write it as a WebDataset (.tar), or give a part of it."
+        )
