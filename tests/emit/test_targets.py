@@ -46,10 +46,7 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
         "video-clips": r"reader: .* does not read as read_videos does\. Export",
     },
     **dict.fromkeys(("jax", "paddle"), RAGGED),
-    "tensorflow": {
-        **RAGGED,
-        "two-modalities": r"channel_first: .* number of axes of 'images', and only the data tell",
-    },
+    "tensorflow": RAGGED,
     "triton": {
         "key-points": r"follow_points\.points: it is fed by reader\.vertices, .* Leave the",
         "two-modalities": r"reader: .* Triton makes outputs of an image .* Give an image out",
@@ -85,10 +82,13 @@ def golden_recipes(target: str) -> tuple[str, ...]:
     """Few to be read.
 
     One that decodes a crop, a grey one that rotates, two views, a policy; boxes, masks and clips;
-    and two pipelines, where the target runs them.
+    and two pipelines, where the target runs them. Of every recipe with targets the pipeline and a
+    loop that trains.
     """
     views = ["simclr", "rand-augment"] if "simclr" in held(target) else ["two-view"]
-    more = ("ssd", "segmentation", "video-clips", SIDE_BY_SIDE)
+    more = ["ssd", "segmentation", "video-clips", SIDE_BY_SIDE]
+    if target in ("script", "pytorch"):
+        more += ["retinanet", "key-points", "two-modalities"]
     return ("cutout", "medical-gray", *views, *(name for name in more if name in held(target)))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -167,8 +167,15 @@ def _main(first: int, last: int, device: str = "cpu", kind: str = "") -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = write_ramps(Path(place))
         found = worst_of(folder, range(first, last), device, chain)
+        exact = {seed for seed in found if chain(folder, seed).has("exact")}
+    print(f"{first} to {last - 1} on {device}:")
+    _print({seed: errors for seed, errors in found.items() if seed in exact}, "exact ramps")
+    _print({seed: errors for seed, errors in found.items() if seed not in exact}, "ramps of bytes")
+
+
+def _print(found: Mapping[int, Errors], kind: str) -> None:
     every = np.array([(e.box, 1 - e.iou, e.point, e.mask) for e in found.values()])
-    print(f"{first} to {last - 1} on {device}: {len(found)} chains")
+    print(f" {len(found)} chains with {kind}")
     for name, column in zip(("box px", "1 - IoU", "point px", "mask px"), every.T, strict=True):
         far = [f"{seed}: {column[at]:.3f}" for at, seed in enumerate(found)]
         worst = sorted(far, key=lambda text: -float(text.split()[1]))[:5]

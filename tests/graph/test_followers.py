@@ -16,12 +16,9 @@ from tests.graph.test_geometry import HEIGHT, WIDTH, coco_start, run_graph, writ
 from workbench.catalog import load_catalog
 from workbench.catalog.followers import BOX_FORMATS
 from workbench.catalog.spec import Value
-from workbench.catalog.templates import load_templates
-from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
 from workbench.graph.followers import with_followers
 from workbench.graph.model import Graph, Node, Port
-from workbench.graph.templates import insert_template
 
 CATALOG = load_catalog()
 KEY_POINTS = ((10, 20), (30, 40, 50, 60), (), (5, 5, 100, 100, 7, 9))
@@ -143,18 +140,6 @@ def test_ids_of_instances_beyond_two_bytes_stay_what_they_are(folder: Path) -> N
     graph = replace(graph, outputs={**graph.outputs, "images": Port("turn", "output")})
     _, ids = run_graph(graph)
     assert {int(each) for each in np.unique(ids)} == {0, 5_000_000}
-
-
-@pytest.mark.parametrize("name", ["mixup", "cutmix"])
-def test_what_mixes_images_says_so_where_it_is_placed(folder: Path, name: str) -> None:
-    start = coco_start(folder)
-    graph, _ = insert_template(start, CATALOG, load_templates()[name], "decode")
-    graph = with_followers(start, graph, CATALOG)
-    assert graph.has("follow_boxes")
-    faults = [fault for fault in check_graph(graph, CATALOG) if fault.code == "unfollowed"]
-    assert len(faults) == 1
-    assert "it mixes two images" in faults[0].message
-    assert graph.node(faults[0].node).op == "math.add"
 
 
 def _written(folder: Path, tmp_path: Path, change: str) -> Path:

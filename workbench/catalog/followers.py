@@ -47,6 +47,17 @@ _UNIT = ArgSpec(
     label="Unit",
     choices=UNITS,
 )
+_CLASSES = ArgSpec(
+    *("num_classes", "int", "How many there are. Of a label beyond these nothing is left."),
+    default=1000,
+    label="Classes",
+    low=1,
+    high=1000,
+    step=1,
+    minimum=1,
+    start=1000,
+    advanced=False,
+)
 _INTERPOLATION = ArgSpec(
     *("interpolation", "str", "Nearest for classes and ids, linear for depth and heat."),
     default="nearest",
@@ -63,7 +74,7 @@ def _follower(
     args: Mapping[str, ArgSpec],
     summary: str,
 ) -> OpSpec:
-    plural = {"mask": "masks"}.get(kind, kind)
+    plural = {"mask": "masks", "label": "labels"}.get(kind, kind)
     return OpSpec(
         name=f"follow_{plural}",
         schema="",
@@ -74,7 +85,7 @@ def _follower(
         args=args,
         doc=summary,
         summary=summary,
-        category=plural,
+        category="format" if kind == "label" else plural,
         label=f"{plural.capitalize()} follow the image",
         synonyms=("targets", "annotations", "geometry", f"transform {plural}"),
         stays=kind != "mask",
@@ -113,6 +124,13 @@ FOLLOWERS: Mapping[str, OpSpec] = {
             {"interpolation": _INTERPOLATION},
             "Masks follow what was done to the image: classes to the nearest pixel, depth and heat "
             "between them.",
+        ),
+        _follower(
+            "label",
+            (PortSpec("labels", "label"), _IMAGE),
+            (PortSpec("labels", "label", gives=OutputRule("FLOAT", "", ("classes",))),),
+            {"num_classes": _CLASSES},
+            "Classes of images follow where images are mixed: shares of the classes, (classes,).",
         ),
     )
 }

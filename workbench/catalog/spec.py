@@ -58,7 +58,7 @@ ShapeWord = Literal[
     "canvas", "pad", "slice", "paste", "paste_many", "filter", "transpose", "reduce",
     "shape", "drawn", "one_hot", "join", "stack", "expand", "squeeze", "reshape", "extract",
     "reorder", "per_frame", "affine", "points", "corner", "broadcast", "subscript",
-    "extents",
+    "extents", "classes",
 ]  # fmt: skip
 """What an operator does to the shape; ``graph/shape_inference`` has a function for each."""
 

@@ -12,6 +12,7 @@ from workbench.errors import GraphError
 from workbench.graph.devices import device_of
 from workbench.graph.followers import path_of
 from workbench.graph.geometry import GeometryStep, cut_before, value_of
+from workbench.graph.mixes import Mix
 from workbench.graph.model import Node, Port
 from workbench.graph.shapes import infer_types
 
@@ -69,14 +70,21 @@ class FollowerWriter:
         else:
             self.text.append(line)
 
-    def carry(self, c: str, cut: Callable[[Port], None]) -> None:
+    def carry(
+        self,
+        c: str,
+        cut: Callable[[Port], None],
+        mix: Callable[[GeometryStep, Mix], None] | None = None,
+    ) -> None:
         """Move coordinates (N, k, 2) through every operator."""
         begins = self.node.inputs.get("before")
         lost = begins is not None and cut_before(self.graph, self.emitter.catalog, begins)
         for step in self.path.steps:
-            if lost and step.rule.reveals:
+            if lost and (step.rule.reveals or step.mix):
                 cut(step.before)
                 lost = False
+            if step.mix and mix:
+                mix(step, step.mix)
             if step.rule.map:
                 self._moved(c, step)
             lost |= step.rule.cuts
@@ -157,6 +165,10 @@ class FollowerWriter:
         axes = (flow.axes if flow else None) or "HWC"
         name = self._sizes[port]
         return f"{name}[{axes.index('W')}]", f"{name}[{axes.index('H')}]"
+
+    def permuted(self, target: str, value: str, mix: Mix) -> None:
+        """``target`` becomes what the other image has, in the batch's other order."""
+        self.add(target, f"fn.permute_batch({value}, indices={self.emitter.names[mix.order]})")
 
     def fed(self, name: str) -> str:
         """What feeds the follower, on the CPU where it works there."""

@@ -1,32 +1,21 @@
-"""Followers in emitted source: plain calls of DALI that move boxes, points and masks.
-
-Boxes go as their four corners through every operator; the hull is taken once, at the end. Where an
-operator could bring back into sight what an earlier one cut off, boxes that lie partly outside are
-cut to the image first. Through regions go the corners (``carry_boxes``).
-"""
+"""Followers in emitted source: plain calls of DALI that move boxes, points and masks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workbench.emit.box_followers import BoxWriter
 from workbench.emit.code import Lines
 from workbench.emit.follower_writer import FollowerWriter
 from workbench.emit.mask_followers import MaskWriter
-from workbench.emit.python import call, literal
+from workbench.emit.python import literal
 from workbench.graph.follower_regions import CARRIED_INPUTS
-from workbench.graph.followers import box_format, is_relative
+from workbench.graph.followers import is_relative
 from workbench.graph.model import Node, Port
 
 if TYPE_CHECKING:
     from workbench.emit.emitter import Emitter
 
-_WHOLE = "types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])"
-"""A box of the whole image. It stands behind the others, so that there is always one."""
-
-
-_LABELS = 65536
-_MOST = 4096
-"""One number for both: the label, and which of so many boxes it is of."""
 CARRIED = "carried on"
 """The comment above what brings a target to, or through, the body of a region."""
 
@@ -47,7 +36,8 @@ def written_call(emitter: Emitter, node: Node) -> str:
 def follower_lines(emitter: Emitter, node: Node) -> Lines:
     """The lines of one follower of a sound graph, or of what carries a target to it."""
     what, _, kind = node.op.partition("_")
-    writer = {"boxes": BoxWriter, "points": PointWriter}.get(kind, MaskWriter)(emitter, node)
+    writers = {"boxes": BoxWriter, "points": PointWriter, "labels": LabelWriter}
+    writer = writers.get(kind, MaskWriter)(emitter, node)
     if what == "follow":
         writer.text.append(f"{emitter.indent}# {written_call(emitter, node)}")
         writer.follow()
@@ -59,143 +49,33 @@ def follower_lines(emitter: Emitter, node: Node) -> Lines:
     return Lines.of(node.id, writer.text)
 
 
-class BoxWriter(FollowerWriter):
-    """Boxes, as corners."""
+class LabelWriter(FollowerWriter):
+    """Classes of images, as shares of them."""
 
     def follow(self) -> None:
-        """Corners, then their hull, cut to the image; what is hardly seen is left out."""
-        given = box_format(self.graph, self.node) or "absolute ltrb"
-        c, low, high = self.name("corners"), self.name("low"), self.name("high")
-        self._start(c)
-        self.carry(c, cut=lambda port: self._cut_boxes(c, port))
-        self._hull(c, low, high)
-        width, height = self.size(self.node.inputs["image"])
-        edge, area, seen = self.name("edge"), self.name("area"), self.name("seen")
-        self.add(edge, f"fn.stack({width}, {height})")
-        self._areas(area, low, high)
-        self._inside(low, high, edge)
-        self._areas(seen, low, high)
-        share, enough = self.argument_text("visible", self.node), self.name("enough")
-        self.add(enough, f"{seen} >= {share} * {area}")
-        self.add(seen, f"1.0 * ({enough} & ({seen} > 0.0))")
-        # Boxes in the last corner have their centre outside: these DALI drops, with their labels.
-        kept = self.name("kept")
-        self.add(kept, f"fn.cat({low} / {edge}, {high} / {edge}, axis=1)")
-        self.add(self.name("left_out"), f"1.0 - {seen}")
-        self.add(kept, f"{seen} * {kept} + {self.name('left_out')}")
-        self.add(kept, f"fn.cat({kept}[:-1], {_WHOLE})")
-        own = self._dropped_along()
-        arguments = [kept, own] if own else [kept]
-        targets = ["_", "_", kept, own] if own else ["_", "_", kept]
-        arguments += [
-            'bbox_layout="xyXY"',
-            "aspect_ratio=[1.0, 1.0]",
-            "scaling=[1.0, 1.0]",
-            "thresholds=[0.0]",
-            "allow_no_crop=False",
-            "total_num_attempts=1",
-            "seed=base_seed",
-        ]
-        # The window is the whole image: nothing is drawn.
-        self.text += call(", ".join(targets), "fn.random_bbox_crop", arguments, self.emitter.indent)
-        if given.startswith("absolute"):
-            self.add(edge, f"fn.stack({width}, {height}, {width}, {height})")
-            self.add(kept, f"{kept} * {edge}")
-        first, second = f"{kept}[:, 0:2]", f"{kept}[:, 2:4]"
-        if given.endswith(" xywh"):
-            self.add(kept, f"fn.cat({first}, {second} - {first}, axis=1)")
-        elif given.endswith(" cxcywh"):
-            self.add(kept, f"fn.cat(({first} + {second}) / 2, {second} - {first}, axis=1)")
-        self.add(self.given("boxes"), f"{kept}[:-1]")
-        self._give_along(own)
-
-    def _dropped_along(self) -> str:
-        """The variable of the numbers that DALI drops with the boxes: labels, places, or both."""
-        labels, own = self.node.inputs.get("labels"), self.name("labels")
-        text = ""
-        if labels is not None:
-            flow, text = self.flows.get(labels), self.fed("labels")
-            if flow is None or flow.dtype != "INT32":
-                text = f"fn.cast({text}, dtype=types.INT32)"
-        if self.node.args.get("places"):
-            places, count = self.name("places"), f"{self.fed('boxes')}.shape()[0]"
-            self.add(places, f"types.Constant([*range({_MOST})], shape=[{_MOST}])[: {count}]")
-            text = f"{text} + {_LABELS} * {places}" if text else places
-        if not text:
-            return ""
-        self.add(own, f"fn.cat({text}, types.Constant([0], shape=[1]))")
-        return own
-
-    def _give_along(self, own: str) -> None:
-        with_labels, with_places = "labels" in self.node.inputs, self.node.args.get("places")
-        if with_labels and with_places:
-            places = self.name("places")
-            self.add(places, f"{own} // {_LABELS}")
-            self.add(self.given("labels"), f"({own} - {_LABELS} * {places})[:-1]")
-            self.add(self.given("places"), f"{places}[:-1]")
-        elif own:
-            self.add(self.given("labels" if with_labels else "places"), f"{own}[:-1]")
-
-    def carried(self) -> None:
-        """Corners, those of the whole image last."""
-        c = self.given("corners")
-        self._start(c)
-        self.carry(c, cut=lambda port: self._cut_boxes(c, port))
-
-    def _start(self, c: str) -> None:
-        if "corners" in self.node.inputs:
-            self.add(c, self.fed("corners"))
-            return
-        given = box_format(self.graph, self.node) or "absolute ltrb"
-        self.add(c, f"fn.cat({self.fed('boxes')}, {_WHOLE})")
-        if given.startswith("relative"):
-            width, height = self.size(self.first())
-            self._scale(c, width, height)
-        low, high = self.name("low"), self.name("high")
-        centred = given.endswith(" cxcywh")
-        self.add(low, f"{c}[:, 0:2] - {c}[:, 2:4] / 2" if centred else f"{c}[:, 0:2]")
-        ends = given.endswith(" ltrb")
-        self.add(high, f"{c}[:, 2:4]" if ends else f"{low} + {c}[:, 2:4]")
-        self._corners(c, low, high)
-
-    def _scale(self, boxes: str, width: str, height: str) -> None:
-        sides = self.name("sides")
-        self.add(sides, f"fn.stack({width}, {height}, {width}, {height})")
-        self.add(boxes, f"{boxes} * {sides}")
-
-    def _corners(self, c: str, low: str, high: str) -> None:
-        a, b = self.name("down"), self.name("up")
-        self.add(a, f"fn.cat({high}[:, 0:1], {low}[:, 1:2], axis=1)")
-        self.add(b, f"fn.cat({low}[:, 0:1], {high}[:, 1:2], axis=1)")
-        self.add(c, f"fn.stack({low}, {a}, {high}, {b}, axis=1)")
-
-    def _hull(self, c: str, low: str, high: str) -> None:
-        self.add(low, f"fn.reductions.min({c}, axes=1)")
-        self.add(high, f"fn.reductions.max({c}, axes=1)")
-
-    def _areas(self, target: str, low: str, high: str) -> None:
-        sides = self.name("sides")
-        self.add(sides, f"{high} - {low}")
-        self.add(target, f"{sides}[:, 0:1] * {sides}[:, 1:2]")
-
-    def _inside(self, low: str, high: str, edge: str) -> None:
-        for name in (low, high):
-            self.add(name, f"math.min(math.max({name}, 0.0), {edge})")
-
-    def _cut_boxes(self, c: str, port: Port) -> None:
-        """Boxes that lie partly outside become the part that is inside."""
-        low, high, edge = self.name("low"), self.name("high"), self.name("edge")
-        whole, old = self.name("whole"), self.name("old")
-        width, height = self.size(port)
-        self._hull(c, low, high)
-        self.add(edge, f"fn.stack({width}, {height})")
-        inside = f"({low} >= 0.0) & ({high} <= {edge})"
-        self.add(whole, f"fn.reductions.min(1.0 * ({inside}), axes=1, keep_dims=True)")
-        self.add(whole, f"fn.expand_dims({whole}, axes=2)")
-        self._inside(low, high, edge)
-        self.add(old, c)
-        self._corners(c, low, high)
-        self.add(c, f"{whole} * {old} + (1.0 - {whole}) * {c}")
+        """One-hot, mixed as the images were."""
+        y, other = self.name("shares"), self.name("other")
+        flow = self.flows.get(self.node.inputs["labels"])
+        classes = self.argument_text("num_classes", self.node)
+        if flow is not None and flow.dtype == "FLOAT":
+            self.add(y, self.fed("labels"))
+        else:
+            labels = self.fed("labels")
+            self.add(y, f"fn.one_hot({labels}, num_classes={classes}, dtype=types.FLOAT)")
+        for step in self.path.steps:
+            if step.mix is None:
+                continue
+            self.permuted(other, y, step.mix)
+            if step.mix.window:
+                extent = self.emitter.names[step.mix.window[1]]
+                share = f"1.0 - {extent}[0] * {extent}[1]"
+                self.add(self.name("share"), share)
+                share = self.name("share")
+            else:
+                assert step.mix.share is not None
+                share = self.emitter.names[step.mix.share]
+            self.add(y, f"{y} * {share} + {other} * (1.0 - {share})")
+        self.add(self.given("labels"), y)
 
 
 class PointWriter(FollowerWriter):

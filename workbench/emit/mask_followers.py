@@ -15,6 +15,7 @@ from workbench.emit.follower_writer import FollowerWriter
 from workbench.emit.python import call
 from workbench.errors import GraphError
 from workbench.graph.geometry import GeometryStep
+from workbench.graph.mixes import Mix
 from workbench.graph.model import Node, Port
 
 _AS: dict[str, str] = {
@@ -136,8 +137,21 @@ class MaskWriter(FollowerWriter):
     ) -> None:
         """The calls of the image for what is in a variable."""
         for step in steps:
+            if step.mix and step.mix.window:
+                self._mix(mask, step.mix, step.mix.window)
             for call_ in self._calls(step, interpolation):
                 self._call(step, mask, call_, dtype)
+
+    def _mix(self, mask: str, mix: Mix, window: tuple[Port, Port]) -> None:
+        """A window of the other image's mask in the place of the own one's."""
+        other, around = self.name("other"), self.name("around")
+        self.permuted(other, mask, mix)
+        start, extent = (self.emitter.names[port] for port in window)
+        for target, given in ((around, other), (mask, mask)):
+            arguments = [given, f"anchor={start}", f"shape={extent}", "normalized=True"]
+            arguments += ['axis_names="HW"', "fill_value=0"]
+            self.text += call(target, "fn.erase", arguments, self.emitter.indent)
+        self.add(mask, f"{mask} + ({other} - {around})")
 
     def _calls(self, step: GeometryStep, interpolation: str) -> Iterator[Node]:
         """The image's call with the arguments of masks, or the calls in its place."""

@@ -35,6 +35,16 @@ def class_numbers(outputs: Outputs) -> list[str]:
     ]
 
 
+def class_shares(outputs: Outputs) -> list[str]:
+    """The labels that are a share of each class, as mixed images have them."""
+    return [
+        name
+        for name in outputs_of_kind(outputs, "label")
+        if outputs[name].dtype == "FLOAT" and len(outputs[name].shape or ()) == 1
+        if None not in (outputs[name].shape or ())
+    ]
+
+
 def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
     """The pictures among the outputs. Raises GraphExportError where there are none."""
     images = outputs_of_kind(outputs, "image")

@@ -18,10 +18,15 @@ from workbench.graph.faults import Fault
 from workbench.graph.follower_regions import through_regions
 from workbench.graph.geometry import GeometryPath, geometry_path
 from workbench.graph.identity_cache import identity_cached
+from workbench.graph.mixes import why_not
 from workbench.graph.model import Graph, Node, Port, Source, ancestors, region_of
 from workbench.graph.shapes import infer_types
 
 _THROUGH = "through_"
+_PLACES_MIXED = (
+    "it gives which of the boxes are left, and the boxes of two images have no one numbering. "
+    "Reset places"
+)
 
 
 def follows(node: Node) -> bool:
@@ -51,11 +56,24 @@ def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def path_of(graph: Graph, catalog: Catalog, follower: Node) -> GeometryPath | None:
-    """What the image of a follower came through; None where nothing feeds it."""
+    """What the image of a follower came through; None where nothing feeds it.
+
+    Of the classes of images only where these were mixed; what moved pixels leaves them.
+    """
     image = follower.inputs.get("image")
     if image is None:
         return None
-    return geometry_path(graph, catalog, image, follower.inputs.get("before"))
+    kind = catalog[follower.op].follows or "any"
+    first = follower.inputs.get("before")
+    path = geometry_path(graph, catalog, image, first, placeless=kind == "label")
+    if path.blocked:
+        return path
+    if kind == "label":
+        return replace(path, steps=tuple(step for step in path.steps if step.mix))
+    blocked, reason = why_not(path, kind)
+    if follower.args.get("places") and any(step.mix for step in path.steps):
+        blocked, reason = follower.id, _PLACES_MIXED
+    return replace(path, blocked=blocked, reason=reason)
 
 
 def _with_inputs(graph: Graph, catalog: Catalog, node: Node) -> Node:
@@ -72,7 +90,7 @@ def follower_faults(node: Node, graph: Graph, catalog: Catalog) -> Iterator[Faul
     path = path_of(graph, catalog, node)
     if path is not None and path.blocked:
         what, remedy = path.reason.split(". ", 1)
-        words = f"{node.id} cannot follow it: {what}"
+        words = what if path.blocked == node.id else f"{node.id} cannot follow it: {what}"
         yield Fault(path.blocked, "", words, f"{remedy}.", "unfollowed", node.id)
     if node.op == "follow_boxes" and "boxes" in node.inputs and box_format(graph, node) is None:
         words = f"how the boxes of {node.inputs['boxes']} are written is not known"
@@ -151,14 +169,23 @@ def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
     images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
     paths = {port: geometry_path(graph, catalog, port) for port in images}
     image = next((port for port, path in paths.items() if path.steps or path.blocked), None)
+    mixed = next((port for port in images if _is_mixed(graph, catalog, port)), None)
+    image = image or mixed
     if image is None or not all(graph.has(port.node) for port in graph.outputs.values()):
         return []
     reading = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
+    kinds = {n: target_kind(graph, catalog, port) for n, port in graph.outputs.items()}
     return [
-        (image, name, port)
+        (mixed if kinds[name] == "label" else image, name, port)
         for name, port in graph.outputs.items()
-        if target_kind(graph, catalog, port) is not None and reading & ancestors(graph, [port])
+        if kinds[name] is not None and (kinds[name] != "label" or mixed is not None)
+        if reading & ancestors(graph, [port])
     ]
+
+
+def _is_mixed(graph: Graph, catalog: Catalog, image: Port) -> bool:
+    path = geometry_path(graph, catalog, image, placeless=True)
+    return any(step.mix for step in path.steps)
 
 
 def target_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind | None:
@@ -169,6 +196,8 @@ def target_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind | None:
     kind = port_kind(graph, catalog, port)
     if isinstance(node, Source) and kind in ("boxes", "points"):
         return kind
+    if isinstance(node, Source) and port.output == "labels":
+        return "label" if infer_types(graph, catalog)[port].shape == (1,) else None
     reads_mask = kind == "mask" and not follows(node)
     return "mask" if reads_mask else None
 
@@ -176,8 +205,8 @@ def target_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind | None:
 def _follow(graph: Graph, catalog: Catalog, image: Port, output: str, target: Port) -> Graph:
     kind = target_kind(graph, catalog, target)
     assert kind is not None
-    op = {"boxes": "follow_boxes", "points": "follow_points", "mask": "follow_masks"}[kind]
-    spec = catalog[op]
+    spec = next(spec for spec in FOLLOWERS.values() if spec.follows == kind)
+    op = spec.name
     node = new_node(graph, catalog, op, free_id(graph, op))
     node = replace(node, inputs={spec.inputs[0].name: target, "image": image})
     outputs = {**graph.outputs, output: Port(node.id, spec.outputs[0].name)}

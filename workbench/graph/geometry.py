@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from workbench.catalog.geometry import GeometryRule, geometry_rules
 from workbench.catalog.spec import Catalog, OpSpec, Value
 from workbench.graph.devices import decodes, is_decoder, port_kind
+from workbench.graph.mixes import Mix, mix_of
 from workbench.graph.model import Graph, Node, Port, region_of
 from workbench.graph.repeat import OP as REPEAT
 from workbench.graph.repeat import most_turns
@@ -32,6 +33,8 @@ class GeometryStep:
     decodes: bool = False
     bodies: Mapping[str, GeometryPath] = field(default_factory=dict)
     """Of a region: what moves pixels in each of its bodies."""
+    mix: Mix | None = None
+    """Of a sum of two images of a batch: what tells how targets of both lie on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ class GeometryPath:
         """All that tells how targets move: images before and after, and what feeds arguments."""
         found = [self.root]
         for step in self.steps:
-            found += [step.before, *step.node.inputs.values(), step.after]
+            own = step.mix.ports if step.mix else step.node.inputs.values()
+            found += [step.before, *own, step.after]
         return list(dict.fromkeys(found))
 
     @property
@@ -82,10 +86,13 @@ class GeometryPath:
     @property
     def in_one_warp(self) -> bool:
         """Whether masks go by one affine map at the end, that they may not be rounded each time."""
-        steps = [step.rule for step in self.walk()]
-        uncalled = any(call.op == "" for rule in steps for call in rule.calls or ())
-        affine = not any(rule.homography for rule in steps)
-        return affine and (uncalled or self.resamplings > 1)
+        affine = not any(step.rule.homography or step.mix for step in self.walk())
+        return affine and (self.uncalled or self.resamplings > 1)
+
+    @property
+    def uncalled(self) -> bool:
+        """Whether there is an operator that has no call for masks."""
+        return any(call.op == "" for step in self.walk() for call in step.rule.calls or ())
 
     @property
     def brings_back(self) -> bool:
@@ -101,11 +108,17 @@ class GeometryPath:
 
 
 def geometry_path(
-    graph: Graph, catalog: Catalog, image: Port, first: Port | None = None
+    graph: Graph,
+    catalog: Catalog,
+    image: Port,
+    first: Port | None = None,
+    *,
+    placeless: bool = False,
 ) -> GeometryPath:
     """The geometric operators between a decoder and an image, in running order.
 
-    ``first`` is where to begin in place of the decoder: an image that this one is made from.
+    ``first`` is where to begin in place of the decoder: an image that this one is made from. For
+    targets that are ``placeless``, as the class of an image is, no operator needs a rule.
     """
     rules = geometry_rules()
     steps: list[GeometryStep] = []
@@ -127,15 +140,20 @@ def geometry_path(
         source = _image_input(graph, catalog, node, spec)
         if rules.moves(node.op) and source is not None:
             rule = rule_of(node, spec)
-            if rule is None:
+            if rule is None and not placeless:
                 return _blocked(image, steps, node, _arguments(node))
-            steps.insert(0, GeometryStep(node, source, image, rule, is_decoder(spec)))
+            if rule is not None:
+                steps.insert(0, GeometryStep(node, source, image, rule, is_decoder(spec)))
         elif source is None or decodes(spec):
             break
-        elif not rules.keeps_places(spec):
-            return _blocked(image, steps, node, _no_rule(node, spec))
         elif spec.category == "arithmetic" and _mixes(graph, catalog, node):
-            return _blocked(image, steps, node, _MIXES)
+            mix = mix_of(graph, node)
+            if mix is None:
+                return _blocked(image, steps, node, _MIXES)
+            steps.insert(0, GeometryStep(node, mix.source, image, _WHOLE, mix=mix))
+            source = mix.source
+        elif not rules.keeps_places(spec) and not placeless:
+            return _blocked(image, steps, node, _no_rule(node, spec))
         if is_decoder(spec):
             break
         image = source
@@ -198,6 +216,9 @@ def _through_region(
         path = geometry_path(graph.at_scope(scope), catalog, given) if given is not None else None
         if path is not None and path.blocked:
             return path
+        mixed = next((step for step in path.walk() if step.mix), None) if path else None
+        if mixed is not None:
+            return _blocked(image, [], mixed.node, _MIXED_INSIDE)
         if path is None or path.root.node != scope or path.root.output not in region.inputs:
             return _blocked(image, [], region, _OTHER_IMAGE)
         paths[name] = path
@@ -225,6 +246,8 @@ def cut_before(graph: Graph, catalog: Catalog, image: Port) -> bool:
     return inside or any(step.rule.cuts for step in path.steps)
 
 
+_WHOLE = GeometryRule(exact=True, calls=())
+"""Pixels keep their places."""
 _OTHER_IMAGE = (
     "its bodies do not all give what becomes of one image. Take the targets from before it, or "
     "give the same image to all of its bodies"
@@ -232,6 +255,11 @@ _OTHER_IMAGE = (
 _MIXES = (
     "it mixes two images, and targets of both would lie on what it gives. Take the targets from "
     "before it, or give out both images' targets and the share in which they are mixed"
+)
+
+
+_MIXED_INSIDE = (
+    "it mixes images of a part of the batch, inside a region. Mix the images outside of it"
 )
 
 

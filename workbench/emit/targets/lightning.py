@@ -106,7 +106,7 @@ $loss
 class Model(lightning.LightningModule):
     """A model to put yours in the place of."""
 
-    def __init__(self, classes: int = 1000) -> None:
+    def __init__(self, classes: int = $class_count) -> None:
 ${{model_import}}        super().__init__()
         self.model = $model
 
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--classes", type=int, default=$class_count)
     parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
     args = parser.parse_args()
 

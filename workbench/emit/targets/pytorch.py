@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
-from workbench.emit.outputs import require_images, require_signed
+from workbench.emit.outputs import class_shares, require_images, require_signed
 from workbench.emit.targets import Target
 from workbench.emit.targets._ragged import DETECTION_LOSS, detection_function, find_detection
 from workbench.emit.targets._shared import (
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--classes", type=int, default=$class_count)
     parser.add_argument("--save", metavar="FILE", help="save epochs here, and resume")
     train(parser.parse_args())
 
@@ -139,6 +139,7 @@ if __name__ == "__main__":
 
 _CLASSIFIER = (
     "nn.Sequential(",
+    "    nn.BatchNorm2d(CHANNELS, affine=False),  # the data may have any range",
     "    nn.Conv2d(CHANNELS, 32, kernel_size=7, stride=4),",
     "    nn.ReLU(),",
     "    nn.AdaptiveAvgPool2d(1),",
@@ -146,7 +147,13 @@ _CLASSIFIER = (
     "    nn.Linear(32, CLASSES),",
     ")",
 )
-_DETECTORS = "from torchvision.models import detection  # needed here alone"
+_BOUNDED = ("UINT8", "FLOAT")
+"""Pictures of bytes are divided by 255; floats are taken to be normalised."""
+_DETECTORS = (
+    "try:",
+    "    from torchvision.models import detection  # needed here alone",
+    *missing_package_error("torchvision").splitlines(),
+)
 _DETECTOR = (
     "detection.fasterrcnn_mobilenet_v3_large_320_fpn(",
     "    weights=None,",
@@ -195,21 +202,43 @@ def training_fields(module: Module, target: str, *, classes: str, indent: str) -
         for name in module.labels
     ]
     doc, loss = DETECTION_LOSS if found else _loss(module, images)
-    channels = module.outputs[images[0]].channels or 3
-    model = "\n".join(_DETECTOR if found else _CLASSIFIER)
+    model = "\n".join(_DETECTOR if found else _classifier(module.outputs[images[0]]))
     if found and found.masks:
         model = model.replace("fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn")
-    model = model.replace("CLASSES", classes).replace("CHANNELS", str(channels))
+    model = model.replace("CLASSES", classes)
     return {
         "squeeze": "".join(squeeze),
         "detection": detection_function(found, module.outputs) if found else "",
         "model": model.replace("\n", f"\n{indent}"),
-        "model_import": f"{indent}{_DETECTORS}\n\n" if found else "",
+        "model_import": _indented(_DETECTORS, indent) if found else "",
         # A detection model takes no empty batch.
         "last_batch": ", LastBatchPolicy.FILL" if found else "",
         "loss_doc": doc,
+        "class_count": str(_class_count(module)),
         "loss": "\n".join(loss),
     }
+
+
+def _class_count(module: Module) -> int:
+    """Of shares of classes their number, else ImageNet's."""
+    shares = [] if module.labels else class_shares(module.outputs)
+    shape = module.outputs[shares[0]].shape if shares else None
+    return shape[0] or 1000 if shape else 1000
+
+
+def _classifier(flow: TensorType) -> list[str]:
+    """A small model; where only the data tell its channels the first batch does."""
+    lines = [line for line in _CLASSIFIER if flow.dtype not in _BOUNDED or "Norm" not in line]
+    if flow.channels is not None:
+        return [line.replace("CHANNELS", str(flow.channels)) for line in lines]
+    return [
+        line.replace("nn.", "nn.Lazy").replace("CHANNELS, ", "") if "CHANNELS" in line else line
+        for line in lines
+    ]
+
+
+def _indented(lines: Sequence[str], indent: str) -> str:
+    return "".join(f"{indent}{line}\n" for line in lines) + "\n"
 
 
 def _trainable(module: Module, images: list[str]) -> list[str]:
@@ -234,14 +263,15 @@ def _loss(module: Module, images: list[str]) -> tuple[str, list[str]]:
             '    return F.cross_entropy(similar, same, reduction="sum")',
         ]
     body = [f"    scores = model({fed[0]})"]
-    if module.labels:
+    if labels := module.labels or class_shares(module.outputs):
         return "Cross entropy summed over the batch.", [
             *body,
-            f'    return F.cross_entropy(scores, batch["{module.labels[0]}"], reduction="sum")',
+            f'    return F.cross_entropy(scores, batch["{labels[0]}"], reduction="sum")',
         ]
     return "A stand-in, for the graph gives no class numbers: every score is to be zero.", [
         *body,
-        '    return F.mse_loss(scores, torch.zeros_like(scores), reduction="sum")',
+        "    zeros = torch.zeros_like(scores)",
+        '    return F.mse_loss(scores, zeros, reduction="sum") / scores.shape[1]',
     ]
 
 

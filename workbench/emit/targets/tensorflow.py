@@ -176,7 +176,10 @@ def _dtype(graph: Graph, outputs: Outputs, name: str) -> str:
 
 
 def _shape(graph: Graph, outputs: Outputs, name: str) -> str:
-    shape = outputs[name].shape
+    flow = outputs[name]
+    shape = flow.shape
+    if shape is None and flow.layout:
+        shape = (None,) * len(flow.layout)
     if shape is None:
         raise GraphExportError(
             f"{graph.outputs[name].node}: DALIDataset must be told the number of axes of {name!r}, "

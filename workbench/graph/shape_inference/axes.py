@@ -95,6 +95,10 @@ def _one_hot(call: TypedCall, flow: TensorType) -> TensorType:
     return flow.reshaped((*flow.shape[:at], count, *flow.shape[at:]), layout)
 
 
+def _classes(call: TypedCall, flow: TensorType) -> TensorType:
+    return flow.reshaped((call.whole("num_classes") or (None,))[:1], "")
+
+
 def _join(call: TypedCall, flow: TensorType) -> TensorType:
     parts = call.positional
     shapes = [part.shape for part in parts]
@@ -282,6 +286,7 @@ AXIS_RULES: Mapping[ShapeWord, ShapeRule] = {
     "shape": _shape,
     "drawn": _drawn,
     "one_hot": _one_hot,
+    "classes": _classes,
     "join": _join,
     "stack": _stack,
     "expand": _expand,

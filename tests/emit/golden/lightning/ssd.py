@@ -337,7 +337,10 @@ class Model(lightning.LightningModule):
     """A model to put yours in the place of."""
 
     def __init__(self, classes: int = 1000) -> None:
-        from torchvision.models import detection  # needed here alone
+        try:
+            from torchvision.models import detection  # needed here alone
+        except ImportError as error:
+            raise ImportError(f"{error}. Needed: torchvision.") from None
 
         super().__init__()
         self.model = detection.fasterrcnn_mobilenet_v3_large_320_fpn(

@@ -289,7 +289,10 @@ def loss_of(model: nn.Module, batch: dict[str, Any]) -> Tensor:
 
 def train(args: argparse.Namespace) -> None:
     """A loop to start from, with a model to put yours in the place of."""
-    from torchvision.models import detection  # needed here alone
+    try:
+        from torchvision.models import detection  # needed here alone
+    except ImportError as error:
+        raise ImportError(f"{error}. Needed: torchvision.") from None
 
     rank = int(os.environ.get("RANK", "0"))  # torchrun sets these three
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))

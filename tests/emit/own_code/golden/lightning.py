@@ -237,7 +237,7 @@ class Model(lightning.LightningModule):
     def __init__(self, classes: int = 1000) -> None:
         super().__init__()
         self.model = nn.Sequential(
-            nn.Conv2d(3, 32, kernel_size=7, stride=4),
+            nn.LazyConv2d(32, kernel_size=7, stride=4),
             nn.ReLU(),
             nn.AdaptiveAvgPool2d(1),
             nn.Flatten(),

@@ -198,7 +198,7 @@ def train(args: argparse.Namespace) -> None:
         distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
 
     model: nn.Module = nn.Sequential(
-        nn.Conv2d(3, 32, kernel_size=7, stride=4),
+        nn.LazyConv2d(32, kernel_size=7, stride=4),
         nn.ReLU(),
         nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),

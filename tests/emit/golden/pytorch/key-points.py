@@ -1,0 +1,328 @@
+"""key-points: Key points on whole images as HigherHRNet trains (arXiv 1908.10357):
+turned, scaled, 512 px.
+
+A PyTorch loader, and a training loop to start from.
+
+Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]
+       torchrun --nproc-per-node 2 loader.py --data DIR    (each rank reads one shard)
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+try:
+    import torch
+    import torch.nn.functional as F
+    from nvidia.dali import fn, math, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+    from nvidia.dali.plugin.pytorch import DALIRaggedIterator
+    from torch import Tensor, distributed, nn
+    from torch.nn.parallel import DistributedDataParallel
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: torch and nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 12
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+OUTPUTS = ["images", "points", "visible", "mirrored"]
+LISTS = ["points", "visible"]
+
+
+def find_annotations(data: str) -> dict[str, Any]:
+    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    with open(data, encoding="utf-8") as file:
+        images = json.load(file)["images"]
+    beside = os.path.dirname(os.path.abspath(data))
+    above = os.path.dirname(beside)
+    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
+    places = [(beside, ""), (beside, "images"), (above, "images")]
+    places += [(above, named), (beside, named)]
+    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
+    first = images[0]["file_name"] if images else ""
+    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
+    return {"annotations_file": data, "file_root": [*there, beside][0]}
+
+
+def find_keypoints(data: str) -> dict[str, Any]:
+    """Arguments of the COCO reader for annotations with key points as outlines."""
+    found = os.stat(data)
+    known = f"{os.path.abspath(data)} {found.st_mtime_ns} {found.st_size}"
+    folder = os.path.join(tempfile.gettempdir(), f"key-points-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_uid != os.getuid():
+        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    name = hashlib.sha256(known.encode()).hexdigest()[:32]
+    path = os.path.join(folder, f"{name}.json")
+    if not os.path.isfile(path):
+        with open(data, encoding="utf-8") as file:
+            document = json.load(file)
+        for one in document["annotations"]:
+            flat = one["keypoints"]
+            points: list[float] = []
+            for at in range(0, len(flat), 3):
+                points += flat[at : at + 2] if flat[at + 2] else [-1e6, -1e6]
+            one["segmentation"] = [points]
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as made:
+            json.dump(document, made)
+        os.replace(made.name, path)
+    return {**find_annotations(data), "annotations_file": path}
+
+
+@pipeline_def
+def key_points_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, _reader_boxes, _labels, _reader_polygons, points = fn.readers.coco(
+        **find_keypoints(data),
+        polygon_masks=True,
+        skip_empty=True,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    shape = fn.peek_image_shape(jpegs)
+    size = fn.cast(shape, dtype=types.FLOAT)
+    sides = size[1::-1]
+    rows = size[0]
+    columns = size[1]
+    short = math.min(rows, columns)
+    zoom = fn.random.uniform(range=[0.75, 1.5], seed=base_seed + 1)
+    window = short * zoom
+    place = fn.random.uniform(range=[-0.2, 0.2], shape=[2], seed=base_seed + 2)
+    shift = place * window
+    half = sides * 0.5
+    centre = half + shift
+    back = -centre
+    to_origin = fn.transforms.translation(offset=back)
+    factor = 512.0 / window
+    factors = fn.stack(factor, factor)
+    scaled = fn.transforms.scale(to_origin, scale=factors)
+    angle = fn.random.uniform(range=[-30, 30], seed=base_seed + 3)
+    turned = fn.transforms.rotation(scaled, angle=angle)
+    placed = fn.transforms.translation(turned, offset=[256.0, 256.0])
+    warp = fn.warp_affine(
+        images, size=[512, 512], fill_value=0, inverse_map=False, matrix=placed
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 4)
+    normalize = fn.crop_mirror_normalize(
+        warp, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD, mirror=mirror
+    )
+    # points, visible = follow_points(points, normalize)
+    follow_points_at = fn.cat(points, types.Constant([0.0, 0.0], shape=[1, 2]))
+    follow_points_at = fn.expand_dims(follow_points_at, axes=1)
+    follow_points_seen = follow_points_at[:, 0, 0] == follow_points_at[:, 0, 0]
+    follow_points_map = placed
+    follow_points_at = fn.coord_transform(follow_points_at, MT=follow_points_map)
+    follow_points_size_0 = fn.cast(warp.shape(), dtype=types.FLOAT)
+    follow_points_edge = fn.stack(follow_points_size_0[1], follow_points_size_0[0])
+    follow_points_inside = follow_points_at >= 0.0
+    follow_points_within = follow_points_at <= follow_points_edge
+    follow_points_inside = follow_points_inside & follow_points_within
+    follow_points_inside = fn.reductions.min(1.0 * follow_points_inside, axes=[1, 2])
+    follow_points_seen = follow_points_seen & (follow_points_inside > 0.5)
+    follow_points_size_1 = fn.cast(normalize.shape(), dtype=types.FLOAT)
+    follow_points_map_x = fn.cast(
+        0.5 * (follow_points_size_0[1] - follow_points_size_1[2]), dtype=types.INT32
+    )
+    follow_points_map_y = fn.cast(
+        0.5 * (follow_points_size_0[0] - follow_points_size_1[1]), dtype=types.INT32
+    )
+    follow_points_map = fn.transforms.translation(
+        offset=fn.stack(-1.0 * follow_points_map_x, -1.0 * follow_points_map_y)
+    )
+    follow_points_map = fn.transforms.scale(
+        follow_points_map,
+        scale=fn.stack(1.0 - 2.0 * mirror, 1.0),
+        center=fn.stack(follow_points_size_1[2] / 2, follow_points_size_1[1] / 2),
+    )
+    follow_points_at = fn.coord_transform(follow_points_at, MT=follow_points_map)
+    follow_points_edge = fn.stack(follow_points_size_1[2], follow_points_size_1[1])
+    follow_points_inside = follow_points_at >= 0.0
+    follow_points_within = follow_points_at <= follow_points_edge
+    follow_points_inside = follow_points_inside & follow_points_within
+    follow_points_inside = fn.reductions.min(1.0 * follow_points_inside, axes=[1, 2])
+    follow_points_seen = follow_points_seen & (follow_points_inside > 0.5)
+    points = fn.squeeze(follow_points_at[:-1], axes=1)
+    visible = follow_points_seen[:-1]
+    return normalize, points, visible, mirror
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+    resumable: bool = False,
+    checkpoint: bytes | None = None,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    """
+    pipe = key_points_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+        enable_checkpointing=resumable,
+        checkpoint=checkpoint,
+    )
+    pipe.build()
+    return pipe
+
+
+class Loader:
+    """Batches as dictionaries of tensors: the 4 of ``OUTPUTS``.
+
+    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
+    as it comes.
+    What stands in ``LISTS`` is a list with a tensor for each image.
+    """
+
+    def __init__(
+        self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
+    ) -> None:
+        self._batches = DALIRaggedIterator(
+            [pipe],
+            OUTPUTS,
+            output_types=[
+                DALIRaggedIterator.SPARSE_LIST_TAG
+                if name in LISTS
+                else DALIRaggedIterator.DENSE_TAG
+                for name in OUTPUTS
+            ],
+            reader_name="reader",  # it knows how long an epoch is
+            last_batch_policy=last_batch,
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for (batch,) in self._batches:  # a list with one entry for each pipeline
+            yield batch
+
+    def checkpoint(self) -> bytes:
+        """Where the loader of a resumable pipeline stands now."""
+        return self._batches.checkpoints()[0]
+
+
+def loss_of(model: nn.Module, batch: dict[str, Any]) -> Tensor:
+    """A stand-in, for the graph gives no class numbers: every score is to be zero."""
+    scores = model(batch["images"])
+    zeros = torch.zeros_like(scores)
+    return F.mse_loss(scores, zeros, reduction="sum") / scores.shape[1]
+
+
+def train(args: argparse.Namespace) -> None:
+    """A loop to start from, with a model to put yours in the place of."""
+    rank = int(os.environ.get("RANK", "0"))  # torchrun sets these three
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    place = torch.device("cpu")
+    if torch.cuda.is_available():
+        torch.cuda.set_device(local_rank)
+        place = torch.device("cuda", local_rank)
+    if world_size > 1:
+        distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
+
+    model: nn.Module = nn.Sequential(
+        nn.Conv2d(3, 32, kernel_size=7, stride=4),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(32, args.classes),
+    ).to(place)
+    if world_size > 1:
+        model = DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+
+    # Every rank stands elsewhere in its own shard, so each has a file of its own.
+    file = Path(f"{args.save}.{rank}") if args.save else None
+    saved = {}
+    if file and file.exists():
+        saved = torch.load(file, map_location=place, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+    pipe = build_pipeline(
+        args.data,
+        args.batch_size,
+        args.threads,
+        args.device,
+        shard_id=rank,
+        num_shards=world_size,
+        device_id=local_rank,
+        resumable=file is not None,
+        checkpoint=saved.get("loader"),
+    )
+    loader = Loader(pipe)
+    for epoch in range(saved.get("epochs", 0), args.epochs):
+        total, count = 0.0, 0
+        for batch in loader:
+            for name, found in batch.items():
+                if name in LISTS:
+                    batch[name] = [tensor.to(place) for tensor in found]
+                else:
+                    batch[name] = found.to(place)
+            loss = loss_of(model, batch)
+            size = len(batch[OUTPUTS[0]])
+            optimizer.zero_grad()
+            (loss / max(size, 1)).backward()  # a last batch can be empty on some rank
+            optimizer.step()
+            total, count = total + loss.item(), count + size
+        print(f"rank {rank}, epoch {epoch}: {count} samples, loss {total / count:.3f}")
+        if file:
+            state = {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "loader": loader.checkpoint(),
+                "epochs": epoch + 1,
+            }
+            torch.save(state, file)
+    if world_size > 1:
+        distributed.destroy_process_group()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
+    parser.add_argument(
+        "--data", required=True, help="COCO key points (*keypoints*.json)"
+    )
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--save", metavar="FILE", help="save epochs here, and resume")
+    train(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

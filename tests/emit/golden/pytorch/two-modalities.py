@@ -1,0 +1,405 @@
+"""two-modalities: Two modalities of MR, slices of volumes, as nnU-Net trains in 2D
+(arXiv 1809.10486).
+
+A PyTorch loader, and a training loop to start from.
+
+Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]
+       torchrun --nproc-per-node 2 loader.py --data DIR    (each rank reads one shard)
+"""
+
+import argparse
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+try:
+    import torch
+    import torch.nn.functional as F
+    from nvidia.dali import fn, math, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline, do_not_convert
+    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+    from nvidia.dali.plugin.pytorch import DALIGenericIterator
+    from torch import Tensor, distributed, nn
+    from torch.nn.parallel import DistributedDataParallel
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: torch and nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 32
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [256, 256]
+OUTPUTS = ["images", "labels"]
+
+
+def class_folders(data: str) -> list[str]:
+    """The names of the folders in a folder, sorted, without those that begin with a dot."""
+    if not os.path.isdir(data):
+        return []
+    with os.scandir(data) as entries:
+        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+
+
+def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
+    """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
+    if not isinstance(data, str):
+        return [path for path, _ in data], [label for _, label in data]
+    if os.path.isfile(data) and data.lower().endswith(suffixes):
+        return [data], [0]
+    if os.path.isfile(data):
+        with open(data, encoding="utf-8", errors="surrogateescape") as lines:
+            rows = [line.strip().rsplit(maxsplit=1) for line in lines if line.strip()]
+        root = os.path.dirname(os.path.abspath(data))
+        return [os.path.join(root, path) for path, _ in rows], [int(label) for _, label in rows]
+    files: list[str] = []
+    labels: list[int] = []
+    for label, folder in enumerate(class_folders(data) or [""]):
+        place = os.path.join(data, folder)
+        names = sorted(name for name in os.listdir(place) if name.lower().endswith(suffixes))
+        files += [os.path.join(place, name) for name in names if not name.startswith(".")]
+        labels += [label] * (len(files) - len(labels))
+    return files, labels
+
+
+def array_axes(path: str) -> list[int]:
+    """The axes of a file's array, as a picture or a sequence; -1 for channels that it lacks.
+
+    Raises ValueError for a file that DALI does not read.
+    """
+    from numpy.lib import format as npy
+
+    with open(path, "rb") as file:
+        if npy.read_magic(file) != (1, 0):
+            raise ValueError("the version of the format is not 1")
+        shape = npy.read_array_header_1_0(file)[0]
+    if len(shape) not in (2, 3, 4) or 0 in shape:
+        raise ValueError(f"its shape is {shape}")
+    has_channels = len(shape) == 4 or (len(shape) == 3 and shape[-1] <= 4)
+    return [*range(len(shape)), *([] if has_channels else [-1])]
+
+
+def label_files(labels: Any) -> list[str]:
+    """A file with each label, in a temporary folder: the reader reads them beside the arrays."""
+    import numpy
+
+    folder = os.path.join(tempfile.gettempdir(), f"array-labels-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_uid != os.getuid():
+        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    paths = {label: os.path.join(folder, f"{label}.npy") for label in labels}
+    for label, path in paths.items():
+        if not os.path.isfile(path):
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                numpy.save(file, numpy.array([label], numpy.int32))
+            os.replace(file.name, path)
+    return [paths[label] for label in labels]
+
+
+@do_not_convert
+def find_arrays(data: Any) -> dict[str, Any]:
+    """The files, their labels, and the axes of the first that can be read."""
+    files, labels = files_of(data, (".npy",))
+    axes = [0, 1, 2]
+    for path in files:
+        try:
+            axes = array_axes(path)
+            break
+        except (OSError, ValueError):
+            continue
+    return {"files": files, "labels": labels, "axes": axes}
+
+
+@do_not_convert
+def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any) -> Any:
+    """Pictures or sequences, and their labels, read in step: both readers shuffle alike."""
+    images = fn.readers.numpy(files=files, **options)
+    images = fn.reshape(images, src_dims=axes, layout="FHWC"[-len(axes) :])
+    whole = {name: value for name, value in options.items() if "roi" not in name and name != "name"}
+    labels = fn.readers.numpy(files=label_files(labels), **whole)
+    return images if device == "cpu" else images.gpu(), labels
+
+
+@pipeline_def(enable_conditionals=True)
+def two_modalities_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    images, labels = read_arrays(
+        **find_arrays(data),
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        device=device,
+        seed=base_seed,
+        name="reader",
+    )
+    place = fn.random.uniform(range=[0, 0.95], shape=[1], seed=base_seed + 30)
+    images = fn.slice(images, axes=[0], shape=[1], rel_start=place)
+    images = fn.squeeze(images, axes=[0])
+    images = fn.cast(images, dtype=types.FLOAT)
+    images = fn.resize(images, size=SIZE)
+    images = fn.normalize(images, axis_names="HW", epsilon=1e-06)
+    with_rotated = fn.random.coin_flip(
+        probability=0.2, dtype=types.BOOL, seed=base_seed + 1
+    )
+    angle = fn.random.uniform(range=[-180, 180], seed=base_seed + 2)
+    if with_rotated:
+        images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
+    with_scaled = fn.random.coin_flip(
+        probability=0.2, dtype=types.BOOL, seed=base_seed + 3
+    )
+    scale = fn.random.uniform(range=[0.7, 1.4], seed=base_seed + 4)
+    if with_scaled:
+        scaling = fn.transforms.scale(ndim=2, center=[128, 128], scale=scale)
+        images = fn.warp_affine(images, fill_value=0, matrix=scaling)
+    with_noisy = fn.random.coin_flip(
+        probability=0.1, dtype=types.BOOL, seed=base_seed + 5
+    )
+    deviation = fn.random.uniform(range=[0, 0.1], seed=base_seed + 6)
+    if with_noisy:
+        images = fn.noise.gaussian(images, stddev=deviation, seed=base_seed + 7)
+    with_blurred = fn.random.coin_flip(
+        probability=0.1, dtype=types.BOOL, seed=base_seed + 8
+    )
+    sigma = fn.random.uniform(range=[0.5, 1], shape=[2], seed=base_seed + 9)
+    if with_blurred:
+        images = fn.gaussian_blur(images, sigma=sigma)
+    with_brightened = fn.random.coin_flip(
+        probability=0.15, dtype=types.BOOL, seed=base_seed + 10
+    )
+    brightness = fn.random.uniform(range=[0.75, 1.25], seed=base_seed + 11)
+    if with_brightened:
+        images = images * brightness
+    with_contrasted = fn.random.coin_flip(
+        probability=0.15, dtype=types.BOOL, seed=base_seed + 12
+    )
+    contrast = fn.random.uniform(range=[0.75, 1.25], seed=base_seed + 13)
+    if with_contrasted:
+        darkest = fn.reductions.min(images, axes=[0, 1], keep_dims=True)
+        brightest = fn.reductions.max(images, axes=[0, 1], keep_dims=True)
+        mean = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
+        images = images - mean
+        images = images * contrast
+        images = images + mean
+        images = math.clamp(images, darkest, brightest)
+    with_coarsened = fn.random.coin_flip(
+        probability=0.125, dtype=types.BOOL, seed=base_seed + 14
+    )
+    resolution = fn.random.uniform(range=[0.5, 1], seed=base_seed + 15)
+    if with_coarsened:
+        side = resolution * 256.0
+        images = fn.resize(
+            images, interp_type=types.INTERP_NN, resize_x=side, resize_y=side
+        )
+        images = fn.resize(images, size=SIZE, antialias=False)
+    with_inverted_gamma = fn.random.coin_flip(
+        probability=0.1, dtype=types.BOOL, seed=base_seed + 16
+    )
+    curvature_1 = fn.random.uniform(range=[-1, 1], seed=base_seed + 17)
+    if with_inverted_gamma:
+        images = -images
+        steep_1 = curvature_1 * 0.5
+        flat_1 = curvature_1 * 0.3
+        bend_1 = math.max(steep_1, flat_1)
+        gamma_1 = bend_1 + 1.0
+        low_1 = fn.reductions.min(images, axes=[0, 1], keep_dims=True)
+        high_1 = fn.reductions.max(images, axes=[0, 1], keep_dims=True)
+        span_1 = high_1 - low_1
+        divisor_1 = math.max(span_1, 1e-07)
+        shifted_1 = images - low_1
+        unit_1 = shifted_1 / divisor_1
+        curve_1 = math.fpow(unit_1, gamma_1)
+        mean_1 = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
+        images = fn.reductions.std_dev(images, mean_1, axes=[0, 1], keep_dims=True)
+        standard_1 = fn.normalize(curve_1, axis_names="HW", epsilon=1e-12)
+        images = standard_1 * images
+        images = images + mean_1
+        images = -images
+    with_plain_gamma = fn.random.coin_flip(
+        probability=0.3, dtype=types.BOOL, seed=base_seed + 18
+    )
+    curvature_2 = fn.random.uniform(range=[-1, 1], seed=base_seed + 19)
+    if with_plain_gamma:
+        steep_2 = curvature_2 * 0.5
+        flat_2 = curvature_2 * 0.3
+        bend_2 = math.max(steep_2, flat_2)
+        gamma_2 = bend_2 + 1.0
+        low_2 = fn.reductions.min(images, axes=[0, 1], keep_dims=True)
+        high_2 = fn.reductions.max(images, axes=[0, 1], keep_dims=True)
+        span_2 = high_2 - low_2
+        divisor_2 = math.max(span_2, 1e-07)
+        shifted_2 = images - low_2
+        unit_2 = shifted_2 / divisor_2
+        curve_2 = math.fpow(unit_2, gamma_2)
+        mean_2 = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
+        images = fn.reductions.std_dev(images, mean_2, axes=[0, 1], keep_dims=True)
+        standard_2 = fn.normalize(curve_2, axis_names="HW", epsilon=1e-12)
+        images = standard_2 * images
+        images = images + mean_2
+    horizontal = fn.random.coin_flip(probability=0.5, seed=base_seed + 20)
+    vertical = fn.random.coin_flip(probability=0.5, seed=base_seed + 21)
+    images = fn.flip(images, horizontal=horizontal, vertical=vertical)
+    images = fn.transpose(images, perm=[2, 0, 1])
+    images = fn.reinterpret(images, layout="CHW")
+    return images, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+    resumable: bool = False,
+    checkpoint: bytes | None = None,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    """
+    pipe = two_modalities_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+        enable_checkpointing=resumable,
+        checkpoint=checkpoint,
+    )
+    pipe.build()
+    return pipe
+
+
+class Loader:
+    """Batches as dictionaries of tensors: ``images``, ``labels``.
+
+    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
+    as it comes. Labels are int64 of the shape [N].
+
+    Nothing in the pipeline gives ``images`` one size: photos of several
+    sizes do not make a batch. Resize or crop them.
+    """
+
+    def __init__(
+        self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
+    ) -> None:
+        self._batches = DALIGenericIterator(
+            [pipe],
+            OUTPUTS,
+            reader_name="reader",  # it knows how long an epoch is
+            last_batch_policy=last_batch,
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for (batch,) in self._batches:  # a list with one entry for each pipeline
+            batch["labels"] = batch["labels"].squeeze(-1).long()
+            yield batch
+
+    def checkpoint(self) -> bytes:
+        """Where the loader of a resumable pipeline stands now."""
+        return self._batches.checkpoints()[0]
+
+
+def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    """Cross entropy summed over the batch."""
+    scores = model(batch["images"])
+    return F.cross_entropy(scores, batch["labels"], reduction="sum")
+
+
+def train(args: argparse.Namespace) -> None:
+    """A loop to start from, with a model to put yours in the place of."""
+    rank = int(os.environ.get("RANK", "0"))  # torchrun sets these three
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    place = torch.device("cpu")
+    if torch.cuda.is_available():
+        torch.cuda.set_device(local_rank)
+        place = torch.device("cuda", local_rank)
+    if world_size > 1:
+        distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
+
+    model: nn.Module = nn.Sequential(
+        nn.LazyConv2d(32, kernel_size=7, stride=4),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(32, args.classes),
+    ).to(place)
+    if world_size > 1:
+        model = DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+
+    # Every rank stands elsewhere in its own shard, so each has a file of its own.
+    file = Path(f"{args.save}.{rank}") if args.save else None
+    saved = {}
+    if file and file.exists():
+        saved = torch.load(file, map_location=place, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+    pipe = build_pipeline(
+        args.data,
+        args.batch_size,
+        args.threads,
+        args.device,
+        shard_id=rank,
+        num_shards=world_size,
+        device_id=local_rank,
+        resumable=file is not None,
+        checkpoint=saved.get("loader"),
+    )
+    loader = Loader(pipe)
+    for epoch in range(saved.get("epochs", 0), args.epochs):
+        total, count = 0.0, 0
+        for batch in loader:
+            batch = {name: tensor.to(place) for name, tensor in batch.items()}
+            loss = loss_of(model, batch)
+            size = len(batch[OUTPUTS[0]])
+            optimizer.zero_grad()
+            (loss / max(size, 1)).backward()  # a last batch can be empty on some rank
+            optimizer.step()
+            total, count = total + loss.item(), count + size
+        print(f"rank {rank}, epoch {epoch}: {count} samples, loss {total / count:.3f}")
+        if file:
+            state = {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "loader": loader.checkpoint(),
+                "epochs": epoch + 1,
+            }
+            torch.save(state, file)
+    if world_size > 1:
+        distributed.destroy_process_group()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
+    parser.add_argument(
+        "--data", required=True, help="NumPy files (.npy, or a folder of these)"
+    )
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--save", metavar="FILE", help="save epochs here, and resume")
+    train(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

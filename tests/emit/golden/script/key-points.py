@@ -1,0 +1,191 @@
+"""key-points: Key points on whole images as HigherHRNet trains (arXiv 1908.10357):
+turned, scaled, 512 px.
+
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import tempfile
+import time
+from typing import Any
+
+try:
+    from nvidia.dali import fn, math, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 12
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+
+
+def find_annotations(data: str) -> dict[str, Any]:
+    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    with open(data, encoding="utf-8") as file:
+        images = json.load(file)["images"]
+    beside = os.path.dirname(os.path.abspath(data))
+    above = os.path.dirname(beside)
+    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
+    places = [(beside, ""), (beside, "images"), (above, "images")]
+    places += [(above, named), (beside, named)]
+    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
+    first = images[0]["file_name"] if images else ""
+    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
+    return {"annotations_file": data, "file_root": [*there, beside][0]}
+
+
+def find_keypoints(data: str) -> dict[str, Any]:
+    """Arguments of the COCO reader for annotations with key points as outlines."""
+    found = os.stat(data)
+    known = f"{os.path.abspath(data)} {found.st_mtime_ns} {found.st_size}"
+    folder = os.path.join(tempfile.gettempdir(), f"key-points-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_uid != os.getuid():
+        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    name = hashlib.sha256(known.encode()).hexdigest()[:32]
+    path = os.path.join(folder, f"{name}.json")
+    if not os.path.isfile(path):
+        with open(data, encoding="utf-8") as file:
+            document = json.load(file)
+        for one in document["annotations"]:
+            flat = one["keypoints"]
+            points: list[float] = []
+            for at in range(0, len(flat), 3):
+                points += flat[at : at + 2] if flat[at + 2] else [-1e6, -1e6]
+            one["segmentation"] = [points]
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as made:
+            json.dump(document, made)
+        os.replace(made.name, path)
+    return {**find_annotations(data), "annotations_file": path}
+
+
+@pipeline_def
+def key_points_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+    jpegs, _reader_boxes, _labels, _reader_polygons, points = fn.readers.coco(
+        **find_keypoints(data),
+        polygon_masks=True,
+        skip_empty=True,
+        random_shuffle=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    shape = fn.peek_image_shape(jpegs)
+    size = fn.cast(shape, dtype=types.FLOAT)
+    sides = size[1::-1]
+    rows = size[0]
+    columns = size[1]
+    short = math.min(rows, columns)
+    zoom = fn.random.uniform(range=[0.75, 1.5], seed=base_seed + 1)
+    window = short * zoom
+    place = fn.random.uniform(range=[-0.2, 0.2], shape=[2], seed=base_seed + 2)
+    shift = place * window
+    half = sides * 0.5
+    centre = half + shift
+    back = -centre
+    to_origin = fn.transforms.translation(offset=back)
+    factor = 512.0 / window
+    factors = fn.stack(factor, factor)
+    scaled = fn.transforms.scale(to_origin, scale=factors)
+    angle = fn.random.uniform(range=[-30, 30], seed=base_seed + 3)
+    turned = fn.transforms.rotation(scaled, angle=angle)
+    placed = fn.transforms.translation(turned, offset=[256.0, 256.0])
+    warp = fn.warp_affine(
+        images, size=[512, 512], fill_value=0, inverse_map=False, matrix=placed
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 4)
+    normalize = fn.crop_mirror_normalize(
+        warp, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD, mirror=mirror
+    )
+    # points, visible = follow_points(points, normalize)
+    follow_points_at = fn.cat(points, types.Constant([0.0, 0.0], shape=[1, 2]))
+    follow_points_at = fn.expand_dims(follow_points_at, axes=1)
+    follow_points_seen = follow_points_at[:, 0, 0] == follow_points_at[:, 0, 0]
+    follow_points_map = placed
+    follow_points_at = fn.coord_transform(follow_points_at, MT=follow_points_map)
+    follow_points_size_0 = fn.cast(warp.shape(), dtype=types.FLOAT)
+    follow_points_edge = fn.stack(follow_points_size_0[1], follow_points_size_0[0])
+    follow_points_inside = follow_points_at >= 0.0
+    follow_points_within = follow_points_at <= follow_points_edge
+    follow_points_inside = follow_points_inside & follow_points_within
+    follow_points_inside = fn.reductions.min(1.0 * follow_points_inside, axes=[1, 2])
+    follow_points_seen = follow_points_seen & (follow_points_inside > 0.5)
+    follow_points_size_1 = fn.cast(normalize.shape(), dtype=types.FLOAT)
+    follow_points_map_x = fn.cast(
+        0.5 * (follow_points_size_0[1] - follow_points_size_1[2]), dtype=types.INT32
+    )
+    follow_points_map_y = fn.cast(
+        0.5 * (follow_points_size_0[0] - follow_points_size_1[1]), dtype=types.INT32
+    )
+    follow_points_map = fn.transforms.translation(
+        offset=fn.stack(-1.0 * follow_points_map_x, -1.0 * follow_points_map_y)
+    )
+    follow_points_map = fn.transforms.scale(
+        follow_points_map,
+        scale=fn.stack(1.0 - 2.0 * mirror, 1.0),
+        center=fn.stack(follow_points_size_1[2] / 2, follow_points_size_1[1] / 2),
+    )
+    follow_points_at = fn.coord_transform(follow_points_at, MT=follow_points_map)
+    follow_points_edge = fn.stack(follow_points_size_1[2], follow_points_size_1[1])
+    follow_points_inside = follow_points_at >= 0.0
+    follow_points_within = follow_points_at <= follow_points_edge
+    follow_points_inside = follow_points_inside & follow_points_within
+    follow_points_inside = fn.reductions.min(1.0 * follow_points_inside, axes=[1, 2])
+    follow_points_seen = follow_points_seen & (follow_points_inside > 0.5)
+    points = fn.squeeze(follow_points_at[:-1], axes=1)
+    visible = follow_points_seen[:-1]
+    return normalize, points, visible, mirror
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> Pipeline:
+    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    pipe = key_points_pipeline(
+        data,
+        device,
+        seed,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=0 if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
+    parser.add_argument(
+        "--data", required=True, help="COCO key points (*keypoints*.json)"
+    )
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+
+    pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
+    for _ in range(5):  # the first batches fill queues and allocate memory
+        pipe.run()
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        pipe.run()
+    seconds = time.perf_counter() - start
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()

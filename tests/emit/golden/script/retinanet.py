@@ -1,0 +1,192 @@
+"""retinanet: RetinaNet detection as torchvision trains it (arXiv 1708.02002): mirror,
+800 px, normalise.
+
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+"""
+
+import argparse
+import json
+import os
+import time
+from typing import Any
+
+try:
+    from nvidia.dali import fn, math, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 2
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+
+
+def find_annotations(data: str) -> dict[str, Any]:
+    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    with open(data, encoding="utf-8") as file:
+        images = json.load(file)["images"]
+    beside = os.path.dirname(os.path.abspath(data))
+    above = os.path.dirname(beside)
+    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
+    places = [(beside, ""), (beside, "images"), (above, "images")]
+    places += [(above, named), (beside, named)]
+    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
+    first = images[0]["file_name"] if images else ""
+    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
+    return {"annotations_file": data, "file_root": [*there, beside][0]}
+
+
+@pipeline_def
+def retinanet_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+    jpegs, boxes, labels = fn.readers.coco(
+        **find_annotations(data),
+        ltrb=True,
+        skip_empty=True,
+        random_shuffle=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 1)
+    flip = fn.flip(images, horizontal=mirror)
+    resize = fn.resize(flip, resize_shorter=800, max_size=1333)
+    normalize = fn.crop_mirror_normalize(
+        resize, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
+    )
+    # boxes, labels = follow_boxes(boxes, normalize, labels)
+    follow_boxes_corners = fn.cat(
+        boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
+    )
+    follow_boxes_low = follow_boxes_corners[:, 0:2]
+    follow_boxes_high = follow_boxes_corners[:, 2:4]
+    follow_boxes_down = fn.cat(
+        follow_boxes_high[:, 0:1], follow_boxes_low[:, 1:2], axis=1
+    )
+    follow_boxes_up = fn.cat(
+        follow_boxes_low[:, 0:1], follow_boxes_high[:, 1:2], axis=1
+    )
+    follow_boxes_corners = fn.stack(
+        follow_boxes_low, follow_boxes_down, follow_boxes_high, follow_boxes_up, axis=1
+    )
+    follow_boxes_size_0 = fn.cast(images.shape(), dtype=types.FLOAT)
+    follow_boxes_map = fn.transforms.scale(
+        scale=fn.stack(1.0 - 2.0 * mirror, 1.0 - 2.0 * 0),
+        center=fn.stack(follow_boxes_size_0[1] / 2, follow_boxes_size_0[0] / 2),
+    )
+    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
+    follow_boxes_size_1 = fn.cast(flip.shape(), dtype=types.FLOAT)
+    follow_boxes_size_2 = fn.cast(resize.shape(), dtype=types.FLOAT)
+    follow_boxes_map = fn.transforms.scale(
+        scale=fn.stack(
+            follow_boxes_size_2[1] / follow_boxes_size_1[1],
+            follow_boxes_size_2[0] / follow_boxes_size_1[0],
+        ),
+    )
+    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
+    follow_boxes_size_3 = fn.cast(normalize.shape(), dtype=types.FLOAT)
+    follow_boxes_map_x = fn.cast(
+        0.5 * (follow_boxes_size_2[1] - follow_boxes_size_3[2]), dtype=types.INT32
+    )
+    follow_boxes_map_y = fn.cast(
+        0.5 * (follow_boxes_size_2[0] - follow_boxes_size_3[1]), dtype=types.INT32
+    )
+    follow_boxes_map = fn.transforms.translation(
+        offset=fn.stack(-1.0 * follow_boxes_map_x, -1.0 * follow_boxes_map_y)
+    )
+    follow_boxes_map = fn.transforms.scale(
+        follow_boxes_map,
+        scale=fn.stack(1.0 - 2.0 * 0, 1.0),
+        center=fn.stack(follow_boxes_size_3[2] / 2, follow_boxes_size_3[1] / 2),
+    )
+    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
+    follow_boxes_low = fn.reductions.min(follow_boxes_corners, axes=1)
+    follow_boxes_high = fn.reductions.max(follow_boxes_corners, axes=1)
+    follow_boxes_edge = fn.stack(follow_boxes_size_3[2], follow_boxes_size_3[1])
+    follow_boxes_sides = follow_boxes_high - follow_boxes_low
+    follow_boxes_area = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
+    follow_boxes_low = math.min(math.max(follow_boxes_low, 0.0), follow_boxes_edge)
+    follow_boxes_high = math.min(math.max(follow_boxes_high, 0.0), follow_boxes_edge)
+    follow_boxes_sides = follow_boxes_high - follow_boxes_low
+    follow_boxes_seen = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
+    follow_boxes_enough = follow_boxes_seen >= 0.25 * follow_boxes_area
+    follow_boxes_seen = 1.0 * (follow_boxes_enough & (follow_boxes_seen > 0.0))
+    follow_boxes_kept = fn.cat(
+        follow_boxes_low / follow_boxes_edge,
+        follow_boxes_high / follow_boxes_edge,
+        axis=1,
+    )
+    follow_boxes_left_out = 1.0 - follow_boxes_seen
+    follow_boxes_kept = follow_boxes_seen * follow_boxes_kept + follow_boxes_left_out
+    follow_boxes_kept = fn.cat(
+        follow_boxes_kept[:-1], types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
+    )
+    follow_boxes_labels = fn.cat(labels, types.Constant([0], shape=[1]))
+    _, _, follow_boxes_kept, follow_boxes_labels = fn.random_bbox_crop(
+        follow_boxes_kept,
+        follow_boxes_labels,
+        bbox_layout="xyXY",
+        aspect_ratio=[1.0, 1.0],
+        scaling=[1.0, 1.0],
+        thresholds=[0.0],
+        allow_no_crop=False,
+        total_num_attempts=1,
+        seed=base_seed,
+    )
+    follow_boxes_edge = fn.stack(
+        follow_boxes_size_3[2],
+        follow_boxes_size_3[1],
+        follow_boxes_size_3[2],
+        follow_boxes_size_3[1],
+    )
+    follow_boxes_kept = follow_boxes_kept * follow_boxes_edge
+    boxes = follow_boxes_kept[:-1]
+    labels = follow_boxes_labels[:-1]
+    return normalize, boxes, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> Pipeline:
+    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    pipe = retinanet_pipeline(
+        data,
+        device,
+        seed,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=0 if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
+    parser.add_argument("--data", required=True, help="COCO annotations (.json)")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+
+    pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
+    for _ in range(5):  # the first batches fill queues and allocate memory
+        pipe.run()
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        pipe.run()
+    seconds = time.perf_counter() - start
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()

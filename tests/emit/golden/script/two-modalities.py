@@ -1,0 +1,279 @@
+"""two-modalities: Two modalities of MR, slices of volumes, as nnU-Net trains in 2D
+(arXiv 1809.10486).
+
+Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from typing import Any
+
+try:
+    from nvidia.dali import fn, math, pipeline_def, types
+    from nvidia.dali.data_node import DataNode
+    from nvidia.dali.pipeline import Pipeline, do_not_convert
+except ImportError as error:
+    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+
+BATCH_SIZE = 32
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+SIZE = [256, 256]
+
+
+def class_folders(data: str) -> list[str]:
+    """The names of the folders in a folder, sorted, without those that begin with a dot."""
+    if not os.path.isdir(data):
+        return []
+    with os.scandir(data) as entries:
+        return sorted(e.name for e in entries if e.is_dir() and not e.name.startswith("."))
+
+
+def files_of(data: Any, suffixes: tuple[str, ...]) -> tuple[list[str], list[int]]:
+    """The files and their labels: of class folders, a flat folder, a file, a list or pairs."""
+    if not isinstance(data, str):
+        return [path for path, _ in data], [label for _, label in data]
+    if os.path.isfile(data) and data.lower().endswith(suffixes):
+        return [data], [0]
+    if os.path.isfile(data):
+        with open(data, encoding="utf-8", errors="surrogateescape") as lines:
+            rows = [line.strip().rsplit(maxsplit=1) for line in lines if line.strip()]
+        root = os.path.dirname(os.path.abspath(data))
+        return [os.path.join(root, path) for path, _ in rows], [int(label) for _, label in rows]
+    files: list[str] = []
+    labels: list[int] = []
+    for label, folder in enumerate(class_folders(data) or [""]):
+        place = os.path.join(data, folder)
+        names = sorted(name for name in os.listdir(place) if name.lower().endswith(suffixes))
+        files += [os.path.join(place, name) for name in names if not name.startswith(".")]
+        labels += [label] * (len(files) - len(labels))
+    return files, labels
+
+
+def array_axes(path: str) -> list[int]:
+    """The axes of a file's array, as a picture or a sequence; -1 for channels that it lacks.
+
+    Raises ValueError for a file that DALI does not read.
+    """
+    from numpy.lib import format as npy
+
+    with open(path, "rb") as file:
+        if npy.read_magic(file) != (1, 0):
+            raise ValueError("the version of the format is not 1")
+        shape = npy.read_array_header_1_0(file)[0]
+    if len(shape) not in (2, 3, 4) or 0 in shape:
+        raise ValueError(f"its shape is {shape}")
+    has_channels = len(shape) == 4 or (len(shape) == 3 and shape[-1] <= 4)
+    return [*range(len(shape)), *([] if has_channels else [-1])]
+
+
+def label_files(labels: Any) -> list[str]:
+    """A file with each label, in a temporary folder: the reader reads them beside the arrays."""
+    import numpy
+
+    folder = os.path.join(tempfile.gettempdir(), f"array-labels-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.stat(folder).st_uid != os.getuid():
+        raise PermissionError(f"{folder} is another user's: set TMPDIR")
+    paths = {label: os.path.join(folder, f"{label}.npy") for label in labels}
+    for label, path in paths.items():
+        if not os.path.isfile(path):
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                numpy.save(file, numpy.array([label], numpy.int32))
+            os.replace(file.name, path)
+    return [paths[label] for label in labels]
+
+
+@do_not_convert
+def find_arrays(data: Any) -> dict[str, Any]:
+    """The files, their labels, and the axes of the first that can be read."""
+    files, labels = files_of(data, (".npy",))
+    axes = [0, 1, 2]
+    for path in files:
+        try:
+            axes = array_axes(path)
+            break
+        except (OSError, ValueError):
+            continue
+    return {"files": files, "labels": labels, "axes": axes}
+
+
+@do_not_convert
+def read_arrays(files: Any, labels: Any, axes: Any, device: str, **options: Any) -> Any:
+    """Pictures or sequences, and their labels, read in step: both readers shuffle alike."""
+    images = fn.readers.numpy(files=files, **options)
+    images = fn.reshape(images, src_dims=axes, layout="FHWC"[-len(axes) :])
+    whole = {name: value for name, value in options.items() if "roi" not in name and name != "name"}
+    labels = fn.readers.numpy(files=label_files(labels), **whole)
+    return images if device == "cpu" else images.gpu(), labels
+
+
+@pipeline_def(enable_conditionals=True)
+def two_modalities_pipeline(
+    data: str, device: str, base_seed: int
+) -> tuple[DataNode, ...]:
+    images, labels = read_arrays(
+        **find_arrays(data),
+        random_shuffle=True,
+        device=device,
+        seed=base_seed,
+        name="reader",
+    )
+    place = fn.random.uniform(range=[0, 0.95], shape=[1], seed=base_seed + 30)
+    images = fn.slice(images, axes=[0], shape=[1], rel_start=place)
+    images = fn.squeeze(images, axes=[0])
+    images = fn.cast(images, dtype=types.FLOAT)
+    images = fn.resize(images, size=SIZE)
+    images = fn.normalize(images, axis_names="HW", epsilon=1e-06)
+    with_rotated = fn.random.coin_flip(
+        probability=0.2, dtype=types.BOOL, seed=base_seed + 1
+    )
+    angle = fn.random.uniform(range=[-180, 180], seed=base_seed + 2)
+    if with_rotated:
+        images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
+    with_scaled = fn.random.coin_flip(
+        probability=0.2, dtype=types.BOOL, seed=base_seed + 3
+    )
+    scale = fn.random.uniform(range=[0.7, 1.4], seed=base_seed + 4)
+    if with_scaled:
+        scaling = fn.transforms.scale(ndim=2, center=[128, 128], scale=scale)
+        images = fn.warp_affine(images, fill_value=0, matrix=scaling)
+    with_noisy = fn.random.coin_flip(
+        probability=0.1, dtype=types.BOOL, seed=base_seed + 5
+    )
+    deviation = fn.random.uniform(range=[0, 0.1], seed=base_seed + 6)
+    if with_noisy:
+        images = fn.noise.gaussian(images, stddev=deviation, seed=base_seed + 7)
+    with_blurred = fn.random.coin_flip(
+        probability=0.1, dtype=types.BOOL, seed=base_seed + 8
+    )
+    sigma = fn.random.uniform(range=[0.5, 1], shape=[2], seed=base_seed + 9)
+    if with_blurred:
+        images = fn.gaussian_blur(images, sigma=sigma)
+    with_brightened = fn.random.coin_flip(
+        probability=0.15, dtype=types.BOOL, seed=base_seed + 10
+    )
+    brightness = fn.random.uniform(range=[0.75, 1.25], seed=base_seed + 11)
+    if with_brightened:
+        images = images * brightness
+    with_contrasted = fn.random.coin_flip(
+        probability=0.15, dtype=types.BOOL, seed=base_seed + 12
+    )
+    contrast = fn.random.uniform(range=[0.75, 1.25], seed=base_seed + 13)
+    if with_contrasted:
+        darkest = fn.reductions.min(images, axes=[0, 1], keep_dims=True)
+        brightest = fn.reductions.max(images, axes=[0, 1], keep_dims=True)
+        mean = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
+        images = images - mean
+        images = images * contrast
+        images = images + mean
+        images = math.clamp(images, darkest, brightest)
+    with_coarsened = fn.random.coin_flip(
+        probability=0.125, dtype=types.BOOL, seed=base_seed + 14
+    )
+    resolution = fn.random.uniform(range=[0.5, 1], seed=base_seed + 15)
+    if with_coarsened:
+        side = resolution * 256.0
+        images = fn.resize(
+            images, interp_type=types.INTERP_NN, resize_x=side, resize_y=side
+        )
+        images = fn.resize(images, size=SIZE, antialias=False)
+    with_inverted_gamma = fn.random.coin_flip(
+        probability=0.1, dtype=types.BOOL, seed=base_seed + 16
+    )
+    curvature_1 = fn.random.uniform(range=[-1, 1], seed=base_seed + 17)
+    if with_inverted_gamma:
+        images = -images
+        steep_1 = curvature_1 * 0.5
+        flat_1 = curvature_1 * 0.3
+        bend_1 = math.max(steep_1, flat_1)
+        gamma_1 = bend_1 + 1.0
+        low_1 = fn.reductions.min(images, axes=[0, 1], keep_dims=True)
+        high_1 = fn.reductions.max(images, axes=[0, 1], keep_dims=True)
+        span_1 = high_1 - low_1
+        divisor_1 = math.max(span_1, 1e-07)
+        shifted_1 = images - low_1
+        unit_1 = shifted_1 / divisor_1
+        curve_1 = math.fpow(unit_1, gamma_1)
+        mean_1 = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
+        images = fn.reductions.std_dev(images, mean_1, axes=[0, 1], keep_dims=True)
+        standard_1 = fn.normalize(curve_1, axis_names="HW", epsilon=1e-12)
+        images = standard_1 * images
+        images = images + mean_1
+        images = -images
+    with_plain_gamma = fn.random.coin_flip(
+        probability=0.3, dtype=types.BOOL, seed=base_seed + 18
+    )
+    curvature_2 = fn.random.uniform(range=[-1, 1], seed=base_seed + 19)
+    if with_plain_gamma:
+        steep_2 = curvature_2 * 0.5
+        flat_2 = curvature_2 * 0.3
+        bend_2 = math.max(steep_2, flat_2)
+        gamma_2 = bend_2 + 1.0
+        low_2 = fn.reductions.min(images, axes=[0, 1], keep_dims=True)
+        high_2 = fn.reductions.max(images, axes=[0, 1], keep_dims=True)
+        span_2 = high_2 - low_2
+        divisor_2 = math.max(span_2, 1e-07)
+        shifted_2 = images - low_2
+        unit_2 = shifted_2 / divisor_2
+        curve_2 = math.fpow(unit_2, gamma_2)
+        mean_2 = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
+        images = fn.reductions.std_dev(images, mean_2, axes=[0, 1], keep_dims=True)
+        standard_2 = fn.normalize(curve_2, axis_names="HW", epsilon=1e-12)
+        images = standard_2 * images
+        images = images + mean_2
+    horizontal = fn.random.coin_flip(probability=0.5, seed=base_seed + 20)
+    vertical = fn.random.coin_flip(probability=0.5, seed=base_seed + 21)
+    images = fn.flip(images, horizontal=horizontal, vertical=vertical)
+    images = fn.transpose(images, perm=[2, 0, 1])
+    images = fn.reinterpret(images, layout="CHW")
+    return images, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+) -> Pipeline:
+    """Return the built pipeline; ``device`` says where images are decoded: cpu or mixed."""
+    pipe = two_modalities_pipeline(
+        data,
+        device,
+        seed,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=0 if device == "mixed" else None,
+        prefetch_queue_depth=2,
+    )
+    pipe.build()
+    return pipe
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run the pipeline and print imgs/s.")
+    parser.add_argument(
+        "--data", required=True, help="NumPy files (.npy, or a folder of these)"
+    )
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--threads", type=int, default=NUM_THREADS)
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+
+    pipe = build_pipeline(args.data, args.batch_size, args.threads, args.device)
+    for _ in range(5):  # the first batches fill queues and allocate memory
+        pipe.run()
+    start = time.perf_counter()
+    for _ in range(args.batches):
+        pipe.run()
+    seconds = time.perf_counter() - start
+    print(f"{args.batches * args.batch_size / seconds:.0f} imgs/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Targets where images of a batch are mixed, as MixUp and CutMix do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from tests.emit.pipeline_import.test_roundtrip import there_and_back
+from tests.graph.test_geometry import (
+    HEIGHT,
+    WIDTH,
+    coco_start,
+    replace_visible,
+    run_graph,
+    write_ramps,
+)
+from workbench.catalog import load_catalog
+from workbench.catalog.templates import load_templates
+from workbench.graph.check import check_graph
+from workbench.graph.edit import insert_node
+from workbench.graph.followers import with_followers
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.regions import wrap_in_region
+from workbench.graph.shapes import infer_types
+from workbench.graph.templates import insert_template
+
+CATALOG = load_catalog()
+Array = NDArray[np.generic]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_ramps(tmp_path_factory.mktemp("coco"))
+
+
+def _mixed(folder: Path, name: str) -> Graph:
+    start = coco_start(folder)
+    graph, _ = insert_template(start, CATALOG, load_templates()[name], "decode")
+    return with_followers(start, graph, CATALOG)
+
+
+def _giving(graph: Graph, *names: str) -> Graph:
+    more = {name: Port(name, "output") for name in names}
+    return replace(graph, outputs={**graph.outputs, **more})
+
+
+def _resized(folder: Path) -> list[NDArray[np.float64]]:
+    """The boxes on images of 224 x 224."""
+    scale = np.tile((224 / WIDTH, 224 / HEIGHT), 2)
+    return [np.asarray(each) * scale for each in run_graph(coco_start(folder))[1]]
+
+
+def test_boxes_of_both_images_lie_on_a_blend(folder: Path) -> None:
+    graph = _giving(_mixed(folder, "mixup"), "order")
+    _, boxes, labels, order = run_graph(graph)
+    own = _resized(folder)
+    for at, found in enumerate(boxes):
+        wanted = np.concatenate([own[at], own[int(order[at])]])
+        np.testing.assert_allclose(found, wanted, atol=1e-2)
+        assert np.asarray(labels[at]).tolist() == [1] * 6
+        assert int(order[at]) != at
+
+
+def _seen_around(box: Array, window: Array, visible: float) -> list[float] | None:
+    """The hull of what a window leaves of a box, by counting a fine grid of places."""
+    x = np.linspace(box[0], box[2], 801)[:, None]
+    y = np.linspace(box[1], box[3], 801)[None]
+    hidden = (x > window[0]) & (x < window[2]) & (y > window[1]) & (y < window[3])
+    if hidden.all() or (~hidden).mean() < visible:
+        return None
+    xs, ys = x.ravel()[~hidden.all(axis=1)], y.ravel()[~hidden.all(axis=0)]
+    return [xs[0], ys[0], xs[-1], ys[-1]]
+
+
+def _seen_inside(box: Array, window: Array, visible: float) -> list[float] | None:
+    low, high = np.maximum(box[:2], window[:2]), np.minimum(box[2:], window[2:])
+    share = np.prod(np.maximum(high - low, 0)) / np.prod(box[2:] - box[:2])
+    return [*low, *high] if share > 0 and share >= visible else None
+
+
+@pytest.mark.parametrize("visible", [0.0, 0.25])
+def test_boxes_around_a_window_and_in_it(folder: Path, visible: float) -> None:
+    graph = _giving(replace_visible(_mixed(folder, "cutmix")), "order", "anchor", "extent")
+    follower = replace(graph.node("follow_boxes"), args={"visible": visible})
+    graph = graph.replace_node(follower)
+    kept = cut = 0
+    for seed in range(6):
+        seeded = graph.replace_node(replace(graph.node("centre"), seed=seed))
+        seeded = seeded.replace_node(replace(graph.node("share"), seed=seed + 100))
+        _, boxes, labels, order, anchors, extents = run_graph(seeded)
+        own = _resized(folder)
+        for at, found in enumerate(boxes):
+            start, extent = np.asarray(anchors[at])[::-1], np.asarray(extents[at])[::-1]
+            window = np.concatenate([start, start + extent]) * 224
+            around = [_seen_around(box, window, visible) for box in own[at]]
+            inside = [_seen_inside(box, window, visible) for box in own[int(order[at])]]
+            wanted = [box for box in around + inside if box is not None]
+            assert len(labels[at]) == len(found) == len(wanted)
+            wanted_boxes = np.reshape(wanted, (-1, 4))
+            np.testing.assert_allclose(np.reshape(found, (-1, 4)), wanted_boxes, atol=0.1)
+            kept, cut = kept + len(wanted), cut + 6 - len(wanted)
+    assert kept > 40
+    assert cut > 10
+
+
+def test_masks_come_from_the_same_image_as_the_pixels(folder: Path) -> None:
+    graph = _mixed(folder, "cutmix")
+    graph = graph.replace_node(
+        replace(graph.node("sized"), args={"size": (224, 224), "interp_type": "INTERP_NN"})
+    )
+    mask = Node("own", "decoders.image", {}, {"data": Port("reader", "jpegs")})
+    inputs = {"masks": Port("own", "output"), "image": Port("cutmix", "output")}
+    follower = Node("moved", "follow_masks", {}, inputs)
+    graph = replace(graph, nodes=(*graph.nodes, mask, follower))
+    graph = replace(
+        graph, outputs={"images": Port("cutmix", "output"), "masks": Port("moved", "masks")}
+    )
+    for image, moved in zip(*run_graph(graph), strict=True):
+        np.testing.assert_array_equal(image, moved)
+
+
+@pytest.mark.parametrize("name", ["mixup", "cutmix"])
+def test_classes_are_shared_as_the_images_are(folder: Path, tmp_path: Path, name: str) -> None:
+    for number in range(4):
+        (tmp_path / str(number)).mkdir()
+        picture = np.full((64, 64, 3), 10 * number, np.uint8)  # its class is its colour
+        Image.fromarray(picture).save(tmp_path / str(number) / "photo.png")
+    start = coco_start(folder)
+    reader = Node("reader", "readers.file", {"file_root": str(tmp_path)}, seed=0)
+    outputs = {"images": Port("decode", "output"), "labels": Port("reader", "labels")}
+    decode = replace(start.node("decode"), inputs={"data": Port("reader", "jpegs")})
+    start = replace(start, nodes=(reader, decode), outputs=outputs)
+    graph, _ = insert_template(start, CATALOG, load_templates()[name], "decode")
+    graph = with_followers(start, graph, CATALOG)
+    follower = graph.node("follow_labels")
+    graph = graph.replace_node(replace(follower, args={"num_classes": 4}))
+    assert infer_types(graph, CATALOG)[graph.outputs["labels"]].shape == (4,)
+    images, shares = run_graph(graph)
+    for at, (image, found) in enumerate(zip(images, shares, strict=True)):
+        assert np.asarray(found).sum() == pytest.approx(1, abs=1e-5)
+        colour = float(np.asarray(image).mean())
+        assert colour == pytest.approx(10 * np.arange(4) @ np.asarray(found), abs=0.6)
+        assert found[at] > 0 or name == "cutmix"
+    bare = with_followers(graph, replace(graph, nodes=start.nodes, outputs=outputs), CATALOG)
+    assert not bare.has("follow_labels")
+
+
+def _faults(graph: Graph) -> list[str]:
+    return [str(fault) for fault in check_graph(graph, CATALOG)]
+
+
+def _blocked(graph: Graph, target: str) -> str:
+    op, source = {"points": ("follow_points", "boxes"), "masks": ("follow_masks", "masks")}[target]
+    image = graph.outputs["images"]
+    follower = Node("moved", op, {}, {target: Port("reader", source), "image": image})
+    (fault,) = check_graph(replace(graph, nodes=(*graph.nodes, follower)), CATALOG)
+    assert fault.code == "unfollowed"
+    return str(fault)
+
+
+def test_what_is_not_well_defined_says_why(folder: Path) -> None:
+    graph = _mixed(folder, "mixup")
+    reader = graph.node("reader")
+    graph = graph.replace_node(replace(reader, args={**reader.args, "pixelwise_masks": True}))
+    assert "a pixel would be of both their classes" in _blocked(graph, "masks")
+    follower = graph.node("follow_boxes")
+    numbered = replace(follower, args={**follower.args, "places": True})
+    (fault,) = _faults(graph.replace_node(numbered))
+    assert "no one numbering" in fault
+
+
+def test_a_region_before_the_mix_is_followed_and_one_behind_says_why(folder: Path) -> None:
+    start = coco_start(folder)
+    graph, turn = insert_node(start, CATALOG, "rotate", "decode")
+    graph, region = wrap_in_region(graph, CATALOG, [turn])
+    turned = with_followers(start, graph, CATALOG)
+    graph, _ = insert_template(turned, CATALOG, load_templates()["mixup"], region)
+    graph = with_followers(turned, graph, CATALOG)
+    graph = graph.replace_node(
+        replace(
+            graph.node("follow_boxes"),
+            inputs={**graph.node("follow_boxes").inputs, "image": graph.outputs["images"]},
+        )
+    )
+    _, boxes, labels = run_graph(graph)
+    assert [len(each) for each in boxes] == [len(each) for each in labels]
+    graph, turn = insert_node(_mixed(folder, "mixup"), CATALOG, "rotate", "mixup")
+    graph, _ = wrap_in_region(graph, CATALOG, [turn])
+    follower = graph.node("follow_boxes")
+    moved = {**follower.inputs, "image": graph.outputs["images"]}
+    (fault,) = _faults(graph.replace_node(replace(follower, inputs=moved)))
+    assert "Mix the images behind it" in fault
+
+
+def test_other_sums_of_two_images_are_faults(folder: Path) -> None:
+    graph = _mixed(folder, "mixup")
+    rest = replace(graph.node("rest"), args={"left": 2})
+    (fault,) = _faults(graph.replace_node(rest))
+    assert "it mixes two images" in fault
+
+
+@pytest.mark.parametrize("name", ["mixup", "cutmix"])
+def test_a_script_opens_with_its_followers(folder: Path, tmp_path: Path, name: str) -> None:
+    graph = _mixed(folder, name)
+    imported = there_and_back(graph, tmp_path)
+    assert imported.report.is_exact, str(imported.report)
+    assert _faults(imported.graph) == []
+    assert sorted(n.op for n in imported.graph.nodes) == sorted(n.op for n in graph.nodes)
