@@ -39,15 +39,18 @@ CORE = (
     "engine",
 )
 CAPABILITIES = ("preview", "bench", "health")
+JOINT = ("optimiser",)
+"""Capabilities that need others."""
 MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},
     **{part: set(CORE) for part in CAPABILITIES},
+    **{part: {*CORE, *CAPABILITIES} for part in JOINT},
     "files": {"errors", "roots"},
     "reference": {"graph"},
     "samples": {"errors", "arguments"},
-    "ui": {*CORE, *CAPABILITIES, "files", "samples"},
-    "commands": {*CORE, *CAPABILITIES, "files", "ui"},
-    "cli": {*CORE, *CAPABILITIES, "files", "samples", "ui", "commands"},
+    "ui": {*CORE, *CAPABILITIES, *JOINT, "files", "samples"},
+    "commands": {*CORE, *CAPABILITIES, *JOINT, "files", "ui"},
+    "cli": {*CORE, *CAPABILITIES, *JOINT, "files", "samples", "ui", "commands"},
 }
 """Part of the package -> the parts it may import."""
 

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from workbench.graph.function_node import FunctionNode, node, numba_node
     from workbench.graph.own_code import trust_graph
     from workbench.health import check_folder
+    from workbench.optimiser import Optimisation, optimise
     from workbench.preview import (
         OutputBatch,
         PreviewRequest,
@@ -118,6 +119,7 @@ __all__ = [
     "ImportedGraph",
     "Measurement",
     "Node",
+    "Optimisation",
     "OutputBatch",
     "PipelineError",
     "PipelineFormatError",
@@ -147,6 +149,7 @@ __all__ = [
     "load_recipes",
     "node",
     "numba_node",
+    "optimise",
     "outputs",
     "preview_batch",
     "preview_outputs",
@@ -180,6 +183,7 @@ _HOMES = {
     "graph.function_node": "FunctionNode node numba_node",
     "graph.own_code": "trust_graph",
     "health": "check_folder",
+    "optimiser": "Optimisation optimise",
     "preview": "OutputBatch PreviewResult PreviewRequest preview_batch preview_outputs",
     "samples": "write_samples",
     "ui.graph_comparison": "GraphComparison compare",

@@ -31,6 +31,7 @@ graph = graph.rotate(angle=5, keep_size=True).with_settings(batch_size=8)
 w = wb.Workbench(graph, restore=False)
 engine = wb.Engine()
 report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)  # without it in half a minute
+found = wb.optimise(graph, "photos", config=COARSE_CONFIG)
 
 
 def brighten(image, by):
@@ -55,7 +56,10 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "Engine PreviewRequest preview_batch PreviewResult preview_outputs OutputBatch compare "
         "GraphComparison",
     ),
-    "Speed": ("Measured on this machine and these data.", "Benchmark Report Measurement"),
+    "Speed": (
+        "Measured on this machine and these data.",
+        "Benchmark Report Measurement optimise Optimisation",
+    ),
     "Export and import": (
         "There is one way from a graph to a pipeline: the emitted source.",
         "emit_script export Export from_file from_pipeline ImportedGraph ImportReport",
@@ -90,6 +94,7 @@ MEMBERS: Mapping[str, str] = {
     "GraphComparison": "to_frame",
     "Benchmark": "run",
     "Report": "best ratios to_frame plot",
+    "Optimisation": "apply to_frame",
     "Export": "main",
     "FolderCheck": "bad counts good_list to_frame",
     "Catalog": "find",

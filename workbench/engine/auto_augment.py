@@ -225,7 +225,7 @@ _heard = ContextVar[Callable[[str], None] | None]("_heard", default=None)
 
 @contextmanager
 def making_heard(listener: Callable[[str], None]) -> Iterator[None]:
-    """Meanwhile this hears what is being made of automatic augmentation that DALI builds in a region.
+    """Meanwhile this hears what DALI builds of automatic augmentation in a region.
 
     DALI writes every augmentation anew for each place of a sub-policy: up to some seconds.
     """

@@ -175,10 +175,11 @@ def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
         return []
     reading = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
     kinds = {n: target_kind(graph, catalog, port) for n, port in graph.outputs.items()}
+    led = {name: mixed if kind == "label" else image for name, kind in kinds.items() if kind}
     return [
-        (mixed if kinds[name] == "label" else image, name, port)
+        (by, name, port)
         for name, port in graph.outputs.items()
-        if kinds[name] is not None and (kinds[name] != "label" or mixed is not None)
+        if (by := led.get(name)) is not None
         if reading & ancestors(graph, [port])
     ]
 

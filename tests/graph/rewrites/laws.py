@@ -1,0 +1,63 @@
+"""What the tests of all rewrites share: a graph rewritten, run and compared on photos."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from workbench.catalog import load_catalog
+from workbench.engine.runner import Runner
+from workbench.graph import Graph, check_graph
+from workbench.graph.edit import chain, start_graph
+from workbench.graph.rewrites import rewritten
+from workbench.optimiser.difference import Difference, compare_outputs
+from workbench.sources import open_datasets
+
+CATALOG = load_catalog()
+BATCH = 12
+
+
+def start() -> Graph:
+    """A folder read and decoded."""
+    return start_graph(CATALOG)
+
+
+def done(graph: Graph, *names: str) -> Graph:
+    """The graph after some rewrites: sound, with the same sources, draws and outputs."""
+    after = rewritten(graph, CATALOG, names)
+    assert check_graph(after, CATALOG) == check_graph(graph, CATALOG)
+    assert list(after.outputs) == list(graph.outputs)
+    assert rewritten(after, CATALOG, names) == after
+    seeds = {node.seed for node in graph.walk()}
+    assert {node.seed for node in after.walk()} <= seeds
+    return after
+
+
+def ops(graph: Graph) -> list[str]:
+    """What works on the image, in running order: nothing that only draws."""
+    return [node.op for node in chain(graph, CATALOG)]
+
+
+def difference(graph: Graph, after: Graph, photos: Path, batches: int = 2) -> Difference:
+    """Of the outputs over some batches, run in this process."""
+    worker: Any = SimpleNamespace(runner=Runner(CATALOG), check_interrupt=lambda: None)
+    small = graph.with_settings(batch_size=BATCH), after.with_settings(batch_size=BATCH)
+    found = compare_outputs(worker, *small, open_datasets(str(photos)), batches)
+    return cast("Difference", found)
+
+
+def require_exact(graph: Graph, after: Graph, photos: Path) -> None:
+    """It is another graph, and gives every byte of the first."""
+    assert after != graph
+    found = difference(graph, after, photos)
+    assert found.identical, found
+
+
+def require_near(graph: Graph, after: Graph, photos: Path) -> Difference:
+    """It is another graph, and gives at least 35 dB."""
+    assert after != graph
+    found = difference(graph, after, photos)
+    assert not found.other, found.other
+    assert found.psnr >= 35, found.psnr
+    return found

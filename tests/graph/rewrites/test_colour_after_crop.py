@@ -1,0 +1,78 @@
+"""Colour behind what cuts: every byte stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.graph.rewrites.laws import done, ops, require_exact, start
+from workbench.catalog import Value
+from workbench.graph import Graph
+
+NAME = "colour-after-crop"
+COLOURS: dict[str, dict[str, Value]] = {
+    "brightness": {"brightness": 1.37, "brightness_shift": 0.1},
+    "contrast": {"contrast": 1.3, "contrast_center": 90.0},
+    "hsv": {"hue": 31.0, "saturation": 0.3, "value": 1.2},
+    "color_space_conversion": {"image_type": "RGB", "output_type": "GRAY"},
+    "cast": {"dtype": "FLOAT"},
+}
+
+
+def crop(graph: Graph) -> Graph:
+    x = wb.random.uniform(range=(0.0, 1.0))
+    return graph.crop(crop=(60, 71), crop_pos_x=x)
+
+
+@pytest.mark.parametrize("op", COLOURS)
+def test_every_byte_stays(op: str, photos: Path) -> None:
+    graph = crop(getattr(start(), op)(**COLOURS[op]))
+    after = done(graph, NAME)
+    assert ops(after)[-2:] == ["crop", op]
+    require_exact(graph, after, photos)
+
+
+def test_drawn_colour_passes_flips_and_slices_on_the_way(photos: Path) -> None:
+    hue = wb.random.uniform(range=(-30.0, 30.0))
+    turned = start().color_twist(hue=hue).flip(horizontal=wb.random.coin_flip()).images
+    graph = wb.outputs(images=(turned * 0.7).slice(start=(5, 9), shape=(60, 50)))
+    after = done(graph, NAME)
+    assert ops(after)[2:] == ["flip", "slice", "color_twist", "math.mul"]
+    require_exact(graph, after, photos)
+
+
+def test_it_is_done_inside_regions(photos: Path) -> None:
+    def inside(x: wb.DataNode) -> wb.DataNode:
+        return x.brightness(brightness=1.4).crop(crop=(40, 40))
+
+    def other(x: wb.DataNode) -> wb.DataNode:
+        return x.crop(crop=(40, 40))
+
+    graph = start().one_of(inside, other)
+    after = done(graph, NAME)
+    require_exact(graph, after, photos)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        start().brightness(brightness=1.4).crop(crop=(600, 60), out_of_bounds_policy="pad"),
+        start().brightness(brightness=1.4).crop(crop=(60, 60), dtype="FLOAT"),
+        start().noise.gaussian(stddev=9.0).crop(crop=(60, 60)),
+        start().equalize().crop(crop=(60, 60)),
+        start().brightness(brightness=1.4).flip(),
+        start().crop(crop=(60, 60)).brightness(brightness=1.4),
+    ],
+    ids=["pad", "dtype", "noise", "equalize", "flip alone", "in order"],
+)
+def test_it_is_not_done_where_pixels_would_change_or_nothing_is_cut(graph: Graph) -> None:
+    assert done(graph, NAME) == graph
+
+
+def test_what_another_node_needs_stays(photos: Path) -> None:
+    bright = start().brightness(brightness=1.4)
+    cut = bright.crop(crop=(60, 60))
+    graph = wb.outputs(images=cut.images, whole=bright.images)
+    assert done(graph, NAME) == graph

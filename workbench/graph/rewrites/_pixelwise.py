@@ -1,0 +1,70 @@
+"""Which nodes compute each pixel from that pixel alone, and which only choose pixels."""
+
+from __future__ import annotations
+
+from workbench.catalog.spec import Catalog
+from workbench.graph.model import Graph, Node
+from workbench.graph.rewrites._places import flow_into, is_given, is_value
+from workbench.graph.shapes import infer_types
+
+COLOUR = frozenset(
+    {
+        "brightness",
+        "brightness_contrast",
+        "cast",
+        "color_space_conversion",
+        "color_twist",
+        "contrast",
+        "hsv",
+        "hue",
+        "lookup_table",
+        "saturation",
+    }
+)
+"""A pixel of what they give is a function of that pixel and of arguments of the sample."""
+
+_CUTS = frozenset({"crop", "slice"})
+
+
+def is_pixelwise(graph: Graph, catalog: Catalog, node: Node) -> bool:
+    """Whether a node gives for each pixel a function of it and of numbers of the sample.
+
+    ``contrast`` counts: its centre is an argument. What draws for each pixel (noise) or looks at
+    others (``equalize``, blur) does not.
+    """
+    if node.muted or node.bodies:
+        return False
+    if node.op in COLOUR:
+        return True
+    if catalog[node.op].category != "arithmetic" or node.op == "shape":
+        return False
+    flows = infer_types(graph, catalog)
+    first, *others = node.inputs
+    image = flow_into(graph, catalog, node).shape
+    scalars = all(flows[node.inputs[name]].shape == () for name in others)
+    return first == catalog[node.op].inputs[0].name and bool(image) and scalars
+
+
+def chooses_pixels(graph: Graph, catalog: Catalog, node: Node) -> bool:
+    """Whether a node gives pixels of its input as they are, and no others: crops, slices, flips."""
+    if node.muted or is_given(node, "dtype", "output_dtype"):
+        return False
+    if node.op == "flip":
+        return True
+    inside = node.op in _CUTS and is_value(node, catalog, "out_of_bounds_policy", "error")
+    if not inside or node.op == "crop":
+        return inside
+    if "axes" in node.args:
+        return flow_into(graph, catalog, node).layout == "HWC" and _within(node, {0, 1})
+    names = node.args.get("axis_names", "WH")
+    return isinstance(names, str) and set(names) <= {"W", "H"}
+
+
+def _within(node: Node, axes: set[int]) -> bool:
+    found = node.args["axes"]
+    return isinstance(found, tuple) and set(found) <= axes
+
+
+def cuts(node: Node) -> bool:
+    """Whether what a node gives may be smaller."""
+    return node.op in _CUTS

@@ -1,0 +1,142 @@
+"""What the rewrites ask of a body, and how they change it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from workbench.catalog.spec import Catalog, Value
+from workbench.graph.geometry import value_of
+from workbench.graph.model import Graph, Node, Port
+from workbench.graph.shapes import infer_types
+from workbench.graph.tensor_type import TensorType
+
+
+def pairs(
+    graph: Graph, catalog: Catalog, before: Collection[str], after: Collection[str]
+) -> Iterator[tuple[Node, Node]]:
+    """Nodes of which the first feeds the data of the second and nothing else, by operators."""
+    for node in graph.nodes:
+        if node.op in after:
+            feeding = fed_by(graph, catalog, node)
+            if feeding is not None and feeding.op in before:
+                yield feeding, node
+
+
+def fed_by(graph: Graph, catalog: Catalog, node: Node) -> Node | None:
+    """The node of this body whose one output feeds the data of another, and nothing else."""
+    spec = catalog.find(node.op)
+    port = node.inputs.get(spec.inputs[0].name) if spec and spec.inputs else None
+    if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
+        return None
+    feeding = graph.node(port.node)
+    alone = len(graph.consumers(feeding.id)) == 1 and port.node not in _given(graph)
+    return feeding if alone and not feeding.muted else None
+
+
+def next_node(graph: Graph, catalog: Catalog, node: Node) -> Node | None:
+    """The one node that a node feeds with its data, and that nothing else does."""
+    edges = graph.consumers(node.id)
+    if len(edges) != 1:
+        return None
+    following = graph.node(edges[0].target)
+    feeding = fed_by(graph, catalog, following)
+    return following if feeding is not None and feeding.id == node.id else None
+
+
+def _given(graph: Graph) -> set[str]:
+    return {port.node for port in graph.outputs.values()}
+
+
+def flow_into(graph: Graph, catalog: Catalog, node: Node) -> TensorType:
+    """What flows into a node's data."""
+    port = node.inputs.get(catalog[node.op].inputs[0].name)
+    return infer_types(graph, catalog).get(port, TensorType()) if port else TensorType()
+
+
+def is_given(node: Node, *names: str) -> bool:
+    """Whether one of these arguments has a value or a link."""
+    return any(name in node.args or name in node.inputs for name in names)
+
+
+def given(node: Node, *names: str) -> dict[str, Value | Port]:
+    """Of these arguments what they have: values, or what feeds them."""
+    every: Mapping[str, Value | Port] = {**node.args, **node.inputs}
+    return {name: every[name] for name in names if name in every}
+
+
+def is_value(node: Node, catalog: Catalog, name: str, *allowed: Value) -> bool:
+    """Whether an argument is fixed, by hand or by default, to one of these values."""
+    return value_of(node, catalog[node.op], name) in allowed
+
+
+def with_given(node: Node, more: Mapping[str, Value | Port], *without: str) -> Node:
+    """The node with other arguments, values or links, and without some."""
+    dropped = {*more, *without}
+    args = {name: value for name, value in node.args.items() if name not in dropped}
+    inputs = {name: port for name, port in node.inputs.items() if name not in dropped}
+    for name, value in more.items():
+        if isinstance(value, Port):
+            inputs[name] = value
+        else:
+            args[name] = value
+    return replace(node, args=args, inputs=inputs)
+
+
+def output_of(node: Node, catalog: Catalog) -> Port:
+    """Its first output."""
+    return Port(node.id, catalog[node.op].outputs[0].name)
+
+
+def joined(graph: Graph, catalog: Catalog, first: Node, second: Node, made: Node) -> Graph:
+    """With ``made`` in the place of ``second``, which ``first`` fed; ``first`` is gone.
+
+    ``made`` gets the data of ``first`` and has the id of either.
+    """
+    source = first.inputs[catalog[first.op].inputs[0].name]
+    name = catalog[made.op].inputs[0].name
+    made = replace(made, inputs={**made.inputs, name: source})
+    return exchanged(graph, catalog, second, made, gone=[first.id])
+
+
+def exchanged(
+    graph: Graph, catalog: Catalog, old: Node, made: Node, gone: Collection[str] = ()
+) -> Graph:
+    """With ``made`` in the place of ``old``, and without the nodes ``gone``."""
+    nodes = []
+    for node in graph.nodes:
+        if node.id == old.id:
+            nodes.append(made)
+        elif node.id not in gone:
+            nodes.append(node)
+    return redirected(
+        replace(graph, nodes=tuple(nodes)), {output_of(old, catalog): output_of(made, catalog)}
+    )
+
+
+def redirected(graph: Graph, ports: Mapping[Port, Port]) -> Graph:
+    """With other ports in the place of some, wherever these feed."""
+    nodes = [
+        replace(node, inputs={name: ports.get(p, p) for name, p in node.inputs.items()})
+        if not ports.keys().isdisjoint(node.inputs.values())
+        else node
+        for node in graph.nodes
+    ]
+    outputs = {name: ports.get(port, port) for name, port in graph.outputs.items()}
+    return replace(graph, nodes=tuple(nodes), outputs=outputs)
+
+
+def swapped(graph: Graph, catalog: Catalog, first: Node, second: Node) -> Graph:
+    """With two neighbours in the other order: the data of ``first`` go through ``second`` now."""
+    into_first, into_second = (catalog[node.op].inputs[0].name for node in (first, second))
+    source, old = first.inputs[into_first], output_of(second, catalog)
+    graph = redirected(graph, {old: output_of(first, catalog)})
+    earlier = replace(second, inputs={**second.inputs, into_second: source})
+    later = replace(first, inputs={**first.inputs, into_first: old})
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if node.id == first.id:
+            nodes += [earlier, later]
+        elif node.id != second.id:
+            nodes.append(node)
+    return replace(graph, nodes=tuple(nodes))

@@ -1,0 +1,192 @@
+"""How far a rewritten graph's outputs lie from the original's, on the user's data and draws.
+
+The task runs inside the worker process.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.engine.registry import task
+from workbench.engine.worker import Worker
+from workbench.graph.devices import image_outputs
+from workbench.graph.model import Graph
+from workbench.preview.value_scaling import Scaling, scale_on_host, scaling_of
+from workbench.sources import Datasets
+
+WORST = 2
+"""Samples that are shown beside each other."""
+_SIDE = 96
+
+
+@dataclass(frozen=True, slots=True)
+class WorstSample:
+    """A sample that lies far from the original: which it is, its PSNR in dB, both as JPEG."""
+
+    batch: int
+    sample: int
+    file: str
+    output: str
+    psnr: float
+    before: bytes = b""
+    after: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between two graphs' outputs over the same samples.
+
+    ``largest`` and ``mean`` are absolute, in the units of the values of the image outputs; ``psnr``
+    in dB, infinite where nothing differs: the peak is 255 for bytes, and for other types the extent
+    of the original's values. ``equal`` (0 to 1) of the values are the same, bit for bit. ``other``
+    says what differs besides: a shape, an element type, an output that is no image.
+    """
+
+    samples: int = 0
+    largest: float = 0.0
+    mean: float = 0.0
+    psnr: float = math.inf
+    equal: float = 1.0
+    other: str = ""
+    worst: tuple[WorstSample, ...] = ()
+
+    @property
+    def identical(self) -> bool:
+        """Whether every byte is the same."""
+        return not self.other and self.equal == 1.0 and self.psnr == math.inf
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Of one output so far."""
+
+    values: int = 0
+    same: int = 0
+    absolute: float = 0.0
+    squared: float = 0.0
+    largest: float = 0.0
+    ends: tuple[float, float] = (math.inf, -math.inf)
+    worst: list[WorstSample] = field(default_factory=list)
+
+
+@task
+def compare_outputs(
+    worker: Worker, one: Graph, other: Graph, data: Datasets, batches: int
+) -> Difference:
+    """Task: the first ``batches`` batches of two graphs, compared sample by sample.
+
+    Raises PipelineError and DataError.
+    """
+    catalog, size = worker.runner.catalog, one.settings.batch_size
+    images = image_outputs(one, catalog)
+    sums = {name: _Sums() for name in images}
+    for batch in range(batches):
+        runs = [
+            worker.runner.run(graph, data, batch, size, list(graph.outputs.values()))
+            for graph in (one, other)
+        ]
+        for name, port in one.outputs.items():
+            before = runs[0].batches[port]
+            after = runs[1].batches[other.outputs[name]]
+            worker.check_interrupt()
+            first, second = before.arrays(), after.arrays()
+            if before.layout != after.layout:
+                return Difference(other=f"{name}: layout {before.layout} and {after.layout}")
+            scaling = scaling_of(one, catalog, port, before) if name in images else None
+            for index, (a, b) in enumerate(zip(first, second, strict=True)):
+                if a.shape != b.shape or a.dtype != b.dtype:
+                    return Difference(other=f"{name}: {a.dtype} {a.shape} and {b.dtype} {b.shape}")
+                if name in sums:
+                    file = runs[0].samples[index].file
+                    told = WorstSample(batch, index, file, name, math.inf)
+                    _add(sums[name], a, b, before.layout, scaling, told)
+                elif a.tobytes() != b.tobytes():
+                    return Difference(other=f"{name} differs in sample {index} of batch {batch}")
+    return _summed(list(sums.values()), batches * size)
+
+
+def _add(
+    sums: _Sums,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    layout: str,
+    scaling: Scaling | None,
+    told: WorstSample,
+) -> None:
+    low, high = (float(a.min()), float(a.max())) if a.size else (0.0, 0.0)
+    sums.ends = min(sums.ends[0], low), max(sums.ends[1], high)
+    sums.values += a.size
+    if a.tobytes() == b.tobytes():
+        sums.same += a.size
+        return
+    places = _bits(a) != _bits(b)
+    with np.errstate(all="ignore"):
+        gaps = np.abs(a.astype(np.float64) - b.astype(np.float64)).reshape(-1)[places]
+    sums.same += a.size - len(gaps)
+    sums.absolute += float(gaps.sum())
+    squared = float(np.square(gaps).sum())
+    sums.squared += squared
+    largest = float(gaps.max())
+    sums.largest = max(sums.largest, largest if largest == largest else math.inf)
+    error = squared / a.size
+    if len(sums.worst) < WORST or error > sums.worst[-1].psnr:  # until the peak is known: the error
+        pictures = [_picture(each, layout, scaling) for each in (a, b)]
+        sums.worst.append(replace(told, psnr=error, before=pictures[0], after=pictures[1]))
+        sums.worst = sorted(sums.worst, key=lambda one: -one.psnr)[:WORST]
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(array).reshape(-1).view(f"V{array.itemsize}")
+
+
+def _summed(every: Sequence[_Sums], samples: int) -> Difference:
+    values = sum(one.values for one in every)
+    if not values:
+        return Difference(samples)
+    worst = sorted(
+        (replace(each, psnr=_psnr(each.psnr, _peak(one))) for one in every for each in one.worst),
+        key=lambda each: each.psnr,
+    )
+    return Difference(
+        samples,
+        max(one.largest for one in every),
+        sum(one.absolute for one in every) / values,
+        min(_psnr(one.squared / max(1, one.values), _peak(one)) for one in every),
+        sum(one.same for one in every) / values,
+        worst=tuple(worst[:WORST]),
+    )
+
+
+def _peak(sums: _Sums) -> float:
+    low, high = sums.ends
+    return 255.0 if low >= 0 and 8 < high <= 255 else high - low
+
+
+def _psnr(error: float, peak: float) -> float:
+    """In dB of a mean squared error."""
+    if error == 0:
+        return math.inf
+    return 10 * math.log10(peak**2 / error) if peak > 0 and math.isfinite(error) else -math.inf
+
+
+def _picture(array: NDArray[Any], layout: str, scaling: Scaling | None) -> bytes:
+    """Of one sample a small JPEG; empty where it is no picture."""
+    from PIL import Image
+
+    if sorted(layout) not in (["C", "H", "W"], ["H", "W"]):
+        return b""
+    shown = scale_on_host(array, layout, scaling or Scaling((1.0,), (0.0,)))
+    if shown.shape[2] not in (1, 3):
+        return b""
+    image = Image.fromarray(shown[..., 0] if shown.shape[2] == 1 else shown)
+    image.thumbnail((_SIDE, _SIDE))
+    written = io.BytesIO()
+    image.save(written, "JPEG", quality=80)
+    return written.getvalue()

@@ -1,0 +1,270 @@
+"""Which rewrites bring speed: compared with the original first, then measured in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.bench.config import Config, config_of, with_config
+from workbench.bench.context import graph_hash
+from workbench.bench.interleaved import ConfigJobs
+from workbench.bench.measurement import Measurement
+from workbench.bench.measurement_config import MeasurementConfig
+from workbench.bench.record import Report
+from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.bench.stats import Interval, paired_ratio
+from workbench.bench.workload import ScriptJob
+from workbench.catalog.spec import Catalog
+from workbench.emit.script import emit_script
+from workbench.engine.process import Engine
+from workbench.engine.worker_progress import Progress
+from workbench.errors import CancelledError, EngineError
+from workbench.graph.check import require_sound
+from workbench.graph.difference import graph_differences
+from workbench.graph.model import Graph
+from workbench.graph.rewrites import load_rewrites, rewritten
+from workbench.optimiser.difference import Difference, compare_outputs
+from workbench.optimiser.proposal import LEAST_PSNR, Proposal
+from workbench.sources import Data
+
+ORIGINAL, CONTROL = "as it is", "as it is, again"
+"""The rows of the graph itself: what gains are over, and what says how far noise goes."""
+BATCHES = 2
+"""Compared for each rewrite."""
+_COMPARING = 0.2
+"""Share of the progress."""
+
+OPTIMISE_CONFIG = MeasurementConfig(
+    round_seconds=0.5, round_batches=4, rounds=6, warm_up_rounds=3, budget=3.0
+)
+"""Six rounds are the fewest whose interval has 95 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A rewrite done behind others, and the graph that it leads to."""
+
+    name: str
+    graph: Graph
+
+
+def steps_of(graph: Graph, catalog: Catalog, names: Collection[str]) -> tuple[Step, ...]:
+    """The rewrites that change a graph, one after another, those that are exact in it first.
+
+    A step's graph is what ``rewritten`` gives for its name and the names before it.
+    """
+    known = load_rewrites()
+    ordered = sorted(
+        (name for name in known if name in names),
+        key=lambda name: known[name].class_in(graph, catalog) != "exact",
+    )
+    steps: list[Step] = []
+    for name in ordered:
+        before = steps[-1].graph if steps else graph
+        after = rewritten(graph, catalog, [*(step.name for step in steps), name])
+        if after != before:
+            steps.append(Step(name, after))
+    return tuple(steps)
+
+
+def needs_of(graph: Graph, catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
+    """Of the names before the last those without which the last changes nothing."""
+    *needed, name = names
+    for each in reversed(names[:-1]):
+        fewer = [other for other in needed if other != each]
+        if rewritten(graph, catalog, [*fewer, name]) != rewritten(graph, catalog, fewer):
+            needed = fewer
+    return tuple(needed)
+
+
+class OptimisationExperiment(SpeedExperiment):
+    """Every rewrite that finds a place in a graph, compared and measured.
+
+    A record's ``extra["optimise"]`` has the proposals: see ``result.Optimisation``.
+    """
+
+    kind = "optimise"
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: Data,
+        rewrites: Collection[str] | None = None,
+        *,
+        measurement_config: MeasurementConfig | None = None,
+        name: str = "",
+    ) -> None:
+        """``rewrites`` names those to try; None: all."""
+        super().__init__(
+            graph, data, measurement_config=measurement_config or OPTIMISE_CONFIG, name=name
+        )
+        self.names = tuple(load_rewrites() if rewrites is None else rewrites)
+        self._rejected: dict[str, Proposal] = {}
+        self._steps: tuple[Step, ...] = ()
+        self._compared: dict[str, Difference] = {}
+        self._begun_with: tuple[Any, ...] = ()
+
+    def run(self, on_progress: Progress = lambda share, text: None) -> Report:
+        """Find, compare and measure.
+
+        Raises GraphFaultsError where the graph cannot run, GraphEditError for a name that no
+        rewrite has, DataError, EngineError and CancelledError.
+        """
+        catalog, machine, found, cache = self.prepare(on_progress)
+        require_sound(self.graph, catalog)
+        rewritten(self.graph, catalog, self.names)  # says which name no rewrite has
+        config = config_of(self.graph)
+        self.require_measurable([config], catalog, machine)
+        base = self.entry(config, catalog, found, ORIGINAL)
+        self._begun_with = catalog, machine, found, cache
+        self.begin(machine, found, cache)
+        names = [*self.names]
+        while True:
+            self._steps = self._near_enough(catalog, names)
+            rows = self.measure(
+                [base, replace(base, label=CONTROL), *self._entries(catalog, config, base)],
+                self.progress.part(_COMPARING, 0.99),
+            )
+            slow = [one for one in self._judged(rows) if one.rejected]
+            if not slow:
+                break
+            self._rejected |= {one.name: one for one in slow}
+            names = [name for name in names if name not in self._rejected]
+            behind = [step.name for step in self._steps][-len(slow) :]
+            if behind == [one.name for one in slow]:  # the others were measured without them
+                self._steps, rows = self._steps[: -len(slow)], rows[: -len(slow)]
+                break
+        self.progress(1.0, "done")
+        return self._reported(rows)
+
+    def interrupted_report(self) -> Report | None:
+        """What is known of a run that was ended early: None before each step has had a round."""
+        found = self.partial_report
+        if found is None or not all(row.rounds or row.reason for row in found.measurements):
+            return None
+        try:
+            return self._reported(found.measurements, interrupted=True)
+        except EngineError:
+            return None
+
+    def _near_enough(self, catalog: Catalog, names: Collection[str]) -> tuple[Step, ...]:
+        """The steps whose pixels are as near to the original's as their class says."""
+        with self.progress.engine(self.stop) as engine:
+            while True:
+                steps = steps_of(self.graph, catalog, names)
+                for place, step in enumerate(steps):
+                    self.check_cancelled()
+                    self.progress(_COMPARING * place / len(steps), f"comparing {step.name}")
+                    why = self._refused(engine, catalog, step)
+                    if why:
+                        one = self._proposal(catalog, steps, place)
+                        self._rejected[step.name] = replace(one, rejected=why)
+                        names = [name for name in names if name != step.name]
+                        break
+                else:
+                    return steps
+
+    def _refused(self, engine: Engine, catalog: Catalog, step: Step) -> str:
+        """Why a step's pixels are not what its class promises; empty where they are."""
+        key = graph_hash(step.graph)
+        if key not in self._compared:
+            try:
+                self._compared[key] = engine.call(
+                    compare_outputs, self.graph, step.graph, self.data, BATCHES
+                )
+            except CancelledError:
+                raise
+            except EngineError as error:
+                return f"it could not be compared: {error}"
+        found = self._compared[key]
+        if found.other:
+            return f"what comes out differs: {found.other}"
+        if load_rewrites()[step.name].class_in(self.graph, catalog) == "exact":
+            return "" if found.identical else "its pixels are not the same here, bit for bit"
+        if found.psnr < LEAST_PSNR:
+            return f"{found.psnr:.1f} dB on these data: less than {LEAST_PSNR:g}"
+        return ""
+
+    def _entries(self, catalog: Catalog, config: Config, base: ConfigJobs) -> list[ConfigJobs]:
+        entries = []
+        for step in self._steps:
+            source = emit_script(with_config(step.graph, catalog, config), catalog)
+            job = ScriptJob(source, self.data, config.device, config.prefetch)
+            entries.append(replace(base, jobs=(job,), label=step.name))
+        return entries
+
+    def _judged(self, rows: Sequence[Measurement]) -> tuple[Proposal, ...]:
+        """The steps with their gains, and why one brings none."""
+        catalog = self._begun_with[0]
+        first, again, *others = rows
+        for row in (first, again):
+            if row.reason:
+                raise EngineError(row.reason)
+        noise = noise_of(paired_ratio(again.imgs_per_s, first.imgs_per_s))
+        found, before = [], first
+        for place, row in enumerate(others):
+            one = self._proposal(catalog, self._steps, place)
+            if row.reason:
+                found.append(replace(one, rejected=row.reason))
+                continue
+            gain = paired_ratio(row.imgs_per_s, before.imgs_per_s)
+            found.append(replace(one, gain=gain, rejected=no_gain(one, gain, noise)))
+            before = row
+        return tuple(found)
+
+    def _proposal(self, catalog: Catalog, steps: Sequence[Step], place: int) -> Proposal:
+        step, rewrite = steps[place], load_rewrites()[steps[place].name]
+        before = steps[place - 1].graph if place else self.graph
+        changed = {each.node for each in graph_differences(before, step.graph)}
+        return Proposal(
+            step.name,
+            rewrite.title,
+            rewrite.class_in(self.graph, catalog),
+            needs_of(self.graph, catalog, [each.name for each in steps[: place + 1]]),
+            tuple(node.id for node in self.graph.walk() if node.id in changed),
+            difference=self._compared.get(graph_hash(step.graph), Difference()),
+        )
+
+    def _reported(self, rows: Sequence[Measurement], interrupted: bool = False) -> Report:
+        _, machine, found, cache = self._begun_with
+        judged = self._judged(rows)
+        last = [row for row in rows[2:] if row.rounds]
+        control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)
+        total = paired_ratio((last or rows)[-1].imgs_per_s, rows[0].imgs_per_s) if last else None
+        told = {
+            "control": _json(control),
+            "total": _json(total),
+            "proposals": [one.to_json() for one in judged if not one.rejected],
+            "rejected": [
+                one.to_json()
+                for one in (*self._rejected.values(), *(one for one in judged if one.rejected))
+            ],
+        }
+        return self.report(
+            rows, machine, found, cache, optimise=told, interrupted=interrupted or None
+        )
+
+
+def noise_of(control: Interval) -> float:
+    """How far from 1 the ratio of a graph to itself may lie, as a share."""
+    return max(control.high - 1, 1 - control.low, 0.0)
+
+
+def no_gain(proposal: Proposal, gain: Interval, noise: float) -> str:
+    """Why a gain is none; empty where it is one.
+
+    What is slower by more than the control's noise is none, and what changes pixels must be faster
+    by more than that.
+    """
+    if gain.median < 1 - noise:
+        return f"slower: {gain.median:.2f} times"
+    if proposal.kind == "near" and gain.median <= 1 + noise:
+        return f"no faster ({gain.median:.2f} times, noise {noise:.0%}), and it changes pixels"
+    return ""
+
+
+def _json(interval: Interval | None) -> list[float] | None:
+    if interval is None:
+        return None
+    return [interval.median, interval.low, interval.high, interval.level]

@@ -1,0 +1,110 @@
+"""What the optimiser proposes: one rewrite with its measured gain and difference."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from workbench.bench.stats import Interval
+from workbench.graph.rewrites import Class
+from workbench.optimiser.difference import Difference, WorstSample
+
+LEAST_PSNR = 35.0
+"""dB on the user's data from which on a rewrite counts as near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One rewrite, measured behind those that stand before it.
+
+    Parameters
+    ----------
+    name, title:
+        The rewrite's, as in ``graph.rewrites``.
+    kind:
+        ``exact``: every byte of the compared batches is the same. ``near``: at least 35 dB.
+    needs:
+        Names of the proposals without which it finds no place in the graph.
+    nodes:
+        Ids of the graph's nodes that it changes, moves or takes away.
+    gain:
+        How many times as fast it is as without it, behind those before it; None where nothing was
+        measured.
+    difference:
+        From the original graph, with those before it.
+    rejected:
+        Why it is not proposed; empty where it is.
+    """
+
+    name: str
+    title: str
+    kind: Class
+    needs: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    gain: Interval | None = None
+    difference: Difference = field(default_factory=Difference)
+    rejected: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As a record has it."""
+        found = asdict(self)
+        for worst in found["difference"]["worst"]:
+            for picture in ("before", "after"):
+                worst[picture] = base64.b64encode(worst[picture]).decode()
+            worst["psnr"] = _finite(worst["psnr"])
+        found["difference"]["psnr"] = _finite(found["difference"]["psnr"])
+        return found
+
+
+def proposal_from_json(found: Mapping[str, Any]) -> Proposal:
+    """The proposal that a record has. Raises what a dataclass raises for values that do not fit."""
+    gain, told = found["gain"], dict(found["difference"])
+    worst = tuple(
+        WorstSample(
+            **{
+                **each,
+                "psnr": _number(each["psnr"]),
+                **{key: base64.b64decode(each[key]) for key in ("before", "after")},
+            }
+        )
+        for each in told.pop("worst")
+    )
+    made = Proposal(**{**found, "difference": Difference(), "gain": None})
+    return replace(
+        made,
+        needs=tuple(made.needs),
+        nodes=tuple(made.nodes),
+        gain=Interval(**gain) if gain else None,
+        difference=Difference(**{**told, "psnr": _number(told["psnr"]), "worst": worst}),
+    )
+
+
+def _finite(psnr: float) -> float | None:
+    """JSON has no infinity: None stands for it."""
+    return psnr if math.isfinite(psnr) else None
+
+
+def _number(psnr: float | None) -> float:
+    return math.inf if psnr is None else psnr
+
+
+def difference_words(found: Difference) -> str:
+    """A difference in words, for a table."""
+    if found.other:
+        return found.other
+    if found.identical:
+        return f"none in {found.samples} samples"
+    return (
+        f"{found.psnr:.1f} dB, {found.equal:.1%} equal, {found.mean:.3g} on average, "
+        f"{found.largest:.4g} at most"
+    )
+
+
+def gain_words(gain: Interval | None) -> str:
+    """A gain with its interval."""
+    if gain is None:
+        return "not measured"
+    return f"{gain.median:.2f} times ({gain.low:.2f} to {gain.high:.2f})"

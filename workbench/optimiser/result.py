@@ -1,0 +1,189 @@
+"""What the optimiser found, to be looked at and applied."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from workbench.bench.record import Report
+from workbench.bench.stats import Interval
+from workbench.catalog import load_catalog
+from workbench.errors import GraphEditError, RecordFormatError
+from workbench.graph.model import Graph
+from workbench.graph.rewrites import law_of, load_rewrites, rewritten
+from workbench.optimiser.proposal import (
+    Proposal,
+    difference_words,
+    gain_words,
+    proposal_from_json,
+)
+
+ALL, EXACT = "all", "exact"
+"""Names of several proposals: every one, and those of that class."""
+_MOST_PICTURES = 12
+"""Samples that a notebook shows before and after: at most 8 kB each."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Optimisation:
+    """Rewrites of a graph, each with the measured gain and the measured difference of pixels.
+
+    ``proposals`` stand in the order in which they were measured, each behind those before it;
+    ``rejected`` say why they are not proposed. ``control`` is the graph over itself in the same
+    run, ``total`` all proposals over the graph. A notebook shows it as a table, with the samples
+    that lie farthest from the original.
+
+    ::
+
+        print(found)
+        faster = found.apply()
+    """
+
+    graph: Graph
+    report: Report
+    proposals: tuple[Proposal, ...]
+    rejected: tuple[Proposal, ...]
+    control: Interval | None
+    total: Interval | None
+    interrupted: bool = False
+
+    def apply(self, *names: str) -> Graph:
+        """The graph with proposals done: all, those of class ``exact``, or those named.
+
+        What a proposal needs is done with it. Raises GraphEditError for another name.
+
+        ::
+
+            faster = found.apply("exact")
+        """
+        return rewritten(self.graph, load_catalog(), self.chosen(names))
+
+    def chosen(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The names of proposals that these words mean, with what they need."""
+        known = {one.name: one for one in self.proposals}
+        wanted: set[str] = set()
+        for name in names or (ALL,):
+            if name in (ALL, EXACT):
+                wanted |= {one.name for one in known.values() if name in (ALL, one.kind)}
+            elif name in known:
+                wanted |= {name, *known[name].needs}
+            else:
+                why = next((one.rejected for one in self.rejected if one.name == name), "")
+                reason = f" ({why})" if why else ""
+                there = ", ".join([*known, ALL, EXACT])
+                raise GraphEditError(f"{name[:60]!r} is not proposed{reason}. Give {there}.")
+        return tuple(name for name in known if name in wanted)
+
+    def to_frame(self) -> Any:
+        """A pandas frame: a row a rewrite, proposed or not, with gain and difference.
+
+        ::
+
+            print(found.to_frame())
+
+        Raises ImportError where pandas is not installed.
+        """
+        import pandas
+
+        return pandas.DataFrame([_row(one) for one in (*self.proposals, *self.rejected)])
+
+    def lines(self) -> list[str]:
+        """The report as text."""
+        found = [f"{self.graph.name}: {len(self.proposals)} rewrites proposed"]
+        if self.interrupted:
+            found[0] += " (ended early)"
+        for one in self.proposals:
+            needs = f"; needs {', '.join(one.needs)}" if one.needs else ""
+            found.append(
+                f"  {one.name:24}{one.kind:7}{gain_words(one.gain):30}"
+                f"{difference_words(one.difference)}{needs}"
+            )
+        found += [f"  {one.name:24}not proposed: {one.rejected}" for one in self.rejected]
+        if self.control is not None:
+            found.append(f"  {'the same graph again':31}{gain_words(self.control)}")
+        if self.total is not None and self.proposals:
+            found.append(f"  {'all together':31}{gain_words(self.total)}")
+        return found
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th>rewrite</th><th>class</th><th>gain</th><th>pixels</th><th>nodes</th></tr>"
+        rows = "".join(
+            f"<tr title='{escape(law_of(one.name), quote=True)}'><td>{escape(one.title)}"
+            f"<br><code>{escape(one.name)}</code></td><td>{one.kind}</td>"
+            f"<td>{escape(gain_words(one.gain))}</td>"
+            f"<td>{escape(difference_words(one.difference))}</td>"
+            f"<td>{escape(', '.join(one.nodes)[:200])}</td></tr>"
+            for one in self.proposals
+        )
+        pictures = "".join(map(_figure, self.proposals[:_MOST_PICTURES]))
+        rest = "".join(
+            f"<li><code>{escape(one.name)}</code>: {escape(one.rejected[:300])}</li>"
+            for one in self.rejected
+        )
+        told = self.lines()
+        summary = "<br>".join(escape(line.strip()) for line in [told[0], *told[-2:]])
+        not_proposed = f"<details><summary>Not proposed</summary><ul>{rest}</ul></details>"
+        return (
+            f"<p>{summary}</p><table>{head}{rows}</table>{pictures}{not_proposed if rest else ''}"
+        )
+
+
+def optimisation_of(graph: Graph, report: Report) -> Optimisation:
+    """What a record of the kind ``optimise`` holds. Raises RecordFormatError where it is none."""
+    told = report.extra.get("optimise")
+    try:
+        assert told is not None
+        proposals, rejected = (
+            tuple(map(proposal_from_json, told[key])) for key in ("proposals", "rejected")
+        )
+        control, total = (
+            Interval(*told[key]) if told[key] else None for key in ("control", "total")
+        )
+    except (AssertionError, KeyError, TypeError, ValueError):
+        raise RecordFormatError("The record holds no proposals of the optimiser.") from None
+    known = load_rewrites()
+    proposals = tuple(one for one in proposals if one.name in known)
+    interrupted = bool(report.extra.get("interrupted"))
+    return Optimisation(graph, report, proposals, rejected, control, total, interrupted)
+
+
+def _row(one: Proposal) -> dict[str, Any]:
+    gain, told = one.gain, one.difference
+    return {
+        "rewrite": one.name,
+        "class": one.kind,
+        "gain": gain.median if gain else None,
+        "low": gain.low if gain else None,
+        "high": gain.high if gain else None,
+        "psnr": told.psnr,
+        "equal": told.equal,
+        "mean": told.mean,
+        "largest": told.largest,
+        "needs": ", ".join(one.needs),
+        "nodes": ", ".join(one.nodes),
+        "rejected": one.rejected,
+    }
+
+
+def _figure(one: Proposal) -> str:
+    """The worst samples of a proposal, before and after."""
+    shown = [each for each in one.difference.worst if each.before and each.after]
+    if not shown:
+        return ""
+    cells = "".join(
+        f"<figure style='display:inline-block;margin:4px'>{_image(each.before)}"
+        f"{_image(each.after)}<figcaption>{escape(each.file.rpartition('/')[2][:60])}, "
+        f"{each.psnr:.1f} dB</figcaption></figure>"
+        for each in shown
+    )
+    return f"<p>{escape(one.title)}, farthest from the original:</p>{cells}"
+
+
+def _image(jpeg: bytes) -> str:
+    return f"<img src='data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}'>"
