@@ -24,6 +24,7 @@ from workbench.catalog.templates import load_templates
 from workbench.graph.check import check_graph
 from workbench.graph.edit import insert_node
 from workbench.graph.followers import with_followers
+from workbench.graph.mixes import mix_of
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.regions import wrap_in_region
 from workbench.graph.shapes import infer_types
@@ -53,6 +54,13 @@ def _resized(folder: Path) -> list[NDArray[np.float64]]:
     """The boxes on images of 224 x 224."""
     scale = np.tile((224 / WIDTH, 224 / HEIGHT), 2)
     return [np.asarray(each) * scale for each in run_graph(coco_start(folder))[1]]
+
+
+def test_a_sum_of_one_image_and_itself_times_numbers_is_no_mix(folder: Path) -> None:
+    start = coco_start(folder)
+    brighter = start.images * 0.7 + start.images * 0.3
+    graph = replace(brighter.graph, outputs={**start.outputs, "images": brighter.port})
+    assert mix_of(graph, graph.node(brighter.port.node)) is None
 
 
 def test_boxes_of_both_images_lie_on_a_blend(folder: Path) -> None:

@@ -65,8 +65,9 @@ def _made(graph: Graph, port: Port | None) -> Node | None:
 
 
 def _blend(graph: Graph, own: Node, other: Node) -> Mix | None:
-    if own.op != "math.mul" or other.op != "math.mul":
-        return None
+    parts = (own, other)
+    if any(each.op != "math.mul" or len(each.inputs) != 2 for each in parts):
+        return None  # a number may stand on one side: images * 0.7
     for image, share in permutations(own.inputs.values()):
         for mixed, rest in permutations(other.inputs.values()):
             order = _order(graph, mixed, image)
