@@ -20,7 +20,7 @@ from workbench.graph import Graph, Node, Port, check_graph, load_recipe
 from workbench.graph.edit import insert_node, set_setting
 from workbench.graph.followers import with_followers
 from workbench.graph.source_targets import with_opened
-from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures, preview_steps
 from workbench.preview.target_marks import TargetMark, mask_mark
 from workbench.sources import open_datasets
 
@@ -167,3 +167,25 @@ def test_a_mask_of_another_size_says_so(folder: Path, engine: Engine) -> None:
     preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=1))
     marks = preview.tiles[0].marks[-1]
     assert [mark.text for mark in marks if "mask" in mark.text] == ["mask 50×60 on 220×250"]
+
+
+@pytest.mark.parametrize("closely", [False, True])
+def test_targets_are_drawn_on_the_cards_of_the_images_they_lie_on(
+    folder: Path, engine: Engine, closely: bool
+) -> None:
+    request = PreviewRequest(masked(folder), {}, tiles=2, tile_size=96)
+    boxes = {}
+    if closely:
+        steps = preview_steps(engine, request, 1, times=False)
+        sheet = np.asarray(Image.open(io.BytesIO(steps.image)), int)
+        boxes = {step.node: output.box for step in steps.steps for output in step.outputs}
+    else:
+        cards = preview_card_pictures(engine, request, 1)
+        sheet = np.asarray(Image.open(io.BytesIO(cards.image)), int)
+        boxes = {card.node: card.box for card in cards.cards}
+    for node in ("decode", "rotate"):
+        assert boxes[node] is not None
+        x, y, width, height = boxes[node]
+        picture = sheet[y : y + height, x : x + width]
+        drawn_over = picture[..., 2] < 220  # elsewhere the ramps are blue
+        assert 0.02 < drawn_over.mean() < 0.4

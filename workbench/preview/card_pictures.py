@@ -27,6 +27,7 @@ from workbench.preview.frame_strip import as_pictures
 from workbench.preview.output_tiles import scaling_for
 from workbench.preview.render import Box
 from workbench.preview.request import GraphRun, PreviewRequest, run_request
+from workbench.preview.target_marks import marked
 from workbench.preview.tiles import Tiles, picture_layout
 from workbench.preview.value_scaling import Scaling, scale_on_host
 from workbench.preview.value_text import draws_at, short_values
@@ -177,7 +178,7 @@ def _picture(
         kept = (_Kept(small),)
         worker.runner.store.put(key, kept)
     picture: NDArray[np.uint8] | None = kept[0].pixels
-    return picture
+    return picture if picture is None else marked(worker, run, port, index, picture)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from workbench.preview.output_tiles import scaling_for
 from workbench.preview.render import Box
 from workbench.preview.request import GraphRun, PreviewRequest, run_request
 from workbench.preview.statistics import Histogram, histogram_of
+from workbench.preview.target_marks import marked
 from workbench.preview.tiles import Tiles, make_tiles, picture_layout
 from workbench.preview.value_text import describe_encoded, draws_at, long_values
 
@@ -215,7 +216,7 @@ def _output(
     )
     if kind == "encoded":
         return replace(made, text=describe_encoded(array))
-    tiles = _picture(worker, run, port, kind, one)
+    tiles = _picture(worker, run, port, kind, one, index)
     if tiles is None:
         return replace(made, text=long_values(array))
     pictures.append(tiles)
@@ -223,7 +224,9 @@ def _output(
     return replace(made, box=(at, 0, *tiles.sizes[0]), note=tiles.note)
 
 
-def _picture(worker: Worker, run: GraphRun, port: Port, kind: PortKind, one: Batch) -> Tiles | None:
+def _picture(
+    worker: Worker, run: GraphRun, port: Port, kind: PortKind, one: Batch, index: int
+) -> Tiles | None:
     if kind not in ("image", "mask", "any") or (kind != "image" and not one.layout):
         return None
     try:
@@ -232,7 +235,12 @@ def _picture(worker: Worker, run: GraphRun, port: Port, kind: PortKind, one: Bat
     except GraphError:
         return None
     # On the host, where one sample alone is cheap; scaled as in the grid.
-    return make_tiles(worker, one, run.request.tile_size, scaling_for(worker, run, port))
+    tiles = make_tiles(worker, one, run.request.tile_size, scaling_for(worker, run, port))
+    width, height = tiles.sizes[0]
+    pictures = tiles.pictures.copy()
+    whole = pictures[0, :height, :width]
+    pictures[0, :height, :width] = marked(worker, run, port, index, whole)
+    return replace(tiles, pictures=pictures)
 
 
 def _placed(step: Step, places: list[tuple[int, int]]) -> Step:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from workbench.catalog.followers import FOLLOWERS
 from workbench.engine.worker import Worker
@@ -57,23 +57,25 @@ class TargetMark:
 Marks = tuple[TargetMark, ...]
 
 
-def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
-    """For each sample what is to be drawn over its picture of ``image``."""
+def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None) -> list[Marks]:
+    """For each sample, or one ``only``, what is to be drawn over its picture of ``image``."""
     count = len(run.result.samples)
     none: list[Marks] = [()] * count
+    chosen = range(count) if only is None else (only,)
     try:
         batch = run.result.batches[image]
         layout = picture_layout(batch)
     except (GraphError, KeyError):
         return none
     sides = [(shape[layout.index("W")], shape[layout.index("H")]) for shape in batch.shapes]
-    found = none
+    found = list(none)
     for node, port in _targets_on(run, image):
         arrays = run.result.batches[port].arrays()
         if port_kind(run.graph, run.catalog, port) == "mask":
             names = _class_names(worker, run, node)
-            drawn = [_fitting(arrays[index], sides[index], names) for index in range(count)]
-            found = [(*mask, *own) for mask, own in zip(drawn, found, strict=True)]
+            for index in chosen:
+                mask = _fitting(arrays[index], sides[index], names)
+                found[index] = (*mask, *found[index])
             continue
         labels = _labels_beside(run, node)
         names = _class_names(worker, run, node)
@@ -81,8 +83,7 @@ def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
         is_points = port_kind(run.graph, run.catalog, port) == "points"
         relative = is_relative(run.graph, node) if is_points else form.startswith("relative")
         polygons, seen = _beside(run, node, "polygons"), _beside(run, node, "visible")
-        made = []
-        for index in range(count):
+        for index in chosen:
             own = np.asarray(arrays[index], np.float64)
             corners = np.concatenate([own, own], 1) if is_points else _ltrb(own, form)
             if not relative:
@@ -98,9 +99,51 @@ def marks_of(worker: Worker, run: GraphRun, image: Port) -> list[Marks]:
                 marks = _outlines(corners[:, :2], polygons[index], numbers, names)
             else:
                 marks = _marks(corners, numbers, names, visible)
-            made.append((*found[index], *marks))
-        found = made
+            found[index] = (*found[index], *marks)
     return found
+
+
+def marked(
+    worker: Worker, run: GraphRun, port: Port, index: int, picture: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """A sample's small picture with the targets that lie on it drawn into it.
+
+    Not inside bodies: what lies on their images is not known before their end.
+    """
+    is_image = port_kind(run.graph, run.catalog, port) == "image"
+    if not is_image or run.graph.scope_of(port.node):
+        return picture
+    return draw_marks(picture, marks_of(worker, run, port, only=index)[index])
+
+
+def draw_marks(picture: NDArray[np.uint8], marks: Marks) -> NDArray[np.uint8]:
+    """A small picture (h, w, 3) with what is marked drawn into it, without names."""
+    if not marks:
+        return picture
+    image = Image.fromarray(picture)
+    width, height = image.size
+    pen = ImageDraw.Draw(image)
+    for mark in marks:
+        if mark.mask:
+            with Image.open(io.BytesIO(mark.mask)) as mask:
+                over = mask.convert("RGBA").resize(image.size, Image.Resampling.NEAREST)
+            image.paste(over, mask=over.getchannel("A").point(lambda alpha: alpha * 3 // 5))
+            continue
+        colour = _colour(mark.colour)
+        left, top, right, bottom = (
+            share * side for share, side in zip(mark.corners, (width, height) * 2, strict=True)
+        )
+        if mark.outline:
+            across, down = mark.outline[::2], mark.outline[1::2]
+            corners = [(x * width, y * height) for x, y in zip(across, down, strict=True)]
+            pen.polygon(corners, outline=colour)
+        elif (left, top) == (right, bottom):
+            pen.ellipse(
+                (left - 2, top - 2, left + 2, top + 2), None if mark.left else colour, colour
+            )
+        else:
+            pen.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), outline=colour)
+    return np.asarray(image)
 
 
 def _fitting(mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str]) -> Marks:

@@ -15,14 +15,15 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageOps
+import numpy as np
+from PIL import Image, ImageOps
 
 from workbench.engine import Engine
 from workbench.graph.edit import set_setting
 from workbench.graph.model import Graph
 from workbench.graph.recipes import load_recipes
 from workbench.preview import PreviewRequest, PreviewResult, preview_batch
-from workbench.preview.target_marks import Marks
+from workbench.preview.target_marks import Marks, draw_marks
 from workbench.samples import write_samples
 from workbench.sources import load_source, open_datasets
 
@@ -92,7 +93,7 @@ def _in_order(graph: Graph) -> Graph:
 def _tiles(preview: PreviewResult) -> list[Image.Image]:
     with Image.open(io.BytesIO(preview.image)) as sheet:
         return [
-            _with_marks(sheet.crop((x, y, x + width, y + height)), marks)
+            _drawn(sheet.crop((x, y, x + width, y + height)), marks)
             for tile in preview.tiles
             for (x, y, width, height), marks in zip(
                 tile.augmented, tile.marks or ((),) * len(tile.augmented), strict=True
@@ -100,18 +101,8 @@ def _tiles(preview: PreviewResult) -> list[Image.Image]:
         ]
 
 
-def _with_marks(tile: Image.Image, marks: Marks) -> Image.Image:
-    """A tile with its boxes and masks drawn over it."""
-    for mark in marks:
-        if mark.mask:
-            with Image.open(io.BytesIO(mark.mask)) as mask:
-                over = mask.convert("RGBA").resize(tile.size, Image.Resampling.NEAREST)
-            tile.paste(over, mask=over.getchannel("A").point(lambda alpha: alpha * 3 // 5))
-        else:
-            left, top, right, bottom = mark.corners
-            box = (left * tile.width, top * tile.height, right * tile.width, bottom * tile.height)
-            ImageDraw.Draw(tile).rectangle(box, outline="white")
-    return tile
+def _drawn(tile: Image.Image, marks: Marks) -> Image.Image:
+    return Image.fromarray(draw_marks(np.asarray(tile), marks))
 
 
 def main() -> None:
