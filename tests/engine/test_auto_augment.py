@@ -14,7 +14,8 @@ from tests.helpers import chain_graph, same, script_batches
 from tests.thorough import one_in
 from workbench.catalog import Value, load_catalog
 from workbench.catalog.auto_augment import POLICIES, SUITE, SubPolicies
-from workbench.engine.augmenter import Augmenter, applied_steps
+from workbench.engine.applied_augmentations import applied_steps
+from workbench.engine.augmenter import Augmenter
 from workbench.engine.auto_augment import automatic_draws, making_heard
 from workbench.engine.runner import Runner
 from workbench.errors import PipelineError

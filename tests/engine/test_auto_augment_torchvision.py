@@ -11,7 +11,8 @@ import pytest
 
 from workbench.catalog import load_catalog
 from workbench.catalog.auto_augment import SUITE
-from workbench.engine.augmenter import Augmenter, applied_steps, bins_of, strength_of
+from workbench.engine.applied_augmentations import applied_steps, bins_of, strength_of
+from workbench.engine.augmenter import Augmenter
 from workbench.engine.auto_augment import automatic_draws
 from workbench.graph import load_recipe
 

@@ -9,65 +9,36 @@ they start at ``positions[scope]``, the number of those in all batches before.
 
 Where there are regions, numbers stand outside the function, in ``VALUES``: DALI translates its code
 once (60 ms) and takes the same translation again as long as the code is the same, whatever the
-values are. So does automatic augmentation there, where the engine applies it itself: the stage
-calls ``AUTOMATIC``, a function for each time that a node is called, which gets the images that came
-and their places in the batch.
+values are. Nor does automatic augmentation stand in it where the engine applies it by itself: the
+code calls functions in ``AUTOMATIC``, one for each time that a node is called, which get the images
+that came and their places in the batch.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from workbench.catalog.spec import ArgSpec, Catalog, Device, Value
+from workbench.emit.automatic_draws import IMPORTS, RANDOM_STATE, Draws, draw_text
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter, turn_variable
 from workbench.emit.naming import hoisted_with_turns
 from workbench.emit.own_code import function_sources, nodes_within, plugin_imports
 from workbench.emit.policies import has_policy, longest
 from workbench.emit.python import INDENT, call, literal, signature
+from workbench.emit.tap_names import in_turn
 from workbench.emit.template_parts import has_regions, pipeline_decorator, policy_imports
 from workbench.graph.dataset_parameters import parameters
 from workbench.graph.model import Graph, Node, Port, topological
 from workbench.graph.ports import output_ports, variables_read
 from workbench.graph.shapes import infer_types
 
-
-class Draw(NamedTuple):
-    """One call of ``fn.random.uniform`` inside an automatic augmentation."""
-
-    arguments: str
-    """As source, without the seed."""
-    seed: int
-
-
-Draws = tuple[tuple[Draw, ...], ...]
-"""What an automatic augmentation draws, for each time that it is called."""
-
 SAMPLE = Port("", "sample")
 """What is fed with the place of each sample in the batch, for parts with regions."""
 
 _NAME = re.compile(r"\w+")
-_IMPORTS = """\
-from typing import Any
-
-import numpy as np
-from nvidia.dali import fn, math, pipeline_def, types
-
-"""
-
-_RANDOM_STATE = '''\
-def random_state(seed: int, position: int) -> Any:
-    """Philox(key=seed, sequence=position): where DALI's random operators stand at that sample."""
-    key = [seed & 0xFFFFFFFF, seed >> 32]
-    words = [*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
-    return types.Constant(np.array(words, np.uint32), device="cpu")
-
-
-'''
-
 _PARAMETERS = "device: str, base_seed: int, position: int, positions: dict[str, int]"
 
 
@@ -206,7 +177,7 @@ class _StageEmitter(Emitter):
         """What an automatic augmentation draws: for all samples, so outside every region."""
         made = [f"{self.indent}{_draws_name(node)} = ["]
         for called in self._draws[node.id]:
-            drawn = (_draw_text(each, self.positioned) for each in called)
+            drawn = (draw_text(each, self.positioned) for each in called)
             made.append(f"{self.indent * 2}[{', '.join(drawn)}],")
         return Lines([*made, f"{self.indent}]"])
 
@@ -264,45 +235,8 @@ class _StageEmitter(Emitter):
         return f"{self.indent}taps.append({name})"
 
 
-def emit_draws(draws: Sequence[Draw]) -> str:
-    """Source of ``drawn(position)``, which makes a pipeline of what one call draws."""
-    texts = "".join(f"{INDENT * 2}{_draw_text(each, True)},\n" for each in draws)
-    head = f"{_IMPORTS}\n{_RANDOM_STATE}@pipeline_def\ndef drawn(position: int) -> Any:\n"
-    return f"{head}{INDENT}return (\n{texts}{INDENT})\n"
-
-
-def _draw_text(draw: Draw, positioned: bool) -> str:
-    state = f", _random_state=random_state({draw.seed}, position)" if positioned else ""
-    return f"fn.random.uniform({draw.arguments}, seed={draw.seed}{state})"
-
-
 def _draws_name(node: Node) -> str:
     return f"{node.id}__draws"
-
-
-def in_turn(port: Port, turn: int) -> Port:
-    """A scope's port for one turn of the loop around what is there; others as they are."""
-    if port.output:
-        return port
-    scope, dash, inner = port.node.partition("#")
-    return Port(f"{scope}#{turn}{dash}{inner}", "")
-
-
-def scope_of(name: str) -> str:
-    """The scope that a tap named so is of, in any turn of the loops around it."""
-    return name.partition("#")[0]
-
-
-def scope_of_first_turn(name: str) -> str | None:
-    """The scope that a tap named so is of; None for later turns of the loops around it."""
-    scope, *turns = name.split("#")
-    return scope if all(turn == "0" for turn in turns) else None
-
-
-def turns_of(scope: str, names: Iterable[str]) -> list[str]:
-    """The taps of a scope among these, in the order in which what stands in it is called."""
-    own = (name for name in names if scope_of(name) == scope)
-    return sorted(own, key=lambda name: list(map(int, name.split("#")[1:])))
 
 
 def unique_names(emitter: Emitter) -> dict[Port, str]:
@@ -338,7 +272,7 @@ def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _S
     own = emitter.constants if any(map(has_policy, called)) else {}
     constants = "".join(f"{name} = {text}\n" for name, text in own.items())
     values = emitter.values
-    state = _RANDOM_STATE if "random_state(" in body else ""
+    state = RANDOM_STATE if "random_state(" in body else ""
     lifted = f"VALUES = [{', '.join(values)}]\n\n\n" if values else ""
     stage = "\n".join([pipeline_decorator(ordered), *signed])
-    return f"{imports}{_IMPORTS}\n{constants}{finders}{state}{lifted}{stage}\n"
+    return f"{imports}{IMPORTS}\n{constants}{finders}{state}{lifted}{stage}\n"

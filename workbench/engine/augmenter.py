@@ -12,19 +12,20 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from workbench.emit.automatic_draws import Draw, Draws, emit_draws
 from workbench.emit.code import Code
-from workbench.emit.preview_stage import Draw, Draws, emit_draws
-from workbench.engine.auto_augment import (
-    IDENTITY,
-    POLICY_OPS,
-    argument_of,
-    policy_of,
-    suite_of,
+from workbench.engine.applied_augmentations import (
+    Applied,
+    Augmented,
+    applied_steps,
+    bins_of,
+    in_words,
 )
+from workbench.engine.auto_augment import IDENTITY, argument_of
 from workbench.engine.batch_store import Batch, Memory
 from workbench.engine.pipelines import CompiledSource, plain_reason
 from workbench.engine.stage_pipeline import THREADS
@@ -33,26 +34,6 @@ from workbench.graph.model import Node
 
 _KEPT_PIPELINES = 64
 _KEPT_DRAWS = 64
-_NO_MAGNITUDE = 0
-
-
-class Applied(NamedTuple):
-    """What one step does to one sample."""
-
-    augmentation: Any
-    """DALI's; None where the step does nothing."""
-    magnitude: int
-    """A step of the augmentation's range."""
-    sign: int
-    """1 for the negative magnitude, where the augmentation takes a sign."""
-
-
-class Augmented(NamedTuple):
-    """An augmentation that a sample got."""
-
-    name: str
-    text: str
-    """With its magnitude, where it has one: ``rotate -27``."""
 
 
 Turns = tuple[tuple[tuple[Augmented, ...], ...], ...]
@@ -121,7 +102,7 @@ class Augmenter:
         steps = applied_steps(node, drawn)
         bins = bins_of(node)
         return tuple(
-            tuple(_in_words(step[index], bins) for step in steps if step[index].augmentation)
+            tuple(in_words(step[index], bins) for step in steps if step[index].augmentation)
             or (Augmented(IDENTITY, IDENTITY),)
             for index in range(count)
         )
@@ -202,59 +183,6 @@ class Augmenter:
         return self._pipelines[key]
 
 
-def applied_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
-    """For each step of a call what it does to each sample, by what was drawn for the batch.
-
-    ``drawn`` has the arrays of ``uniforms_of``, each of the shape [samples, ...].
-    """
-    if node.op in POLICY_OPS:
-        return _policy_steps(node, drawn)
-    suite = suite_of(node)
-    signed = any(each.randomly_negate for each in suite)
-    if node.op == "trivial_augment_wide":
-        operations, magnitudes = drawn[-1], drawn[0]
-        signs = drawn[1] if signed else np.zeros_like(magnitudes)
-        return [
-            [
-                Applied(suite[operation], int(magnitude), int(sign))
-                for operation, magnitude, sign in zip(operations, magnitudes, signs, strict=True)
-            ]
-        ]
-    count = int(argument_of(node, "n"))
-    if count == 0:
-        return []
-    operations = drawn[0].reshape(-1, count)
-    signs = drawn[1].reshape(-1, count) if signed else np.zeros_like(operations)
-    magnitude = int(argument_of(node, "m"))
-    return [
-        [
-            Applied(suite[operation], magnitude, int(sign))
-            for operation, sign in zip(operations[:, step], signs[:, step], strict=True)
-        ]
-        for step in range(count)
-    ]
-
-
-def _policy_steps(node: Node, drawn: Sequence[Any]) -> list[list[Applied]]:
-    policy = policy_of(node)
-    chances, chosen = drawn[0], drawn[1]
-    signs = drawn[2] if len(drawn) > 2 else np.zeros_like(chances, dtype=np.int32)
-    steps: list[list[Applied]] = []
-    for step in range(chances.shape[1]):
-        applied = []
-        for sample, sub_policy in enumerate(chosen):
-            operations = policy.sub_policies[int(sub_policy)]
-            augmentation, probability, magnitude = (
-                operations[step] if step < len(operations) else (None, 0.0, None)
-            )
-            if not np.float32(chances[sample, step]) < np.float32(probability):
-                augmentation = None
-            bin_ = _NO_MAGNITUDE if magnitude is None else int(magnitude)
-            applied.append(Applied(augmentation, bin_, int(signs[sample, step])))
-        steps.append(applied)
-    return steps
-
-
 def _single(call: _Call, augmentation: Any, linked: bool, size: int) -> Any:
     """One augmentation as a pipeline, fed with samples and what was drawn for them."""
     from nvidia.dali import fn, pipeline_def, types
@@ -281,32 +209,6 @@ def _single(call: _Call, augmentation: Any, linked: bool, size: int) -> Any:
         device_id=0 if call.device == "gpu" else None,
         prefetch_queue_depth=1,
     )
-
-
-def bins_of(node: Node) -> int:
-    """How many steps each magnitude has."""
-    if node.op in POLICY_OPS:
-        return int(policy_of(node).num_magnitude_bins)
-    return int(argument_of(node, "num_magnitude_bins"))
-
-
-def strength_of(applied: Applied, bins: int) -> float | None:
-    """The magnitude, with its sign, as far from the range's beginning as its step of ``bins``.
-
-    In the augmentation's own unit: degrees, pixels, shares. None for what has no magnitude.
-    """
-    augmentation = applied.augmentation
-    if augmentation.mag_range is None:
-        return None
-    low, high = augmentation.mag_range
-    magnitude = float(np.linspace(low, high, bins, dtype=np.float32)[applied.magnitude])
-    return -magnitude if augmentation.randomly_negate and applied.sign else magnitude
-
-
-def _in_words(applied: Applied, bins: int) -> Augmented:
-    strength = strength_of(applied, bins)
-    name = str(applied.augmentation.name)
-    return Augmented(name, name if strength is None else f"{name} {strength:.3g}")
 
 
 def _keywords(node: Node) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 from workbench.catalog.auto_augment import AUTO_AUGMENT, OWN_POLICY, WITHOUT_TRANSLATION
 from workbench.catalog.spec import Catalog
+from workbench.emit.automatic_draws import Draw, Draws
 from workbench.emit.code import Code
 from workbench.emit.draw_order import emit_draw_order
 from workbench.emit.pipeline_import.seed_sequence import drawn_seeds
 from workbench.emit.policies import policy_module
-from workbench.emit.preview_stage import Draw, Draws
 from workbench.engine.pipelines import CompiledSource
 from workbench.graph.active import active_graph
 from workbench.graph.check import stopping_faults
@@ -225,9 +225,9 @@ _heard = ContextVar[Callable[[str], None] | None]("_heard", default=None)
 
 @contextmanager
 def making_heard(listener: Callable[[str], None]) -> Iterator[None]:
-    """Meanwhile this hears what DALI builds of automatic augmentation in a region.
+    """Meanwhile this hears what is being made of automatic augmentation, where DALI builds it.
 
-    DALI writes every augmentation anew for each place of a sub-policy: up to some seconds.
+    That is every augmentation anew for each place of a sub-policy: up to some seconds.
     """
     token = _heard.set(listener)
     try:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from workbench.catalog.python_decoder import PILLOW_DECODER
 from workbench.catalog.spec import Catalog, Device
+from workbench.emit.automatic_draws import Draws
 from workbench.emit.emitter import Emitter
 from workbench.emit.own_code import nodes_calling, nodes_within
 from workbench.emit.policies import has_policy
-from workbench.emit.preview_stage import Draws, unique_names
+from workbench.emit.preview_stage import unique_names
 from workbench.engine.auto_augment import automatic_draws
 from workbench.engine.partition import partition
 from workbench.graph.dataset_parameters import parameter_of

@@ -15,12 +15,8 @@ import numpy as np
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.naming import is_batch_generator
-from workbench.emit.preview_stage import (
-    emit_stage,
-    scope_of,
-    scope_of_first_turn,
-    turns_of,
-)
+from workbench.emit.preview_stage import emit_stage
+from workbench.emit.tap_names import scope_of, scope_of_first_turn, turns_of
 from workbench.engine.augmenter import Augmenter, Turns
 from workbench.engine.auto_augment import automatic_draws, making_heard
 from workbench.engine.batch_store import Batch, BatchStore, Memory, memory_of, tensor_list

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.emit.preview_stage import scope_of, turns_of
+from workbench.emit.tap_names import scope_of, turns_of
 from workbench.engine.call_handle import Caller
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker

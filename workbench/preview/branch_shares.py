@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from workbench.emit.preview_stage import scope_of
+from workbench.emit.tap_names import scope_of
 from workbench.engine.branch_counts import BranchCounter
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from workbench.catalog.spec import Catalog
-from workbench.engine.augmenter import Augmented
+from workbench.engine.applied_augmentations import Augmented
 from workbench.engine.batch_store import Batch
 from workbench.graph.devices import infer_devices, is_generator
 from workbench.graph.model import Graph, Node, Port

@@ -1,0 +1,51 @@
+"""What automatic augmentation draws, in source that draws the same at any batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from workbench.emit.python import INDENT
+
+IMPORTS = """\
+from typing import Any
+
+import numpy as np
+from nvidia.dali import fn, math, pipeline_def, types
+
+"""
+
+RANDOM_STATE = '''\
+def random_state(seed: int, position: int) -> Any:
+    """Philox(key=seed, sequence=position): where DALI's random operators stand at that sample."""
+    key = [seed & 0xFFFFFFFF, seed >> 32]
+    words = [*key, 0, 0, position & 0xFFFFFFFF, position >> 32, 0]
+    return types.Constant(np.array(words, np.uint32), device="cpu")
+
+
+'''
+
+
+class Draw(NamedTuple):
+    """One call of ``fn.random.uniform`` inside an automatic augmentation."""
+
+    arguments: str
+    """As source, without the seed."""
+    seed: int
+
+
+Draws = tuple[tuple[Draw, ...], ...]
+"""What an automatic augmentation draws, for each time that it is called."""
+
+
+def emit_draws(draws: Sequence[Draw]) -> str:
+    """Source of ``drawn(position)``, which makes a pipeline of what one call draws."""
+    texts = "".join(f"{INDENT * 2}{draw_text(each, True)},\n" for each in draws)
+    head = f"{IMPORTS}\n{RANDOM_STATE}@pipeline_def\ndef drawn(position: int) -> Any:\n"
+    return f"{head}{INDENT}return (\n{texts}{INDENT})\n"
+
+
+def draw_text(draw: Draw, positioned: bool) -> str:
+    """The call of one draw; ``positioned`` as in ``emit_stage``."""
+    state = f", _random_state=random_state({draw.seed}, position)" if positioned else ""
+    return f"fn.random.uniform({draw.arguments}, seed={draw.seed}{state})"

@@ -1,0 +1,32 @@
+"""Names of the taps that say which samples came to a scope, also in each turn of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workbench.graph.model import Port
+
+
+def in_turn(port: Port, turn: int) -> Port:
+    """A scope's port for one turn of the loop around what is there; others as they are."""
+    if port.output:
+        return port
+    scope, dash, inner = port.node.partition("#")
+    return Port(f"{scope}#{turn}{dash}{inner}", "")
+
+
+def scope_of(name: str) -> str:
+    """The scope that a tap named so is of, in any turn of the loops around it."""
+    return name.partition("#")[0]
+
+
+def scope_of_first_turn(name: str) -> str | None:
+    """The scope that a tap named so is of; None for later turns of the loops around it."""
+    scope, *turns = name.split("#")
+    return scope if all(turn == "0" for turn in turns) else None
+
+
+def turns_of(scope: str, names: Iterable[str]) -> list[str]:
+    """The taps of a scope among these, in the order in which what stands in it is called."""
+    own = (name for name in names if scope_of(name) == scope)
+    return sorted(own, key=lambda name: list(map(int, name.split("#")[1:])))
