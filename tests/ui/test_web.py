@@ -45,8 +45,8 @@ def test_many_fields_are_sent_in_one_go() -> None:
     asked: list[None] = []
     session._schedule_apply = lambda: asked.append(None)
     for text in ("measured", "saved"):
-        session._publish("bar", "message", text)
-    session._publish("bar", "title", "train")
+        session.publish("bar", "message", text)
+    session.publish("bar", "title", "train")
     assert session._waiting == {"bar": {"message": "saved", "title": "train"}}
     assert len(asked) == 1
 
@@ -60,7 +60,7 @@ def test_lists_and_dicts_travel_as_json_that_a_browser_reads() -> None:
     session._lock, session._loaded, session._waiting = threading.Lock(), False, {}
     session._document = None
     value = {"rows": [{"value": [float("nan"), 1.5, -float("inf")], "doc": "x\udc80é\u2028"}]}
-    session._publish("inspector", "node", value)
+    session.publish("inspector", "node", value)
     text = session._waiting["inspector"]["node"]
     assert text.isascii()
     assert json.loads(text, parse_constant=refuse) == {

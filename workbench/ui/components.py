@@ -30,6 +30,7 @@ from typing import Any, Literal, get_args
 
 from workbench.ui import data_views, preview_views, speed_views, status_views, views
 from workbench.ui.actions import Action, bar, canvas, inspector, panels, speed
+from workbench.ui.selected_samples import SelectedSamples
 from workbench.ui.speed import EFFORTS, PARTS
 
 Direction = Literal["show", "both", "picture", "python"]
@@ -345,6 +346,13 @@ COMPONENTS: tuple[Component, ...] = (
                 holds=preview_views.BranchSharesEntry,
             ),
             Field("sample", "show", 0, "The one that the cards of the canvas show."),
+            Field("marked", "both", [], "Places of the samples marked in the batch.", holds=int),
+            Field(
+                "selected",
+                "python",
+                SelectedSamples(),
+                "The samples marked, else the one on the cards: files, labels, draws.",
+            ),
             Field("closeup", "picture", b"", "One sample: ``CloseupHeader`` and PNG."),
             Field(
                 "compared_closeup",

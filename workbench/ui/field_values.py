@@ -30,6 +30,7 @@ from workbench.ui.region_views import scope_entries
 from workbench.ui.saved_blocks import block_entries
 from workbench.ui.saved_draws import saved_draw_entries
 from workbench.ui.search_views import argument_entries, recipe_lines, template_entries
+from workbench.ui.selected_samples import selected_samples
 from workbench.ui.view_state import MOST_BATCH, ViewState, faults_of, shuffles_files
 from workbench.ui.views import Status
 
@@ -172,6 +173,8 @@ def graph_fields(
             "saved_draws": memo(saved_draw_entries, document, state.batch, repeated),
             "show_statistics": state.show_statistics,
             "sample": state.sample,
+            "marked": state.marked,
+            "selected": memo(selected_samples, state.preview, state.marked, state.sample),
         },
         "speed": {
             "batch_size": settings.batch_size,

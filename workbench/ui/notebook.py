@@ -6,7 +6,7 @@ import json
 import secrets
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -20,12 +20,13 @@ import traitlets
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
-from workbench.arguments import PATH, checked
+from workbench.arguments import PATH, TEXT, checked
 from workbench.emit.targets import target_names
 from workbench.errors import ArgumentError, GraphEditError
 from workbench.graph.io import dump_graph
 from workbench.graph.model import Graph
 from workbench.graph.own_code import trust_graph
+from workbench.roots import Roots
 from workbench.sources import Data, Datasets, open_datasets, require_dataset
 from workbench.ui.bundles import bundle_path
 from workbench.ui.components import COMPONENTS, LINK_FIELDS, TABS, Component, Field
@@ -161,7 +162,7 @@ def _trait(field: Field) -> Any:
     if field.choices:
         trait = traitlets.Enum(field.choices, default, help=field.doc)
     else:
-        trait = _TRAITS[type(default)](default, help=field.doc)
+        trait = _TRAITS.get(type(default), traitlets.Any)(default, help=field.doc)
     # No view waits for what ipywidgets sends back of what it has set, which each key pays for.
     return trait.tag(sync=field.direction != "python", echo_update=field.name not in _UNECHOED)
 
@@ -245,6 +246,8 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     height:
         Pixels that the whole takes in its cell, 320 at least, whatever it shows; its lower edge can
         be dragged.
+    roots:
+        Folders below which its screen opens and saves; by default anywhere that the kernel may.
 
     ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``bar``, ``tabs`` and
     ``status`` are widgets of their own that can be laid out anew, linked and observed:
@@ -277,6 +280,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
         trust: bool = False,
         layout: str = "side",
         height: int = HEIGHT,
+        roots: Sequence[str | Path] | None = None,
     ) -> None:
         _require_arrangement(layout, height)
         self._parameters = {}
@@ -308,6 +312,7 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
             restore=restore,
             owner=_owner(datasets, given.graph) if restore else "",
             cell=running_cell(),
+            roots=None if roots is None else Roots.of(roots),
         )
         for component in COMPONENTS:
             part = self._parts[component.name]
@@ -409,6 +414,28 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
             picture = w.share("mine.png")
         """
         return self._live.share(path)
+
+    @checked(part=TEXT)
+    def panel(self, part: str = "all") -> Any:
+        """The same panels for a Panel app of your own: all of them, or one part.
+
+        ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
+        ``"code"``, ``"data"``, ``"bar"``, ``"tabs"`` or ``"status"``. What is changed on the page
+        is changed here, and the other way round; when a page is closed the worker gives its memory
+        back. Who reaches your app may open and save where this process may, unless ``roots`` were
+        given. Raises ArgumentError for another part, EngineClosedError on a closed workbench.
+
+        ::
+
+            import panel as pn
+
+            app = pn.Column("# My photos", w.panel("preview"))
+            # app.servable(), and in a shell: panel serve app.py
+        """
+        self._live  # noqa: B018
+        from workbench.ui.panel_view import panel_view
+
+        return panel_view(self, part, self._height)
 
     def compare(self, other: GraphLike) -> None:
         """Show another graph beside the present one, on the same photos and draws.

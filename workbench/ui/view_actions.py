@@ -59,7 +59,10 @@ def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
         case "preview", "batch", int():
             if not 0 <= value <= MOST_BATCH:
                 raise GraphEditError(f"batch {value}: 0 to {MOST_BATCH} can be shown.")
-            state.batch = value
+            if value != state.batch:
+                state.batch, state.marked = value, []
+        case "preview", "marked", [*places] if all(type(place) is int for place in places):
+            state.marked = sorted({place for place in places if place >= 0})
         case "preview", "tiles", int():
             state.tiles = min(MOST_TILES, max(4, value))
         case "preview", "tile_size", int():

@@ -215,7 +215,7 @@ class ViewModel:
             self.data_panel.close()
             self.data_panel = opened
             self.data_panel.scan()
-            self.state.batch, self.state.shown_classes = 0, []
+            self.state.batch, self.state.shown_classes, self.state.marked = 0, [], []
             self._changed()
             return opened.error
 

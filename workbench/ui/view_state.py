@@ -130,6 +130,8 @@ class ViewState:
     """The pixel (x, y) of the close-up about which the values are wanted."""
     sample: int = 0
     """The one that the cards of the canvas show."""
+    marked: list[int] = field(default_factory=list)
+    """Places in the batch of the samples that are marked in the preview."""
     canvas_in_view: bool = False
     """Whether the canvas is on the screen."""
     detail_of: str = ""

@@ -155,10 +155,10 @@ PARTS = {component.name: _part_class(component) for component in COMPONENTS}
 globals().update({part.__name__: part for part in PARTS.values()})
 
 
-class Session:
-    """One page: its view-model and its components."""
+class PageParts:
+    """The components of one page, and what sets their fields from any thread."""
 
-    def __init__(self, data: Start, graph: GraphLike, roots: Roots) -> None:
+    def __init__(self) -> None:
         self.parts: dict[str, Any] = {
             name: part(margin=0, sizing_mode="stretch_width", workbench="page")
             for name, part in PARTS.items()
@@ -168,37 +168,17 @@ class Session:
         self._lock = threading.Lock()
         self._waiting: dict[str, dict[str, Any]] = {}
         self._loaded = False
-        self.model = ViewModel(
-            data,
-            graph,
-            self._publish,
-            roots=roots,
-            claim=lambda tab: OPEN_TABS.claim(tab, self),
-            connected=False,
-        )
-        self._apply()
-        pn.state.onload(self._on_load)
-        for component in COMPONENTS:
-            part = self.parts[component.name]
-            part.param.watch(partial(self._on_outbox, component.name), "outbox")
-            part.param.watch(partial(self._on_watched, component.name), "watched")
-            both = [field.name for field in component.fields if field.direction == "both"]
-            if both:
-                part.param.watch(partial(self._on_fields, component.name), both)
 
-    def fill(self, page: pn.Template) -> None:
-        """Put the components in their places of the page."""
+    def open_chosen_tab(self) -> None:
+        """Show the panel of the tab that is open, now and whenever another is chosen."""
         self.parts["tabs"].param.watch(self._show_tab, "tab")
         self._show_tab()
-        for name, part in self.parts.items():
-            page.add_panel(name, part)
-        page.add_variable("panels", ["tabs", *TABS])
 
     def _show_tab(self, event: object = None) -> None:
         for name in TABS:
             self.parts[name].visible = name == self.parts["tabs"].tab
 
-    def _publish(self, component: str, field: str, value: Any) -> None:
+    def publish(self, component: str, field: str, value: Any) -> None:
         """Hand values to the document's own thread: the newest of each field, all in one go."""
         if field not in self.parts[component].param:  # for the cells of a notebook
             return
@@ -210,11 +190,10 @@ class Session:
         if first:
             self._schedule_apply()
 
-    def _on_load(self) -> None:
+    def on_load(self) -> None:
         """Changes made while the page fetches its document would be lost: they wait for this."""
         with self._lock:
             self._loaded = True
-        self.model.connect()
         self._apply()
 
     def _apply(self) -> None:
@@ -224,21 +203,62 @@ class Session:
             for component, values in waiting.items():
                 self.parts[component].param.update(**values)
 
-    def _on_outbox(self, component: str, event: param.parameterized.Event) -> None:
-        self.model.take(component, event.new)
+    def listen(
+        self,
+        on_outbox: Callable[[str, Any], object],
+        on_watched: Callable[[str], object],
+        on_field: Callable[[str, str, Any], object],
+    ) -> None:
+        """Have called what the page sets: the outbox and the fields of a component."""
 
-    def _on_watched(self, component: str, event: param.parameterized.Event) -> None:
-        self.model.heartbeat.watch(component)
+        def on_fields(component: str, *events: param.parameterized.Event) -> None:
+            for event in events:
+                on_field(component, event.name, event.new)
+
+        for component in COMPONENTS:
+            name, watch = component.name, self.parts[component.name].param.watch
+            watch(lambda event, name=name: on_outbox(name, event.new), "outbox")
+            watch(lambda event, name=name: on_watched(name), "watched")
+            both = [field.name for field in component.fields if field.direction == "both"]
+            if both:
+                watch(partial(on_fields, name), both)
+
+
+class Session(PageParts):
+    """One page: its view-model and its components."""
+
+    def __init__(self, data: Start, graph: GraphLike, roots: Roots) -> None:
+        super().__init__()
+        self.model = ViewModel(
+            data,
+            graph,
+            self.publish,
+            roots=roots,
+            claim=lambda tab: OPEN_TABS.claim(tab, self),
+            connected=False,
+        )
+        self._apply()
+        pn.state.onload(self.on_load)
+        self.listen(self.model.take, self.model.heartbeat.watch, self.model.receive)
+
+    def fill(self, page: pn.Template) -> None:
+        """Put the components in their places of the page."""
+        self.open_chosen_tab()
+        for name, part in self.parts.items():
+            page.add_panel(name, part)
+        page.add_variable("panels", ["tabs", *TABS])
+
+    def on_load(self) -> None:
+        with self._lock:
+            self._loaded = True
+        self.model.connect()
+        self._apply()
 
     def is_connected(self) -> bool:
         """Whether the page is still there: one that is loaded anew leaves its session behind."""
         context: Any = self._document.session_context if self._document is not None else None
         session = context.session if context is not None else None
         return session is not None and session.connection_count > 0
-
-    def _on_fields(self, component: str, *events: param.parameterized.Event) -> None:
-        for event in events:
-            self.model.receive(component, event.name, event.new)
 
 
 def create_app(

@@ -94,10 +94,15 @@ function Preview({ link, root }: PanelProps<"preview">) {
     [header, ofThese, branches, augmentations, filtered, columns],
   );
   const originals = header !== undefined && standsIn(header, mode, showingOriginal);
+  const picked = useField(link, "marked", []);
   const acts = {
     look: ({ index }: { index: number }) =>
       link.ask("open_closeup", { index, of: mode === "original" ? "original" : "" }),
     choose: ({ index }: { index: number }) => link.ask("choose_sample", { index }),
+    mark: ({ index }: { index: number }) => {
+      const others = picked.filter((place) => place !== index);
+      link.set("marked", picked.includes(index) ? others : [...others, index]);
+    },
     repeat: ({ index }: { index: number }) =>
       link.set("repeat", link.get("repeat", -1) < 0 ? index : -1),
   };
@@ -136,6 +141,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
       </SheetRemarks>
       <Tiles
         {...{ sheet, tiles, other, split, distances, mode, showingOriginal, sized, marked, acts, list }}
+        picked={picked}
         hidden={near}
       />
       {filtered && !tiles.length && !near && <NoneInBatch {...{ link, header }} />}

@@ -1157,6 +1157,7 @@ export interface PreviewFields {
   statistics_error: string;
   branch_shares: Partial<BranchSharesEntry>;
   sample: number;
+  marked: number[];
   closeup: Bytes;
   compared_closeup: Bytes;
   values: Bytes;
@@ -1281,7 +1282,7 @@ export interface Components {
   canvas: { fields: CanvasFields; both: "selected" | "sample" | "in_view" | "detail_of"; actions: CanvasActions };
   inspector: { fields: InspectorFields; both: "effect_open" | "effect_args" | "policy_rows"; actions: InspectorActions };
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
-  preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "shown_augmentations" | "show_statistics"; actions: PreviewActions };
+  preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "shown_augmentations" | "show_statistics" | "marked"; actions: PreviewActions };
   speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "pipelines" | "overlay" | "selected_records"; actions: SpeedActions };
   code: { fields: CodeFields; both: "target" | "in_view"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };

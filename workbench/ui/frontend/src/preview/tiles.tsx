@@ -18,6 +18,8 @@ const NO_PARTS: (number[] | undefined)[] = [];
 interface Acts {
   look(tile: TileEntry): void;
   choose(tile: TileEntry): void;
+  /** Marks it, or takes the mark away: cells read which are marked. */
+  mark(tile: TileEntry): void;
   repeat(tile: TileEntry): void;
 }
 
@@ -37,12 +39,14 @@ interface Props {
   hidden: boolean;
   /** Whether boxes and points are drawn. */
   marked: boolean;
+  /** Places of the samples that a person has marked. */
+  picked: number[];
   acts: Acts;
   list: RefObject<HTMLDivElement | null>;
 }
 
 export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: Props) {
-  const { showingOriginal, sized, hidden, marked, acts, list } = rest;
+  const { showingOriginal, sized, hidden, marked, picked, acts, list } = rest;
   const [reached, reach] = useState(0);
   const at = Math.min(reached, Math.max(0, tiles.length - 1));
   const parts = (tile: TileEntry): number[][] =>
@@ -61,7 +65,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
       next.focus();
       return;
     }
-    const act = { s: acts.choose, r: acts.repeat }[event.key];
+    const act = { s: acts.choose, r: acts.repeat, x: acts.mark }[event.key];
     const tile = tiles[at];
     if (!act || !tile || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -105,6 +109,7 @@ export function Tiles({ sheet, tiles, other, split, distances, mode, ...rest }: 
           changed={mode !== "original"}
           known={sheet!.header.branches}
           marked={marked}
+          picked={picked.includes(tile.index)}
           acts={acts}
           reached={index === at}
           reach={() => reach(index)}
@@ -170,13 +175,14 @@ interface TileProps {
   /** All bodies of the graph's regions. */
   known: BranchEntry[];
   marked: boolean;
+  picked: boolean;
   acts: Acts;
   reached: boolean;
   reach: () => void;
 }
 
 function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest }: TileProps) {
-  const { changed, known, marked, acts, reached, reach } = rest;
+  const { changed, known, marked, picked, acts, reached, reach } = rest;
   const bad = tile.error !== "";
   const has = parts.map((_, index) => other !== null && otherParts[index] !== undefined);
   const ran = changed ? branchTexts(tile, known) : [];
@@ -203,8 +209,9 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
         type="button"
         data-tip={`${tile.file}\n\n${said.join("\n")}`}
         aria-label={[tile.file, ...said].join(", ")}
+        aria-pressed={picked || undefined}
         tabIndex={reached ? 0 : -1}
-        onClick={() => acts.look(tile)}
+        onClick={(event) => (event.ctrlKey || event.metaKey ? acts.mark : acts.look)(tile)}
       >
         {bad ? (
           <>

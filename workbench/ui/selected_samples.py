@@ -1,0 +1,80 @@
+"""The samples that are selected in the preview, for cells to read and observe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.preview.render import PreviewResult
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedSamples:
+    """``w.preview.selected``: those marked in the preview, else the one on the canvas's cards.
+
+    Attributes
+    ----------
+    batch:
+        Which batch is shown, from 0.
+    places:
+        Their places in it, from 0; set ``w.preview.marked`` to select others.
+    files:
+        Relative to the data.
+    labels:
+        Whole numbers, None where the graph gives no label out.
+    draws:
+        For each sample a text for each node that draws: ``angle -7.2``. ``w.batch(k).draws`` has
+        the numbers.
+
+    ::
+
+        w.preview.marked = [0, 2]
+        w.preview.observe(lambda change: print(change["new"].files), "selected")
+    """
+
+    batch: int = 0
+    places: tuple[int, ...] = ()
+    files: tuple[str, ...] = ()
+    labels: tuple[int | None, ...] = ()
+    draws: tuple[tuple[str, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for each sample: place, file, label, draws."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "place": self.places,
+                "file": self.files,
+                "label": self.labels,
+                "draws": [", ".join(each) for each in self.draws],
+            }
+        )
+
+
+def selected_samples(
+    result: PreviewResult | None, marked: Sequence[int], sample: int
+) -> SelectedSamples:
+    """Of what the preview shows; empty before its first picture."""
+    if result is None:
+        return SelectedSamples()
+    wanted = set(marked) or {sample}
+    tiles = [tile for tile in result.tiles if tile.index in wanted]
+    return SelectedSamples(
+        result.batch,
+        tuple(tile.index for tile in tiles),
+        tuple(tile.sample.file for tile in tiles),
+        tuple(_number(tile.label) for tile in tiles),
+        tuple(tile.draws for tile in tiles),
+    )
+
+
+def _number(label: str) -> int | None:
+    try:
+        return int(label)
+    except ValueError:
+        return None
