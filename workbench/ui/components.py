@@ -28,7 +28,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from workbench.ui import data_views, preview_views, speed_views, status_views, views
+from workbench.ui import (
+    data_views,
+    preview_views,
+    rewrite_views,
+    speed_views,
+    status_views,
+    views,
+)
 from workbench.ui.actions import Action, bar, canvas, inspector, panels, speed
 from workbench.ui.selected_samples import SelectedSamples
 from workbench.ui.speed import EFFORTS, PARTS
@@ -366,7 +373,7 @@ COMPONENTS: tuple[Component, ...] = (
     ),
     Component(
         "speed",
-        "The speed lab: CPU against mixed, stages, tuner, scaling, peers, records.",
+        "The speed lab: CPU against mixed, stages, rewrites, tuner, scaling, peers, records.",
         (
             Field("part", "both", "compare", "Which part is open.", PARTS),
             Field("effort", "both", "usual", "How carefully it is measured.", EFFORTS),
@@ -380,6 +387,7 @@ COMPONENTS: tuple[Component, ...] = (
             Field("failed", "show", False, "Whether the message says what went wrong."),
             Field("compare", "show", {}, "CompareView", holds=speed_views.CompareView),
             Field("stages", "show", {}, "StagesView", holds=speed_views.StagesView),
+            Field("rewrites", "show", {}, "RewritesView", holds=rewrite_views.RewritesView),
             Field("tune", "show", {}, "TuneView", holds=speed_views.TuneView),
             Field("scaling", "show", {}, "ScalingView", holds=speed_views.ScalingView),
             Field("peers", "show", {}, "CompareView", holds=speed_views.CompareView),

@@ -369,8 +369,8 @@ class ViewModel:
                 self.data_panel.do(action)
             case panels.SaveFileList():
                 return save_file_list(state, self.data_panel.found, action, self._roots)
-            case speed.Adopt():
-                self.history.push(self.speed.adopt(action.record, self.graph))
+            case speed.Adopt() | speed.TakeRewrites():
+                self.history.push(self.speed.adopt(action, self.graph))
             case _ if isinstance(action, RunAction):
                 self.speed.do(action, state.checked.active, self.data_panel.datasets)
             case _:

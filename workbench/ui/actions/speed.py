@@ -9,7 +9,7 @@ class Measure(Action, tag="measure", frozen=True):
     """Begin a run."""
 
     what: str
-    """compare, stages, peers, threads or workers."""
+    """compare, stages, rewrites, peers, threads or workers."""
 
 
 class MeasureFused(Action, tag="measure_fused", frozen=True):
@@ -44,6 +44,14 @@ class Adopt(Action, tag="adopt", frozen=True):
     """Give the graph the best setting of a record."""
 
     record: str
+
+
+class TakeRewrites(Action, tag="take_rewrites", frozen=True):
+    """Do what the optimiser proposes in a record."""
+
+    record: str
+    names: list[str]
+    """Of the proposals; ``exact`` for those of that class; none means all."""
 
 
 class OpenRecord(Action, tag="open", frozen=True):
@@ -85,4 +93,6 @@ class ExportRecords(Action, tag="export", frozen=True):
 
 
 RecordAction = OpenRecord | ViewRecord | RenameRecord | DeleteRecord | ExportRecords
-SpeedAction = Measure | Tune | Cancel | RecordAction | Adopt | SelectNode | Undo | Redo
+SpeedAction = (
+    Measure | Tune | Cancel | RecordAction | Adopt | TakeRewrites | SelectNode | Undo | Redo
+)  # fmt: skip

@@ -25,6 +25,7 @@ from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError
 from workbench.graph.model import DecodeDevice, Graph
+from workbench.optimiser import OptimisationExperiment
 from workbench.sources import Datasets
 from workbench.ui.actions import speed
 from workbench.ui.speed_views import SpeedLimits
@@ -42,7 +43,7 @@ _FIELDS = {
     "pipelines": "pipelines",
 }
 """A parameter of ``tune`` -> the knob."""
-WHATS = ("compare", "stages", "peers", "threads", "pipelines", "workers")
+WHATS = ("compare", "stages", "rewrites", "peers", "threads", "pipelines", "workers")
 
 
 def experiment_for(
@@ -55,6 +56,8 @@ def experiment_for(
             return Benchmark(graph, data, regimes=REGIMES, measurement_config=measurement_config)
         case "stages":
             return StageCostExperiment(graph, data, measurement_config=STAGE_CONFIGS[effort])
+        case "rewrites":
+            return OptimisationExperiment(graph, data)
         case "peers":
             devices: tuple[DecodeDevice, ...] = ("cpu",) if machine.no_gpu else ("cpu", "mixed")
             return Benchmark(

@@ -13,13 +13,20 @@ GROUPS = {"decode": "Decode alone", "pipeline": "Whole pipeline"}
 KINDS = {
     "bench": "CPU against mixed",
     "stages": "where the time goes",
+    "optimise": "rewrites",
     "sweep": "every setting",
     "tune": "tuner",
     "threads": "threads",
     "pipelines": "pipelines",
     "workers": "processes",
 }
-PARTS = {"stages": "stages", "sweep": "tune", "tune": "tune", "threads": "scaling"}
+PARTS = {
+    "stages": "stages",
+    "optimise": "rewrites",
+    "sweep": "tune",
+    "tune": "tune",
+    "threads": "scaling",
+}
 """Kind of a record -> the part of the panel that shows it; all others are not listed."""
 
 

@@ -46,11 +46,12 @@ from workbench.ui.speed.record_views import (
     require_drawable,
     view_of,
 )
+from workbench.ui.speed.rewrites_view import rewrites_view, take_rewrites
 from workbench.ui.speed_views import FileHeader, RecordEntry
 from workbench.ui.status_views import LastSpeed
 
-PARTS = ("compare", "stages", "tune", "scaling", "peers", "records")
-FIGURES = ("compare", "stages", "tune", "scaling", "peers")
+PARTS = ("compare", "stages", "rewrites", "tune", "scaling", "peers", "records")
+FIGURES = ("compare", "stages", "rewrites", "tune", "scaling", "peers")
 """The parts that show a record."""
 EFFORTS = tuple(MEASUREMENT_CONFIGS)
 RunAction = (
@@ -142,9 +143,17 @@ class SpeedPanel:
         self._version += 1
         return True
 
-    def adopt(self, key: str, graph: Graph) -> Graph:
-        """The graph with the best setting of a record. Raises GraphEditError and EngineError."""
-        config = best_measurement(self.store.require(key)).config
+    def adopt(self, action: speed.Adopt | speed.TakeRewrites, graph: Graph) -> Graph:
+        """The graph with the best setting of a record, or with rewrites that it proposes.
+
+        Raises GraphEditError and EngineError.
+        """
+        report = self.store.require(action.record)
+        if isinstance(action, speed.TakeRewrites):
+            after = take_rewrites(report, graph, action.names)
+            self._message, self._failed = "The graph is rewritten; undo leads back.", False
+            return after
+        config = best_measurement(report).config
         kept = ""
         if config.device == "mixed" and self.machine.no_gpu:
             kept = f" Images are still decoded on the CPU: {self.machine.no_gpu}."
@@ -409,6 +418,9 @@ class SpeedPanel:
         if part == "tune":
             own = config_of(graph, report.measurements[0].device)
             return tune_view(measured_on(key, report, earlier), report, own)
+        if part == "rewrites":
+            sought = graph if self.part == part else None  # takes a while: only where it is seen
+            return rewrites_view(measured_on(key, report, earlier), report, sought)
         other = self.store.get(self.overlay)
         if part in ("compare", "peers") and other is not None and part_of(other) == part:
             there = measured_on(self.overlay, other, self._earlier(other, graph, data))

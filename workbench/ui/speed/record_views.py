@@ -23,6 +23,7 @@ from workbench.ui.speed.formatting import (
     time_text,
 )
 from workbench.ui.speed.heatmap_view import tune_view
+from workbench.ui.speed.rewrites_view import rewrites_view
 from workbench.ui.speed_views import (
     CompareView,
     ComparisonView,
@@ -42,6 +43,8 @@ def view_of(key: str, report: Report, earlier: str = "", nodes: Sequence[str] = 
     match part_of(report):
         case "stages":
             return stages_view(on, report, nodes)
+        case "rewrites":
+            return rewrites_view(on, report)
         case "tune":
             return tune_view(on, report, None)
         case "scaling":

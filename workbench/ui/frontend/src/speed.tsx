@@ -12,6 +12,7 @@ import { Controls, type Part, type Speed } from "./speed/controls";
 import { takeRecords } from "./speed/openRecord";
 import { Peers } from "./speed/peers";
 import { Records } from "./speed/records";
+import { Rewrites } from "./speed/rewrites";
 import { Scaling } from "./speed/scaling";
 import { Stages } from "./speed/stages";
 import { Tune } from "./speed/tune";
@@ -21,6 +22,7 @@ import type { FileHeader } from "./views";
 const PARTS: Record<Part, ComponentType<{ link: Speed }>> = {
   compare: Compare,
   stages: Stages,
+  rewrites: Rewrites,
   tune: Tune,
   scaling: Scaling,
   peers: Peers,

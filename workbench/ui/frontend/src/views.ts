@@ -908,6 +908,49 @@ export interface FusedSpeedEntry {
   stale: boolean;
 }
 
+/** What a record was measured on: the line under its figure, and the rest on demand. */
+export interface MeasuredOn {
+  id: string;
+  name: string;
+  line: string;
+  facts: SpeedFact[];
+  quality_flags: string[];
+  quick: string;
+  partial: string;
+  earlier: string;
+}
+
+/** A sample far from the original: both as data URLs. */
+export interface WorstSampleEntry {
+  name: string;
+  before: string;
+  after: string;
+}
+
+/** One rewrite that is proposed, or why it is not. */
+export interface RewriteEntry {
+  name: string;
+  title: string;
+  kind: "exact" | "near";
+  law: string;
+  gain: string;
+  low: string;
+  pixels: string;
+  nodes: string[];
+  needs: string[];
+  worst: WorstSampleEntry[];
+  taken: boolean;
+  rejected: string;
+}
+
+/** What the optimiser found. */
+export interface RewritesView {
+  on: MeasuredOn[];
+  rewrites: RewriteEntry[];
+  control: string;
+  total: string;
+}
+
 /** One reason why the graph cannot run. */
 export interface FaultEntry {
   node: string;
@@ -1182,9 +1225,9 @@ export interface PreviewActions {
   redo: {};
 }
 
-/** The speed lab: CPU against mixed, stages, tuner, scaling, peers, records. */
+/** The speed lab: CPU against mixed, stages, rewrites, tuner, scaling, peers, records. */
 export interface SpeedFields {
-  part: "compare" | "stages" | "tune" | "scaling" | "peers" | "records";
+  part: "compare" | "stages" | "rewrites" | "tune" | "scaling" | "peers" | "records";
   effort: "quick" | "usual";
   batch_size: number;
   threads: number;
@@ -1196,6 +1239,7 @@ export interface SpeedFields {
   failed: boolean;
   compare: Partial<CompareView>;
   stages: Partial<StagesView>;
+  rewrites: Partial<RewritesView>;
   tune: Partial<TuneView>;
   scaling: Partial<ScalingView>;
   peers: Partial<CompareView>;
@@ -1217,6 +1261,7 @@ export interface SpeedActions {
   delete: { record: string };
   export: { kind: string; ids: string[]; view?: string };
   adopt: { record: string };
+  take_rewrites: { record: string; names: string[] };
   select: { node: string };
   undo: {};
   redo: {};

@@ -17,6 +17,7 @@ export type Speed = Link<"speed">;
 const PARTS: { id: Part; label: string }[] = [
   { id: "compare", label: "Compare" },
   { id: "stages", label: "Where the time goes" },
+  { id: "rewrites", label: "Rewrites" },
   { id: "tune", label: "Tune" },
   { id: "scaling", label: "Scaling" },
   { id: "peers", label: "Peers" },

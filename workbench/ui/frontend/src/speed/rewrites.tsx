@@ -1,0 +1,167 @@
+// Rewrites of the graph that make it faster: each with its gain and how far its pixels move.
+
+import type { RewriteEntry, RewritesView } from "../views";
+import { useField } from "../lib/hooks";
+import { Icon } from "../lib/icons";
+import { Head, StartButton, type Speed } from "./controls";
+import { PartialMark } from "./notes";
+import { Provenance } from "./provenance";
+import { Table, Wide } from "./table";
+
+export function Rewrites({ link }: { link: Speed }) {
+  const view = useField(link, "rewrites", {}) as Partial<RewritesView>;
+  const known = !!view.on?.length;
+  return (
+    <>
+      <Head line="Other orders of the same operators, each measured beside the graph and compared with it on these data.">
+        <StartButton
+          link={link}
+          words="Find"
+          run={() => link.ask("measure", { what: "rewrites" })}
+        />
+      </Head>
+      <div data-wb="figure" hidden={!known}>
+        {known && <Figure view={view as RewritesView} link={link} />}
+      </div>
+      <p class="wb-empty" hidden={known}>
+        Nothing tried yet. Exact rewrites keep every byte, near ones at least 35 dB; draws stay as
+        they are in both. What is slower is not proposed.
+      </p>
+    </>
+  );
+}
+
+function Figure({ view, link }: { view: RewritesView; link: Speed }) {
+  const proposed = view.rewrites.filter(({ rejected }) => !rejected);
+  const rejected = view.rewrites.filter(({ rejected }) => rejected);
+  const open = proposed.filter(({ taken }) => !taken);
+  const record = view.on[0]?.id ?? "";
+  const take = (names: string[]): void => {
+    link.ask("take_rewrites", { record, names });
+  };
+  const kinds = new Set(open.map(({ kind }) => kind));
+  if (view.on[0]?.partial) return <PartialMark all={view.on} />;
+  return (
+    <>
+      <div class="wb-speed-won">
+        <div>
+          <p class="wb-speed-best" data-wb="total">
+            {view.total ? (
+              <>
+                All together <b>{view.total}</b>
+              </>
+            ) : (
+              "No rewrite makes this graph faster."
+            )}
+          </p>
+          <p class="wb-muted">{view.control && `the same graph again ${view.control}`}</p>
+        </div>
+        <button
+          class="wb-btn"
+          type="button"
+          data-wb="take-all"
+          hidden={!open.length}
+          onClick={() => take([])}
+        >
+          Take all
+        </button>
+        <button
+          class="wb-quiet"
+          type="button"
+          data-wb="take-exact"
+          hidden={kinds.size < 2}
+          onClick={() => take(["exact"])}
+        >
+          Take the exact ones
+        </button>
+      </div>
+      <Wide label="Rewrites" hidden={!proposed.length}>
+        <Table
+          caption="Rewrites"
+          heads={["rewrite", "pixels", "gain", "differs", "nodes", ""]}
+          lines={proposed.map((one) => [
+            <span title={one.law}>
+              {one.title}
+              {one.needs.length > 0 && <small>{`with: ${one.needs.join(", ")}`}</small>}
+            </span>,
+            one.kind,
+            <span>
+              {one.gain}
+              <small>{one.low}</small>
+            </span>,
+            one.pixels,
+            <Nodes nodes={one.nodes} show={(node) => link.ask("select", { node })} />,
+            <Take one={one} take={() => take([one.name])} />,
+          ])}
+        />
+      </Wide>
+      {proposed.map((one) => (
+        <Worst key={one.name} one={one} />
+      ))}
+      <details class="wb-speed-fold" hidden={!rejected.length}>
+        <summary>{`Not proposed: ${rejected.length}`}</summary>
+        <ul>
+          {rejected.map(({ name, title, rejected: why }) => (
+            <li key={name}>{`${title}: ${why}`}</li>
+          ))}
+        </ul>
+      </details>
+      <Provenance all={view.on} />
+    </>
+  );
+}
+
+function Nodes({ nodes, show }: { nodes: string[]; show: (node: string) => void }) {
+  return (
+    <span>
+      {nodes.map((node, at) => (
+        <span key={node}>
+          {at > 0 && ", "}
+          <button type="button" class="wb-link" data-node={node} onClick={() => show(node)}>
+            {node}
+          </button>
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Take({ one, take }: { one: RewriteEntry; take: () => void }) {
+  if (one.taken) {
+    return (
+      <span class="wb-speed-used">
+        <Icon name="check" size={14} />
+        done
+      </span>
+    );
+  }
+  return (
+    <button
+      class="wb-quiet"
+      type="button"
+      data-wb="take"
+      data-rewrite={one.name}
+      aria-label={`Take: ${one.title}`}
+      onClick={take}
+    >
+      Take
+    </button>
+  );
+}
+
+/** The samples that lie farthest from the original, before and after. */
+function Worst({ one }: { one: RewriteEntry }) {
+  if (!one.worst.length) return null;
+  return (
+    <div class="wb-rewrite-worst" data-rewrite={one.name}>
+      <p class="wb-muted">{`${one.title}, farthest from the original, before and after:`}</p>
+      {one.worst.map(({ name, before, after }) => (
+        <figure key={name}>
+          <img src={before} alt={`${name}, before`} />
+          <img src={after} alt={`${name}, after`} />
+          <figcaption>{name}</figcaption>
+        </figure>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+"""A record of the optimiser -> what the panel shows of it, and the graph with proposals done."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Collection, Sequence
+
+from workbench.bench import Report
+from workbench.bench.stats import Interval
+from workbench.catalog import load_catalog
+from workbench.errors import GraphEditError, RecordFormatError
+from workbench.graph.model import Graph
+from workbench.graph.rewrites import law_of, rewritten
+from workbench.optimiser import Proposal, optimisation_of
+from workbench.optimiser.proposal import difference_words
+from workbench.ui.rewrite_views import RewriteEntry, RewritesView
+from workbench.ui.speed.formatting import ratio_text
+from workbench.ui.speed_views import MeasuredOn
+
+
+def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) -> RewritesView:
+    """What was found; ``graph`` is that in which proposals are looked for, None while it runs."""
+    if graph is None or "optimise" not in report.extra:
+        return {"on": [on], "rewrites": [], "control": "", "total": ""}
+    found = optimisation_of(graph, report)
+    titles = {one.name: one.title for one in found.proposals}
+    gains = [_gain(one) if one else ("", "") for one in (found.control, found.total)]
+    return {
+        "on": [on],
+        "rewrites": [_entry(one, graph, titles) for one in (*found.proposals, *found.rejected)],
+        "control": " ".join(gains[0]),
+        "total": " ".join(gains[1]) if found.proposals else "",
+    }
+
+
+def take_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
+    """The graph with proposals of a record done, and what they need; no names are all of them.
+
+    Raises GraphEditError where none of them finds a place, and for other names.
+    """
+    try:
+        found = optimisation_of(graph, report)
+    except RecordFormatError as error:
+        raise GraphEditError(str(error)) from None
+    after = found.apply(*names)
+    if after == graph:
+        raise GraphEditError("There is no place for it in the present graph.")
+    return after
+
+
+def _entry(one: Proposal, graph: Graph, titles: dict[str, str]) -> RewriteEntry:
+    gain, interval = _gain(one.gain) if one.gain else ("", "")
+    return {
+        "name": one.name,
+        "title": one.title,
+        "kind": one.kind,
+        "law": law_of(one.name),
+        "gain": gain,
+        "low": interval,
+        "pixels": difference_words(one.difference) if one.difference.samples else "",
+        "nodes": [node for node in one.nodes if graph.has(node)],
+        "needs": [titles[name] for name in one.needs if name in titles],
+        "worst": [
+            {
+                "name": f"{worst.file.rpartition('/')[2]}, {worst.psnr:.1f} dB",
+                "before": _url(worst.before),
+                "after": _url(worst.after),
+            }
+            for worst in one.difference.worst
+            if worst.before and worst.after and not one.rejected
+        ],
+        "taken": not one.rejected and _is_done(graph, (*one.needs, one.name)),
+        "rejected": one.rejected,
+    }
+
+
+def _is_done(graph: Graph, names: Collection[str]) -> bool:
+    return rewritten(graph, load_catalog(), names) == graph
+
+
+def _gain(found: Interval) -> tuple[str, str]:
+    low, high = ratio_text(found.low), ratio_text(found.high)
+    return f"{ratio_text(found.median)} ×", f"({low} … {high})"
+
+
+def _url(jpeg: bytes) -> str:
+    return f"data:image/jpeg;base64,{b64encode(jpeg).decode()}"
