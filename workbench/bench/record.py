@@ -134,6 +134,8 @@ class Report:
     def to_frame(self) -> Any:
         """A pandas frame: a row a measurement, imgs/s with the interval of their median.
 
+        Of a run by stages a row a stage, in milliseconds for a batch, then the slowest files.
+
         ::
 
             print(report.to_frame())
