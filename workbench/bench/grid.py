@@ -8,8 +8,10 @@ from itertools import product
 from typing import Any
 
 from workbench.bench.config import Config
+from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
-from workbench.graph.model import DecodeDevice
+from workbench.graph.model import DecodeDevice, Graph
+from workbench.graph.pipelines import pipeline_faults
 
 KNOBS = ("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines")
 
@@ -68,14 +70,24 @@ class Grid:
         return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
 
 
+def grid_for(graph: Graph, catalog: Catalog, machine: Machine, device: DecodeDevice) -> Grid:
+    """``default_grid``, of one pipeline where the graph's reader cannot read a shard."""
+    grid = default_grid(machine, device)
+    several = replace(graph, settings=replace(graph.settings, pipelines=2))
+    alone = any(pipeline_faults(several, catalog))
+    return replace(grid, pipelines=(1,)) if alone else grid
+
+
 def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
     """What is worth trying on a machine: threads up to its cores, and usual batches.
 
-    Where a GPU decodes, few threads are the fastest, and several pipelines fill its engines.
+    Where a GPU decodes, few threads are the fastest, and several pipelines fill its engines; on a
+    CPU one works while another waits for its slowest image.
     """
     powers = [2**power for power in range(10) if 2**power < machine.cores]
     if device == "mixed":
         few = [count for count in (3, 6) if count < machine.cores]
         threads = sorted({*powers, *few, machine.cores})
         return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), (0.65, 0.85, 1.0), (1, 2, 3))
-    return Grid((*powers, machine.cores, 2 * machine.cores), (16, 32, 64, 128), (1, 2, 4))
+    threads = [*powers, machine.cores, 2 * machine.cores]
+    return Grid(tuple(threads), (16, 32, 64, 128), (1, 2, 4), pipelines=(1, 2))

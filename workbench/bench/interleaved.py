@@ -85,8 +85,10 @@ class InterleavedRun:
         on_progress: Progress,
         before_round: Callable[[], None] | None = None,
         on_rows: OnRows = lambda rows: None,
+        best: float = 0.0,
     ) -> None:
         self.measurement_config = measurement_config
+        self._best = best
         self._candidates = [ConfigMeasurement(entry) for entry in entries]
         self._stop = stop
         self._progress = WorkerProgress.of(on_progress)
@@ -161,7 +163,7 @@ class InterleavedRun:
             cycles += 1
             alive = self._alive()
             stop_reason = self.measurement_config.stop_reason(
-                [c.rates for c in alive], self._seconds
+                [c.rates for c in alive], self._seconds, self._best
             )
             if not last and cycles >= self.measurement_config.rounds:
                 return
@@ -260,18 +262,20 @@ def measure(
     on_progress: Progress = lambda share, text: None,
     before_round: Callable[[], None] | None = None,
     on_rows: OnRows = lambda rows: None,
+    best: float = 0.0,
 ) -> tuple[Measurement, ...]:
     """Measure configurations in turns; one Measurement for each, in the order given.
 
     All of them are built and warm before the first is timed. One that fails has the reason.
     ``before_round`` runs untimed before each round; ``on_rows`` hears after each timed one what is
-    known of all of them so far.
+    known of all of them so far. ``best`` is the rate that they have to reach where the measurement
+    config gives up what lies far behind it.
     Once ``stop`` is set CancelledError is raised within 0.1 s and every process is gone.
     """
     if not entries:
         return ()
     return InterleavedRun(
-        entries, measurement_config, stop, on_progress, before_round, on_rows
+        entries, measurement_config, stop, on_progress, before_round, on_rows, best
     ).run()
 
 
@@ -307,6 +311,7 @@ def _measurement(candidate: ConfigMeasurement) -> Measurement:
         return Measurement(entry.config, reason=candidate.reason, label=entry.label)
     busy = [use.gpu for use in candidate.gpu_use if use.gpu is not None]
     jpeg = [use.jpeg for use in candidate.gpu_use if use.jpeg is not None]
+    bus = [use.bus for use in candidate.gpu_use if use.bus is not None]
     made = Measurement(
         entry.config,
         tuple(replace(one, latencies=()) for one in candidate.rounds),
@@ -320,6 +325,7 @@ def _measurement(candidate: ConfigMeasurement) -> Measurement:
         gpu_bytes=candidate.peak[1],
         gpu_busy=sum(busy) / len(busy) if busy else None,
         jpeg_busy=sum(jpeg) / len(jpeg) if jpeg else None,
+        bus_busy=sum(bus) / len(bus) if bus else None,
         notes=entry.notes,
     )
     return replace(made, flags=made.quality_flags(usable_cores(), entry.decodes))

@@ -13,6 +13,7 @@ from workbench.bench.stats import Interval, median_interval, variation
 from workbench.bench.workload import TimedRound
 from workbench.graph.model import DecodeDevice
 
+CONFIRMED = "confirmed"
 LOADED = 0.1
 """The machine counts as loaded where something else keeps more than this share of it busy."""
 
@@ -34,14 +35,22 @@ def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
     return Latency(*map(float, np.percentile(values, [50, 95, 99])))
 
 
+def long_words(row: Measurement) -> str:
+    """``, 60 s long, slowest second 0.93 of the median``; empty of a row that was not run so."""
+    if row.slowest_second is None:
+        return ""
+    seconds = sum(one.seconds for one in row.rounds if one.by_second)
+    return f", {seconds:.0f} s long, slowest second {row.slowest_second:.2f} of the median"
+
+
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """One configuration. ``rounds`` is empty, and ``reason`` says why, where it was not measured.
 
     ``warm_up`` has the rates (imgs/s) of the rounds before the first that counts, ``settled`` says
     whether they came to agree, ``ending`` why it stopped. ``first_batch`` is in seconds and counts
-    from the source to the first batch. Memory is the peak in bytes; ``gpu_busy`` and ``jpeg_busy``
-    are percent of the time. None is not measured.
+    from the source to the first batch. Memory is the peak in bytes; ``gpu_busy``, ``jpeg_busy``
+    and ``bus_busy`` are percent of the time. None is not measured.
 
     ::
 
@@ -66,6 +75,7 @@ class Measurement:
     """About the configuration: knobs without effect, for example."""
     flags: tuple[str, ...] = ()
     """Why the figure is to be distrusted."""
+    bus_busy: float | None = None
 
     @property
     def device(self) -> DecodeDevice:
@@ -95,6 +105,17 @@ class Measurement:
     def probe(self) -> bool:
         """Whether it is one of the tuner's: too short for more than to lead the search."""
         return self.label.startswith("probe")
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it is the tuner's choice, measured for long without a pause."""
+        return self.label.startswith(CONFIRMED)
+
+    @property
+    def slowest_second(self) -> float | None:
+        """The slowest second of its long rounds, as a share of the median second; None of short."""
+        known = [one.slowest_second for one in self.rounds if one.slowest_second is not None]
+        return min(known, default=None)
 
     @property
     def imgs_per_s(self) -> tuple[float, ...]:

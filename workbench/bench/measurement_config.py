@@ -11,8 +11,11 @@ from typing import Literal
 
 from workbench.bench.stats import Interval, median_interval, variation
 
-StopReason = Literal["precise", "budget"]
+StopReason = Literal["precise", "budget", "behind"]
+"""Why the rounds of a configuration ended: ``behind`` is that of a tuner's probe that lies so far
+behind the best that more rounds would not change it."""
 
+_GIVEN_UP_AFTER = 3
 UNSTABLE = 0.1
 """Rounds whose coefficient of variation is above this were disturbed."""
 
@@ -32,12 +35,17 @@ class MeasurementConfig:
     """After so many rounds it is measured all the same, and flagged. One is run without a look at
     whether the rates agree."""
     precision: float = 0.03
-    """Enough means that both ends of the 95 % interval lie within this share of the median."""
+    """Enough means that both ends of the interval lie within this share of the median."""
+    confidence: float = 0.95
+    """Of that interval: two rounds give 0.5, three 0.75, six 0.95."""
     budget: float = 20.0
     """Seconds of timed rounds for each configuration, at most."""
     processes: int = 1
     """Fresh workers for each configuration. More than one also covers what differs from one build
     of the same pipeline to the next."""
+    behind: float = 0.0
+    """A configuration that is measured against a rate is given up after ``rounds`` rounds, or
+    three, of which none reached this share of that rate; 0 gives none up."""
 
     def is_warm(self, rates: Sequence[float], batches: int) -> bool:
         """Whether the warm-up may end after rounds of these rates (imgs/s), batches in all."""
@@ -49,20 +57,30 @@ class MeasurementConfig:
         return abs(last - before) <= self.warm_up_within * max(last, before)
 
     def is_precise(self, rates: Sequence[float]) -> bool:
-        """Whether there are enough rounds, and their 95 % interval is narrow enough."""
+        """Whether there are enough rounds, and their interval is narrow enough."""
         if len(rates) < self.rounds:
             return False
         found = median_interval(rates)
-        return found.level >= 0.95 and found.spread <= self.precision
+        return found.level >= self.confidence and found.spread <= self.precision
 
-    def stop_reason(self, series: Sequence[Sequence[float]], seconds: float) -> StopReason | None:
+    def is_behind(self, rates: Sequence[float], best: float) -> bool:
+        """Whether every round so far lies so far behind a rate that it is given up."""
+        enough = len(rates) >= min(self.rounds, _GIVEN_UP_AFTER)
+        return enough and max(rates) < self.behind * best
+
+    def stop_reason(
+        self, series: Sequence[Sequence[float]], seconds: float, best: float = 0.0
+    ) -> StopReason | None:
         """Why configurations measured in turns may stop, or None.
 
-        ``series`` has the rates of each so far, ``seconds`` what their rounds took together. The
-        time may end, but never before each has ``rounds`` rounds.
+        ``series`` has the rates of each so far, ``seconds`` what their rounds took together,
+        ``best`` is the rate that they have to reach. The time may end, but never before each has
+        ``rounds`` rounds.
         """
         if all(self.is_precise(rates) for rates in series):
             return "precise"
+        if all(self.is_behind(rates, best) for rates in series):
+            return "behind"
         enough = all(len(rates) >= self.rounds for rates in series)
         return "budget" if enough and seconds >= self.budget * len(series) else None
 
@@ -75,6 +93,28 @@ QUICK_CONFIG = MeasurementConfig(
     round_seconds=0.5, round_batches=3, rounds=3, warm_up_rounds=3, precision=0.05, budget=3.0
 )
 """For many configurations at once: stages, sweeps. Their intervals say what that costs."""
+
+PROBE_CONFIG = MeasurementConfig(
+    round_seconds=0.4, round_batches=3, rounds=2, warm_up_rounds=2, precision=0.05,
+    confidence=0.5, budget=2.0, behind=0.9,
+)  # fmt: skip
+"""Of one setting that a tuner tries: two rounds where they agree, more where they do not."""
+
+GPU_PROBE_CONFIG = MeasurementConfig(
+    round_seconds=1.0, round_batches=3, rounds=6, warm_up_rounds=2, precision=0.05, budget=15.0,
+    behind=0.6,
+)  # fmt: skip
+"""The same where a GPU decodes: several pipelines change every few seconds between two rates, the
+slower 0.68 of the faster, so two rounds that agree say nothing and only what lies below both is
+given up early."""
+
+
+def long_config(seconds: float) -> MeasurementConfig:
+    """One round of so many seconds, whose rate is told second by second."""
+    return MeasurementConfig(
+        round_seconds=seconds, rounds=1, warm_up_rounds=0, precision=1.0, confidence=0.0, budget=0.0
+    )
+
 
 COARSE_CONFIG = MeasurementConfig(
     round_seconds=0.2, round_batches=2, rounds=2, warm_up_rounds=1, precision=0.15, budget=0.4

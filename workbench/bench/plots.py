@@ -194,7 +194,9 @@ def plot_stages(report: Report) -> Figure:
     figure, axes = _canvas(height=2.8)
     shades = _shades(len(found.stages))
     views = {
-        "added in the pipeline": [stage.adds for stage in found.stages],
+        "in the pipeline": [
+            stage.adds if stage.exclusive is None else stage.exclusive for stage in found.stages
+        ],
         "each alone": [stage.alone for stage in found.stages],
     }
     for place, values in enumerate(views.values()):
@@ -215,6 +217,8 @@ def plot_stages(report: Report) -> Figure:
     axes.invert_yaxis()
     verdict = f"bottleneck: {found.bottleneck}" if found.bottleneck else "unstable: no verdict"
     note = f"whole batch {found.total:.1f} ms (dotted); {verdict}"
+    if found.critical is not None:
+        note += f"; {found.critical.words(found.total)}"
     nothing = [stage.title for stage in found.stages if (stage.adds or 0.0) < 0]
     if nothing:
         note += f"; measured as less than nothing: {', '.join(nothing)}"

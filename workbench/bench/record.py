@@ -134,6 +134,8 @@ class Report:
     def to_frame(self) -> Any:
         """A pandas frame: a row a measurement, imgs/s with the interval of their median.
 
+        Of a run by stages a row a stage, in milliseconds for a batch, then the slowest files.
+
         ::
 
             print(report.to_frame())
@@ -212,7 +214,9 @@ def result_to_json(row: Measurement) -> dict[str, Any]:
                 "memory": encode_missing(
                     {"host_bytes": row.host_bytes, "gpu_bytes": row.gpu_bytes}
                 ),
-                "gpu_percent": encode_missing({"gpu": row.gpu_busy, "jpeg": row.jpeg_busy}),
+                "gpu_percent": encode_missing(
+                    {"gpu": row.gpu_busy, "jpeg": row.jpeg_busy, "bus": row.bus_busy}
+                ),
             }
         ),
         "warm_up": {"imgs_per_s": list(row.warm_up), "settled": row.settled},
@@ -228,6 +232,8 @@ def result_to_json(row: Measurement) -> dict[str, Any]:
 def _round_to_json(one: TimedRound) -> dict[str, Any]:
     values = asdict(replace(one, latencies=()))
     del values["latencies"]
+    if not one.by_second:
+        del values["by_second"]
     return encode_missing(values)
 
 
@@ -346,6 +352,7 @@ def _result(row: dict[str, Any], version: int) -> Measurement:
         decode_missing(row["gpu_percent"]["jpeg"]),
         tuple(row["notes"]),
         tuple(row["flags"]),
+        decode_missing(row["gpu_percent"].get("bus")),
     )
 
 

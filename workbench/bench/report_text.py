@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.bench.measurement import Measurement
 from workbench.bench.rate import rate_figure, rate_words
+from workbench.bench.stage_report import stages_of
 
 if TYPE_CHECKING:
     from workbench.bench.record import Report  # which shows itself with these
@@ -36,11 +37,39 @@ def report_rows(report: Report) -> list[dict[str, Any]]:
     return rows
 
 
+def stage_rows(report: Report) -> list[dict[str, Any]]:
+    """For each stage of a run by stages its times, in milliseconds for a batch; else none."""
+    found = stages_of(report.extra)
+    if found is None:
+        return []
+    slow = found.files.slowest if found.files else ()
+    return [
+        {
+            "stage": stage.stage,
+            "operator": stage.op,
+            "kind": stage.kind,
+            "device": stage.device,
+            "takes_ms": stage.exclusive,
+            "share": None if stage.exclusive is None else stage.exclusive / found.total,
+            "measured_ms": stage.adds,
+            "low_ms": stage.low,
+            "high_ms": stage.high,
+            "alone_ms": stage.alone,
+            "critical": found.critical is not None and stage.stage in found.critical.stages,
+            "file": "",
+        }
+        for stage in found.stages
+    ] + [
+        {"stage": "slow file", "file": one.file, "alone_ms": one.milliseconds, "takes_ms": one.adds}
+        for one in slow
+    ]
+
+
 def report_frame(report: Report) -> Any:
-    """The same as a pandas frame."""
+    """The same as a pandas frame; of a run by stages a row a stage, then the slowest files."""
     import pandas
 
-    return pandas.DataFrame(report_rows(report))
+    return pandas.DataFrame(stage_rows(report) or report_rows(report))
 
 
 def report_text(report: Report) -> str:

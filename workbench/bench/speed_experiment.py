@@ -162,8 +162,11 @@ class SpeedExperiment(ABC):
         entries: Sequence[ConfigJobs],
         on_progress: Progress,
         measurement_config: MeasurementConfig | None = None,
+        best: float = 0.0,
     ) -> tuple[Measurement, ...]:
         """Take turns with this experiment's measurement config, or another.
+
+        ``best`` is as of ``measure``.
 
         Where a file ends them, all files are decoded once to find it, and they are measured again
         without it.
@@ -177,6 +180,7 @@ class SpeedExperiment(ABC):
                 on_progress,
                 self._before_round(),
                 self.on_rows,
+                best,
             )
 
         rows = once()

@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
+from workbench.bench.exclusive import CriticalPath
 from workbench.bench.rate import rate_figure, rate_words
+from workbench.bench.slow_files import FileTimes
 
 READ, DECODE, OPERATOR, COPY = "read", "decode", "operator", "copy"
 CEILING = "ceiling: decoded batch cached"
@@ -31,6 +33,8 @@ class StageCost:
     op: str = ""
     low: float | None = None
     high: float | None = None
+    exclusive: float | None = None
+    """``adds`` with the noise taken out: none is below zero, and all together are the whole."""
 
     @property
     def is_nonnegative(self) -> bool:
@@ -89,6 +93,28 @@ class StageReport:
     """Empty where the run was too unstable to name one: ``advice`` says why."""
     advice: str
     functions: tuple[FunctionCost, ...] = ()
+    critical: CriticalPath | None = None
+    """None where it is not known, or the run was too unstable for a verdict."""
+    files: FileTimes | None = None
+    files_reason: str = ""
+    """Why files were not timed one by one."""
+    gain: float | None = None
+    """How many times as fast it would be with reading and decoding for nothing, at most."""
+
+    @property
+    def path_words(self) -> tuple[str, ...]:
+        """The critical path, what a cached source would bring, and the slowest files."""
+        found = [self.critical.words(self.total)] if self.critical else []
+        if self.gain is not None:
+            found.append(f"with the decoded batch cached at most {self.gain:.2f} times as fast")
+        if self.files is None:
+            return (*found, *([f"slowest files: {self.files_reason}"] * bool(self.files_reason)))
+        slowest = (
+            f"{one.file}: {one.milliseconds:.1f} ms, a batch that holds it takes "
+            f"{one.adds:.1f} ms longer"
+            for one in self.files.slowest
+        )
+        return (*found, self.files.words(), *slowest)
 
     @property
     def function_words(self) -> tuple[str, ...]:

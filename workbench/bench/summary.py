@@ -30,8 +30,12 @@ class SpeedupPoint:
 
 
 def best_measurement(report: Report) -> Measurement:
-    """The fastest measurement that is no probe. Raises EngineError where there is none."""
+    """The fastest measurement that is no probe, of a tuner's those measured for long.
+
+    Raises EngineError where there is none.
+    """
     rows = [row for row in report.measurements if row.rounds and not row.probe]
+    rows = [row for row in rows if row.confirmed] or rows
     if not rows:
         raise EngineError("Nothing in this record was measured.")
     return max(rows, key=lambda row: row.median or 0.0)

@@ -12,35 +12,62 @@ from itertools import combinations, product
 
 from workbench.bench.grid import KNOBS, Grid, Place
 
-SHARE = 0.25
-"""The allowance: this share of the grid."""
+SHARE = 0.2
+"""The allowance: this share of the time that the whole grid would take, what is measured anew
+included."""
+PROBE_COST = 0.6
+"""What a probe takes of the time of a setting that is measured with care: its worker starts and
+warms up alike, and it has two rounds where that has up to six."""
+LEAST = 4
+"""Probes of a grid that is too small for its share to hold that many."""
 MOST = 48
 """And no more than so many, some 3 s each: a grid grows faster than what is to be found in it."""
 SMALL = 8
 """A grid of so many settings is probed whole: a quarter of it would be a guess."""
-_ORDER = ("hw_decoder_load", "pipelines", "batch_size", "threads", "prefetch")
-"""Which knob is turned first: threads begin at their best value mostly, a batch less often."""
+_ORDER = ("batch_size", "pipelines", "prefetch", "threads", "hw_decoder_load")
+"""Which knob is turned first: a load and threads begin at their best value mostly, a batch less
+often."""
 _MEMORY = ("batch_size", "prefetch", "pipelines")
 """The knobs by which the memory grows."""
 _BETTER = 1.01
 """A step helps where it brings more than 1 %."""
-_CONFIRMED = 3
-"""So many of the best are measured anew, or half the allowance: probes may be wrong by 5 %."""
+_CONFIRMED = 2
+"""So many of the best are measured anew: probes may be wrong by 5 %."""
+_PATIENCE = 3
+"""Restarts in succession that bring nothing: then nothing more is expected."""
 
 Probe = Callable[[Place], float | None]
 """imgs/s at a place, or None where it fails (too little memory, for example)."""
 
 
+def usual_allowance(settings: int) -> int:
+    """Of a grid of so many settings, in probes and what is measured anew."""
+    if settings <= SMALL:
+        return settings
+    probes = int((SHARE * settings - _CONFIRMED) / PROBE_COST)
+    return _CONFIRMED + min(MOST, max(LEAST, probes))
+
+
 class TunerSearch:
     """One search. ``found`` has the imgs/s at every place that was probed, None where it failed."""
 
-    def __init__(self, grid: Grid, probe: Probe, allowance: int | None = None) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        probe: Probe,
+        allowance: int | None = None,
+        exhausted: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """``allowance`` is of probes and of what is measured anew.
+
+        ``exhausted`` is asked before each probe whether anything can still bring more.
+        """
         self.grid = grid
-        usual = len(grid) if len(grid) <= SMALL else min(MOST, int(SHARE * len(grid)))
-        self.allowance = usual if allowance is None else allowance
+        self.allowance = usual_allowance(len(grid)) if allowance is None else allowance
         whole = self.allowance >= len(grid)
         self.confirmed = 0 if whole else min(_CONFIRMED, self.allowance // 2)
         """How many of the best are to be measured anew, which the allowance includes."""
+        self._exhausted = exhausted
         self.found: dict[Place, float | None] = {}
         self.probes = 0
         self._probe = probe
@@ -55,14 +82,17 @@ class TunerSearch:
             at = self._smallest(at)
         at = self._climb(at)
         chance = random.Random(0)
+        vain = 0
         while self._left() > 0 and len(self.found) < len(self.grid):
             before = len(self.found)
             better = self._pairs(at)
             if better != at:
                 at = self._climb(better)
-            elif len(self.found) < len(self.grid):
+            elif len(self.found) < len(self.grid) and vain < _PATIENCE:
                 self._climb(self._farthest(chance))
-                at = next(iter(self._ranked()), at)
+                best = next(iter(self._ranked()), at)
+                vain = 0 if self._rate(best) > _BETTER * self._rate(at) else vain + 1
+                at = best
             if len(self.found) == before:
                 break
         return self._ranked()[: max(1, self.confirmed)]
@@ -70,11 +100,12 @@ class TunerSearch:
     def _start(self) -> Place:
         """All cores, a middling batch, a queue of two, all that the JPEG engines can take.
 
-        Of several pipelines as many as there may be, of two threads.
+        Where these decode, of several pipelines as many as there may be, of two threads; else one.
         """
-        wanted = {"threads": 1.0, "batch_size": 0.6, "prefetch": 0.5}
+        engines = self.grid.hw_decoder_load[-1] is not None
+        wanted = {"threads": 1.0, "batch_size": 0.6, "prefetch": 0.5, "pipelines": float(engines)}
         start = {k: round(wanted.get(k, 1.0) * (len(self.grid.values(k)) - 1)) for k in KNOBS}
-        if self.grid.pipelines[-1] > 1:
+        if engines and self.grid.pipelines[-1] > 1:
             few = [index for index, count in enumerate(self.grid.threads) if count <= 2]
             start["threads"] = max(few, default=0)
         return tuple(start[knob] for knob in KNOBS)
@@ -84,7 +115,7 @@ class TunerSearch:
         return tuple(0 if knob in _MEMORY else index for knob, index in zip(KNOBS, at, strict=True))
 
     def _left(self) -> int:
-        return self.allowance - self.confirmed - self.probes
+        return 0 if self._exhausted() else self.allowance - self.confirmed - self.probes
 
     def _rate(self, place: Place) -> float:
         """imgs/s there, 0 where it fails or nothing may be probed any more."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import itertools
 import os
+import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import numpy as np
 
 from workbench.bench.resource_usage import busy_seconds, cpu_seconds, descendants, peak_host_bytes
 from workbench.emit.code import Code
@@ -30,6 +33,8 @@ _KEY = "bench"
 _LEAD = 0.2
 _QUIET = 0.03
 _QUIET_LIMIT = 3.0
+_SECONDS = 5
+"""A round of fewer has no rate by the second."""
 
 
 class Workload(Protocol):
@@ -66,7 +71,8 @@ class TimedRound:
 
     ``cpu_seconds`` is the CPU time of the worker and its children; ``others`` is how many cores
     something else kept busy meanwhile (of those that the worker may use), None where the system
-    does not tell. ``latencies`` (s, one for each batch) are not kept in a record.
+    does not tell. ``latencies`` (s, one for each batch) are not kept in a record; ``by_second`` is
+    imgs/s of each whole second of a round that is long enough to have several.
     """
 
     seconds: float
@@ -76,11 +82,19 @@ class TimedRound:
     others: float | None = None
     process: int = 0
     latencies: tuple[float, ...] = field(default=(), repr=False)
+    by_second: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def imgs_per_s(self) -> float:
         """Real samples a second."""
         return self.samples / self.seconds
+
+    @property
+    def slowest_second(self) -> float | None:
+        """The slowest second's rate as a share of the median second's; None of a short round."""
+        if not self.by_second:
+            return None
+        return min(self.by_second) / statistics.median(self.by_second)
 
 
 @sendable
@@ -236,7 +250,29 @@ def run_round(
     if busy is not None and busy_after is not None:
         others = max(0.0, (busy_after - busy - used) / spent)
     _wait_until_idle(children)
-    return TimedRound(spent, len(latencies), samples, used, others, latencies=tuple(latencies))
+    return TimedRound(
+        spent,
+        len(latencies),
+        samples,
+        used,
+        others,
+        latencies=tuple(latencies),
+        by_second=rates_by_second(latencies, samples),
+    )
+
+
+def rates_by_second(latencies: Sequence[float], samples: int) -> tuple[float, ...]:
+    """imgs/s of each whole second of a round of five seconds or more, else none.
+
+    ``latencies`` are those of its batches in s. A batch counts to each second in the share of its
+    time that falls into it, so that a few large batches a second do not seem to come in bursts.
+    """
+    ends = np.cumsum(latencies)
+    whole = int(ends[-1]) if len(ends) else 0
+    if whole < _SECONDS:
+        return ()
+    at = np.interp(np.arange(whole + 1), [0.0, *ends], np.linspace(0.0, samples, len(ends) + 1))
+    return tuple(map(float, np.diff(at)))
 
 
 def _wait_until_idle(children: list[int]) -> None:

@@ -41,16 +41,22 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     assert found is not None
     print_machine(report)
     wide = max(24, *(len(stage.title) + 2 for stage in found.stages))
-    click.echo(f"{'stage':{wide}}{'where':8}{'adds':>10}{'interval':>20}{'alone':>10}   ms a batch")
+    click.echo(
+        f"{'stage':{wide}}{'where':8}{'takes':>10}{'measured':>10}{'interval':>20}{'alone':>10}"
+        "   ms a batch"
+    )
     for stage in found.stages:
         adds = "-" if stage.adds is None else f"{stage.adds:.2f}" if stage.is_nonnegative else "n/m"
         spread = "-" if stage.low is None else f"{stage.low:.2f} to {stage.high:.2f}"
         alone = "-" if stage.alone is None else f"{stage.alone:.2f}"
-        click.echo(f"{stage.title:{wide}}{stage.device:8}{adds:>10}{spread:>20}{alone:>10}")
+        takes = "-" if stage.exclusive is None else f"{stage.exclusive:.2f}"
+        click.echo(
+            f"{stage.title:{wide}}{stage.device:8}{takes:>10}{adds:>10}{spread:>20}{alone:>10}"
+        )
     if any(stage.adds is not None and not stage.is_nonnegative for stage in found.stages):
         click.echo("n/m: not measurable, the difference is below zero")
     rest = "-" if found.remainder is None else f"{found.remainder:+.2f}"
-    click.echo(f"{'whole, and remainder':{wide + 8}}{found.total:>10.2f}{'':20}{rest:>10}")
+    click.echo(f"{'whole, and remainder':{wide + 8}}{found.total:>10.2f}{'':30}{rest:>10}")
     if words := low_precision_notice(
         report.measurement_config, [row.interval for row in report.measurements if row.interval]
     ):
@@ -59,7 +65,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         click.echo(
             f"ceiling with the decoded batch cached: {rate_words(found.ceiling, report.frames)}"
         )
-    for words in (*found.function_words, found.advice):
+    for words in (*found.function_words, found.advice, *found.path_words):
         click.echo(words)
     for row in report.measurements:
         if row.reason:

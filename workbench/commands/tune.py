@@ -51,7 +51,7 @@ from workbench.graph.model import DecodeDevice
     show_default=True,
     help="What is to be fast.",
 )
-@click.option("--exhaustive", is_flag=True, help="Measure all of them: four times as long.")
+@click.option("--exhaustive", is_flag=True, help="Measure all of them: five times as long.")
 @click.option("--memory", type=FiniteFloatRange(0), metavar="GIB", help="Most host memory.")
 @click.option("--gpu-memory", type=FiniteFloatRange(0), metavar="GIB", help="Most GPU memory.")
 @click.option(
@@ -78,7 +78,8 @@ def tune(
     """
     from dataclasses import replace
 
-    from workbench.bench.grid import default_grid
+    from workbench.bench.grid import grid_for
+    from workbench.bench.measurement import long_words
     from workbench.bench.rate import rate_words
     from workbench.bench.summary import best_measurement
     from workbench.bench.tune import (
@@ -103,7 +104,7 @@ def tune(
         "pipelines": pipelines,
     }
     grid = replace(
-        default_grid(describe_machine(), wanted),
+        grid_for(graph, load_catalog(), describe_machine(), wanted),
         **cast(Any, {knob: value for knob, value in values.items() if value}),
     )
     limits = {
@@ -128,6 +129,9 @@ def tune(
     if "tune" in report.extra:
         told = report.extra["tune"]
         click.echo(f"{told['probes']} of {told['grid']} settings tried, {told['seconds']:.0f} s")
+        for words in (told.get("headroom"), told.get("stopped")):
+            if words:
+                click.echo(words)
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
         click.echo(describe_ineffective(knob))
     if "interrupted" in report.extra:
@@ -137,7 +141,8 @@ def tune(
     best = best_measurement(report)
     own = " (as it is: nothing that was tried is faster)" if best.config == run.base else ""
     click.echo(
-        f"best: {best.config.settings}: {rate_words(best.median or 0.0, best.config.frames)}{own}"
+        f"best: {best.config.settings}: {rate_words(best.median or 0.0, best.config.frames)}"
+        f"{long_words(best)}{own}"
     )
     tuned = adopt_config(graph, best.config)
     if output:

@@ -64,6 +64,8 @@ class GpuUse:
     gpu: int | None = None
     jpeg: int | None = None
     """The JPEG engines; None where the GPU has none or the driver does not tell."""
+    bus: int | None = None
+    """What the bus brought to the GPU, of what its present link can; over 20 ms."""
 
 
 class Gpu:
@@ -116,7 +118,14 @@ class Gpu:
         return GpuUse(
             self._ask(lambda nvml: int(nvml.nvmlDeviceGetUtilizationRates(self._board).gpu)),
             self._ask(lambda nvml: int(nvml.nvmlDeviceGetJpgUtilization(self._board)[0])),
+            self._ask(self._bus_use),
         )
+
+    def _bus_use(self, nvml: Any) -> int | None:
+        kilobytes = nvml.nvmlDeviceGetPcieThroughput(self._board, nvml.NVML_PCIE_UTIL_RX_BYTES)
+        lane = nvml.nvmlDeviceGetPcieSpeed(self._board)  # in Mbit/s
+        most = lane * nvml.nvmlDeviceGetCurrPcieLinkWidth(self._board) / 8 * 1000
+        return round(100 * kilobytes / most) if most else None
 
     def _ask(self, question: Callable[[Any], T | None]) -> T | None:
         if self._nvml is None:

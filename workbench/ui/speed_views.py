@@ -119,6 +119,8 @@ class StageEntry(TypedDict):
     low: float | None
     high: float | None
     """The interval of ``adds``."""
+    exclusive: float | None
+    """``adds`` without its noise: not below zero, and all together are the whole."""
     alone: float | None
     node: str
     """Its node, or empty where the present graph has none of that id."""
@@ -143,6 +145,8 @@ class StagesView(TypedDict):
     advice: str
     functions: list[str]
     """What each function of the user costs, against the rest."""
+    path: list[str]
+    """The critical path, what a cached source would bring, and the slowest files."""
     notes: list[str]
     """Why what is missing was not measured."""
 

@@ -82,6 +82,7 @@ class Fake:
         on_progress: Progress,
         before_round: object = None,
         on_rows: OnRows = lambda rows: None,
+        best: float = 0.0,
     ) -> tuple[Measurement, ...]:
         on_progress(0.5, "cpu: round 3")
         self.calls += 1

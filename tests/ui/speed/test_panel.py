@@ -22,7 +22,7 @@ from workbench.ui.speed.chart_views import ratios
 
 TRY = {
     **{"threads": "1, 2, 4", "batches": "16 32 64", "prefetch": "2"},
-    **{"loads": "", "pipelines": "", "memory": ""},
+    **{"loads": "", "pipelines": "1", "memory": ""},
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.bench import Benchmark
 from workbench.bench.config import REGIMES, config_of
 from workbench.bench.context import gpu_command
-from workbench.bench.grid import KNOBS, Grid, default_grid
+from workbench.bench.grid import KNOBS, Grid, grid_for
 from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
 from workbench.bench.peers import PEERS
 from workbench.bench.scaling import (
@@ -21,6 +21,7 @@ from workbench.bench.scaling import (
 from workbench.bench.speed_experiment import SpeedExperiment
 from workbench.bench.stages import StageCostExperiment
 from workbench.bench.tune import SweepExperiment, TuningExperiment
+from workbench.catalog import load_catalog
 from workbench.engine.gpu import cuda_uuids
 from workbench.engine.machine import Machine
 from workbench.errors import GraphEditError
@@ -83,7 +84,7 @@ def tuner_for(
 
     Raises GraphEditError, which names the field.
     """
-    usual = default_grid(machine, graph.settings.device)
+    usual = grid_for(graph, load_catalog(), machine, graph.settings.device)
     values = {
         knob: _values(getattr(action, field), knob) or usual.values(knob)
         for field, knob in _FIELDS.items()
@@ -123,7 +124,7 @@ def _bytes(text: str) -> int | None:
 
 def limits_of(graph: Graph, machine: Machine) -> SpeedLimits:
     """What this machine cannot measure, and what may be tried."""
-    usual = default_grid(machine, graph.settings.device)
+    usual = grid_for(graph, load_catalog(), machine, graph.settings.device)
     command, hint = gpu_command(graph) if machine.no_gpu else ("", "")
     return {
         "mixed": machine.no_gpu,

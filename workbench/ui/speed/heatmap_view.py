@@ -7,6 +7,7 @@ from itertools import product
 from workbench.bench import Measurement, Report
 from workbench.bench.config import Config
 from workbench.bench.grid import KNOBS, Grid
+from workbench.bench.measurement import long_words
 from workbench.bench.stats import paired_ratio
 from workbench.bench.summary import best_measurement
 from workbench.bench.tune import describe_ineffective
@@ -50,6 +51,7 @@ def _view(
     found = best.interval if best else None
     failed = list(dict.fromkeys(row.reason for row in report.measurements if row.reason))
     idle = report.extra.get("sweep", {}).get("no_effect", ())
+    told = report.extra.get("tune", {})
     return {
         "on": [on],
         "panels": panels,
@@ -64,6 +66,7 @@ def _view(
         "gain": _gain(report, best),
         "tried": _tried(report, grid),
         "notes": [
+            *(words for words in (told.get("headroom"), told.get("stopped")) if words),
             *map(describe_ineffective, idle),
             *failed[:5],
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
@@ -122,6 +125,8 @@ def _gain(report: Report, best: Measurement | None) -> str:
     own = next((row for row in report.measurements if row.label == OWN and row.rounds), None)
     if best is None or own is None:
         return ""
+    turned = [row for row in report.measurements if not row.probe and not row.confirmed]
+    best = next((row for row in turned if row.config == best.config), best)
     if own is best:
         return "the settings that the graph had then are as fast as any that were tried"
     gain = paired_ratio(best.imgs_per_s, own.imgs_per_s)
@@ -135,7 +140,9 @@ def _tried(report: Report, grid: Grid) -> str:
     if report.extra.get("interrupted"):
         return f"interrupted: {len(report.measurements)} of {len(grid)} settings tried"
     if told := report.extra.get("tune"):
-        return f"{told['probes']} of {told['grid']} settings tried in {told['seconds']:.0f} s"
+        best = best_measurement(report)
+        tried = f"{told['probes']} of {told['grid']} settings tried in {told['seconds']:.0f} s"
+        return f"{tried}; the best{long_words(best)}" if long_words(best) else tried
     seconds = report.extra.get("sweep", {}).get("seconds")
     took = "" if seconds is None else f" in {seconds:.0f} s"
     return f"all {len(grid)} settings tried{took}"

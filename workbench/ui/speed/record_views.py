@@ -133,6 +133,7 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
                 "adds": stage.adds,
                 "low": stage.low,
                 "high": stage.high,
+                "exclusive": stage.exclusive,
                 "alone": stage.alone,
                 "node": stage.stage if stage.stage in nodes else "",
             }
@@ -148,6 +149,7 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
         "bottleneck": found.bottleneck,
         "advice": found.advice,
         "functions": list(found.function_words),
+        "path": list(found.path_words),
         "notes": [f"{row.name}: {row.reason}" for row in report.measurements if row.reason],
     }
 

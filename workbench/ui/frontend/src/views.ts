@@ -776,6 +776,7 @@ export interface StageEntry {
   adds: number | null;
   low: number | null;
   high: number | null;
+  exclusive: number | null;
   alone: number | null;
   node: string;
 }
@@ -794,6 +795,7 @@ export interface StagesView {
   bottleneck: string;
   advice: string;
   functions: string[];
+  path: string[];
   notes: string[];
 }
 

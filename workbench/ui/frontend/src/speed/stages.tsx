@@ -47,7 +47,7 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
     values.reduce<number>((all, value) => all + Math.max(0, value ?? 0), 0);
   const most = Math.max(
     view.total,
-    sum(view.stages.map(({ adds }) => adds)),
+    sum(view.stages.map(taken)),
     sum(view.stages.map(({ alone }) => alone)),
     1e-9,
   );
@@ -62,6 +62,9 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
       </p>
       <div data-wb="functions">
         <Notes words={view.functions} />
+      </div>
+      <div data-wb="path">
+        <Notes words={view.path.map(sentence)} />
       </div>
       <Notes words={view.notes} />
       <p class="wb-speed-sum">
@@ -79,7 +82,7 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
         <Stack
           label="In the pipeline"
           stages={view.stages}
-          value={(stage) => stage.adds}
+          value={taken}
           rest={0}
           {...{ most, bottleneck, show }}
         />
@@ -175,6 +178,11 @@ function Stack({ label, stages, value, most, rest, bottleneck, show }: StackProp
   );
 }
 
+/** What the stages take adds up to the whole; a record of old has the differences alone. */
+function taken({ exclusive, adds }: StageEntry): number | null {
+  return exclusive ?? adds;
+}
+
 /** A difference below zero says only that it could not be told from nothing. */
 function added(adds: number | null): string {
   return adds !== null && adds < 0 ? "not measurable" : ms(adds);
@@ -226,8 +234,9 @@ function Part({ stage, spent, share, odd, worst, show }: PartProps) {
 function Numbers({ view, show }: { view: StagesView; show: Show }) {
   const lines = view.stages.map((stage) => {
     const { name, node, op, kind, device, adds, alone, low, high } = stage;
-    const claimed = view.bottleneck !== "" && adds !== null && adds >= 0;
-    const share = claimed ? `${((100 * adds) / view.total).toFixed(0)} %` : "";
+    const takes = taken(stage);
+    const claimed = view.bottleneck !== "" && takes !== null && takes >= 0;
+    const share = claimed ? `${((100 * takes) / view.total).toFixed(0)} %` : "";
     return [
       <span>
         {node ? (
@@ -242,6 +251,7 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
       </span>,
       kind,
       device,
+      <span>{added(takes)}</span>,
       <span>
         {added(adds)}
         {low !== null && high !== null && <small>{`${ms(low)} … ${ms(high)}`}</small>}
@@ -250,7 +260,7 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
       kind === "read" || kind === "copy" ? "–" : ms(alone),
     ];
   });
-  const heads = ["stage", "does", "on", "adds, ms", "of a batch", "alone, ms"];
+  const heads = ["stage", "does", "on", "takes, ms", "measured, ms", "of a batch", "alone, ms"];
   return (
     <Table caption="Stages" heads={heads} lines={lines}>
       <tfoot>
@@ -259,6 +269,7 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
           <td />
           <td />
           <td>{ms(view.total)}</td>
+          <td />
           <td />
           <td>{ms(view.remainder)}</td>
         </tr>
