@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,24 @@ def test_it_is_the_batch_of_the_exported_script(
     assert len(found.files) == 6
     assert {*found.draws} == {"angle", "chance"}
     assert all(-10 <= angle <= 10 for angle in found.draws["angle"])
+
+
+def test_draws_tell_what_automatic_augmentation_did(graph: Graph, engine: Engine) -> None:
+    made = graph.with_p(0.5, lambda x: x.rand_augment(n=2, m=9))
+    found = preview_outputs(engine, PreviewRequest(made, graph.datasets, 1, 6, 8))
+    *_, came = (name for name in found.draws if name.startswith("chance"))
+    for drawn, text in zip(found.draws[came], found.draws["rand_augment"], strict=True):
+        assert len(text.split(", ")) == 2 if drawn else text == ""
+    assert "rand_augment" in found.to_frame()
+
+
+def test_a_batch_of_many_pictures_shows_itself_in_less_than_100_kb(
+    photos: Path, engine: Engine
+) -> None:
+    graph = wb.read(photos).decode().resize(size=(96, 96)).with_settings(batch_size=16)
+    both = wb.outputs(before=graph.images, after=graph.images.flip(), again=graph.images)
+    found = preview_outputs(engine, PreviewRequest(both, photos, 0, 16, 8))
+    assert len(base64.b64encode(found._repr_mimebundle_()[0]["image/jpeg"])) < 100_000
 
 
 def test_images_of_several_sizes_are_a_tuple(photos: Path, engine: Engine) -> None:

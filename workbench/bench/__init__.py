@@ -2,6 +2,15 @@
 
 from workbench.bench.benchmark import Benchmark
 from workbench.bench.measurement import Measurement
-from workbench.bench.record import Report
+from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
+from workbench.bench.record import Report, load_report
 
-__all__ = ["Benchmark", "Measurement", "Report"]
+__all__ = [
+    "COARSE_CONFIG",
+    "QUICK_CONFIG",
+    "Benchmark",
+    "Measurement",
+    "MeasurementConfig",
+    "Report",
+    "load_report",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -246,6 +247,8 @@ def _canvas(height: float, width: float = 7.0) -> tuple[Figure, Axes]:
 
     figure = Figure(figsize=(width, height + 0.7), layout="constrained")
     FigureCanvasAgg(figure)
+    # A notebook shows it also where nobody has turned on pyplot's own figures.
+    vars(figure)["_repr_png_"] = partial(render_figure, figure)
     return figure, figure.add_subplot()
 
 

@@ -53,7 +53,7 @@ class Report:
 
     ``data`` is the folder. ``context`` has versions, git state and the hash of the graph;
     ``extra`` what a kind of run found besides: pixel differences, stages, the tuner's way. A
-    notebook shows its plot and its rows.
+    notebook shows its rows; ``plot`` gives the picture.
 
     ::
 

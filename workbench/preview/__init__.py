@@ -13,6 +13,7 @@ from workbench.graph.devices import image_outputs
 from workbench.graph.model import Graph
 from workbench.preview.branch_shares import BranchShares, count_branches
 from workbench.preview.card_pictures import CardPicture, CardPictures, render_card_pictures
+from workbench.preview.contact_sheet import small_jpeg
 from workbench.preview.distance import TileDistance, tile_distances
 from workbench.preview.effect import Effect, render_effect
 from workbench.preview.fault_isolation import call_isolating_faults
@@ -143,7 +144,8 @@ def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
     sheet = b""
     if image_outputs(request.graph, load_catalog()):
         shown = replace(request, tiles=min(request.tiles, 16), tile_size=96, shown="augmented")
-        sheet = call_isolating_faults(engine, render, shown).image
+        preview = call_isolating_faults(engine, render, shown)
+        sheet = small_jpeg(preview.image, preview.mime, preview.size)
     return output_batch(request.batch, found, sheet)
 
 

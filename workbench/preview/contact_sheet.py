@@ -229,8 +229,12 @@ def gpu_encoder() -> Encoder:
 
 
 def small_jpeg(image: bytes, mime: str, size: tuple[int, int], most: int = MOST_SHOWN) -> bytes:
-    """A sheet as a JPEG of at most so many bytes, made smaller until it is."""
-    picture = decode(image, mime, size).convert("RGB")
+    """A sheet as a JPEG of at most so many bytes."""
+    return jpeg_within(decode(image, mime, size).convert("RGB"), most)
+
+
+def jpeg_within(picture: Image.Image, most: int = MOST_SHOWN) -> bytes:
+    """A JPEG of at most so many bytes: the picture itself is made smaller until it is one."""
     while True:
         buffer = io.BytesIO()
         picture.save(buffer, "JPEG", quality=80)

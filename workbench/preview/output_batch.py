@@ -15,6 +15,7 @@ from workbench.engine.worker import Worker
 from workbench.errors import GraphError
 from workbench.graph.devices import is_generator
 from workbench.preview.request import PreviewRequest, run_request
+from workbench.preview.value_text import augmentations_of
 
 MOST_BYTES = 2**30
 """Of one batch, which travels from the worker in one piece."""
@@ -32,11 +33,15 @@ class OutputArrays:
 
 @dataclass(frozen=True, slots=True)
 class BatchArrays:
-    """All outputs, and what was drawn: for each draw a value a sample, empty where none came."""
+    """All outputs, and what was drawn: for each draw a value a sample, empty where none came.
+
+    ``applied`` has for each node of automatic augmentation what it did to each sample, in words.
+    """
 
     outputs: tuple[OutputArrays, ...]
     samples: tuple[Sample, ...]
     draws: dict[str, tuple[NDArray[Any], ...]]
+    applied: dict[str, list[str]]
 
 
 @task
@@ -67,7 +72,7 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
         OutputArrays(name, batch.layout, tuple(np.array(each) for each in batch.arrays()))
         for name, batch in found.items()
     )
-    return BatchArrays(outputs, run.result.samples, draws)
+    return BatchArrays(outputs, run.result.samples, draws, augmentations_of(run))
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class OutputBatch(Mapping[str, Any]):
         Why a file cannot be used, by its name; another stands in its place.
     draws:
         What was drawn for each sample, by the node's id: numbers, None where a sample did not come
-        to a draw inside a region.
+        to a draw inside a region; of automatic augmentation what it did, ``rotate -27, equalize``.
 
     An unknown output raises AttributeError, or KeyError as an item, with the known ones.
 
@@ -192,7 +197,8 @@ def output_batch(number: int, found: BatchArrays, sheet: bytes = b"") -> OutputB
         {each.name: each.layout for each in found.outputs},
         tuple(sample.file for sample in found.samples),
         {sample.file: sample.error for sample in found.samples if sample.error},
-        {name: [_number(value) for value in values] for name, values in found.draws.items()},
+        {name: [_number(value) for value in values] for name, values in found.draws.items()}
+        | found.applied,
         sheet,
     )
 

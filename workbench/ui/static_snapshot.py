@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import threading
 from collections.abc import Callable
 from html import escape
@@ -12,12 +11,12 @@ from IPython.display import HTML, DisplayHandle
 from PIL import Image, ImageOps
 
 from workbench.preview import PreviewResult
-from workbench.preview.contact_sheet import decode
+from workbench.preview.contact_sheet import decode, jpeg_within
 
 CSS_CLASS = "wb-static-snapshot"
 """What it carries, the live widget's stylesheet hides."""
 WIDEST = 760
-"""Pixels; the notebook file grows by about 100 kB."""
+"""Pixels; the notebook's file grows by less than 100 kB."""
 PAPER, GAP = (255, 255, 255), 6
 SNAPSHOT_DELAY = 0.4
 """Seconds without a change after which the saved picture is replaced: not at each step of a drag,
@@ -80,9 +79,7 @@ def snapshot_html(preview: PreviewResult) -> str:
     """An ``<img>`` in a ``div`` of ``CSS_CLASS``."""
     image = _on_paper(preview)
     image.thumbnail((WIDEST, 2 * WIDEST))
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=70)
-    data = base64.b64encode(buffer.getvalue()).decode()
+    data = base64.b64encode(jpeg_within(image)).decode()
     count = f"{len(preview.tiles)} samples of batch {preview.batch}"
     files = escape(", ".join(dict.fromkeys(tile.sample.file for tile in preview.tiles)))
     return (
