@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from workbench.errors import DataError
 from workbench.graph.check import check_graph
 from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.model import Graph, Node, Port, Settings, Source
+from workbench.health import check_folder
 from workbench.preview.pixels import read_pixels
 from workbench.preview.render import render
 from workbench.preview.request import PreviewRequest
@@ -147,6 +149,26 @@ def test_a_codec_that_cannot_be_decoded_is_named(
         require_dataset(open_dataset(path))
     (sample,) = list_samples(open_dataset(path))
     assert check_header(sample).level == "bad"
+
+
+def test_a_video_of_another_codec_is_left_out_of_a_folder(
+    clips: Path, tmp_path: Path, engine: Engine
+) -> None:
+    folder = tmp_path / "clips"
+    shutil.copytree(clips, folder)
+    shutil.copy(GOLDEN / "av1.mp4", folder / "a" / "00.mp4")
+    (folder / "b" / "9.avi").write_bytes(b"no video")
+    require_dataset(open_dataset(folder), "cpu")
+    bad = {one.file: one.reason for one in check_folder(str(folder)).bad}
+    assert bad.keys() == {"a/00.mp4", "b/9.avi"}
+    assert "AV1 in MP4" in bad["a/00.mp4"]
+    graph = a_graph(shuffled=False)
+    shown = engine.call(render, PreviewRequest(graph, str(folder), tiles=4, tile_size=64))
+    assert {tile.sample.file for tile in shown.tiles} == {"a/0.avi", "a/1.avi"}
+    assert "2 of its samples cannot be read" in shown.note
+    told = Verifier(graph, str(folder), 2, engine=engine).run()
+    assert told.exact, told.lines()
+    assert len(told.left_out) == 2
 
 
 def test_av1_is_refused_beside_a_gpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
