@@ -308,6 +308,22 @@ def test_arrays_that_cannot_be_read_are_named_counted_and_left_out(tmp_path: Pat
     assert report.best
 
 
+def test_numbers_that_are_none_are_named_and_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    for number in range(4):
+        array = np.full((6, 6, 3), number, np.float32)
+        array[: number // 2, 1, 0] = np.nan if number == 2 else np.inf
+        np.save(folder / f"{number}.npy", array)
+    assert not check_folder(str(folder), full=False).files
+    found = check_folder(str(folder), full=True)
+    named = {one.file: one.reason for one in found.of_level("damaged")}
+    assert named.keys() == {"2.npy", "3.npy"}
+    assert named["2.npy"] == "1 of its 108 numbers are NaN or infinite"
+    rest = open_dataset(found.write_good(str(tmp_path / "good")))
+    assert [each.name for each in list_samples(rest)] == ["../arrays/0.npy", "../arrays/1.npy"]
+
+
 def test_a_preview_leaves_a_bad_array_out_and_names_it(tmp_path: Path, engine: Engine) -> None:
     for number in range(6):
         np.save(tmp_path / f"{number}.npy", np.zeros((40, 40, 3), np.uint8))

@@ -281,6 +281,13 @@ def header_of(path: str) -> Header | None:
     return None
 
 
+def content_fault(path: str) -> str:
+    """What is wrong with the content of a file that ``header_of`` knows and a reader takes."""
+    kinds = [load_source(kind) for kind in source_kinds()]
+    reads = (each.read_content for each in kinds if path.lower().endswith(each.suffixes))
+    return next((read(path) for read in reads if read is not None), "")
+
+
 def class_names(dataset: Dataset) -> list[str]:
     """The name of each label, in order; empty where they have none."""
     return load_source(dataset.kind).class_names(dataset)
