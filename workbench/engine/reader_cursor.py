@@ -43,7 +43,7 @@ MOST_READ = 1 / 8
 """Of the machine's memory: DALI holds a batch twice, and what is read is kept beside it."""
 _LOOKED_AT = 256
 """Files, from the first: how large the others are is judged by them."""
-NO_FILES = ("No files found", "specified an empty list")
+NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""
 
 
