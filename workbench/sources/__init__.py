@@ -160,6 +160,9 @@ def open_dataset(data: Location) -> Dataset:
         named_so = named in source_kinds() and place and not place.startswith("//")
         if named_so and not os.path.exists(data):
             return Dataset(named, os.path.expanduser(place))
+        mistyped = place and get_close_matches(named, source_kinds(), n=1)
+        if mistyped and os.path.exists(os.path.expanduser(place)) and not os.path.exists(data):
+            load_source(named)  # which names the nearest
         if REMOTE.match(str(data)):
             return Dataset("s3", require_readable(str(data)))
         path = Path(os.path.expanduser(data))

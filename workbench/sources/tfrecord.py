@@ -46,6 +46,8 @@ _SUFFIXES = (".tfrecord", ".tfrecords")
 _LARGE = 2**28
 """Bytes of files of which the heads of all records are read in a moment."""
 _TOLD_EACH = 10_000
+_LABELS = ("label", "class", "target", "cls", "category")
+"""What features with labels are named, behind the last slash."""
 
 
 def list_records(data: Any) -> list[str]:
@@ -143,6 +145,7 @@ def _chosen(paths: list[str]) -> tuple[str, str]:
             except (IndexError, KeyError, ValueError):
                 continue  # it is damaged
             if image:
+                _require_label(path, label, read_features(record or b""))
                 return image, label
     path = paths[0]
     for _, record in _records(path):
@@ -163,6 +166,16 @@ def _chosen(paths: list[str]) -> tuple[str, str]:
             "Write the encoded image (JPEG, PNG, ...) as a feature of bytes."
         )
     raise DataError(f"{path} is empty. Give a file with records.")
+
+
+def _require_label(path: str, label: str, features: dict[str, tuple[str, int, int]]) -> None:
+    """Raise DataError where records have a label that is no number, and none that is."""
+    for name, (kind, *_) in [] if label else sorted(features.items()):
+        if name.rpartition("/")[2].lower() in _LABELS:
+            raise DataError(
+                f"{path}: its feature {name} is {kind}, and a label is int64. Number the classes "
+                "from 0, or give that feature another name: then labels are 0."
+            )
 
 
 def _require(dataset: Dataset) -> None:
