@@ -149,6 +149,8 @@ def _files(dataset: Dataset) -> list[tuple[str, int]]:
     try:
         found = find_videos(dataset.argument)
     except OSError as error:
+        if dataset.location.lower().endswith(VIDEOS):
+            raise DataError(f"There is no video {dataset}. Give files, or a folder.") from None
         raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
     return list(zip(found["filenames"], found["labels"], strict=True))
 
