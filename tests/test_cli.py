@@ -257,6 +257,7 @@ def test_what_cannot_go_to_a_target_writes_nothing(tmp_path: Path) -> None:
         (["verify", "none.json", "--data", "."], 2, "There is no file none.json. Name a graph"),
         (["export", "none.png", "-o", "p.py"], 2, "There is no file none.png"),
         (["verify", "simclr", "--data", "."], 1, "is empty. Give a folder of images"),
+        (["check", "."], 1, "is empty. Give a folder of images"),
         (["preview", "simclr", "-o", "s.png"], 2, "--data"),
         (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
         (["export", "simclr", "--target", "scrypt", "-o", "p.py"], 2, "script"),

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import with_settings
+from tests.sources.test_video import GOLDEN, a_graph
 from workbench.bench.cached_batch import CachedBatchJob
 from workbench.bench.workload import ScriptJob, real_samples
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
+from workbench.errors import DataError, EngineError
 from workbench.graph import load_recipe
-from workbench.sources import open_datasets
+from workbench.sources import open_datasets, video
 
 
 def meta(size: int, shards: int = 1, shard: int = 0, pad: bool = True, stick: bool = False):
@@ -60,6 +62,18 @@ def test_of_several_pipelines_an_epoch_has_every_sample_once(photos: Path, pipel
     batches = pipelines * -(-120 // pipelines // 7)
     for _ in range(2):
         assert sum(workload.run() for _ in range(batches)) == 120
+
+
+def test_a_side_that_does_not_decode_ends_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a GPU: H.264 is measured there, and the CPU's row says why it is not."""
+    monkeypatch.setattr(video, "has_gpu", lambda: True)
+    clip = Path(GOLDEN, "h264.mp4")
+    job = ScriptJob(emit_script(a_graph()), open_datasets(clip), "cpu", 2)
+    with pytest.raises(EngineError, match=r"Decode on the GPU \(mixed\)"):
+        job.start()
+    clip = clip.with_name("no.mp4")
+    with pytest.raises(DataError, match="There is no video"):
+        ScriptJob(job.source, open_datasets(clip), "cpu", 2).start()
 
 
 def test_what_lies_behind_the_decoders_runs_in_as_many_pipelines(photos: Path) -> None:

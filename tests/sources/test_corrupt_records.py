@@ -20,8 +20,8 @@ from workbench.health import check_folder
 from workbench.preview.verify import Verifier
 from workbench.samples.records import add_to_tar, datum, field, framed, recorded
 from workbench.sources import Dataset, list_samples, open_dataset, open_datasets, require_dataset
+from workbench.sources._example_records import scan_records
 from workbench.sources.record_io import scan_record_file
-from workbench.sources.tfrecord import scan_records
 
 NO_IMAGE = b"this is no image, and as long as a header would be"
 BAD = (3, 4, 9)

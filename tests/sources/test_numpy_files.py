@@ -308,12 +308,34 @@ def test_arrays_that_cannot_be_read_are_named_counted_and_left_out(tmp_path: Pat
     assert report.best
 
 
-def test_a_preview_of_a_bad_array_names_it(tmp_path: Path, engine: Engine) -> None:
+def test_numbers_that_are_none_are_named_and_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    for number in range(4):
+        array = np.full((6, 6, 3), number, np.float32)
+        array[: number // 2, 1, 0] = np.nan if number == 2 else np.inf
+        np.save(folder / f"{number}.npy", array)
+    assert not check_folder(str(folder), full=False).files
+    found = check_folder(str(folder), full=True)
+    named = {one.file: one.reason for one in found.of_level("damaged")}
+    assert named.keys() == {"2.npy", "3.npy"}
+    assert named["2.npy"] == "1 of its 108 numbers are NaN or infinite"
+    rest = open_dataset(found.write_good(str(tmp_path / "good")))
+    assert [each.name for each in list_samples(rest)] == ["../arrays/0.npy", "../arrays/1.npy"]
+
+
+def test_a_preview_leaves_a_bad_array_out_and_names_it(tmp_path: Path, engine: Engine) -> None:
     for number in range(6):
         np.save(tmp_path / f"{number}.npy", np.zeros((40, 40, 3), np.uint8))
     _cut(tmp_path / "3.npy")
-    with pytest.raises(DataError, match=r"1 of its samples .* 3\.npy, ends early: 10 bytes"):
-        engine.call(render, PreviewRequest(a_recipe(), str(tmp_path), tiles=4, tile_size=64))
+    graph = a_recipe()
+    ordered = tuple(
+        replace(node, args={**node.args, "random_shuffle": False}) for node in graph.sources
+    )
+    graph = replace(graph, nodes=(*ordered, *graph.nodes[len(ordered) :]))
+    found = engine.call(render, PreviewRequest(graph, str(tmp_path), tiles=4, tile_size=64))
+    assert "1 of its samples cannot be read; of the first, 3.npy, ends early: 10" in found.note
+    assert [tile.sample.file for tile in found.tiles] == ["0.npy", "1.npy", "2.npy", "4.npy"]
 
 
 def test_an_operator_that_takes_no_such_array_says_so(volumes: Path, engine: Engine) -> None:

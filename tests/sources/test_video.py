@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from workbench.errors import DataError
 from workbench.graph.check import check_graph
 from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.model import Graph, Node, Port, Settings, Source
+from workbench.health import check_folder
 from workbench.preview.pixels import read_pixels
 from workbench.preview.render import render
 from workbench.preview.request import PreviewRequest
@@ -149,6 +151,26 @@ def test_a_codec_that_cannot_be_decoded_is_named(
     assert check_header(sample).level == "bad"
 
 
+def test_a_video_of_another_codec_is_left_out_of_a_folder(
+    clips: Path, tmp_path: Path, engine: Engine
+) -> None:
+    folder = tmp_path / "clips"
+    shutil.copytree(clips, folder)
+    shutil.copy(GOLDEN / "av1.mp4", folder / "a" / "00.mp4")
+    (folder / "b" / "9.avi").write_bytes(b"no video")
+    require_dataset(open_dataset(folder), "cpu")
+    bad = {one.file: one.reason for one in check_folder(str(folder)).bad}
+    assert bad.keys() == {"a/00.mp4", "b/9.avi"}
+    assert "AV1 in MP4" in bad["a/00.mp4"]
+    graph = a_graph(shuffled=False)
+    shown = engine.call(render, PreviewRequest(graph, str(folder), tiles=4, tile_size=64))
+    assert {tile.sample.file for tile in shown.tiles} == {"a/0.avi", "a/1.avi"}
+    assert "2 of its samples cannot be read" in shown.note
+    told = Verifier(graph, str(folder), 2, engine=engine).run()
+    assert told.exact, told.lines()
+    assert len(told.left_out) == 2
+
+
 def test_av1_is_refused_beside_a_gpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(video, "has_gpu", lambda: True)
     assert refusal(str(GOLDEN / "av1.mp4")) == "AV1 in MP4"
@@ -223,18 +245,31 @@ class TestOnTheGpu:
         return replace(graph, settings=replace(graph.settings, device="mixed", batch_size=2))
 
     def test_frames_are_those_that_were_drawn(
-        self, clip: Path, graph: Graph, engine: Engine
+        self, clip: Path, graph: Graph, engine: Engine, tmp_path: Path
     ) -> None:
+        """In the script and in the preview: a failure tells which of the two is off, and how."""
         (reader,) = graph.sources
         ordered = replace(reader, args={**reader.args, "random_shuffle": False})
-        graph = replace(graph, nodes=(ordered, *graph.nodes[1:]))
+        frames = {"frames": Port("reader", "frames")}
+        graph = replace(graph, nodes=(ordered, *graph.nodes[1:]), outputs=frames)
+        drawn = [12 * STRIDE * number for number in range(2 * LENGTH)]
+        ((read,),) = script_batches(graph, clip, 1, tmp_path)
+        script = [int(frame[150, 240, 1]) for sequence in read for frame in sequence]
         request = PreviewRequest(graph, str(clip), tiles=2, tile_size=128)
-        for number in range(LENGTH):
-            found = engine.call(read_pixels, request, 1, "reader.frames", 0, 0, None, None, number)
-            assert found.size == (256, 192)
-            green = float(found.values[150, 240, 1])
-            drawn = 12 * STRIDE * (LENGTH + number)
-            assert 0.8 * drawn - 6 <= green <= 1.1 * drawn + 6  # BT.601 or BT.709
+        shown = [
+            engine.call(read_pixels, request, sample, "reader.frames", 0, 0, None, None, number)
+            for sample in range(2)
+            for number in range(LENGTH)
+        ]
+        preview = [int(each.values[150, 240, 1]) for each in shown]
+        told = f"{clip.name}, green: drawn {drawn}, script {script}, preview {preview}"
+        assert {each.size for each in shown} == {(256, 192)}, told
+        assert preview == script, told
+        near = [
+            0.8 * one - 6 <= other <= 1.1 * one + 6
+            for one, other in zip(drawn, script, strict=True)
+        ]
+        assert all(near), told  # BT.601 or BT.709
 
     def test_the_preview_is_the_script_to_batch_seven(
         self, clip: Path, graph: Graph, engine: Engine
@@ -246,9 +281,10 @@ class TestOnTheGpu:
     def test_it_is_measured_and_the_cpu_says_why_not(self, clip: Path, graph: Graph) -> None:
         report = Benchmark(graph, str(clip), measurement_config=SHORT).run()
         rows = {row.device: row for row in report.measurements}
-        assert rows["mixed"].median
+        told = {device: row.reason or row.median for device, row in rows.items()}
+        assert rows["mixed"].median, told
         if clip.name != "vp9.webm":
-            assert "Decode on the GPU (mixed)" in rows["cpu"].reason
+            assert "Decode on the GPU (mixed)" in rows["cpu"].reason, told
 
     def test_tiles_know_their_file(self, clip: Path, graph: Graph, engine: Engine) -> None:
         result = engine.call(render, PreviewRequest(graph, str(clip), tiles=2, tile_size=64))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.sources.written import read_photos, write_webdataset
+from tests.sources.written import Photos, read_photos, write_tfrecord, write_webdataset
 from tests.ui.hosts import small
 from tests.ui.screen import Screen
 from workbench.health import scan, scan_folder
-from workbench.sources import open_dataset, webdataset
+from workbench.sources import open_dataset, tfrecord, webdataset
 from workbench.ui import sample_count
 from workbench.ui.sample_count import SampleCount
 from workbench.ui.view_model import ViewModel
@@ -70,15 +70,23 @@ def test_a_count_that_is_closed_tells_nothing_more(held: Held) -> None:
     assert (held.told, held.done) == ([1], [])
 
 
+@pytest.mark.parametrize(
+    ("kind", "write"), [(webdataset, write_webdataset), (tfrecord, write_tfrecord)]
+)
 def test_pictures_are_provisional_until_the_index_is_there(
-    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told_of_each: None
+    kind: Any,
+    write: Callable[[Photos, Path], Path],
+    photos: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    told_of_each: None,
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    monkeypatch.setattr(webdataset, "_LARGE", 0)
-    monkeypatch.setattr(webdataset, "_TOLD_EACH", 1)
-    shards = write_webdataset(read_photos(photos), tmp_path / "shards")
+    monkeypatch.setattr(kind, "_LARGE", 0)
+    monkeypatch.setattr(kind, "_TOLD_EACH", 1)
+    shards = write(read_photos(photos), tmp_path / "shards")
     allowed = threading.Event()
     hear = SampleCount._hear
 

@@ -23,7 +23,7 @@ from workbench.engine.pipelines import CompiledSource
 from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.registry import sendable, task
 from workbench.engine.worker import Worker
-from workbench.errors import DataError, PipelineError, WorkbenchError
+from workbench.errors import DataError, EngineError, PipelineError, WorkbenchError
 from workbench.sources import Datasets, no_files_reason, require_dataset
 
 REPORT_EVERY = 0.5
@@ -148,9 +148,13 @@ class _ScriptWorkload:
             return DataError(no_files_reason(next(iter(self._job.data.values()))))
         for dataset in self._job.data.values():
             try:
-                require_dataset(dataset, self._job.device)
+                require_dataset(dataset)
             except DataError as reason:
                 return reason
+            try:
+                require_dataset(dataset, self._job.device)
+            except DataError as reason:  # the other side may decode it
+                return EngineError(str(reason))
         explained = self._compiled.error(error)
         if self._batch:
             return PipelineError(f"batch {self._batch}: {explained}", explained.node)

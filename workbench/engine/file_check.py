@@ -22,7 +22,7 @@ from workbench.engine.image_hash import image_hash
 from workbench.engine.pipelines import plain_reason
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
-from workbench.sources import Sample, header_of, unreadable_reason
+from workbench.sources import Sample, content_fault, header_of, unreadable_reason
 
 _ENDINGS = {
     "JPEG": (".jpg", ".jpeg"),
@@ -148,7 +148,8 @@ def check_decoding(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]
 def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
     found = check_header(file)
     if header_of(file.path) is not None:
-        return found
+        fault = "" if found.level == "bad" else content_fault(file.path)
+        return replace(found, findings=(Finding("not finite", fault),)) if fault else found
     if found.level == "bad" and any(f.kind != "cut short" for f in found.findings):
         return found  # a bomb is not to be set off, and why the others fail is known
     try:

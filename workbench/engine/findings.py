@@ -21,6 +21,7 @@ KINDS: dict[str, Level] = {
     "undecodable": "bad",
     "crashes the decoder": "bad",
     "damaged": "damaged",
+    "not finite": "damaged",
     "wrong ending": "unusual",
     "16 bit": "unusual",
     "palette": "unusual",

@@ -33,6 +33,7 @@ from workbench.sources import (
     no_files_reason,
     require_dataset,
     unreadable_reason,
+    write_without,
 )
 
 _KEPT_BATCHES = 8
@@ -42,7 +43,7 @@ MOST_READ = 1 / 8
 """Of the machine's memory: DALI holds a batch twice, and what is read is kept beside it."""
 _LOOKED_AT = 256
 """Files, from the first: how large the others are is judged by them."""
-NO_FILES = ("No files found", "specified an empty list")
+NO_FILES = ("No files found", "specified an empty list", "no video has as many")
 """What DALI says of a folder without images."""
 
 
@@ -130,6 +131,13 @@ class ReaderCursor:
         named_in_full = data is not None and not load_source(data.kind).lists_files
         self._prefix = os.path.join(data.root, "") if data is not None and named_in_full else ""
         self.unreadable: dict[str, str] = {}
+        self.folder = self._folder()
+        """What the files of its batches are relative to."""
+        self._rest: tempfile.TemporaryDirectory[str] | None = None
+        self.left_out = ""
+        """How many samples the reader cannot give, and the first: the others are read."""
+        if data is not None and load_source(data.kind).undecodable is not None:
+            self._leave_out()  # DALI passes over some without a word, and ends at others
 
     def batch(self, index: int) -> ReadBatch:
         """Batch ``index`` from 0. Raises PipelineError or DataError."""
@@ -139,7 +147,8 @@ class ReaderCursor:
             if self._data is None:
                 raise
             require_dataset(self._data, self._device)
-            self._require_whole(self._data)
+            if self._leave_out():
+                return self._advance(index)
             if any(words in str(error) for words in NO_FILES):
                 raise DataError(no_files_reason(self._data)) from None
             if self._stand_ins is not None or not self._name_files():
@@ -149,16 +158,28 @@ class ReaderCursor:
                 raise DataError(f"A file's name is not UTF-8: {error}. Rename it.") from None
         return self._advance(index)
 
-    @staticmethod
-    def _require_whole(data: Dataset) -> None:
-        """Raise DataError where samples lack what the reader must give: one ends its run."""
-        lacking = [each for each in list_samples(data) if each.fault]
-        if lacking:
-            raise DataError(
-                f"{data}: {len(lacking):,} of its samples cannot be read; of the first, "
-                f"{lacking[0].name}, {lacking[0].fault}. `workbench check {data} --good NEW_FOLDER`"
-                " names them, and writes the data without them."
-            )
+    def _leave_out(self) -> bool:
+        """Read the data without the samples that lack what the reader must give; whether any do.
+
+        One ends its run. Raises DataError where no others are, or the kind cannot leave them out.
+        """
+        data = self._data
+        if data is None or self._rest is not None:
+            return False
+        samples = list(list_samples(data))
+        lacking = {each.name: each.fault for each in samples if each.fault}
+        if not lacking:
+            return False
+        name, fault = next(iter(lacking.items()))
+        said = f"{len(lacking):,} of its samples cannot be read; of the first, {name}, {fault}"
+        if len(lacking) == len(samples):
+            raise DataError(f"{data}: {said}.")
+        self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
+        rest = write_without(data, lacking, Path(self._rest.name, "rest"))
+        self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))
+        self.left_out = f"{said}. They are left out: `workbench check {data}` names all"
+        self._position = None
+        return True
 
     def _name_files(self) -> bool:
         """Name the files to the reader, with a stand-in where it needs one. Whether any does."""
@@ -259,13 +280,17 @@ class ReaderCursor:
         copies = tuple(tensor_list([output[i] for i in range(len(output))]) for output in outputs)
         return ReadBatch(
             copies,
-            tuple(self._originals.get(path, path.removeprefix(self._prefix)) for path in paths),
+            tuple(self._originals.get(path, self._name(path)) for path in paths),
             sum(Batch(output).nbytes for output in copies),
         )
 
-    @property
-    def folder(self) -> str:
-        """What the files of its batches are relative to."""
+    def _name(self, path: str) -> str:
+        """Of a sample as its reader tells it, relative to the data that were given."""
+        if self._rest is not None and self._data is not None:
+            path = path.removeprefix(os.path.join(self._data.root, ""))
+        return path.removeprefix(self._prefix)
+
+    def _folder(self) -> str:
         found = self._data.root if self._data else self._source.args.get("file_root")
         return found if isinstance(found, str) else ""
 
@@ -282,7 +307,7 @@ class ReaderCursor:
     def close(self) -> None:
         """Drop the pipeline and the stand-ins."""
         self._position = None
-        for folder in filter(None, (self._stand_ins, self._index)):
+        for folder in filter(None, (self._stand_ins, self._index, self._rest)):
             folder.cleanup()
 
 

@@ -34,6 +34,8 @@ class Result:
     came: Mapping[str, frozenset[int]] = field(default_factory=dict)
     augmented: Mapping[str, Turns] = field(default_factory=dict)
     """What automatic augmentation does, by the node's id; nothing to samples that do not come."""
+    left_out: str = ""
+    """Which samples of the data no reader can give, in words."""
 
     @property
     def keys(self) -> dict[str, str]:

@@ -150,7 +150,13 @@ class Runner:
                 for node in plan.draws
                 if plan.graph.outermost(node) in plan.keys
             },
+            self._left_out(datasets),
         )
+
+    def _left_out(self, datasets: Datasets) -> str:
+        """What the readers of these data leave out."""
+        cursors = (each for (data, _), each in self._cursors.items() if data in datasets.values())
+        return "; ".join(dict.fromkeys(each.left_out for each in cursors if each.left_out))
 
     def _augmented(self, plan: Plan, node: str, came: Mapping[str, Sequence[int]]) -> Turns:
         draws, scope = plan.draws[node], plan.graph.scope_of(node)

@@ -27,6 +27,7 @@ from workbench.sources import (
     fits_list,
     list_samples,
     load_source,
+    no_files_reason,
     open_dataset,
     write_without,
 )
@@ -197,8 +198,8 @@ def check_folder(
     ends (0.1 ms a file and core). What an earlier check found of a file that did not change since
     is taken over, unless ``again``: so one that was stopped goes on. ``on_progress`` hears how many
     files are done, of how many; ``stop`` is asked after each. ``on_silence`` as of ``Engine``. A
-    file outside the ``roots`` is bad, and not read. Raises DataError for the folder, EngineError
-    where no worker starts, and CancelledError.
+    file outside the ``roots`` is bad, and not read. Raises DataError where the data cannot be read
+    or hold no file, EngineError where no worker starts, and CancelledError.
 
     ::
 
@@ -208,6 +209,8 @@ def check_folder(
     dataset = open_dataset(data)
     roots = None if dataset.in_memory else roots
     files = [file.placed() for file in list_samples(dataset)]
+    if not files:
+        raise DataError(no_files_reason(dataset))
     record = CheckRecord(dataset, full)
     inside = [file for file in files if roots is None or not check_outside_roots(roots, file)]
     checked = {} if again else _unchanged(record, inside)

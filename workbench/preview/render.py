@@ -168,7 +168,7 @@ def render(worker: Worker, request: PreviewRequest) -> PreviewResult:
         size=grid.extent,
         tiles=_tiles(worker, run, first, boxes, original is not None, differences),
         outputs=tuple(images),
-        note=_note(groups),
+        note="; ".join(filter(None, (run.result.left_out, _note(groups)))),
         batch=request.batch,
         facts={node.id: facts_of(run.catalog, node, run.result.batches) for node in run.nodes},
         reran=run.result.reran,

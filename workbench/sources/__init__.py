@@ -160,6 +160,9 @@ def open_dataset(data: Location) -> Dataset:
         named_so = named in source_kinds() and place and not place.startswith("//")
         if named_so and not os.path.exists(data):
             return Dataset(named, os.path.expanduser(place))
+        mistyped = place and get_close_matches(named, source_kinds(), n=1)
+        if mistyped and os.path.exists(os.path.expanduser(place)) and not os.path.exists(data):
+            load_source(named)  # which names the nearest
         if REMOTE.match(str(data)):
             return Dataset("s3", require_readable(str(data)))
         path = Path(os.path.expanduser(data))
@@ -279,6 +282,13 @@ def header_of(path: str) -> Header | None:
         if kind.read_header is not None and path.lower().endswith(kind.suffixes):
             return kind.read_header(path)
     return None
+
+
+def content_fault(path: str) -> str:
+    """What is wrong with the content of a file that ``header_of`` knows and a reader takes."""
+    kinds = [load_source(kind) for kind in source_kinds()]
+    reads = (each.read_content for each in kinds if path.lower().endswith(each.suffixes))
+    return next((read(path) for read in reads if read is not None), "")
 
 
 def class_names(dataset: Dataset) -> list[str]:

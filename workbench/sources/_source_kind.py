@@ -105,6 +105,8 @@ class SourceKind:
         Options that come with the source and go with it, such as the frames of a sequence.
     read_header:
         Of a file of ``suffixes`` that is no image: what its header tells.
+    read_content:
+        Of such a file that its reader takes: what is wrong with its numbers, or empty.
     undecodable:
         Given a dataset and ``cpu`` or ``mixed``: why its reader cannot decode it there, or empty.
     unread:
@@ -187,6 +189,7 @@ class SourceKind:
     pixels: str = ""
     begins: Mapping[str, int] = field(default_factory=dict, hash=False)
     read_header: Callable[[str], Header] | None = None
+    read_content: Callable[[str], str] | None = None
     undecodable: Callable[[Dataset, str], str] | None = None
     unread: Mapping[str, Any] = field(default_factory=dict, hash=False)
     suffixes: tuple[str, ...] = ()

@@ -161,6 +161,15 @@ def read_header(path: str) -> Header:
     return Header("", (columns, rows))
 
 
+def _read_content(path: str) -> str:
+    """How many of an array's numbers are none."""
+    array = np.load(path, mmap_mode="r")
+    if array.dtype.kind != "f":
+        return ""
+    count = sum(np.count_nonzero(~np.isfinite(part)) for part in array)
+    return f"{count:,} of its {array.size:,} numbers are NaN or infinite" if count else ""
+
+
 def _files(dataset: Dataset) -> list[tuple[str, int]]:
     """Each file with its label. Raises DataError."""
     try:
@@ -265,6 +274,7 @@ SOURCE = SourceKind(
     imports=("os", "tempfile"),
     suffixes=(_SUFFIX,),
     read_header=read_header,
+    read_content=_read_content,
     leave_out=_leave_out,
     accepts=_accepts,
     require=_require,

@@ -3,24 +3,34 @@
 A file, a folder of files, or a list of files in Python. The image and the label are found by
 looking at the first record. DALI needs an index of each file: one beside it (``.idx``, as
 ``tfrecord2idx`` makes it) is used, and where it is missing one is made in a temporary folder:
-that reads each file once. Nothing is written beside the data.
+that reads the head of each record once. Of large files the workbench shows the first samples
+meanwhile. Nothing is written beside the data.
 """
 
 from __future__ import annotations
 
 import inspect
-import mmap
 import os
-import re
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Index, Sample, SourceKind
+from workbench.sources._example_records import (
+    choose_features,
+    fields_of,
+    first_features,
+    next_record,
+    read_features,
+    scan_records,
+    varints_of,
+)
 from workbench.sources._record_index import (
+    Entry,
     Left,
     index_of,
     index_place,
@@ -33,6 +43,11 @@ if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
 
 _SUFFIXES = (".tfrecord", ".tfrecords")
+_LARGE = 2**28
+"""Bytes of files of which the heads of all records are read in a moment."""
+_TOLD_EACH = 10_000
+_LABELS = ("label", "class", "target", "cls", "category")
+"""What features with labels are named, behind the last slash."""
 
 
 def list_records(data: Any) -> list[str]:
@@ -46,117 +61,18 @@ def list_records(data: Any) -> list[str]:
     return [os.path.join(data, name) for name in names]
 
 
-def scan_records(path: str) -> Any:
-    """Offset and size of each record of a file, in bytes, with its frame.
-
-    What is damaged or cut short is one, up to where a ``tf.train.Example`` begins again.
-    """
-    size, offset, found = os.path.getsize(path), 0, False
-    with open(path, "rb") as file:
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-        while offset < size:
-            length = size
-            if offset + 8 <= size:
-                length = struct.unpack_from("<Q", content, offset)[0] + 16
-            if offset + length > size:
-                length = next_record(content, offset + 1) - offset
-                if not found and offset + length == size:
-                    raise ValueError(f"{path}: the record at byte {offset} is cut short or damaged")
-            found = True
-            yield offset, length
-            offset += length
-
-
-def next_record(content: Any, start: int) -> int:
-    """Where behind a damage a record begins that has an example and nothing else, or the end."""
-    heads = re.compile(rb"(?=.{4}\0{4}.{4}\n)", re.DOTALL)  # a length, a sum, the first field
-    for at in (found.start() for found in heads.finditer(content, start)):
-        end = at + 12 + struct.unpack_from("<Q", content, at)[0]
-        if end + 4 <= len(content) and next(fields_of(content, at + 12, end), [0] * 3)[2] == end:
-            return at
-    return len(content)
-
-
-def fields_of(data: bytes, start: int, end: int) -> Any:
-    """The fields of a protobuf message: number, and where its content begins and ends."""
-
-    def varint(at: int) -> tuple[int, int]:
-        value = shift = 0
-        while True:
-            byte = data[at]
-            value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
-            if byte < 128:
-                return value, at
-
-    while start < end:
-        key, start = varint(start)
-        if key & 7 == 2:
-            length, start = varint(start)
-            yield key >> 3, start, start + length
-            start += length
-        elif key & 7 == 0:
-            value, start = varint(start)
-            yield key >> 3, value, value
-        else:
-            start += 8 if key & 7 == 1 else 4
-            yield key >> 3, start, start
-
-
-def read_features(record: bytes) -> dict[str, tuple[str, int, int]]:
-    """The features of a ``tf.train.Example``: bytes, float or int64, and its place."""
-    found = {}
-    for _, start, end in fields_of(record, 0, len(record)):
-        for _, first, last in fields_of(record, start, end):
-            name, value = list(fields_of(record, first, last))[:2]
-            for number, begin, stop in fields_of(record, value[1], value[2]):
-                content = list(fields_of(record, begin, stop))
-                place = content[0][1:] if content else (begin, stop)
-                text = record[name[1] : name[2]].decode()
-                found[text] = ({1: "bytes", 2: "float", 3: "int64"}[number], *place)
-    return found
-
-
-def choose_features(record: bytes) -> tuple[str, str]:
-    """Name of the image and of the label in a record; empty where there is none."""
-    features = read_features(record)
-    heads = (b"\xff\xd8", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"P5", b"P6")
-    images = [
-        name
-        for name, (kind, start, _) in features.items()
-        if kind == "bytes" and record[start : start + 4].startswith(heads)
-    ]
-    words = ("label", "class", "target", "cls", "category")
-    labels = [
-        name
-        for word in words
-        for name, (kind, *_) in sorted(features.items())
-        if kind == "int64" and word in name.lower()
-    ]
-    return (sorted(images) or [""])[0], (labels or [""])[0]
-
-
-def first_features(path: str, index: str) -> tuple[str, str]:
-    """Image and label of the first record that has an image, of the first 64 in an index."""
-    with open(path, "rb") as file, open(index, encoding="utf-8") as lines:
-        for _, line in zip(range(64), lines, strict=False):
-            offset, size = map(int, line.split())
-            file.seek(offset + 12)
-            try:
-                image, label = choose_features(file.read(size - 16))
-            except (IndexError, KeyError, ValueError):
-                continue  # it is damaged
-            if image:
-                return image, label
-    return "", ""
-
-
 def find_records(data: Any) -> dict[str, Any]:
-    """Arguments of the TFRecord reader; its features are those of the first record."""
+    """Arguments of the TFRecord reader."""
+    paths = list_records(data)
+    return indexed_records(paths, [index_of(path, scan_records) for path in paths])
+
+
+def indexed_records(paths: list[str], indices: list[str]) -> dict[str, Any]:
+    """Arguments of the TFRecord reader; its features are those of the first record that fits."""
     from nvidia.dali import tfrecord
 
-    paths = list_records(data)
-    indices = [index_of(path, scan_records) for path in paths]
-    image, label = first_features(paths[0], indices[0])
+    found = (first_features(*files) for files in zip(paths, indices, strict=True))
+    image, label = next(filter(any, found), ("", ""))
     features = {image: tfrecord.FixedLenFeature([], tfrecord.string, "")}
     if label:
         features[label] = tfrecord.FixedLenFeature([1], tfrecord.int64, -1)
@@ -197,17 +113,21 @@ _HELPERS: tuple[Any, ...] = (
     read_features,
     choose_features,
     first_features,
+    indexed_records,
 )
 
 
-def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
-    """Offset and content of each record that is in the index, None of what is damaged.
+def _entries(path: str) -> Iterator[Entry]:
+    """Offset and size of each record, of its index where there is one. Raises ValueError."""
+    index = index_place(path)
+    return read_index(index) if os.path.isfile(index) else scan_records(path)
 
-    Raises DataError.
-    """
+
+def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
+    """Offset and content of each record, None of what is damaged. Raises DataError."""
     try:
         with open(path, "rb") as file:
-            for offset, size in read_index(index_of(path, scan_records)):
+            for offset, size in _entries(path):
                 file.seek(offset)
                 frame = file.read(size)
                 is_whole = len(frame) == size and int.from_bytes(frame[:8], "little") == size - 16
@@ -216,15 +136,26 @@ def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
         raise DataError(f"{error}. Write the file anew, or leave it out.") from None
 
 
-def _chosen(path: str) -> tuple[str, str]:
+def _chosen(paths: list[str]) -> tuple[str, str]:
     """Name of the image and of the label. Raises DataError where there is no image."""
-    first = next(_records(path), None)
-    if first is None:
-        raise DataError(f"{path} is empty. Give a file with records.")
-    image, label = first_features(path, index_of(path, scan_records))
-    if not image:
+    for path in paths:
+        for _, record in islice(_records(path), 64):
+            try:
+                image, label = choose_features(record or b"\xff")
+            except (IndexError, KeyError, ValueError):
+                continue  # it is damaged
+            if image:
+                _require_label(path, label, read_features(record or b""))
+                return image, label
+    path = paths[0]
+    for _, record in _records(path):
+        if record is None:
+            raise DataError(
+                f"{path}: the record at byte 0 is cut short or damaged. Write the file anew, or "
+                "leave it out."
+            )
         try:
-            features = read_features(first[1] or b"\xff")
+            features = read_features(record)
         except (IndexError, KeyError, ValueError):
             raise DataError(
                 f"{path}: its first record is no tf.train.Example. Write the file anew."
@@ -234,25 +165,33 @@ def _chosen(path: str) -> tuple[str, str]:
             f"{path}: no feature of its first record holds an image (found: {found or 'none'}). "
             "Write the encoded image (JPEG, PNG, ...) as a feature of bytes."
         )
-    return image, label
+    raise DataError(f"{path} is empty. Give a file with records.")
+
+
+def _require_label(path: str, label: str, features: dict[str, tuple[str, int, int]]) -> None:
+    """Raise DataError where records have a label that is no number, and none that is."""
+    for name, (kind, *_) in [] if label else sorted(features.items()):
+        if name.rpartition("/")[2].lower() in _LABELS:
+            raise DataError(
+                f"{path}: its feature {name} is {kind}, and a label is int64. Number the classes "
+                "from 0, or give that feature another name: then labels are 0."
+            )
 
 
 def _require(dataset: Dataset) -> None:
     for path in (paths := _paths(dataset)):
-        stamp = os.stat(path).st_mtime_ns
         try:
-            index = index_of(path, scan_records)
+            index = index_place(path)
         except OSError as error:
             raise DataError(f"{path}: its index cannot be made: {error}.") from None
-        except ValueError as error:
-            raise DataError(f"{error}. Write the file anew, or leave it out.") from None
-        if _is_of_another(path, index, stamp, os.stat(index).st_mtime_ns):
+        beside = os.path.isfile(index) and os.stat(index).st_mtime_ns
+        if beside and _is_of_another(path, index, os.stat(path).st_mtime_ns, beside):
             raise DataError(
                 f"{index} is the index of another file than {path}. Make it anew (`tfrecord2idx "
                 f"{path} {index}`), or remove it: then the workbench makes one in a temporary "
                 "folder."
             )
-    _chosen(paths[0])
+    _chosen(paths)
 
 
 @lru_cache(maxsize=4096)
@@ -274,7 +213,7 @@ def _end_of(file: BinaryIO, offset: int, size: int) -> int | None:
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """In the order of the index. A record that has not the features of the first is at fault."""
     paths, root = _paths(dataset), _root(dataset)
-    image, label = _chosen(paths[0])
+    image, label = _chosen(paths)
     for path in paths:
         holder = os.path.relpath(path, root)
         for offset, record in _records(path):
@@ -301,7 +240,7 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
             value = 0
             if label and not fault:
                 _, at, stop = features[label]
-                packed = list(_varints(record, at, stop))
+                packed = list(varints_of(record, at, stop))
                 value = packed[0] if packed else at
             yield Sample(path, name, value, offset + start, end - start, fault)
 
@@ -311,18 +250,51 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     left: Left = {}
     for path in _paths(dataset):
         holder = os.path.relpath(path, root)
-        entries = read_index(index_of(path, scan_records))
-        left[path] = [entry for entry in entries if f"{holder} at index {entry[0]}" not in names]
+        left[path] = [
+            entry for entry in _entries(path) if f"{holder} at index {entry[0]}" not in names
+        ]
     return write_partial(left, folder, numbered=bool(dataset.items))
 
 
-def _varints(data: bytes, start: int, end: int) -> Iterator[int]:
-    value = shift = 0
-    for byte in data[start:end]:
-        value, shift = value | (byte & 127) << shift, shift + 7
-        if byte < 128:
-            yield value
-            value = shift = 0
+def _not_indexed(dataset: Dataset) -> list[str]:
+    return [path for path in _paths(dataset) if not os.path.isfile(index_place(path))]
+
+
+def _is_index_needed(dataset: Dataset) -> bool:
+    return sum(map(os.path.getsize, _not_indexed(dataset))) > _LARGE
+
+
+def _make_index(dataset: Dataset, tell: Callable[[int], None]) -> None:
+    """Of each file without one, in a temporary folder."""
+    made = 0
+
+    def scan(path: str) -> Iterator[Entry]:
+        nonlocal made
+        for entry in scan_records(path):
+            made += 1
+            if made % _TOLD_EACH == 0:
+                tell(made)
+            yield entry
+
+    for path in _not_indexed(dataset):
+        index_of(path, scan)
+
+
+def _find_indexed(dataset: Dataset, folder: Path) -> dict[str, Any] | None:
+    """Of provisional data; whatever else has no index gets one where it is read."""
+    if not dataset.first:
+        return None
+    paths, indices, left = _paths(dataset), [], dataset.first
+    for path in paths:
+        with open(path, "rb") as file:
+            whole = (entry for entry in _entries(path) if _end_of(file, *entry) is not None)
+            lines = [f"{offset} {size}\n" for offset, size in islice(whole, left)]
+        indices.append(os.fspath(folder / f"{len(indices)}.idx"))
+        Path(indices[-1]).write_text("".join(lines), encoding="utf-8")
+        left -= len(lines)
+        if not left:
+            break
+    return indexed_records(paths[: len(indices)], indices)
 
 
 def _root(dataset: Dataset) -> str:
@@ -378,6 +350,7 @@ SOURCE = SourceKind(
     reader=read_records,
     helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
     leave_out=_leave_out,
+    index=Index(_is_index_needed, _make_index, _find_indexed),
     imports=("hashlib", "mmap", "os", "re", "struct", "tempfile"),
     suffixes=_SUFFIXES,
     holder=lambda name: name.rpartition(" at index ")[0],

@@ -4,7 +4,7 @@ A file, a folder of files, class folders of these, or a list in Python. Each sam
 ``sequence_length`` frames, ``stride`` apart, as uint8 (frames, rows, columns, 3); sequences of a
 file begin ``step`` frames apart. DALI decodes them as it reads: on the CPU motion JPEG in AVI, and
 VP8 and VP9 in WebM or Matroska (tried with DALI 2.4.0). A file of another codec ends its pipeline,
-so it is named before.
+so such files are named before, and left out where others are not.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from __future__ import annotations
 import inspect
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Header, Sample, SourceKind
+from workbench.sources import Dataset, Header, Sample, SourceKind, dump_file_list
 from workbench.sources._class_folders import class_folders, files_of
 from workbench.sources.folder import IMAGES
 
@@ -149,6 +149,8 @@ def _files(dataset: Dataset) -> list[tuple[str, int]]:
     try:
         found = find_videos(dataset.argument)
     except OSError as error:
+        if dataset.location.lower().endswith(VIDEOS):
+            raise DataError(f"There is no video {dataset}. Give files, or a folder.") from None
         raise DataError(f"The folder {dataset} cannot be read: {error.strerror}.") from None
     return list(zip(found["filenames"], found["labels"], strict=True))
 
@@ -168,8 +170,13 @@ def _require(dataset: Dataset) -> None:
 
 
 def _undecodable(dataset: Dataset, device: str) -> str:
-    refused = [(path, why) for path, _ in _files(dataset) if (why := refusal(path, device))]
-    if not refused:
+    """Why no file can be decoded, or one cannot that the GPU of this machine decodes.
+
+    Others are faults of their own, which are left out.
+    """
+    files = [path for path, _ in _files(dataset)]
+    refused = [(path, why) for path in files if (why := refusal(path, device))]
+    if not refused or (len(refused) < len(files) and all(refusal(path) for path, _ in refused)):
         return ""
     path, why = refused[0]
     others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
@@ -195,7 +202,16 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """Each file once, however many sequences are read from it."""
     root = _root(dataset)
     for path, label in _files(dataset):
-        yield Sample(path, os.path.relpath(path, root), label)
+        why = refusal(path) if os.path.isfile(path) else ""
+        fault = f"it is {why}, which DALI does not decode here" if why else ""
+        yield Sample(path, os.path.relpath(path, root), label, fault=fault)
+
+
+def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
+    path = folder / "videos.txt"
+    kept = (sample for sample in _list_samples(dataset) if sample.name not in names)
+    path.write_bytes(dump_file_list(kept))
+    return path
 
 
 def _root(dataset: Dataset) -> str:
@@ -221,10 +237,13 @@ def _nothing_found(dataset: Dataset) -> str:
 
 
 def _accepts(path: Path) -> bool:
-    """Videos, and folders that hold some and no images, themselves or in the first class."""
-    if not os.path.isdir(path):
-        return path.suffix.lower() in VIDEOS
+    """Videos, a list of them, and folders with some and no images, also in the first class."""
     try:
+        if path.suffix.lower() == ".txt" and path.is_file():
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                return file.readline().rpartition(" ")[0].lower().endswith(VIDEOS)
+        if not os.path.isdir(path):
+            return path.suffix.lower() in VIDEOS
         with os.scandir(path) as entries:
             shown = [entry for entry in islice(entries, 10_000) if not entry.name.startswith(".")]
         folders = sorted(entry.path for entry in shown if entry.is_dir())
@@ -263,6 +282,7 @@ SOURCE = SourceKind(
     accepts=_accepts,
     require=_require,
     list_samples=_list_samples,
+    leave_out=_leave_out,
     root=_root,
     class_names=lambda dataset: class_folders(dataset.location),
     watched=_watched,

@@ -68,6 +68,11 @@ def read_frames(
         for start in range(0, len(frames), step if step > 0 else span)
         if pad_mode == "edge" or start + span <= len(frames)
     ]
+    if not first:
+        raise ValueError(
+            f"a sequence takes {span} frames, and no video has as many: the longest has "
+            f"{max(map(len, videos), default=0)}. Lessen sequence_length or stride"
+        )
     read = []
     for place in range(0, span, stride):
         files = [frames[min(start + place, len(frames) - 1)] for frames, start, _ in first]
