@@ -103,10 +103,10 @@ for new in (False, True):
 HIDING = """\
 import subprocess, sys
 later = "import time; time.sleep(100_000)"
-first = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {later!r}]).pid)"
-child = subprocess.Popen([sys.executable, "-c", first], env={}, start_new_session=True,
-                         stdout=subprocess.PIPE, text=True)
-open("pid", "w").write(child.stdout.readline())
+first = ("import subprocess, sys; "
+         f"last = subprocess.Popen([sys.executable, '-c', {later!r}]); "
+         "open('pid', 'w').write(str(last.pid))")
+child = subprocess.Popen([sys.executable, "-c", first], env={}, start_new_session=True)
 child.wait()
 """
 """Leaves a process without environment and parent, in a session of its own."""

@@ -113,10 +113,15 @@ def loose():
     return fn.constant(idata=[1])
 
 
+@pipeline_def(batch_size=2, num_threads=1, device_id=None)
+def crop(data, size):
+    return fn.constant(idata=[size])
+
+
 def test_arguments() -> None:
     scripts = found(train=train)
-    assert "train needs data. Give them: --arg data=..." in refusal(scripts)
-    assert 'args={"data": ...}' in refusal(scripts)
+    assert "crop needs size. Give them: --arg size=..." in refusal(found(crop=crop))
+    assert 'args={"size": ...}' in refusal(found(crop=crop))
     assert "has no argument sise. It has data, size" in refusal(scripts, sise=1, data="x")
 
 

@@ -150,8 +150,7 @@ def test_the_class_form(trace: Any) -> None:
     traced = trace(text, data="photos")
     assert ops(traced) == ["File"]
     assert traced.name == "old"
-    with pytest.raises(ImportFailedError, match="Old needs data"):
-        trace(text)
+    assert "taken as data='data': give others" in trace(text).notes[0]
 
 
 def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) -> None:
@@ -173,7 +172,7 @@ def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "pipeline", "args", "message"),
     [
-        (ONE, None, {}, r"one needs data_dir. Give them: --arg data_dir="),
+        (ONE.replace("size=32", "size"), None, {}, r"one needs size. Give them: --arg size="),
         (ONE, "one", {"sise": 3}, "one has no argument sise. It has data_dir, size, turn"),
         (ONE, "oen", {}, "train.py has no oen. Did you mean one?"),
         (ONE, "HEIGHT", {}, "no HEIGHT. It has one"),

@@ -11,15 +11,21 @@ from workbench.commands.options import refuse_overwriting_source, report_errors,
 
 
 def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for text in values:
         name, equals, value = text.partition("=")
-        if not equals or not name.isidentifier():
+        *outer, last = name.split(".")
+        if not equals or not all(part.isidentifier() for part in (*outer, last)):
             raise click.BadParameter(f"{text!r} is not NAME=VALUE, for example data=photos.")
+        inner = found
+        for part in outer:  # cfg.train.size=224
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise click.BadParameter(f"{text!r}: {part} has a value of its own already.")
         try:
-            found[name] = ast.literal_eval(value)
+            inner[last] = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            found[name] = value
+            inner[last] = value
     return found
 
 
@@ -40,7 +46,8 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
     multiple=True,
     metavar="NAME=VALUE",
     callback=_arguments,
-    help="Given to the function that makes it: a Python literal, or else a text. Repeatable.",
+    help="Given to the function that makes it: a Python literal, or else a text; cfg.size=224 for "
+    "a setting of cfg. Repeatable.",
 )
 @click.option(
     "--seconds",

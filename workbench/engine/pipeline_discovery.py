@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +14,15 @@ from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.emit.template_parts import function_name
+from workbench.engine.call_arguments import call_arguments, parameters_of, required_by
+from workbench.engine.makers import (
+    is_pipeline,
+    is_pipeline_class,
+    maker_by_name,
+    makers_of,
+    pipelines_within,
+)
+from workbench.engine.stand_ins import Settings, StandIn, StandIns
 from workbench.errors import ImportFailedError
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import Graph
@@ -38,6 +46,7 @@ class ScriptResult:
     file: str
     stopped: str = ""
     """The line at which it was stopped, as in messages; empty where it came to its end."""
+    stand_ins: StandIns = field(default_factory=StandIns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +71,22 @@ def find_pipeline(
     """
     names = vars(script.module)
     if wanted is not None:
-        if wanted not in names:
+        value = names.get(wanted) or maker_by_name(wanted, script.module)
+        if value is None:
             raise ImportFailedError(_unknown(wanted, script))
-        return _factory(wanted, names[wanted], script, arguments)
+        return _factory(wanted, value, script, arguments)
     for name in (SIDE_BY_SIDE, BUILDER):
-        if callable(builder := names.get(name)):
+        if callable(builder := names.get(name)) and not isinstance(builder, StandIn):
             return _factory(name, builder, script, arguments)
     live = _live(script)
     if len(live) == 1:
         ((name, pipe),) = live.items()
         return _factory(name, pipe, script, arguments)
-    makers = _makers(script)
+    makers = makers_of(script.module)
     if len(live) > 1:
         raise ImportFailedError(_several(script, [*live, *makers]))
     if len(makers) > 1:
-        ready = [name for name in makers if not _missing(makers[name], arguments)]
+        ready = [name for name in makers if not required_by(makers[name], arguments)]
         if len(ready) != 1:
             raise ImportFailedError(_several(script, list(makers)))
         makers = {ready[0]: makers[ready[0]]}
@@ -89,6 +99,11 @@ def find_pipeline(
     )
 
 
+def has_pipeline(script: ScriptResult) -> bool:
+    """Whether the script made a pipeline, or has something that makes one."""
+    return bool(_live(script) or makers_of(script.module))
+
+
 def _factory(
     name: str, value: Any, script: ScriptResult, arguments: Mapping[str, Any]
 ) -> FoundPipeline:
@@ -97,21 +112,24 @@ def _factory(
         if arguments:
             raise ImportFailedError(
                 f"{file} makes its pipeline itself: nothing takes {', '.join(arguments)}. "
-                f"Name a function: --pipeline {'|'.join(_makers(script)) or 'NAME'}."
+                f"Name a function: --pipeline {'|'.join(makers_of(script.module)) or 'NAME'}."
             )
         return FoundPipeline(lambda: value)
     if not callable(value):
         raise ImportFailedError(f"{file}: {name} is a {type(value).__name__}, not a pipeline.")
     given = dict(arguments)
     unknown = _unknown_arguments(value, given)
+    for one in [each for each in unknown if _is_global(each, script)]:
+        _set_global(script, one, given.pop(one))
+        unknown.remove(one)
     if unknown:
         raise ImportFailedError(
             f"{file}: {name} has no argument {', '.join(unknown)}. It has "
-            f"{', '.join(_parameters(value)) or 'none'}."
+            f"{', '.join(parameters_of(value)) or 'none'}."
         )
     notes: tuple[str, ...] = ()
     placeholders: list[str] = []
-    missing = _missing(value, given)
+    missing = required_by(value, given)
     kinds = _datasets(script, missing) if name in (BUILDER, SIDE_BY_SIDE) else {}
     if missing and kinds.keys() == set(missing):
         for parameter, kind in kinds.items():
@@ -119,17 +137,22 @@ def _factory(
             given[parameter] = str(kind.write_placeholder(Path(placeholders[-1])))
         words = " and the ".join(dict.fromkeys(kind.about for kind in kinds.values()))
         notes = (f"name the {words} when you run the graph",)
-    elif missing:
+    call = call_arguments(value, given, script.stand_ins)
+    if call.missing:
         raise ImportFailedError(
-            f"{file}: {name} needs {', '.join(missing)}. Give them: "
-            f"{' '.join(f'--arg {one}=...' for one in missing)} (in Python: "
-            f'args={{"{missing[0]}": ...}}).'
+            f"{file}: {name} needs {', '.join(call.missing)}. Give them: "
+            f"{' '.join(f'--arg {one}=...' for one in call.missing)} (in Python: "
+            f'args={{"{call.missing[0]}": ...}}).'
         )
 
     def make() -> Any:
-        pipe = value(**given)
+        before = len(script.made)
+        pipe = value(**call.values)
         if name == SIDE_BY_SIDE and isinstance(pipe, list) and pipe:
             pipe = pipe[0]
+        inside = [] if is_pipeline(pipe) else [*script.made[before:], *pipelines_within(pipe)]
+        if inside:
+            pipe = inside[0]
         if not is_pipeline(pipe):
             raise ImportFailedError(
                 f"{file}: {name} gives a {type(pipe).__name__}, not an nvidia.dali.Pipeline."
@@ -138,7 +161,7 @@ def _factory(
 
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
-    return FoundPipeline(make, notes, tuple(placeholders), several)
+    return FoundPipeline(make, (*notes, *call.notes), tuple(placeholders), several)
 
 
 def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, SourceKind]:
@@ -153,20 +176,6 @@ def _datasets(script: ScriptResult, parameters: Sequence[str]) -> dict[str, Sour
     return found
 
 
-def is_pipeline(value: Any) -> bool:
-    """Whether it is an ``nvidia.dali.Pipeline``."""
-    from nvidia.dali.pipeline import Pipeline
-
-    return isinstance(value, Pipeline)
-
-
-def is_pipeline_class(value: Any) -> bool:
-    """Whether it is ``nvidia.dali.Pipeline`` or a class derived from it."""
-    from nvidia.dali.pipeline import Pipeline
-
-    return isinstance(value, type) and issubclass(value, Pipeline)
-
-
 def _live(script: ScriptResult) -> dict[str, Any]:
     """The pipelines that the script made, by variable; without one, by number."""
     live: dict[str, Any] = {}
@@ -176,51 +185,44 @@ def _live(script: ScriptResult) -> dict[str, Any]:
     return live
 
 
-def _makers(script: ScriptResult) -> dict[str, Callable[..., Any]]:
-    """Pipeline functions and classes that the script defines, else those that it imports."""
-    makers = {
-        name: value
-        for name, value in vars(script.module).items()
-        if getattr(value, "_is_pipeline_def", False) or is_pipeline_class(value)
-    }
-    home = {name: str(getattr(value, "__module__", "")) for name, value in makers.items()}
-    own = {name: value for name, value in makers.items() if home[name] == script.module.__name__}
-    return own or {
-        name: value for name, value in makers.items() if not home[name].startswith("nvidia.dali")
-    }
+def _set_global(script: ScriptResult, name: str, value: Any) -> None:
+    """Set a variable of the script; where it holds settings already, those that are given."""
+    there = getattr(script.module, name, None)
+    if not isinstance(value, dict):
+        setattr(script.module, name, value)
+    elif there is None or isinstance(there, StandIn | dict):
+        known = there if isinstance(there, dict) else {}
+        setattr(script.module, name, Settings({**known, **value}, script.stand_ins.value, name))
+    else:
+        for key, each in value.items():
+            setattr(there, key, each)
 
 
-def _parameters(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    try:
-        return dict(inspect.signature(maker).parameters)
-    except (TypeError, ValueError):
-        return {}
-
-
-def _missing(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
-    return [
-        name
-        for name, parameter in _parameters(maker).items()
-        if parameter.default is parameter.empty
-        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        and name not in given
+def _is_global(name: str, script: ScriptResult) -> bool:
+    """Whether the script's functions read it, and nothing but ``__main__`` gives it."""
+    codes = [
+        code
+        for value in vars(script.module).values()
+        for part in (value, *(vars(value).values() if isinstance(value, type) else ()))
+        if (code := getattr(getattr(part, "__wrapped__", part), "__code__", None)) is not None
     ]
+    return any(name in code.co_names for code in codes)
 
 
 def _unknown_arguments(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str]:
     from nvidia.dali.pipeline import Pipeline
 
-    known = _parameters(maker)
+    known = parameters_of(maker)
     if any(parameter.kind == parameter.VAR_KEYWORD for parameter in known.values()):
         return []
     allowed = set(known)
     if getattr(maker, "_is_pipeline_def", False):
-        allowed |= set(_parameters(Pipeline.__init__))
+        allowed |= set(parameters_of(Pipeline.__init__))
     return [name for name in given if name not in allowed]
 
 
 def _unknown(wanted: str, script: ScriptResult) -> str:
-    names = [*_live(script), *_makers(script)]
+    names = [*_live(script), *makers_of(script.module)]
     near = get_close_matches(wanted, names, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"It has {', '.join(names) or 'no pipeline'}."
     return f"{script.file} has no {wanted}. {hint}{unread_part_note(script.stopped)}"

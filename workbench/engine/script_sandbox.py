@@ -31,6 +31,15 @@ MEMORY = 8 * 2**30
 _OUTPUT = 4 * 2**20
 """Bytes of its output that are kept on disk."""
 _LAST_LINES, _LONGEST_LINE = 8, 200
+_WRITING = frozenset(
+    f"os.{name}" for name in ("mkdir", "remove", "rename", "rmdir", "link", "symlink", "truncate")
+) | {"open"}
+"""Audit events of what writes, whose first argument is a path."""
+_KEEPING = (
+    *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "MPLCONFIGDIR"),
+    *("NUMBA_CACHE_DIR", "TORCH_HOME"),
+)
+"""Variables that name folders in which libraries keep what they please."""
 _TICK = 0.1
 _ENDING = 5.0
 """Seconds that the script's processes may take to end."""
@@ -54,6 +63,9 @@ class ScriptSandbox:
         self._main = threading.main_thread().ident
         self._over = threading.Event()
         self._log = Path(os.environ.get("TMPDIR", "/tmp"), "log")
+        kept = (os.environ[name] for name in _KEEPING if os.environ.get(name))
+        folders = map(os.path.realpath, ("/dev", "/proc", *kept))
+        self._written = tuple(f"{folder}/" for folder in folders)
         self._memory = min(MEMORY, usable_memory() // 2)
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -64,6 +76,7 @@ class ScriptSandbox:
         os.ftruncate(1, 0)  # what was printed before is not the script's
         self._opened = os.fstat(1)
         sys.addaudithook(_refuse_forks)
+        sys.addaudithook(self._refuse_writing)
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._thread.start()
         return self
@@ -77,6 +90,16 @@ class ScriptSandbox:
         self._over.set()
         self._thread.join()
         _end_children()
+
+    def _refuse_writing(self, event: str, given: tuple[object, ...]) -> None:
+        """An audit hook: files are written to the worker's own folder alone, and to caches."""
+        if self._over.is_set() or event not in _WRITING or not isinstance(given[0], str | bytes):
+            return
+        flags = given[2] if event == "open" else os.O_WRONLY
+        path = os.path.realpath(os.fsdecode(given[0]))
+        own = f"{path}/".startswith(self._written) or "/.cache/" in path
+        if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and not own:
+            raise PermissionError(f"a script that is imported writes nothing, and not {path}")
 
     def _watch(self) -> None:
         deadline = monotonic() + self._seconds

@@ -9,28 +9,36 @@ from __future__ import annotations
 import ast
 import json
 import linecache
+import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from tokenize import detect_encoding
-from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.engine.auto_augment_import import noted_calls, with_noted
+from workbench.engine.makers import is_pipeline
+from workbench.engine.older_names import older_names_in_dali
 from workbench.engine.pipeline_discovery import (
+    FoundPipeline,
     ScriptResult,
     find_pipeline,
+    has_pipeline,
     name_of,
     unread_part_note,
 )
+from workbench.engine.project_modules import found_modules, package_of
 from workbench.engine.registry import task
-from workbench.engine.script_sandbox import ScriptSandbox, source_location
+from workbench.engine.script_lines import EnoughError, ScriptRun, command_line, frames_in
+from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
+from workbench.engine.stand_ins import StandInError, StandIns
 from workbench.engine.tracing import preload_imports, trace_pipeline
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
@@ -38,16 +46,18 @@ from workbench.system_limits import is_memory_refusal, memory_remedy
 
 MODULE = "imported_source"
 """The ``__name__`` under which a script runs: what stands under ``__main__`` does not."""
+_STAND_IN = "__stand_in__"
+_SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
+"""``files = !ls``: the names, and what gives them."""
 _LARGEST = 16 * 2**20
+_ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
+"""What launchers of several processes tell each, for one alone."""
 _RUNS = (
     *("run", "schedule_run", "outputs", "share_outputs", "feed_input", "epoch_size"),
-    *("reader_meta", "output_stream", "executor_statistics", "checkpoint"),
+    *("reader_meta", "output_stream", "executor_statistics", "checkpoint", "serialize"),
+    "save_graph_to_dot_file",
 )
-"""Methods of a pipeline for which it must run."""
-
-
-class _EnoughError(BaseException):
-    """The script came to where it runs a pipeline. No ``except Exception`` catches it."""
+"""Methods of a pipeline for which it must run, or that write it to a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +88,25 @@ def trace_source(
     stopped = ""
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     preload_imports()
+    lines = ScriptRun(StandIns(lambda values: _note_pipelines(values, made)))
+    trees = _parsed(cells, lines)
     with (
         ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
         _kept_from_running(made),
         noted_calls() as noted,
+        older_names_in_dali(),
+        command_line(arguments, lines) as taken,
+        found_modules(Path(path), lines.run_file, lines.stand_ins),
     ):
         try:
             paths = list(sys.path)
-            stopped = _run(cells, module)
+            module.__package__ = package_of(Path(path), trees)
+            stopped = _run(trees, module, lines)
             sys.path[:] = paths
-            found = ScriptResult(module, made, Path(path).name, stopped)
-            chosen = find_pipeline(found, pipeline, arguments)
+            found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins)
+            given = {name: each for name, each in arguments.items() if name not in taken()}
+            chosen = _chosen(found, pipeline, given, lines)
+            lines.stand_ins.answered.clear()  # what was asked so far was not the pipeline's affair
             pipe = _made(chosen.make, made)
             traced = with_noted(trace_pipeline(pipe), noted)
         except ImportFailedError as error:
@@ -99,18 +117,44 @@ def trace_source(
             raise sandbox.describe_error(error, _hint(error, stopped)) from None
     name, about = name_of(traced, module.__doc__, Path(path).stem, type(pipe))
     notes = [f"the script was stopped at {stopped}, where it runs a pipeline"] if stopped else []
+    asked = ", ".join(lines.stand_ins.answered)
+    changed = (f"what stands in for {asked} counts as false",) if asked else ()
     return replace(
         traced,
         name=name,
         about=about,
-        notes=(*notes, *chosen.notes),
+        notes=(*notes, *lines.told(), *chosen.notes),
+        changed=changed,
         placeholders=chosen.placeholders,
         pipelines=chosen.pipelines,
     )
 
 
+def _chosen(
+    found: ScriptResult, pipeline: str | None, given: Mapping[str, Any], lines: ScriptRun
+) -> FoundPipeline:
+    """The pipeline that is meant; where there is none, what failed first says why."""
+    try:
+        return find_pipeline(found, pipeline, given)
+    except ImportFailedError:
+        if lines.failures and not has_pipeline(found):
+            raise lines.failures[0] from None
+        raise
+
+
+def _note_pipelines(values: Any, made: list[Any]) -> None:
+    """Note the pipelines among what a stand-in, as of an iterator, is called with."""
+    for value in values:
+        if isinstance(value, list | tuple):
+            _note_pipelines(value, made)
+        elif is_pipeline(value) and not any(value is other for other in made):
+            made.append(value)
+
+
 def _hint(error: BaseException, stopped: str) -> str:
     """Where a name lacks, perhaps because it is given below the line of the stop; or memory."""
+    if isinstance(error, StandInError):
+        return ". Give it: --arg NAME=VALUE where the pipeline takes it, or install what lacks"
     if is_memory_refusal(error):
         return f": the memory does not suffice. {memory_remedy()}"
     return f".{unread_part_note(stopped)}" if stopped and isinstance(error, NameError) else ""
@@ -119,7 +163,7 @@ def _hint(error: BaseException, stopped: str) -> str:
 def _made(make: Any, made: list[Any]) -> Any:
     try:
         return make()
-    except _EnoughError:
+    except EnoughError:
         return made[-1]
 
 
@@ -159,14 +203,23 @@ def _python(cell: str) -> str:
     first = next((line for line in lines if line.strip()), "")
     if first.startswith("%%") and first.split()[0] not in ("%%time", "%%capture", "%%timeit"):
         return "pass\n" * len(lines)
-    return "".join(f"{_plain(line)}\n" for line in lines)
+    plain: list[str] = []
+    goes_on = False  # a shell command, in the next line
+    for line in lines:
+        code = "pass" if goes_on else _plain(line)
+        goes_on = code != line and line.rstrip().endswith("\\")
+        plain.append(f"{code}\n")
+    return "".join(plain)
 
 
 def _plain(line: str) -> str:
     code = line.lstrip()
+    indent = line[: len(line) - len(code)]
+    if given := _SHELL_VALUE.match(code):
+        return f"{indent}{given[1]} = {_STAND_IN}({given[2]!r})"
     if not code.startswith(("%", "!", "?")) and not code.rstrip().endswith("?"):
         return line
-    return f"{line[: len(line) - len(code)]}pass"
+    return f"{indent}pass"
 
 
 def _module(path: str) -> ModuleType:
@@ -176,48 +229,56 @@ def _module(path: str) -> ModuleType:
     sys.modules[MODULE] = module
     sys.path.insert(0, str(Path(path).absolute().parent))
     sys.argv = [path]
+    for name, alone in _ONE_PROCESS.items():
+        os.environ.setdefault(name, alone)
+    if path.endswith(".ipynb"):  # where Jupyter runs it
+        os.chdir(Path(path).absolute().parent)
     sys.dont_write_bytecode = True
     return module
 
 
-def _run(cells: list[SourceCell], module: ModuleType) -> str:
-    """Run all of it; the line at which it was stopped, or nothing where it came to its end."""
+def _parsed(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Module]:
+    """Each cell as Python reads it; a notebook's that cannot be read is left out, and told of."""
+    trees: dict[str, ast.Module] = {}
     for cell in cells:
-        lines = cell.text.splitlines(keepends=True)
-        linecache.cache[cell.file] = (len(cell.text), None, lines, cell.file)
-    files = {cell.file for cell in cells}
-    for number, cell in enumerate(cells):
-        tree = ast.parse(cell.text, cell.file)
+        rows = cell.text.splitlines(keepends=True)
+        linecache.cache[cell.file] = (len(cell.text), None, rows, cell.file)
+        try:
+            trees[cell.file] = ast.parse(cell.text, cell.file)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            if len(cells) == 1:
+                raise _unreadable(error, cell.file) from None
+            lines.failures.append(error)
+            lines.notes.append(f"{Path(cell.file).name} cannot be read, and was left out: {error}")
+    return trees
+
+
+def _unreadable(error: Exception, file: str) -> ImportFailedError:
+    line = getattr(error, "lineno", None) or 0
+    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    older = ". It is of Python 2: 2to3 -w rewrites it" if "Missing parentheses" in words else ""
+    quoted = one_printable_line(linecache.getline(file, line))
+    return ImportFailedError(
+        f"{source_location(file, line)}: {type(error).__name__}: {words}{older}\n    {quoted}"
+    )
+
+
+def _run(trees: Mapping[str, ast.Module], module: ModuleType, lines: ScriptRun) -> str:
+    """Run all of it; the line at which it was stopped, or nothing where it came to its end."""
+    module.__dict__[_STAND_IN] = lines.stand_ins.value
+    cells = list(trees.items())
+    for number, (file, tree) in enumerate(cells):
         if number == 0:
             module.__doc__ = ast.get_docstring(tree)
         try:
-            exec(compile(tree, cell.file, "exec"), module.__dict__)
-        except _EnoughError as enough:
-            frames = [
-                (frame.f_code.co_filename, line)
-                for frame, line in walk_tb(enough.__traceback__)
-                if frame.f_code.co_filename in files
-            ]
-            _define(tree, cell.file, frames[0][1], module)
-            for later in cells[number + 1 :]:
-                with suppress(SyntaxError, ValueError):  # a cell that cannot be read
-                    _define(ast.parse(later.text, later.file), later.file, 0, module)
+            lines.run(tree, file, module)
+        except EnoughError as enough:
+            frames = frames_in(enough, trees)
+            lines.define(tree, file, frames[0][1], module)
+            for later_file, later in cells[number + 1 :]:
+                lines.define(later, later_file, 0, module)
             return source_location(*frames[-1])
     return ""
-
-
-def _define(tree: ast.Module, file: str, after: int, module: ModuleType) -> None:
-    """Run the definitions and imports at the top level below a line, and nothing else.
-
-    Those that need what is not there are passed over, and what is there already stays as it is.
-    """
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-    for statement in tree.body:
-        if isinstance(statement, kinds) and statement.lineno > after:
-            there = dict(module.__dict__)
-            with suppress(Exception, SystemExit, _EnoughError):
-                exec(compile(ast.Module([statement], []), file, "exec"), module.__dict__)
-            module.__dict__.update(there)
 
 
 @contextmanager
@@ -234,7 +295,7 @@ def _kept_from_running(made: list[Any]) -> Iterator[None]:
 
     def stop(pipe: Any, *_: Any, **__: Any) -> None:
         note(pipe)
-        raise _EnoughError
+        raise EnoughError
 
     patched = {"build": build, "start_py_workers": build, **dict.fromkeys(_RUNS, stop)}
     usual = {name: getattr(Pipeline, name) for name in patched}

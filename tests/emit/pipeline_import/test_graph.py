@@ -193,9 +193,9 @@ def test_settings_that_are_not_said_or_out_of_range() -> None:
     found = import_traced(Traced(odd), CATALOG)
     assert (found.graph.settings.batch_size, found.graph.settings.num_threads) == (64, 4)
     assert found.graph.settings.prefetch_queue_depth == 3
-    first, second = found.report.refused
-    assert "batch_size: the source does not say it; it is 64 here" in str(first)
-    assert "num_threads: 1000000000 is out of range; it is 4 here" in str(second)
+    (refused,) = found.report.refused
+    assert "batch_size: the source does not say it; it is 64 here" in found.report.notes
+    assert "num_threads: 1000000000 is out of range; it is 4 here" in str(refused)
 
 
 def test_settings_that_a_graph_cannot_hold() -> None:

@@ -70,8 +70,9 @@ def test_without_any_seed_each_gets_its_own_and_is_told_of() -> None:
     seeds = shared(op("A", "a"), op("B", "b", seed=-1), reader("r"))
     assert seeds.base == 42
     assert sorted(seeds.own.values()) == [0, 1, 2]
-    assert set(seeds.changed) == {"a", "b"}, "a reader that does not shuffle draws nothing"
-    assert set(shared(reader("r", random_shuffle=True)).changed) == {"r"}
+    assert set(seeds.changed) == {"b"}, "-1 is a seed as any other"
+    assert seeds.unseeded == ("a",), "a reader that does not shuffle draws nothing"
+    assert shared(reader("r", random_shuffle=True)).unseeded == ("r",)
 
 
 def test_seeds_out_of_reach_are_changed() -> None:

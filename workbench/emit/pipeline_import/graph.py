@@ -14,9 +14,11 @@ from workbench.emit.pipeline_import.conditionals import every_op, find_statement
 from workbench.emit.pipeline_import.device_placement import with_devices
 from workbench.emit.pipeline_import.fold import fold_calls
 from workbench.emit.pipeline_import.followers import fold_followers
+from workbench.emit.pipeline_import.foreign_readers import known_notes, with_known_readers
 from workbench.emit.pipeline_import.ids import Made, node_ids, output_names
 from workbench.emit.pipeline_import.logic import without_logic
 from workbench.emit.pipeline_import.nodes import automatic_call, make_call, read_folder
+from workbench.emit.pipeline_import.older_names import older_name_notes, with_todays_names
 from workbench.emit.pipeline_import.reader_functions import without_reader_calls
 from workbench.emit.pipeline_import.regions import BlockConverter, every_call
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
@@ -72,9 +74,14 @@ class ImportedGraph:
 
 def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
     """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report."""
-    pipeline = without_reader_calls(traced.pipeline)
+    notes = older_name_notes(traced.pipeline.ops)
+    traced = replace(traced, notes=(*traced.notes, *notes))
+    pipeline = replace(traced.pipeline, ops=with_todays_names(traced.pipeline.ops))
+    pipeline = without_reader_calls(pipeline)
     seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
+    pipeline = with_known_readers(pipeline, lines)
+    traced = replace(traced, notes=(*traced.notes, *known_notes(pipeline.ops)))
     ordered = in_call_order(pipeline.ops, lines)
     folder = read_folder(ordered)
     plain, given = without_logic(ordered, pipeline.outputs, seeded)
@@ -104,7 +111,10 @@ def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
     moved = automatic_changes(asking, traced.automatic, pipeline.seed, seeds.base)
     seeds = replace(seeds, changed={**seeds.changed, **moved})
     ports = _ports(every, ids)
-    settings, refused = _settings(pipeline, seeds.base)
+    settings, refused, unsaid = _settings(pipeline, seeds.base)
+    if seeds.unseeded or (traced.automatic and pipeline.seed is None):
+        unsaid.append(f"no seed is given, and DALI picks one each time: it is {seeds.base} here")
+    traced = replace(traced, notes=(*traced.notes, *unsaid))
     graph = Graph(
         name=traced.name,
         about=traced.about,
@@ -182,18 +192,22 @@ def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> M
     ]
 
 
-def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[ImportIssue]]:
+def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[ImportIssue], list[str]]:
+    """The graph's settings, those of the source that it cannot hold, and what the source leaves."""
     mixed = any(op.device == "mixed" for op in pipeline.ops)
     settings = Settings(seed=seed, device="mixed" if mixed else "cpu")
-    refused = []
+    refused: list[ImportIssue] = []
+    unsaid: list[str] = []
     for name in ("batch_size", "num_threads", "prefetch_queue_depth"):
         value, (least, most) = getattr(pipeline, name), SETTINGS[name]
+        usual = getattr(settings, name)
         if least <= value <= most:
             settings = replace(settings, **{name: value})
+        elif value < 1:
+            unsaid.append(f"{name}: the source does not say it; it is {usual} here")
         else:
-            usual = getattr(settings, name)
-            said = "the source does not say it" if value < 1 else f"{value} is out of range"
-            refused.append(ImportIssue("refused", "", "", f"{name}: {said}; it is {usual} here"))
+            said = f"{name}: {value} is out of range; it is {usual} here"
+            refused.append(ImportIssue("refused", "", "", said))
     unheld = dict(pipeline.unheld)
     if pipeline.device_id:  # the first GPU is the one that scripts of a graph take
         unheld["device_id"] = str(pipeline.device_id)
@@ -202,7 +216,7 @@ def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[Impor
         refused.append(
             ImportIssue("refused", "", "", f"{name}={text}: a graph cannot hold it; {here}")
         )
-    return settings, refused
+    return settings, refused, unsaid
 
 
 def _faults(graph: Graph, catalog: Catalog, places: Mapping[str, str]) -> list[ImportIssue]:
@@ -230,12 +244,15 @@ def _report(
 ) -> ImportReport:
     """One entry for each node that is not as it was."""
     entries, notes = list(refused), list(traced.notes)
+    entries += [ImportIssue("changed", "", "", why) for why in traced.changed]
     for op, call in made:
         node = ids[op.name]
         place = document.origins.get(node, "")
         if call.opaque:
             why = f"{call.args['call']}: {call.opaque}"
             entries.append(ImportIssue("opaque", node, place, why))
+        elif op.changed:
+            entries.append(ImportIssue("changed", node, place, op.changed))
         elif op.name in traced.automatic and traced.automatic[op.name].lost:
             why = "; ".join(traced.automatic[op.name].lost)
             entries.append(ImportIssue("changed", node, place, why))

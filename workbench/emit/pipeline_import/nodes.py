@@ -14,11 +14,13 @@ from workbench.emit.pipeline_import.expressions import ARITHMETIC, INDEXING, exp
 from workbench.emit.pipeline_import.own_code import function_arguments
 from workbench.emit.pipeline_import.source_lines import Lines, is_library
 from workbench.emit.pipeline_import.traced import AutomaticCall, TracedInput, TracedOp
-from workbench.sources import kind_of_reader, load_source, source_kinds
+from workbench.sources import PARAMETER, kind_of_reader, load_source, source_kinds
 
 _FOLDER = "file_root"
 _LISTED = ("files", "labels")
 _NAMED = ("files", "file_list")
+_DATA = ("path", "files", "filenames", "file_list", _FOLDER)
+"""Arguments that name what a reader reads."""
 _ALIAS = "experimental__"
 """Before the names of operators that DALI has taken over since, and still knows by these."""
 
@@ -145,8 +147,10 @@ def _operator(
     folder: Value | None = None
     source = _source(op, spec, lines)
     if source is not None:
-        folder = given.get(_FOLDER)
         kind = load_source(source[0])
+        folder = given.get(_FOLDER)
+        if op.kind:
+            folder = next((given[name] for name in _DATA if name in given), None)
         found = {_FOLDER, *_LISTED} | kind.located_by
         known = given.keys() if kind.options is None else kind.options
         given = {k: v for k, v in given.items() if k in known and k not in found}
@@ -195,6 +199,8 @@ def _written_number(maker: TracedOp | None) -> int | None:
 
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
     """The kind of source and the parameter, where one of our scripts finds what a reader reads."""
+    if op.kind:
+        return op.kind, PARAMETER
     found = lines.found_by(op)
     kinds = {load_source(kind).find.__name__: kind for kind in source_kinds()}
     if found is None or found[0] not in kinds or load_source(kinds[found[0]]).op != spec.name:
@@ -252,7 +258,7 @@ def _inputs_in_words(count: int) -> str:
 def _outputs(
     op: TracedOp, spec: OpSpec, fed: Collection[str], args: Mapping[str, Value]
 ) -> tuple[str, ...]:
-    names = tuple(port.name for port in spec.outputs_with(fed, args))
+    names = op.ports or tuple(port.name for port in spec.outputs_with(fed, args))
     if len(names) != len(op.outputs):
         raise _CannotHoldError(f"it gives {len(op.outputs)} outputs, and in a graph {len(names)}")
     return names

@@ -20,6 +20,8 @@ class Seeds:
     own: Mapping[str, int]
     changed: Mapping[str, str]
     """Calls that draw otherwise than in the source -> why."""
+    unseeded: tuple[str, ...] = ()
+    """Calls to which the source gives no seed, so that DALI picks one each time."""
 
 
 def assign_seeds(
@@ -50,6 +52,7 @@ def assign_seeds(
     base = _base(held, lines, given, pipeline, known)
     own: dict[str, int] = {}
     changed: dict[str, str] = {}
+    unseeded: list[str] = []
     for op in held:
         seed = meant[op.name]
         if seed is not None and 0 <= seed - base <= LARGEST_SEED:
@@ -60,15 +63,12 @@ def assign_seeds(
                 "draws differ"
             )
         elif _draws(op):
-            changed[op.name] = (
-                "neither it nor the pipeline has a seed, and DALI picks one each time: it got its "
-                "own"
-            )
+            unseeded.append(op.name)
     free = _free(set(own.values()))
     for op in held:
         if op.name not in own:
             own[op.name] = next(free)
-    return Seeds(base, own, changed)
+    return Seeds(base, own, changed, tuple(unseeded))
 
 
 def automatic_changes(
@@ -81,9 +81,8 @@ def automatic_changes(
 
     There every other call has a seed of its own, so that they alone get seeds in turn.
     """
-    if pipeline is None:
-        why = "the pipeline has no seed, and DALI picks one each time: it draws by the graph's"
-        return dict.fromkeys(automatic, why)
+    if pipeline is None:  # it draws by the graph's seed, and each time otherwise in the source
+        return {}
     if base != pipeline:
         why = f"the graph's seed is {base}, the pipeline's {pipeline}: its draws differ"
         return dict.fromkeys(automatic, why)

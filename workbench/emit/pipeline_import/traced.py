@@ -59,6 +59,14 @@ class TracedOp:
     """The name that the user called: ``rotate``, ``add``."""
     refused: str | None = None
     """Why DALI could not serialise it (a Python function), or None."""
+    kind: str = ""
+    """Of a reader that stands for one which a graph lacks: the kind of source that it is."""
+    ports: tuple[str, ...] = ()
+    """The ports of its outputs, where these are not the operator's in their order."""
+    changed: str = ""
+    """What of it is not as it was, in words."""
+    notes: tuple[str, ...] = ()
+    """What is to be said of it besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,8 @@ class Traced:
     """File, as in ``SourceLocation``, -> its text, as far as it could be read."""
     notes: tuple[str, ...] = ()
     """What the reader of the import's report should know."""
+    changed: tuple[str, ...] = ()
+    """What of the whole pipeline may not be as it was, in words."""
     automatic: Mapping[str, AutomaticCall] = field(default_factory=dict)
     """By the name of the operator that stands for each call of automatic augmentation."""
     placeholders: tuple[str, ...] = ()

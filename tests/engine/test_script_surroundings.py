@@ -1,0 +1,175 @@
+"""Scripts whose surroundings are not here: modules, projects, command lines, lines that fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.errors import ImportFailedError
+
+HEAD = (
+    "from nvidia.dali import fn, ops, pipeline_def, types\n"
+    "from nvidia.dali.pipeline import Pipeline\n"
+)
+ONE = """
+@pipeline_def(batch_size=4, num_threads=2, device_id=0, seed=1)
+def train(data_dir, size=32):
+    jpegs, labels = fn.readers.file(file_root=data_dir)
+    return fn.resize(fn.decoders.image(jpegs, device="mixed"), size=size), labels
+"""
+
+
+@pytest.fixture
+def brought(tmp_path: Path) -> Any:
+    def bring(text: str, pipeline: str | None = None, file: str = "train.py", **args: Any) -> Any:
+        script = tmp_path / file
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(text, encoding="utf-8")
+        return wb.from_file(script, pipeline, args or None)
+
+    return bring
+
+
+def sizes(found: Any) -> list[Any]:
+    return [node.args["size"] for node in found.graph.nodes if node.op == "resize"]
+
+
+def test_modules_that_are_not_here(brought: Any) -> None:
+    text = (
+        "import no_such_torch.nn as nn\n"
+        "from no_such_torch.utils.data import Dataset, register\n"
+        "try:\n    import no_such_extra\nexcept ImportError:\n    no_such_extra = None\n"
+        "class Net(nn.Module, Dataset[int]):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.a = nn.Conv2d(3, 8)\n"
+        "@register('x')\ndef helper(size): return size if no_such_extra is None else 5\n"
+        "net = Net().cuda() if hasattr(Net, 'cuda') else Net()\n"
+        + HEAD
+        + ONE.replace("size=32", "size=helper(48)")
+        + "with nn.no_grad():\n    loss = nn.Loss(weight=2) * 3 + 1\n"
+    )
+    found = brought(text)
+    assert sizes(found) == [(48,)] or sizes(found) == [48]
+    assert found.report.is_exact
+    assert "not installed here, and stood in for: no_such_torch" in found.report.notes
+
+
+def test_a_value_of_a_stand_in_is_asked_for_by_its_name(brought: Any) -> None:
+    text = "import no_such_config as cfg\n" + HEAD + ONE.replace("size=size", "size=cfg.SIZE")
+    with pytest.raises(ImportFailedError, match=r"no_such_config\.SIZE is not known here"):
+        brought(text)
+    text = (
+        "import no_such_config as cfg\n" + HEAD + ONE.replace("size=size", "size=8 if cfg.A else 9")
+    )
+    found = brought(text)
+    assert not found.report.is_exact
+    assert "what stands in for no_such_config.A counts as false" in str(found.report)
+
+
+def test_lines_that_fail_and_a_command_line(brought: Any) -> None:
+    text = (
+        "import argparse, os\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('data')\n"
+        "parser.add_argument('--size', type=int, default=40)\n"
+        "parser.add_argument('--needed', required=True)\n"
+        "args = parser.parse_args()\n"
+        "root = os.environ['NO_SUCH_VARIABLE']\n"
+        "open('written.txt', 'w')\n"
+        "os.makedirs('made')\n" + HEAD + ONE + "pipe = train(root + '/train', args.size)\n"
+        "pipe.serialize(filename='written.dali')\n"
+    )
+    found = brought(text)
+    assert sizes(found) in ([(40,)], [40])
+    notes = "\n".join(found.report.notes)
+    assert "train.py:7 failed (KeyError: 'NO_SUCH_VARIABLE')" in notes
+    assert "train.py:8 failed (PermissionError: a script that is imported writes nothing" in notes
+    assert "stopped at train.py:18" in notes
+    assert sizes(brought(text, size=64)) in ([(64,)], [64])
+    assert not list(Path().glob("written*"))
+    assert not Path("made").exists()
+
+
+def test_a_project_and_relative_imports(brought: Any, tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("raise SystemExit('it is not run')\n")
+    package = tmp_path / "project" / "data"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").write_text("raise ValueError('it is not run')\n")
+    (package / "sizes.py").write_text("import no_such_module\nSIZE = 56\nraise OSError('late')\n")
+    (package.parent / "roots.py").write_text("import no_such_module\nEDGE = 3\n")
+    text = (
+        "from .sizes import SIZE\nfrom ..roots import EDGE\n"
+        "from project.roots import EDGE as same\n"
+        + HEAD
+        + ONE.replace("size=32", "size=SIZE + EDGE + same")
+    )
+    found = brought(text, file="project/data/train.py")
+    assert sizes(found) in ([(62,)], [62])
+    assert "sizes.py:3 failed (OSError: late)" in "\n".join(found.report.notes)
+
+
+def test_methods_factories_and_configurations(brought: Any) -> None:
+    text = HEAD + (
+        "class Loader:\n"
+        "    def __init__(self, data_dir, side):\n        self.data, self.side = data_dir, side\n"
+        "    @pipeline_def(batch_size=2, num_threads=1, device_id=None, seed=1)\n"
+        "    def pipeline(self, plus):\n"
+        "        j, _ = fn.readers.file(file_root=self.data)\n"
+        "        return fn.resize(fn.decoders.image(j), size=self.side + plus)\n"
+    )
+    assert sizes(brought(text, side=8, plus=2)) in ([(10,)], [10])
+    with pytest.raises(ImportFailedError, match=r"Loader\.pipeline needs side, plus"):
+        brought(text)
+    text = HEAD + (
+        "def loader(cfg, rank):\n"
+        "    pipe = Pipeline(cfg.batch, 2, rank, seed=1)\n"
+        "    with pipe:\n"
+        "        j, _ = fn.readers.file(file_root=cfg['data'].root)\n"
+        "        pipe.set_outputs(fn.resize(fn.decoders.image(j), size=cfg.size))\n"
+        "    pipe.build()\n    return [pipe.epoch_size()]\n"
+    )
+    found = brought(text, cfg={"batch": 3, "size": 20, "data": {"root": "photos"}})
+    assert sizes(found) in ([(20,)], [20])
+    assert found.graph.settings.batch_size == 3
+    with pytest.raises(ImportFailedError, match=r"cfg\.size is not known here"):
+        brought(text, cfg={"batch": 3})
+
+
+def test_a_notebook_with_shell_lines(brought: Any) -> None:
+    cells = [
+        "files = !ls\n!pip install x \\\n   y\n",
+        "this is no python\n",
+        HEAD + ONE + "%time pipe = train('photos')\n",
+        "pipe = train(files[0])",
+    ]
+    text = json.dumps({"cells": [{"cell_type": "code", "source": cell} for cell in cells]})
+    found = brought(text, file="train.ipynb")
+    assert "train.ipynb cell 2 cannot be read, and was left out" in str(found.report)
+    with pytest.raises(ImportFailedError, match="has no pipeline"):
+        brought(json.dumps({"cells": []}), file="none.ipynb")
+
+
+def test_older_names(brought: Any) -> None:
+    text = HEAD + (
+        "class Old(Pipeline):\n"
+        "    def __init__(self, batch_size, num_threads, device_id, data_dir):\n"
+        "        super().__init__(batch_size, num_threads, device_id, seed=3)\n"
+        "        self.read = ops.FileReader(file_root=data_dir)\n"
+        "        self.decode = ops.nvJPEGDecoderRandomCrop(device='mixed')\n"
+        "        self.norm = ops.NormalPermute(device='gpu', mean=[1.0], std=[2.0])\n"
+        "        self.coin = ops.CoinFlip(probability=0.5)\n"
+        "    def define_graph(self):\n"
+        "        jpegs, labels = self.read(name='Reader')\n"
+        "        return self.norm(self.decode(jpegs)), labels, self.coin()\n"
+    )
+    found = brought(text)
+    assert {node.op for node in found.graph.nodes} == {
+        *("readers.file", "decoders.image_random_crop", "crop_mirror_normalize"),
+        "random.coin_flip",
+    }
+    assert found.report.is_exact
+    assert "CoinFlip as random.CoinFlip" in str(found.report)

@@ -1,0 +1,119 @@
+"""Readers that others write otherwise than a graph does, as the graph's own sources.
+
+TFRecord of which an image and a label are read, arrays without labels, videos read by the operators
+of a GPU alone: what they read is named when the graph is run, as a folder of photos is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from workbench.catalog.spec import Value
+from workbench.emit.pipeline_import.source_lines import Lines
+from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
+
+_RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord", "_TFRecordReader"})
+_VIDEOS = {"readers__Video": "", "readers__VideoResize": "Resize"}
+"""Readers of video, and the operator that stands for what each does besides."""
+_VIDEO = "experimental__readers__Video"
+_USUAL: Mapping[str, Value] = {
+    **{"normalized": False, "image_type": 0, "dtype": 0, "skip_vfr_check": True, "channels": 3},
+    **{"additional_decode_surfaces": 2, "initial_fill": 1024, "lazy_init": False},
+}
+"""Options that the other reader of video lacks, with the values that mean what it does."""
+_RESIZING = frozenset(
+    {"resize_x", "resize_y", "resize_shorter", "resize_longer", "size", "mode", "max_size"}
+    | {"interp_type", "mag_filter", "min_filter", "antialias", "subpixel_scale"}
+    | {"roi_start", "roi_end", "roi_relative"}
+)
+
+
+def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
+    """The pipeline with such readers as those that a graph has, where nothing of theirs is lost."""
+    read = {edge.edge for op in pipeline.ops for edge in op.inputs}
+    read |= {edge.edge for edge in pipeline.outputs}
+    ops: list[TracedOp] = []
+    for op in pipeline.ops:
+        own = op.refused or lines.found_by(op) is not None
+        ops.extend([op] if own else (_known(op, read) or [op]))
+    return replace(pipeline, ops=tuple(ops))
+
+
+def _known(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
+    if op.schema in _RECORDS:
+        return _records(op, read)
+    if op.schema == "readers__Numpy" and len(op.outputs) == 1:
+        return [replace(op, kind="numpy_files", ports=("images",))]
+    if op.schema in _VIDEOS:
+        return _videos(op, read)
+    return None
+
+
+def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
+    names = op.args.get("feature_names")
+    if not isinstance(names, tuple) or len(names) != len(op.outputs):
+        return None
+    kept = [(str(n), edge) for n, edge in zip(names, op.outputs, strict=True) if edge[0] in read]
+    ports = [_feature_port(name) for name, _ in kept]
+    if len(set(ports)) != len(ports) or "jpegs" not in ports:
+        return None
+    said = " and ".join(repr(name) for name, _ in kept)
+    return [
+        replace(
+            op,
+            schema="readers__TFRecord",
+            outputs=tuple(edge for _, edge in kept),
+            kind="tfrecord",
+            ports=tuple(ports),
+            notes=(f"reads {said}: a graph finds the image and the label of a record itself",),
+        )
+    ]
+
+
+def _feature_port(name: str) -> str:
+    return "labels" if "label" in name.rpartition("/")[2] else "jpegs"
+
+
+def _videos(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
+    used = [index for index, (edge, _) in enumerate(op.outputs) if edge in read]
+    if any(index > 1 for index in used):  # times and numbers of frames
+        return None
+    resizing = {name: value for name, value in op.args.items() if name in _RESIZING}
+    own = {name: value for name, value in op.args.items() if name not in _RESIZING}
+    lost = {name: value for name, value in own.items() if _USUAL.get(name, value) != value}
+    said = f", without {', '.join(f'{n}={v}' for n, v in lost.items())}" if lost else ""
+    outputs = list(op.outputs[:2])
+    made: list[TracedOp] = []
+    if _VIDEOS[op.schema]:
+        (edge, device), *_ = outputs
+        outputs[0] = (f"{edge}_frames", device)
+        made.append(
+            replace(
+                op,
+                schema="Resize",
+                name=f"{op.name}_resize",
+                display="resize",
+                module="nvidia.dali.fn",
+                inputs=(TracedInput(f"{edge}_frames", device),),
+                outputs=((edge, device),),
+                args=resizing,
+            )
+        )
+    reader = replace(
+        op,
+        schema=_VIDEO,
+        args={name: value for name, value in own.items() if name not in _USUAL},
+        outputs=tuple(outputs),
+        kind="video",
+        ports=("frames", "labels")[: len(outputs)],
+        changed=f"it is read by experimental.readers.video, on a CPU too{said}",
+    )
+    return [reader, *made]
+
+
+def known_notes(ops: Collection[TracedOp]) -> Iterator[str]:
+    """What is to be said of them."""
+    for op in ops:
+        for note in op.notes:
+            yield f"{op.name} {note}"

@@ -1,0 +1,157 @@
+"""Stand-ins for what a script that is imported needs and this machine lacks.
+
+A stand-in takes any call and gives further ones, so that what stands around a pipeline goes on
+without a module or a value. It is no number: a pipeline that needs one of it fails with its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType, ModuleType
+from typing import Any, NoReturn
+
+_LONGEST_NAME = 80
+
+
+class StandInError(Exception):
+    """A value was asked of a stand-in."""
+
+
+class StandIns:
+    """The stand-ins of one import, and what was asked of them."""
+
+    def __init__(self, note_pipelines: Callable[[Any], None] = lambda _: None) -> None:
+        """``note_pipelines`` is told what a stand-in is called with."""
+        self.note_pipelines = note_pipelines
+        self.modules: dict[str, str] = {}
+        """The modules that are stood in for, and the line that first asked for each."""
+        self.answered: dict[str, None] = {}
+        """Names of stand-ins of which a truth, a length or an order was asked: all are false."""
+
+    def value(self, name: str) -> StandIn:
+        """A stand-in for a value of that name."""
+        return StandIn(self, name)
+
+    def module(self, name: str, place: str) -> ModuleType:
+        """A stand-in for a module, whose every attribute is one too."""
+        self.modules.setdefault(name, place)
+        module = _StandInModule(name)
+        module.__dict__.update(__path__=[], __all__=[], _stand_ins=self)
+        return module
+
+
+class _StandInModule(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        owner: StandIns = self.__dict__["_stand_ins"]
+        return owner.value(f"{self.__name__}.{name}")
+
+
+class StandIn:
+    """What would have come of something that is not here."""
+
+    def __init__(self, owner: StandIns, name: str) -> None:
+        self.__dict__["_stand_ins"] = owner
+        self.__dict__["_name"] = name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
+
+    def _next(self, name: str) -> StandIn:
+        return StandIn(self._stand_ins, f"{self._name}{name}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._next(f".{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._stand_ins.note_pipelines((*args, *kwargs.values()))
+        if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType | type):
+            return args[0]  # it decorates
+        return self._next("(...)")
+
+    def __getitem__(self, key: object) -> StandIn:
+        return self._next(f"[{key!r}]" if isinstance(key, str | int) else "[...]")
+
+    def __setitem__(self, key: object, value: object) -> None:
+        pass
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        return (type(str(self._name).rpartition(".")[2], (_Base,), {}),)
+
+    def __instancecheck__(self, value: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, value: type) -> bool:
+        return False
+
+    def __enter__(self) -> StandIn:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def _answer(self, *_: object) -> bool:
+        self._stand_ins.answered[self._name] = None
+        return False
+
+    __bool__ = __contains__ = __lt__ = __le__ = __gt__ = __ge__ = _answer
+
+    def __len__(self) -> int:
+        return int(self._answer())
+
+    def __iter__(self) -> Iterator[Any]:
+        self._answer()
+        return iter(())
+
+    def _operator(self, *_: object) -> StandIn:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _operator
+    __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = _operator
+    __or__ = __ror__ = __and__ = __rand__ = __neg__ = __matmul__ = __invert__ = _operator
+
+    def _no_number(self, *_: object) -> NoReturn:
+        raise StandInError(f"{self._name} is not known here, and a value of it is needed")
+
+    __int__ = __float__ = __index__ = __complex__ = __array__ = _no_number
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or self._answer()
+
+    def __repr__(self) -> str:
+        return str(self._name)
+
+    __str__ = __fspath__ = __repr__
+
+
+class _Base:
+    """What a class is derived from whose base is not here."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+class Settings(dict[str, Any]):
+    """Values by name, also as attributes, as configurations give them."""
+
+    def __init__(self, values: dict[str, Any], missing: Callable[[str], Any], name: str) -> None:
+        super().__init__()
+        self.__dict__["_name"] = name
+        self.__dict__["_missing"] = missing
+        for key, value in values.items():
+            inner = isinstance(value, dict)
+            self[key] = Settings(value, missing, f"{name}.{key}") if inner else value
+
+    def __missing__(self, key: str) -> Any:
+        return self._missing(f"{self._name}.{key}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
