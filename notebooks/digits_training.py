@@ -81,7 +81,9 @@ def train(loader: Iterable[tuple[torch.Tensor, torch.Tensor]], seed: int) -> tor
 
 
 @torch.no_grad()
-def accuracy(network: torch.nn.Module, loader: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> float:
+def accuracy(
+    network: torch.nn.Module, loader: Iterable[tuple[torch.Tensor, torch.Tensor]]
+) -> float:
     """The share of the loader's images whose class the network finds."""
     hits = [network(images).argmax(1) == labels.flatten() for images, labels in loader]
     return torch.cat(hits).double().mean().item()

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 
 from workbench.engine.stand_ins import StandIns
 
@@ -109,12 +109,12 @@ class _Finder(MetaPathFinder):
 
 def _importing_line() -> tuple[str, int] | None:
     """The line whose import is being looked for."""
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith("<frozen importlib") and "/importlib/" not in file:
             return file, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 

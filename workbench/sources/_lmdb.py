@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
-from workbench.sources.tfrecord import fields_of
+from workbench.sources._example_records import fields_of
 
 FILE = "data.mdb"
 _META, _PAGE = struct.Struct("<IIQQ"), struct.Struct("<QHHHH")

@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, SourceKind
+from workbench.sources._example_records import fields_of
 from workbench.sources._lmdb import (
     Place,
     database_file,
@@ -20,7 +21,6 @@ from workbench.sources._lmdb import (
     root_of,
     write_database,
 )
-from workbench.sources.tfrecord import fields_of
 
 _TYPE, _NUMBERS, _STRING = 2, 4, 6
 _IS_STRING = 4

@@ -284,7 +284,8 @@ def _find_indexed(dataset: Dataset, folder: Path) -> dict[str, Any] | None:
     """Of provisional data; whatever else has no index gets one where it is read."""
     if not dataset.first:
         return None
-    paths, indices, left = _paths(dataset), [], dataset.first
+    indices: list[str] = []
+    paths, left = _paths(dataset), dataset.first
     for path in paths:
         with open(path, "rb") as file:
             whole = (entry for entry in _entries(path) if _end_of(file, *entry) is not None)
