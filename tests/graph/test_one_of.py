@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from tests.helpers import chain_graph
-from workbench.catalog import load_catalog
+from workbench.catalog import Value, load_catalog
 from workbench.emit import emit_script
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, Port, check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.edit import new_node
+from workbench.graph.fixes import fixes
 from workbench.graph.one_of import (
     MOST,
     add_option,
@@ -223,3 +224,28 @@ def test_more_options_than_can_be_told_apart_are_refused() -> None:
 def test_options_of_two_kinds_are_refused() -> None:
     with pytest.raises(GraphEditError, match="rotate gives image, and mul number"):
         choose_one_of(scaled_angle(), CATALOG, ["mul", "rotate"])
+
+
+@pytest.mark.parametrize(
+    ("args", "words", "mended"),
+    [
+        ({"population": 5}, "option_1 would run for all the others", {"population": 2}),
+        ({"population": 1}, "option_1 would never run", {"population": 2}),
+        (
+            {"population": 3, "p": (0.2, 0.6, 0.2)},
+            "draws one of 3 numbers, and it has 2 bodies",
+            {"population": 2, "p": (0.25, 0.75)},
+        ),
+    ],
+)
+def test_a_draw_of_other_numbers_is_a_fault(
+    args: dict[str, Value], words: str, mended: dict[str, Value]
+) -> None:
+    graph = BOTH.replace_node(replace(BOTH.node("choice"), args=args))
+    (fault,) = check_graph(graph, CATALOG)
+    assert (fault.node, fault.arg) == (REGION, "choice")
+    assert words in str(fault)
+    assert "Set choice.population to 2." in str(fault)
+    first = fixes(graph, CATALOG, fault)[0]
+    assert first.label.startswith("Let choice draw one of 2 numbers")
+    assert first.graph.node("choice").args == mended

@@ -9,6 +9,7 @@ import pytest
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph import Graph, check_graph, dump_graph, load_graph, load_recipe
+from workbench.graph.fixes import fixes
 from workbench.graph.fragment import copy_fragment, paste_fragment
 from workbench.graph.one_of import add_option, choose_one_of, move_option, set_weights, weights_of
 from workbench.graph.some_of import (
@@ -85,6 +86,8 @@ def test_a_draw_of_other_numbers_is_a_fault() -> None:
     (fault,) = check_graph(TWO.replace_node(replace(draw, args={"population": 5})), CATALOG)
     assert fault.node == REGION
     assert "Set choice.population to 2" in str(fault)
+    (fix,) = fixes(TWO.replace_node(replace(draw, args={"population": 5})), CATALOG, fault)
+    assert fix.graph == TWO
 
 
 def test_the_limit_is_that_of_the_table_in_the_code() -> None:

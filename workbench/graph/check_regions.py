@@ -9,6 +9,8 @@ from workbench.graph.bounds import MOST_NESTED, MOST_TURNS_IN_ALL
 from workbench.graph.check_nodes import port_problem
 from workbench.graph.faults import Fault
 from workbench.graph.model import Graph, Node, Port, is_name, region_of, running_order
+from workbench.graph.one_of import CHOICE, draw_of
+from workbench.graph.one_of import OP as ONE_OF
 from workbench.graph.repeat import OP as REPEAT
 from workbench.graph.repeat import TIMES, most_turns
 from workbench.graph.some_of import OP as SOME_OF
@@ -49,6 +51,8 @@ def region_faults(
     yield from _too_many_turns(node, graph)
     for port in spec.inputs:
         yield from _control(node, port.name, types)
+    if node.op == ONE_OF and node.bodies:
+        yield from _draw(node, graph)
     for name in node.bodies:
         yield from _body(node, spec, name, graph, catalog)
     yield from _outputs(node, spec, types)
@@ -93,6 +97,24 @@ def _control(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterato
             "Take one of its numbers with subscript, or make one of them with reductions.",
             "control",
         )
+
+
+def _draw(node: Node, graph: Graph) -> Iterator[Fault]:
+    """A draw of more numbers than there are bodies, or fewer."""
+    draw = draw_of(graph.at_scope(graph.scope_of(node.id)), node)
+    numbers = None if draw is None else draw.args.get("population")
+    count, names = len(node.bodies), list(node.bodies)
+    if draw is None or not isinstance(numbers, int) or numbers == count:
+        return
+    idle = ", ".join(names[max(numbers, 0) :])
+    yield Fault(
+        node.id,
+        CHOICE,
+        f"{draw.id} draws one of {numbers} numbers, and it has {count} bodies: "
+        + (f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"),
+        f"Set {draw.id}.population to {count}.",
+        "draw",
+    )
 
 
 def _body(node: Node, spec: OpSpec, name: str, graph: Graph, catalog: Catalog) -> Iterator[Fault]:

@@ -153,5 +153,5 @@ def order_faults(node: Node, graph: Graph) -> Iterator[Fault]:
                 CHOICE,
                 f"{draw.id} draws one of {found} numbers, and there are {number} orders",
                 f"Set {draw.id}.population to {number}.",
-                "value",
+                "draw",
             )

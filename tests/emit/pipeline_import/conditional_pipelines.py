@@ -80,6 +80,19 @@ def choice_of_two(data: str) -> Any:
 
 
 @pipeline_def(**SETTINGS)
+def choice_of_five(data: str) -> Any:
+    images, labels = photos(data)
+    pick = fn.random.choice(5, seed=2)
+    if pick == 0:
+        images = fn.rotate(images, angle=10, keep_size=True)
+    elif pick == 1:
+        images = fn.flip(images)
+    else:
+        images = fn.gaussian_blur(images, sigma=2)
+    return images, labels
+
+
+@pipeline_def(**SETTINGS)
 def elif_of_coins(data: str) -> Any:
     images, labels = photos(data)
     first, second = coin(2), coin(3)
@@ -212,6 +225,7 @@ PLAIN = (
     two_values,
     chain_of_three,
     choice_of_two,
+    choice_of_five,
     elif_of_coins,
     numbers_out_of_order,
     three_deep,

@@ -94,6 +94,10 @@ def test_so_is_an_if_over_a_choice_of_two() -> None:
     assert weights_of(graph, region) == (0.75, 0.25)
 
 
+def test_a_choice_of_more_numbers_than_branches_stays_comparisons() -> None:
+    assert [region.op for region in regions(brought(written.choice_of_five))] == ["if", "if"]
+
+
 def test_elif_over_something_else_is_an_if_in_the_else() -> None:
     graph = brought(written.elif_of_coins)
     outer, inner = regions(graph)

@@ -22,8 +22,8 @@ def merge_choices(made: Made, gives: Sequence[str], known: Mapping[str, Call]) -
     """The calls with each chain of comparisons with 0, 1, ... as one region.
 
     ``gives`` are the edges that leave the block, ``known`` what makes each edge, also one that the
-    block takes in. A chain has three branches or more, or as many as
-    the draw that decides has numbers. A comparison that nothing else uses goes.
+    block takes in. A chain has as many branches as the draw that decides has
+    numbers; where something else decides, three or more. A comparison that nothing else uses goes.
     """
     makers = {edge: call for op, call in made for edge, _ in op.outputs}
     merged: list[tuple[TracedOp, Call]] = []
@@ -54,8 +54,8 @@ def _merged(call: Call, makers: Mapping[str, Call], known: Mapping[str, Call]) -
     if isinstance(population, int) and not bodies[-1].made:
         last = bodies[-1]  # DALI drops branches that change nothing
         bodies += [_passing(last, number) for number in range(len(bodies), min(population, MOST))]
-    if len(bodies) < 3 and population != len(bodies):
-        return None
+    if population != len(bodies) and (len(bodies) < 3 or isinstance(population, int)):
+        return None  # a draw has as many numbers as the region has bodies
     named = dict(zip(REGIONS[_REGION].body_names(len(bodies)), bodies, strict=True))
     taken = {name for body in bodies for name in body.takes}
     inputs = {name: edge for name, edge in call.inputs.items() if name in taken}

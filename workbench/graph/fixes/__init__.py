@@ -62,6 +62,7 @@ _REMEDIES: Mapping[FaultCode, Remedies] = {
     "channels": edge_fixes.fix_channels,
     "muted": graph_fixes.fix_muted,
     "control": region_fixes.fix_region,
+    "draw": region_fixes.fix_draw,
     "bodies": region_fixes.fix_region,
     "branches": region_fixes.fix_region,
     "device": device_fixes.fix_device,

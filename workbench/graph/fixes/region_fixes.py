@@ -11,8 +11,11 @@ from workbench.graph.edit import free_id
 from workbench.graph.faults import Fault
 from workbench.graph.fixes.fix_candidate import FixCandidate, removal
 from workbench.graph.model import Graph, Node, Port, region_of
+from workbench.graph.one_of import OP as ONE_OF
+from workbench.graph.one_of import draw_of, set_weights
 from workbench.graph.regions import unwrap_region
 from workbench.graph.shapes import infer_types
+from workbench.graph.some_of import order_count, with_fitting_draw
 
 
 def fix_region(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
@@ -23,6 +26,26 @@ def fix_region(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCand
     for body in node.bodies:
         yield f"Keep {body} alone", partial(_unwrapped, graph, catalog, node.id, body)
     yield removal(graph, catalog, node.id)
+
+
+def fix_draw(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
+    """A number for each body, or for each order; what has a probability keeps it in proportion."""
+    region = graph.node(fault.node)
+    draw = draw_of(graph, region)
+    if draw is None:
+        return
+    if region.op == ONE_OF:
+        count = len(region.bodies)
+        given = draw.args.get("p")
+        label = f"Let {draw.id} draw one of {count} numbers"
+        with_weights = partial(set_weights, graph, catalog, region.id)
+        if isinstance(given, tuple) and given:
+            more = [1 / len(given)] * (count - len(given))
+            yield label, partial(with_weights, [*given, *more][:count])
+        yield f"{label}, equally often", partial(with_weights, [1] * count)
+    else:
+        label = f"Let {draw.id} draw one of {order_count(region)} numbers"
+        yield label, partial(with_fitting_draw, graph, catalog, region.id)
 
 
 def _casts(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
