@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 LONGEST = 150
 """Lines of README.md."""
+LARGEST_PICTURE = 2_000_000
+"""Bytes."""
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
@@ -52,6 +54,12 @@ def anchors(page: Path) -> set[str]:
 
 def test_the_first_page_is_short() -> None:
     assert len(README.read_text().splitlines()) <= LONGEST
+
+
+def test_its_moving_picture_is_small_and_says_where_it_was_recorded() -> None:
+    moving = ROOT / "assets" / "screenshots" / "slider.webp"
+    assert moving.stat().st_size <= LARGEST_PICTURE
+    assert {moving, moving.with_suffix(".json")} <= {path for path, _ in links(README)}
 
 
 def test_every_page_is_linked() -> None:

@@ -50,7 +50,10 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "text on each.",
         "fn random DataNode Catalog load_catalog node numba_node FunctionNode trust_graph",
     ),
-    "Workbench": ("The widget, and what a cell does with it.", "Workbench LiveNode KernelLoader"),
+    "Workbench": (
+        "The widget, and what a cell does with it.",
+        "Workbench LiveNode SelectedSamples KernelLoader",
+    ),
     "Preview and batches": (
         "DALI runs in a worker process, never in the caller's.",
         "Engine PreviewRequest preview_batch PreviewResult preview_outputs OutputBatch compare "
@@ -80,6 +83,7 @@ UNLISTED = {
     "KernelLoader": "workbench.engine.kernel_program",
     "LiveNode": "workbench.ui.notebook_code",
     "NodeHandle": "workbench.graph.node_handle",
+    "SelectedSamples": "workbench.ui.selected_samples",
 }
 """What public names give, and nobody makes: the module of each."""
 MEMBERS: Mapping[str, str] = {
@@ -87,7 +91,9 @@ MEMBERS: Mapping[str, str] = {
     "sources",
     "NodeHandle": "set reset remove mute rename node args output outputs",
     "FunctionNode": "after args op",
-    "Workbench": "batch loader pipeline param undo redo compare bench share to_code to_cell close",
+    "Workbench": "batch loader pipeline param undo redo compare bench share panel to_code to_cell "
+    "close",
+    "SelectedSamples": "to_frame",
     "LiveNode": "set",
     "Engine": "handle close",
     "OutputBatch": "to to_frame",

@@ -3,11 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
 import workbench as wb
 from workbench.graph.operator_stubs import PATH, stub_text
+from workbench.reference import START, examples, find, names
 
 USES_ALL = """
 import workbench as wb
@@ -34,10 +36,22 @@ def used() -> OutputBatch:
         print(w.to_code("pytorch"))
     for batch in w.loader("torch", epochs=1):
         print(batch)
-    w.bench(devices=("cpu",))
+    report = w.bench(devices=("cpu",))
+    report.plot()
+    report.to_frame()
+    wb.compare(composed(), "simclr", data="photos").to_frame()
+    w.preview.observe(print, "selected")
+    print(w.preview.selected.files, w.code.source)
+    w.observe(print, "graph")
+    w.panel("preview")
+    w.to_cell()
     w.pipeline().run()
     return w.batch(0).to("torch")
 """
+
+
+GIVEN = "graph: wb.Graph, w: wb.Workbench"
+"""What examples of the reference use, and may give another value."""
 
 
 def test_the_stub_is_that_of_the_installed_dali() -> None:
@@ -56,13 +70,36 @@ def test_every_operator_has_its_arguments_in_the_stub() -> None:
             assert all(f"{arg}: " in text[start : start + 20_000] for arg in spec.args), name
 
 
+def strict(path: Path, *options: str) -> list[str]:
+    """What ``mypy --strict`` says of a file, without what it says of packages."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "", *options, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    assert done.returncode in (0, 1), done.stderr
+    said = [line for line in done.stdout.splitlines() if line.startswith(str(path))]
+    return [line for line in said if ": error:" in line]
+
+
 @pytest.mark.thorough
 def test_mypy_knows_all_of_it(tmp_path: Path) -> None:
     path = tmp_path / "uses_all.py"
     path.write_text(USES_ALL)
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
-    found = [line for line in done.stdout.splitlines() if line.startswith(str(path))]
+    assert strict(path) == []
+
+
+@pytest.mark.thorough
+def test_mypy_knows_the_examples_of_the_reference(tmp_path: Path) -> None:
+    made = [START]
+    for name in names():
+        if isinstance(find(name), type) and issubclass(find(name), Exception):
+            continue  # many raise it by what mypy finds
+        for source in examples(name):
+            made.append(f"def example_{len(made)}({GIVEN}) -> None:\n{indent(source, '    ')}")
+    path = tmp_path / "examples.py"
+    path.write_text("\n".join(made))
+    # Functions of a person's own need no types there, and data are from libraries without.
+    found = strict(
+        path, "--allow-untyped-defs", "--allow-untyped-calls", "--ignore-missing-imports"
+    )
     assert found == []
 
 
@@ -72,7 +109,6 @@ def test_mypy_finds_a_wrong_argument(tmp_path: Path) -> None:
     path.write_text(
         'import workbench as wb\nwb.read("a").rotate(angl=3)\nwb.read("a").resize(size="x")\n'
     )
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=500)
-    assert 'Unexpected keyword argument "angl"' in done.stdout
-    assert 'incompatible type "str"' in done.stdout
+    first, second = strict(path)
+    assert 'Unexpected keyword argument "angl"' in first
+    assert 'incompatible type "str"' in second

@@ -103,7 +103,8 @@ class Report:
 
         ::
 
-            assert report.best > 0
+            best = report.best
+            assert best is not None and best > 0
         """
         rows = [row for row in self.measurements if row.config.program == "DALI" and not row.probe]
         if self.kind == "stages":

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ from workbench.graph.model import (
 )
 from workbench.graph.ports import output_ports
 from workbench.graph.saved_draws import SavedDraw
-from workbench.sources import Datasets, open_datasets
+from workbench.sources import Data, Datasets, open_datasets
 
 SHOWN = ("original", "augmented", "both", "difference")
 MOST_PIXELS = 2**27
@@ -93,6 +94,22 @@ class PreviewRequest:
     repeat: int | None = None
     baseline: str = ""
     raw: bool = False
+
+    if TYPE_CHECKING:  # ``data`` may be given as less than what it becomes
+
+        def __init__(
+            self,
+            graph: Graph,
+            data: Data,
+            batch: int = 0,
+            tiles: int = 16,
+            tile_size: int = 224,
+            shown: str = "both",
+            lossless: bool = False,
+            repeat: int | None = None,
+            baseline: str = "",
+            raw: bool = False,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         require_kind("PreviewRequest: graph", self.graph, GRAPH)

@@ -43,7 +43,13 @@ class SelectedSamples:
         return len(self.places)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a row for each sample: place, file, label, draws."""
+        """A pandas DataFrame with a row for each sample: place, file, label, draws.
+
+        ::
+
+            frame = w.preview.selected.to_frame()
+            assert list(frame.columns) == ["place", "file", "label", "draws"]
+        """
         import pandas as pd
 
         return pd.DataFrame(
