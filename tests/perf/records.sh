@@ -5,7 +5,7 @@
 #
 # TAG names the machine in the files. Parts, with the minutes that they took on an H200 with 16 cores:
 # agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 5 (RECIPES=imagenet-train: 2), sweep-mixed 4,
-# sweep-cpu 4, tune 4 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2). Without a GPU
+# sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2). Without a GPU
 # a part measures the CPU's side. Everything comes back as OUT/records.tgz.
 set -u
 out=$1 tag=$2
@@ -70,6 +70,13 @@ tune() {
       $(record "tune-heavy64-$each")
   done
 }
+optimise() {  # pipelines ordered badly; the median of their gains at the end
+  python3 tests/perf/badly_ordered.py /tmp/bad
+  for graph in /tmp/bad/*.json; do
+    workbench optimise "$graph" --data "$photos" $(record "optimise-$(basename "$graph" .json)")
+  done
+  python3 tests/perf/badly_ordered.py /tmp/bad /tmp/records/optimise-*"-$tag.json"
+}
 stages() {
   for each in $devices; do
     workbench stages /tmp/heavy64.json --data "$photos" --device $each $(record "stages-$each")
@@ -96,7 +103,7 @@ for part in "$@"; do
   case $part in
     sweep-mixed | sweep-cpu) sweep "${part#sweep-}" ;;
     by-hand) by_hand ;;
-    agree | recipes | peers | tune | stages | threads | gpus) "$part" ;;
+    agree | recipes | peers | tune | optimise | stages | threads | gpus) "$part" ;;
     *) echo "no such part: $part" >&2 ;;
   esac
   echo "== $part: $((SECONDS - began)) s"

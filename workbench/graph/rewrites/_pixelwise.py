@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.catalog.spec import Catalog
 from workbench.graph.model import Graph, Node
-from workbench.graph.rewrites._places import flow_into, is_given, is_value
+from workbench.graph.rewrites._places import flow_into, is_given, is_value, next_node
 from workbench.graph.shapes import infer_types
 
 COLOUR = frozenset(
@@ -36,6 +36,8 @@ def is_pixelwise(graph: Graph, catalog: Catalog, node: Node) -> bool:
         return False
     if node.op in COLOUR:
         return True
+    if node.op == "normalize":
+        return node.args.keys() <= _FIXED and len(node.inputs) == 1 and _numbers(node)
     if catalog[node.op].category != "arithmetic" or node.op == "shape":
         return False
     flows = infer_types(graph, catalog)
@@ -43,6 +45,15 @@ def is_pixelwise(graph: Graph, catalog: Catalog, node: Node) -> bool:
     image = flow_into(graph, catalog, node).shape
     scalars = all(flows[node.inputs[name]].shape == () for name in others)
     return first == catalog[node.op].inputs[0].name and bool(image) and scalars
+
+
+_FIXED = {"mean", "stddev", "scale", "shift", "dtype"}
+
+
+def _numbers(normalize: Node) -> bool:
+    """Whether it takes mean and deviation as one number each, and looks at no pixel for them."""
+    values = (normalize.args.get(name) for name in ("mean", "stddev"))
+    return all(isinstance(value, int | float) for value in values)
 
 
 def chooses_pixels(graph: Graph, catalog: Catalog, node: Node) -> bool:
@@ -65,6 +76,10 @@ def _within(node: Node, axes: set[int]) -> bool:
     return isinstance(found, tuple) and set(found) <= axes
 
 
-def cuts(node: Node) -> bool:
-    """Whether what a node gives may be smaller."""
-    return node.op in _CUTS
+def leads_to_cut(graph: Graph, catalog: Catalog, node: Node | None) -> bool:
+    """Whether a node cuts pixels off, or turns them on the way to one that does."""
+    while node is not None and chooses_pixels(graph, catalog, node):
+        if node.op in _CUTS:
+            return True
+        node = next_node(graph, catalog, node)
+    return False

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.catalog.spec import Catalog
-from workbench.graph.model import Graph, Node
+from workbench.graph.model import Graph
 from workbench.graph.rewrites import EVERYWHERE, Rewrite
-from workbench.graph.rewrites._pixelwise import chooses_pixels, cuts, is_pixelwise
+from workbench.graph.rewrites._pixelwise import is_pixelwise, leads_to_cut
 from workbench.graph.rewrites._places import next_node, swapped
 
 
@@ -22,16 +22,8 @@ def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
     for node in graph.nodes:
         if node.op in catalog and is_pixelwise(graph, catalog, node):
             following = next_node(graph, catalog, node)
-            if following is not None and _leads_to_cut(graph, catalog, following):
+            if following is not None and leads_to_cut(graph, catalog, following):
                 yield swapped(graph, catalog, node, following)
-
-
-def _leads_to_cut(graph: Graph, catalog: Catalog, node: Node | None) -> bool:
-    while node is not None and chooses_pixels(graph, catalog, node):
-        if cuts(node):
-            return True
-        node = next_node(graph, catalog, node)
-    return False
 
 
 REWRITE = Rewrite("Colour after crops", _sites, EVERYWHERE)

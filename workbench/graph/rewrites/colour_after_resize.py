@@ -17,7 +17,7 @@ from workbench.graph.rewrites._places import is_given, pairs, swapped
 
 _RESIZE = {"resize", "random_resized_crop", "resize_crop_mirror"}
 _ARITHMETIC = {"math.add", "math.sub", "math.mul", "math.truediv"}
-_MOVED = COLOUR - {"lookup_table"} | _ARITHMETIC | {"flip"}
+_MOVED = COLOUR - {"lookup_table"} | _ARITHMETIC | {"flip", "normalize"}
 
 
 def _sites(graph: Graph, catalog: Catalog) -> Iterator[Graph]:
