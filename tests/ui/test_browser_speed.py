@@ -188,7 +188,7 @@ def test_a_quick_look_at_where_the_time_goes(host: Host, photos: Path) -> None:
     expect(stages.locator("[data-wb=quick]")).to_contain_text("at 50% confidence")
     color = stages.get_by_role("row").filter(has=host.page.locator("[data-stage=color]"))
     expect(color).to_contain_text("color_twist")
-    expect(color.locator("td").nth(2)).to_contain_text("…")
+    expect(color.locator("td").nth(3)).to_contain_text("…")
     assert (
         host.python("next(iter(model.speed.store.records.values())).measurement_config.rounds") == 2
     )

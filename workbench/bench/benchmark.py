@@ -7,13 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.arguments import TEXT, checked, require_choice
-from workbench.bench.config import REGIMES, Regime, config_of, unmeasurable_reason, with_config
+from workbench.bench.config import (
+    REGIMES,
+    Config,
+    Regime,
+    config_of,
+    unmeasurable_reason,
+    with_config,
+)
 from workbench.bench.context import gpu_command
 from workbench.bench.interleaved import ConfigJobs
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.page_cache import CACHES, Cache
-from workbench.bench.peers import PEERS, add_peers
+from workbench.bench.peers import CONTROL, PEERS, add_peers, with_best_workers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
 from workbench.bench.speed_experiment import SpeedExperiment
@@ -49,7 +56,11 @@ class Benchmark(SpeedExperiment):
         name: str = "",
         peers: Sequence[str] = (),
     ) -> None:
-        """``peers`` names libraries to be measured at the same work (see ``bench.peers``)."""
+        """``peers`` names libraries to be measured at the same work (see ``bench.peers``).
+
+        Then DALI's threads and each peer's workers are those that are fastest, and DALI's script
+        is measured twice: the ratio of the two tells how far to trust the others.
+        """
         choices = {"devices": ("cpu", "mixed"), "regimes": REGIMES, "peers": tuple(PEERS)}
         for what, given in (("devices", devices), ("regimes", regimes), ("peers", peers)):
             for each in _as_tuple(given):
@@ -84,8 +95,20 @@ class Benchmark(SpeedExperiment):
                     with_config(self.graph, catalog, config), catalog, machine
                 )
                 rows.append(Measurement(config, reason=reason) if reason else None)
-                if not reason:
+                if reason:
+                    continue
+                if not self.peers or regime != "pipeline":
                     entries.append(self.entry(config, catalog, found))
+                    continue
+
+                def with_threads(threads: int, config: Config = config) -> ConfigJobs:
+                    return self.entry(replace(config, threads=threads), catalog, found)
+
+                words = f"DALI, {device}: threads"
+                best, _ = with_best_workers(self, with_threads, machine.cores, words)
+                again = replace(best, config=replace(best.config, program=CONTROL), notes=())
+                entries += [best, again]
+                rows.append(None)
         extra: dict[str, Any] = {}
         if self.peers and "pipeline" in self.regimes:
             added, refused, extra["peers"] = add_peers(

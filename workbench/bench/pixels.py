@@ -28,6 +28,10 @@ LIMIT = 300.0
 """Seconds for a comparison: on a cold disk a library may take minutes to be imported."""
 LEVELS = "levels of 255"
 FLOATS = "units of the output's floats"
+SAME = {LEVELS: 8.0, FLOATS: 0.15}
+"""Mean difference up to which two libraries do the same augmentation with other filters and
+rounding: an angle of the wrong sign or another draw gives 30 levels and more. Normalised as for
+ImageNet 0.15 are nine levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,11 @@ class PixelDifference:
     greatest: float
     share: float
     unit: str = ""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether it is the same augmentation, within ``SAME``."""
+        return self.mean <= SAME.get(self.unit, 0.0)
 
 
 def compare_cpu_with_mixed(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -29,6 +30,9 @@ from workbench.graph.bounds import SETTINGS
 from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
+if TYPE_CHECKING:
+    from workbench.bench.record import Report
+
 
 @click.command()
 @SOURCE
@@ -52,7 +56,16 @@ from workbench.sources import Datasets
     help="Side by side, instead of the graph's.",
 )
 @click.option("--load", type=FiniteFloatRange(0, 1), help="hw_decoder_load of the decoders.")
-@click.option("--peers", is_flag=True, help="Also torchvision and OpenCV at the same work.")
+@click.option(
+    "--peers",
+    is_flag=True,
+    help="Also torchvision, OpenCV, Albumentations, Kornia, SPDL and tf.data at the same work.",
+)
+@click.option(
+    "--each-operator",
+    is_flag=True,
+    help="Also each operator by itself, behind the decoder; records get the node's name.",
+)
 @click.option(
     "--budget",
     type=FiniteFloatRange(0),
@@ -82,6 +95,7 @@ def bench(
     pipelines: int | None,
     load: float | None,
     peers: bool,
+    each_operator: bool,
     budget: float,
     processes: int,
     cache: str,
@@ -98,8 +112,9 @@ def bench(
     from workbench.bench.config import REGIMES, config_of
     from workbench.bench.measurement_config import MeasurementConfig
     from workbench.bench.peers import PEERS
-    from workbench.bench.pixels import pixel_words
+    from workbench.bench.peers.operator_graphs import operator_graphs
     from workbench.bench.tune import adopt_config
+    from workbench.catalog import load_catalog
     from workbench.graph.edit import set_setting
 
     refuse_overwriting_source(graph, record, picture)
@@ -111,18 +126,42 @@ def bench(
         edited = adopt_config(edited, replace(config_of(edited), hw_decoder_load=load))
     datasets = datasets_of(edited, data)
     devices = cast("tuple[DecodeDevice, ...]", ("cpu", "mixed") if device == "both" else (device,))
-    run = Benchmark(
-        edited,
-        datasets,
-        devices,
-        REGIMES if regime == "both" else tuple(r for r in REGIMES if r == regime),
-        measurement_config=MeasurementConfig(budget=budget, processes=processes),
-        cache=cast(Any, cache),
-        name=name,
-        peers=tuple(PEERS) if peers else (),
-    )
-    with progress_bar() as progress:
-        report = run.run(progress)
+    graphs = {"": edited}
+    if each_operator:
+        graphs = {**graphs, **operator_graphs(edited, load_catalog())}
+    reports = []
+    for node, each in graphs.items():
+        run = Benchmark(
+            each,
+            datasets,
+            devices,
+            ("pipeline",) if node else tuple(r for r in REGIMES if regime in ("both", r)),
+            measurement_config=MeasurementConfig(budget=budget, processes=processes),
+            cache=cast(Any, cache),
+            name=" ".join(filter(None, (name, node))),
+            peers=tuple(PEERS) if peers else (),
+        )
+        with progress_bar() as progress:
+            report = run.run(progress)
+        reports.append(report)
+        if len(graphs) > 1:
+            click.echo(f"\n{node or 'the whole graph'}")
+        _print(report)
+        write_record(report, beside(record, node), beside(picture, node))
+    for report in reports:
+        require_measured(report)
+
+
+def beside(path: str | None, node: str) -> str | None:
+    """The file of one operator beside that of the whole graph: ``speed-rotate.json``."""
+    if not path or not node:
+        return path
+    return str(Path(path).with_stem(f"{Path(path).stem}-{node}"))
+
+
+def _print(report: Report) -> None:
+    from workbench.bench.pixels import pixel_words
+
     print_rows(report)
     for ratio in report.ratios:
         found = ratio.interval
@@ -136,5 +175,3 @@ def bench(
         click.echo(f"On a machine with a GPU: {report.extra['command']}")
         if "before" in report.extra:
             click.echo(report.extra["before"])
-    write_record(report, record, picture)
-    require_measured(report)

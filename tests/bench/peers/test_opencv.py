@@ -15,7 +15,7 @@ from workbench.bench.config import config_of, with_config
 from workbench.bench.peers import OPERATORS, PEERS, compare_with_peer
 from workbench.bench.peers.opencv import PoolWorkload, crop_window, decode, operators
 from workbench.bench.peers.program import program_of, without_randomness
-from workbench.bench.pixels import FLOATS, IMAGES, LEVELS, PixelDifference
+from workbench.bench.pixels import IMAGES, PixelDifference
 from workbench.catalog import Catalog
 from workbench.emit import emit_script
 from workbench.engine import Engine
@@ -24,8 +24,6 @@ from workbench.graph import load_recipe
 from workbench.sources import open_datasets
 
 pytest.importorskip("cv2", reason="opencv-python-headless is not installed")
-NEAR = {LEVELS: 1.5, FLOATS: 0.05}
-"""On average; 0.05 standard deviations of ImageNet are three levels."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +46,9 @@ def test_its_pixels_are_near_dalis(
     found = engine.call(compare_with_peer, source, program, PEERS["OpenCV"], open_datasets(photos))
     assert isinstance(found, PixelDifference)
     assert found.images == IMAGES
-    assert 0 < found.mean < NEAR[found.unit]
+    assert found.mean > 0
+    # Its hue turns in HSV and DALI's in YIQ: what draws a hue is told to be something else.
+    assert found.is_same is (name != "two-view")
 
 
 def test_every_operator_that_is_offered_is_there() -> None:

@@ -9,7 +9,7 @@ A peer that is not installed, or lacks an operator of the graph, is a row that s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
@@ -21,6 +21,7 @@ from typing import Any
 from workbench.bench.config import Config, config_of, with_config
 from workbench.bench.interleaved import ConfigJobs, without_traceback
 from workbench.bench.measurement import Measurement
+from workbench.bench.measurement_config import PROBE_CONFIG
 from workbench.bench.peers.program import (
     NoCounterpartError,
     Peer,
@@ -31,6 +32,7 @@ from workbench.bench.peers.program import (
 from workbench.bench.pixels import (
     IMAGES,
     LIMIT,
+    SAME,
     PixelDifference,
     compare_cpu_with_mixed,
     first_batch,
@@ -54,6 +56,12 @@ def _peers() -> Iterator[Peer]:
         yield from found
 
 
+_LONG = 300
+"""Characters of a reason: a library that cannot be loaded may list every place it looked at."""
+_CROWDED = 4
+"""Workers for each core, at most."""
+CONTROL = "DALI again"
+"""The same script beside itself: how far its ratio is from 1 is how far to trust the others'."""
 PEERS = {peer.name: peer for peer in _peers()}
 
 
@@ -129,12 +137,67 @@ def add_peers(
         except CancelledError:
             raise
         except EngineError as error:
-            refused.append(Measurement(config, reason=f"not measured: {without_traceback(error)}"))
+            words = without_traceback(error)
+            words = words if len(words) < _LONG else f"{words[:_LONG]} …"
+            refused.append(Measurement(config, reason=f"not measured: {words}"))
             continue
         facts[name] = {"version": _version(peer), "difference": asdict(found)}
-        job = PeerJob(peer, program, experiment.data, config.batch_size, config.threads)
-        entries.append(ConfigJobs(config, (job,), decodes=False))
+        notes = () if found.is_same else (different_words(found),)
+
+        def entry(
+            workers: int, config: Config = config, peer: Peer = peer, program: Program = program,
+            notes: tuple[str, ...] = notes,
+        ) -> ConfigJobs:  # fmt: skip
+            job = PeerJob(peer, program, experiment.data, config.batch_size, workers)
+            own = replace(config, threads=workers)
+            return ConfigJobs(own, (job,), notes=notes, decodes=False)
+
+        best, facts[name]["workers"] = with_best_workers(
+            experiment, entry, machine.cores, f"{name}: workers"
+        )
+        entries.append(best)
     return entries, refused, facts
+
+
+def with_best_workers(
+    experiment: SpeedExperiment,
+    entry: Callable[[int], ConfigJobs],
+    cores: int,
+    words: str,
+) -> tuple[ConfigJobs, dict[str, float | None]]:
+    """The entry with the number of workers (or threads) that is fastest, and each that was tried.
+
+    From all cores upwards as long as that brings more, else downwards, by twos.
+    """
+    tried: dict[int, float | None] = {}
+
+    def rate(workers: int) -> float:
+        if workers not in tried:
+            progress = experiment.progress.part(0.0, 0.01, f"{words}: {workers}")
+            best = max((one or 0.0 for one in tried.values()), default=0.0)
+            tried[workers] = experiment.measure([entry(workers)], progress, PROBE_CONFIG, best)[
+                0
+            ].median
+        return tried[workers] or 0.0
+
+    best = cores
+    for factor in (2.0, 0.5):
+        while 1 <= (there := int(best * factor)) <= _CROWDED * cores and rate(there) > rate(best):
+            best = there
+        if best != cores:
+            break
+    told = ", ".join(f"{count}: {speed or 0:,.0f}" for count, speed in sorted(tried.items()))
+    found = entry(best)
+    found = replace(found, notes=(*found.notes, f"workers tried, imgs/s: {told}"))
+    return found, {str(count): speed for count, speed in sorted(tried.items())}
+
+
+def different_words(found: PixelDifference) -> str:
+    """What is to be known of a peer whose pixels are too far from DALI's."""
+    return (
+        f"not the same augmentation: {found.mean:.3g} {found.unit} apart on average, and "
+        f"{SAME[found.unit]:g} are allowed"
+    )
 
 
 def _pixels(experiment: SpeedExperiment, catalog: Catalog, peer: Peer) -> PixelDifference:

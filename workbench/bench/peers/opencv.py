@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.bench.peers.loader import AHEAD, EndlessBatchSampler
 from workbench.bench.peers.program import Image, Operator, Peer, Program
 from workbench.errors import DataError
 
 PEERS = (Peer("OpenCV", "cpu", ("opencv-python-headless", "cv2"), "OpenCV", __name__),)
-AHEAD = 2
 
 
 def operators(chance: random.Random) -> Mapping[str, Operator]:
@@ -48,8 +48,8 @@ def operators(chance: random.Random) -> Mapping[str, Operator]:
 
     def crop(image: Image, crop: Any, crop_pos_x: float = 0.5, crop_pos_y: float = 0.5) -> Image:
         high, wide = (int(value) for value in crop)
-        top = round(crop_pos_y * (image.shape[0] - high))
-        left = round(crop_pos_x * (image.shape[1] - wide))
+        top = math.floor(crop_pos_y * (image.shape[0] - high) + 0.5)  # a half goes up, as in DALI
+        left = math.floor(crop_pos_x * (image.shape[1] - wide) + 0.5)
         return image[top : top + high, left : left + wide]
 
     def crop_mirror_normalize(
@@ -173,8 +173,6 @@ class PoolWorkload:
 
     def __init__(self, program: Program, files: list[str], batch_size: int, workers: int) -> None:
         import cv2
-
-        from workbench.bench.peers.torchvision import EndlessBatchSampler
 
         cv2.setNumThreads(1)
         self._program, self._files, self._size = program, files, batch_size

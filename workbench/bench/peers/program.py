@@ -80,6 +80,40 @@ class Program:
         return [images[node] for node in self.outputs]
 
 
+def chain_of(program: Program, output: str) -> list[OperatorCall]:
+    """The operators that lead from the decoded image to an output, in order."""
+    steps = {step.node: step for step in program.steps}
+    chain: list[OperatorCall] = []
+    while output != program.decoder:
+        chain.append(steps[output])
+        output = steps[output].source
+    return chain[::-1]
+
+
+def value_range(
+    program: Program, step: OperatorCall, name: str, usual: float
+) -> tuple[float, float]:
+    """The least and greatest value of an argument; equal where it is fixed.
+
+    Raises NoCounterpartError where it is drawn in another way than evenly.
+    """
+    if name not in step.draws:
+        value = float(step.args.get(name, usual))
+        return value, value
+    kind, args = program.generators[step.draws[name]]
+    if kind != "random.uniform" or "values" in args:
+        raise NoCounterpartError(f"{name} of {step.op} ({step.node}) is not drawn evenly")
+    low, high = args.get("range", (-1.0, 1.0))
+    return float(low), float(high)
+
+
+def fixed_value(step: OperatorCall, name: str, usual: Any, peer: str) -> Any:
+    """The value of an argument. Raises NoCounterpartError where it is drawn."""
+    if name in step.draws:
+        raise NoCounterpartError(f"{peer} takes no draw for {name} of {step.op} ({step.node})")
+    return step.args.get(name, usual)
+
+
 def draw_number(kind: str, args: Mapping[str, Any], chance: random.Random) -> float:
     """One number as DALI's generator draws it."""
     if kind == "random.coin_flip":
@@ -153,28 +187,30 @@ def _require(node: Node, catalog: Catalog, known: frozenset[str] | set[str], pee
 def without_randomness(graph: Graph, catalog: Catalog) -> Graph:
     """The graph without chance, for a comparison of pixels.
 
-    Every draw is the middle of its range, a coin always falls on 1, a random crop takes the whole
+    Every draw lies at three quarters of its range (in the middle many operators do nothing, and an
+    angle of the wrong sign would pass), a coin always falls on 1, a random crop takes the whole
     image (where it falls cannot be fixed), and the files come in order.
     """
-    middle: dict[str, Value] = {}
+    fixed: dict[str, Value] = {}
     for node in graph.nodes:
         if node.op == "random.coin_flip":
-            middle[node.id] = 1
+            fixed[node.id] = 1
         elif node.op == "random.uniform":
             values = node.args.get("values") or node.args.get("range") or (-1.0, 1.0)
             assert isinstance(values, Sequence)
             numbers = [float(v) for v in values if isinstance(v, int | float)]
-            middle[node.id] = numbers[0] if "values" in node.args else sum(numbers) / 2
-    nodes = tuple(_without_draws(node, catalog, middle) for node in graph.nodes)
+            low, high = numbers[0], numbers[-1]
+            fixed[node.id] = low if "values" in node.args else low + 0.75 * (high - low)
+    nodes = tuple(_without_draws(node, catalog, fixed) for node in graph.nodes)
     outputs: dict[str, Port] = image_outputs(graph, catalog)
     return replace(graph, nodes=nodes, outputs=outputs)
 
 
-def _without_draws(node: Node, catalog: Catalog, middle: Mapping[str, Value]) -> Node:
+def _without_draws(node: Node, catalog: Catalog, fixed: Mapping[str, Value]) -> Node:
     drawn = {
-        name: middle[port.node]
+        name: fixed[port.node]
         for name, port in node.inputs.items()
-        if port.node in middle and name in catalog[node.op].args
+        if port.node in fixed and name in catalog[node.op].args
     }
     args = {**node.args, **drawn}
     if node.op == "random_resized_crop":

@@ -5,10 +5,9 @@ torch itself is imported in the worker only, where it is installed.
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.bench.peers.loader import (
+    AHEAD,
+    EndlessBatchSampler,
+    LoaderWorkload,
+    stack_outputs,
+)
 from workbench.bench.peers.program import Image, Operator, Peer, Program
 
 _NEEDS = ("torchvision", "torchvision")
@@ -24,8 +29,6 @@ PEERS = (
     Peer("torchvision, decode_jpeg", "cpu", _NEEDS, "decode_jpeg", __name__),
     Peer("torchvision, decode_jpeg on CUDA", "mixed", _NEEDS, "CUDA", __name__),
 )
-AHEAD = 2
-"""Batches that each worker of the DataLoader has ready: its default ``prefetch_factor``."""
 
 
 def operators() -> Mapping[str, Operator]:
@@ -161,17 +164,6 @@ def tensor_of(image: Image) -> Any:
     return image if isinstance(image, torch.Tensor) else F.pil_to_tensor(image)
 
 
-def stack_outputs(samples: list[list[Any]]) -> list[Any]:
-    """Outputs of a batch, stacked where they have one shape."""
-    import torch
-
-    columns = zip(*samples, strict=True)
-    return [
-        torch.stack(column) if len({one.shape for one in column}) == 1 else list(column)
-        for column in (list(column) for column in columns)
-    ]
-
-
 class ImageDataset:
     """The data set: one image by its place in the list of files."""
 
@@ -189,46 +181,6 @@ class ImageDataset:
             self._chance = random.Random()  # of its own in each worker process
         image = DECODERS[self._decoder](self._files[index], self._program.gray)
         return [tensor_of(one) for one in self._program.run(image, self._operators, self._chance)]
-
-
-class EndlessBatchSampler:
-    """Batches of indices, shuffled anew each epoch; the last batch goes on into the next epoch."""
-
-    def __init__(self, count: int, batch_size: int) -> None:
-        self._count, self._batch_size = count, batch_size
-
-    def __iter__(self) -> Iterator[list[int]]:
-        chance = random.Random(0)
-        epochs = (chance.sample(range(self._count), self._count) for _ in itertools.count())
-        indices = itertools.chain.from_iterable(epochs)
-        while True:
-            yield list(itertools.islice(indices, self._batch_size))
-
-
-class LoaderWorkload:
-    """Batches of a DataLoader with worker processes."""
-
-    def __init__(
-        self, program: Program, files: list[str], batch_size: int, workers: int, decoder: str
-    ) -> None:
-        from torch.utils.data import DataLoader
-
-        samples: Any = ImageDataset(program, files, decoder)
-        sampler: Any = EndlessBatchSampler(len(files), batch_size)
-        loader = DataLoader(
-            samples,
-            batch_sampler=sampler,
-            num_workers=workers,
-            prefetch_factor=AHEAD,
-            collate_fn=stack_outputs,
-        )
-        self._batches = iter(loader)
-        self._size = batch_size
-        self.lead = AHEAD * workers + 1
-
-    def run(self) -> int:
-        next(self._batches)
-        return self._size
 
 
 class CudaWorkload:
@@ -271,7 +223,7 @@ def start(
     """Batches of the files."""
     if peer.decoder == "CUDA":
         return CudaWorkload(program, files, batch_size, workers)
-    return LoaderWorkload(program, files, batch_size, workers, peer.decoder)
+    return LoaderWorkload(ImageDataset(program, files, peer.decoder), batch_size, workers)
 
 
 def images(peer: Peer, program: Program, files: list[str]) -> list[NDArray[Any]]:

@@ -251,16 +251,18 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
       </span>,
       kind,
       device,
-      <span>{added(takes)}</span>,
+      <span>
+        {added(takes)}
+        {share && <small>{share}</small>}
+      </span>,
       <span>
         {added(adds)}
         {low !== null && high !== null && <small>{`${ms(low)} … ${ms(high)}`}</small>}
       </span>,
-      share,
       kind === "read" || kind === "copy" ? "–" : ms(alone),
     ];
   });
-  const heads = ["stage", "does", "on", "takes, ms", "measured, ms", "of a batch", "alone, ms"];
+  const heads = ["stage", "does", "on", "takes, ms", "measured, ms", "alone, ms"];
   return (
     <Table caption="Stages" heads={heads} lines={lines}>
       <tfoot>
@@ -269,7 +271,6 @@ function Numbers({ view, show }: { view: StagesView; show: Show }) {
           <td />
           <td />
           <td>{ms(view.total)}</td>
-          <td />
           <td />
           <td>{ms(view.remainder)}</td>
         </tr>
