@@ -56,9 +56,20 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
     show_default=True,
     help="How long a script may take.",
 )
+@click.option(
+    "--source",
+    "data",
+    metavar="PATH",
+    help="Read your photos, or other data, in the place of what feeds the pipeline.",
+)
 @report_errors
 def import_command(
-    source: str, output: str, pipeline: str | None, arguments: dict[str, Any], seconds: float
+    source: str,
+    output: str,
+    pipeline: str | None,
+    arguments: dict[str, Any],
+    seconds: float,
+    data: str | None,
 ) -> None:
     """Bring a DALI pipeline back as a graph, and report what did not come across as it was.
 
@@ -72,7 +83,7 @@ def import_command(
     from workbench.graph.layout import dump_document
 
     refuse_overwriting_source(source, output)
-    imported = from_file(source, pipeline, arguments, seconds)
+    imported = from_file(source, pipeline, arguments, seconds, data)
     click.echo(write_text(output, dump_document(imported.document)))
     for line in imported.report.lines():
         click.echo(line)

@@ -24,6 +24,7 @@ from workbench.errors import (
     WorkerSilentError,
     WorkerTimeoutError,
 )
+from workbench.sources import open_dataset, require_dataset
 
 SECONDS = 60.0
 """How long a script may take."""
@@ -33,38 +34,57 @@ _MARK = "DALI_WORKBENCH_IMPORT"
 """The environment variable by which processes that a script started are known."""
 
 
-def from_pipeline(pipe: Any, name: str = "imported") -> ImportedGraph:
+@checked(name=TEXT, source=PATH)
+def from_pipeline(
+    pipe: Any, name: str = "imported", source: str | Path | None = None
+) -> ImportedGraph:
     """The graph of an ``nvidia.dali.Pipeline``, built or not, which is left as it is.
 
     GPU and mixed pipelines can be read on a machine without a GPU. What the graph cannot hold comes
-    back as opaque nodes, which the report lists. Raises ImportFailedError where ``pipe`` is no
-    pipeline or DALI cannot make its graph.
+    back as opaque nodes, which the report lists. ``source`` is as for ``from_file``. Raises
+    ImportFailedError where ``pipe`` is no pipeline or DALI cannot make its graph.
 
     ::
 
         found = wb.from_pipeline(w.pipeline())
         assert found.report.is_exact and found.graph.has("rotate")
     """
-    return import_traced(trace_pipeline(pipe, name), load_catalog())
+    return import_traced(trace_pipeline(pipe, name), load_catalog(), _kind(source))
 
 
-@checked(path=PATH, pipeline=TEXT, args=MAPPING, seconds=NUMBER)
+def _kind(source: str | Path | None) -> str:
+    """The kind of source that reads it; empty without one. Raises DataError."""
+    if source is None:
+        return ""
+    dataset = open_dataset(source)
+    require_dataset(dataset)
+    return dataset.kind
+
+
+@checked(path=PATH, pipeline=TEXT, args=MAPPING, seconds=NUMBER, source=PATH)
 def from_file(
     path: str | Path,
     pipeline: str | None = None,
     args: Mapping[str, Any] | None = None,
     seconds: float = SECONDS,
+    source: str | Path | None = None,
 ) -> ImportedGraph:
     """The graph of a pipeline in a file: ``.py``, ``.ipynb``, or ``.dali`` as DALI serialised it.
 
     **A script or notebook is run**, in a process of its own, but for what stands under
-    ``__main__``; it is stopped where it would run a pipeline, and of what comes after only
-    functions, classes and imports are read. ``pipeline`` names a function with
-    ``@pipeline_def``, a class derived from ``Pipeline``, any function that returns a pipeline, or
-    a variable that holds one; it can be left out where there is one only. ``args`` are given to the
-    function. ``seconds`` is the time that all this may take.
+    ``__main__``; it is stopped where it would run, serialise or draw a pipeline, and of what comes
+    after only functions, classes and imports are read. It writes no files. Modules that are not
+    installed are stood in for, a line that fails does not end it, and the report names both.
+    ``pipeline`` names a function with ``@pipeline_def``, a class derived from ``Pipeline``, a
+    method as ``Class.method``, any function that returns a pipeline or a loader of one, or a
+    variable that holds one; it can be left out where there is one only. ``args`` are given to the
+    function, to its class, to the script's command line or to a variable of the script that is set
+    under ``__main__`` alone; a mapping is given as settings, by attribute and by key. ``seconds``
+    is the time that all this may take. ``source`` is a folder of photos, or other data of yours,
+    for which the graph reads in the place of what feeds the pipeline.
 
-    Raises ImportFailedError, which names the line of the script.
+    Raises ImportFailedError, which names the line of the script, and DataError for a ``source``
+    that cannot be read.
 
     ::
 
@@ -74,9 +94,9 @@ def from_file(
     """
     file = Path(path).expanduser()
     if file.suffix in (".py", ".ipynb"):
-        return import_traced(
-            _traced(str(file), pipeline, dict(args or {}), seconds), load_catalog()
-        )
+        kind = _kind(source)
+        traced = _traced(str(file), pipeline, dict(args or {}), seconds)
+        return import_traced(traced, load_catalog(), kind)
     if pipeline is not None or args:
         raise ImportFailedError(
             f"{path} is read as a serialised pipeline: it takes no name and no arguments."
@@ -87,7 +107,7 @@ def from_file(
     except OSError as error:
         raise ImportFailedError(f"{path} cannot be read: {error.strerror}.") from None
     try:
-        return import_traced(Traced(read_pipeline(data), file.stem), load_catalog())
+        return import_traced(Traced(read_pipeline(data), file.stem), load_catalog(), _kind(source))
     except ImportFailedError as error:
         other = "" if file.suffix == ".dali" else " A script ends in .py, a notebook in .ipynb."
         raise type(error)(f"{path}: {error}{other}") from None

@@ -111,7 +111,7 @@ def _method(kind: type, name: str) -> Maker:
         return getattr(made, name)(**rest)
 
     functools.update_wrapper(call, value)
-    del call.__wrapped__  # type: ignore[attr-defined]
+    vars(call).pop("__wrapped__", None)
     order = sorted([*makes.values(), *own.values()], key=lambda each: each.kind)
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [each.replace(kind=each.KEYWORD_ONLY) for each in order if each.kind < each.VAR_KEYWORD

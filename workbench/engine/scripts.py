@@ -49,6 +49,7 @@ MODULE = "imported_source"
 _STAND_IN = "__stand_in__"
 _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
 """``files = !ls``: the names, and what gives them."""
+_ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
 _LARGEST = 16 * 2**20
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 """What launchers of several processes tell each, for one alone."""
@@ -244,13 +245,21 @@ def _parsed(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Module]:
         rows = cell.text.splitlines(keepends=True)
         linecache.cache[cell.file] = (len(cell.text), None, rows, cell.file)
         try:
-            trees[cell.file] = ast.parse(cell.text, cell.file)
+            trees[cell.file] = _tree(cell)
         except (SyntaxError, ValueError, RecursionError) as error:
             if len(cells) == 1:
                 raise _unreadable(error, cell.file) from None
             lines.failures.append(error)
             lines.notes.append(f"{Path(cell.file).name} cannot be read, and was left out: {error}")
     return trees
+
+
+def _tree(cell: SourceCell) -> ast.Module:
+    """As Python reads it; ``async`` was a name before Python 3.7, and people gave it to options."""
+    try:
+        return ast.parse(cell.text, cell.file)
+    except SyntaxError:
+        return ast.parse(_ASYNC_NAME.sub("async_", cell.text), cell.file)
 
 
 def _unreadable(error: Exception, file: str) -> ImportFailedError:
@@ -301,8 +310,10 @@ def _kept_from_running(made: list[Any]) -> Iterator[None]:
     usual = {name: getattr(Pipeline, name) for name in patched}
     for name, function in patched.items():
         setattr(Pipeline, name, function)
+    Pipeline.__bool__ = lambda pipe: True  # DALI asks, and a __len__ of the user's would run it
     try:
         yield
     finally:
+        del Pipeline.__bool__
         for name, function in usual.items():
             setattr(Pipeline, name, function)

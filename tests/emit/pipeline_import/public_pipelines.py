@@ -1,6 +1,6 @@
 """What becomes of public pipelines, as they are.
 
-``python -m tests.emit.pipeline_import.public_pipelines FOLDER [--photos PHOTOS]`` reads a folder of
+``python -m tests.emit.pipeline_import.public_pipelines FOLDER [--compare]`` reads a folder of
 fetched repositories, each as ``owner+name``, and prints a row for each of
 ``public_pipelines.toml``: what the import makes of it, why it is not exact, and whether the
 exported script gives the original's arrays. To compare these a pipeline is made with every call on
@@ -9,24 +9,31 @@ the CPU, batches of 4 and a seed where the source has none, and its reader of fi
 
 from __future__ import annotations
 
+import importlib
 import json
-import subprocess
-import sys
+import os
+import signal
 import tempfile
 import tomllib
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from tests.helpers import arrays_of, same, script_batches
+from workbench.catalog import load_catalog
+from workbench.emit.pipeline_import.graph import import_traced
+from workbench.engine import scripts
 from workbench.errors import ImportFailedError
+from workbench.samples import write_samples
 
 LISTED = Path(__file__).with_suffix(".toml")
+PHOTOS = Path(tempfile.gettempdir(), "public_pipelines_photos")
 BATCHES, BATCH_SIZE, SEED, SECONDS = 3, 4, 7, 60.0
 
 
@@ -55,23 +62,26 @@ def listed() -> list[Listed]:
 
 
 def _given(value: Any) -> Any:
-    """TOML has no None."""
+    """TOML has no None; ``$photos`` is the folder of photos."""
     if isinstance(value, dict):
         return {name: _given(each) for name, each in value.items()}
-    return None if value == "None" else value
+    return {"None": None, "$photos": str(PHOTOS)}.get(value, value) if type(value) is str else value
 
 
 def outcome(each: Listed, root: Path) -> tuple[str, list[str]]:
     """``exact``, ``partly`` or ``refused``, and the reasons."""
-    import workbench as wb
-
     try:
-        found = wb.from_file(each.file(root), each.pipeline, dict(each.args) or None, SECONDS)
+        traced = _traced(each, root)
     except ImportFailedError as error:
         return "refused", [str(error).partition("\nIt printed last")[0].replace("\n", " | ")]
-    report = found.report
+    report = import_traced(traced, load_catalog()).report
     reasons = [str(entry) for entry in (*report.entries, *report.faults)]
     return ("exact" if report.is_exact and not report.faults else "partly"), reasons
+
+
+def _traced(each: Listed, root: Path) -> Any:
+    path, args = str(each.file(root)), dict(each.args)
+    return scripts.trace_source(cast(Any, _Alone()), path, each.pipeline, args, SECONDS)
 
 
 @contextmanager
@@ -116,13 +126,8 @@ def _on_the_cpu(photos: Path) -> Iterator[None]:
         yield
 
 
-def compare(each: Listed, root: Path, photos: Path) -> str:
+def compare(each: Listed, root: Path) -> str:
     """Whether the exported script gives the original's arrays; else why this cannot be told."""
-    from tests.helpers import arrays_of, same, script_batches
-    from workbench.catalog import load_catalog
-    from workbench.emit.pipeline_import.graph import import_traced
-    from workbench.engine import scripts
-
     kept: list[Any] = []
     trace = scripts.trace_pipeline
 
@@ -130,17 +135,16 @@ def compare(each: Listed, root: Path, photos: Path) -> str:
         kept.append(pipe)
         return trace(pipe)
 
-    with pytest.MonkeyPatch.context() as patch, _on_the_cpu(photos):
+    with pytest.MonkeyPatch.context() as patch, _on_the_cpu(PHOTOS):
         patch.setattr(scripts, "trace_pipeline", keep)
-        path, args = str(each.file(root)), dict(each.args)
-        traced = scripts.trace_source(cast(Any, _Alone()), path, each.pipeline, args, SECONDS)
+        traced = _traced(each, root)
         (pipe,) = kept
         pipe.build()
         theirs = [[arrays_of(output) for output in pipe.run()] for _ in range(BATCHES)]
     graph = import_traced(traced, load_catalog()).graph
     graph = replace(graph, settings=replace(graph.settings, device="cpu"))
     with tempfile.TemporaryDirectory() as folder:
-        ours = script_batches(graph, photos, BATCHES, Path(folder))
+        ours = script_batches(graph, PHOTOS, BATCHES, Path(folder))
     equal = all(
         len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
         for a, b in zip(ours, theirs, strict=True)
@@ -149,50 +153,57 @@ def compare(each: Listed, root: Path, photos: Path) -> str:
 
 
 class _Alone:
-    """In a worker's place: what it would answer with ends this process."""
+    """In a worker's place, where nobody waits for an answer."""
 
     def reply_error(self, error: ImportFailedError) -> None:
-        print(f"no: {error}", flush=True)
+        print(error, flush=True)
 
 
-def _compared(number: int, root: Path, photos: Path) -> str:
-    """In a process of its own: a script may do what it likes, and DALI may end it."""
-    command = [sys.executable, "-m", __spec__.name if __spec__ else "", str(root), "--photos"]
-    with tempfile.TemporaryFile("w+") as said:  # a sandbox cuts its output short: no pipe can be
-        done = subprocess.run(
-            [*command, str(photos), "--one", str(number)],
-            stdout=said, stderr=subprocess.STDOUT, timeout=4 * SECONDS, check=False,
-        )  # fmt: skip
-        said.seek(0)
-        words = ("same", "DIFF", "no:")
-        lines = [line.strip() for line in said if line.startswith(words)]
-    return lines[-1] if lines else f"no: it ended with {done.returncode}"
+def in_child(function: Callable[[Listed, Path], Any], each: Listed, root: Path) -> Any:
+    """What a function gives in a process of its own, which has all modules already.
+
+    A script may do what it likes, and DALI may end the process.
+    """
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as answer:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(int(2 * SECONDS))
+            for stream in (1, 2):
+                os.dup2(said.fileno(), stream)
+            try:
+                found = function(each, root)
+            except BaseException as error:
+                found = f"no: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            answer.write(json.dumps(found))
+            answer.flush()
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        answer.seek(0)
+        text = answer.read()
+    return json.loads(text) if text else f"no: the process ended with {status}"
 
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("root", type=Path, help="the folder of fetched repositories")
-    parser.add_argument("--photos", type=Path, help="compare arrays, on these photos")
+    parser.add_argument("--compare", action="store_true", help="compare arrays, on sample photos")
     parser.add_argument("--only", default="", help="those whose row holds this text")
-    parser.add_argument("--one", type=int, help="this one alone, in this process")
     given = parser.parse_args()
-    pipelines = listed()
-    if given.one is not None:
-        try:
-            print(compare(pipelines[given.one], given.root.absolute(), given.photos.absolute()))
-        except Exception as error:
-            print("no:", " ".join(str(error).split())[:200])
-        return
+    root = given.root.absolute()
+    if not PHOTOS.exists():
+        write_samples(PHOTOS)
+    for module in ("torch", "cv2", "matplotlib.pyplot", "nvidia.dali.plugin.pytorch"):
+        with suppress(ImportError):
+            importlib.import_module(module)
     counts: Counter[str] = Counter()
-    for number, each in enumerate(pipelines):
-        if given.only not in str(each) or not each.file(given.root).exists():
+    for each in listed():
+        if given.only not in str(each) or not each.file(root).exists():
             continue
-        what, reasons = outcome(each, given.root)
-        pixels = ""
-        if given.photos and what != "refused":
-            pixels = _compared(number, given.root, given.photos)
+        found = in_child(outcome, each, root)
+        what, reasons = ("refused", [found]) if isinstance(found, str) else found
+        pixels = in_child(compare, each, root) if given.compare and what != "refused" else ""
         counts.update([what, *([f"pixels {pixels.partition(':')[0]}"] if pixels else [])])
-        print(f"{what:8} {pixels:24.60} {each}", flush=True)
+        print(f"{what:8} {pixels:24.100} {each}", flush=True)
         for reason in reasons:
             print(f"         {reason[:300]}", flush=True)
     print(json.dumps(counts))

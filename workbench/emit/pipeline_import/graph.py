@@ -23,6 +23,7 @@ from workbench.emit.pipeline_import.reader_functions import without_reader_calls
 from workbench.emit.pipeline_import.regions import BlockConverter, every_call
 from workbench.emit.pipeline_import.report import ImportIssue, ImportReport
 from workbench.emit.pipeline_import.seeds import Seeds, assign_seeds, automatic_changes
+from workbench.emit.pipeline_import.source_in_place import with_folder
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.subsets import fold_subsets
 from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedPipeline
@@ -30,6 +31,7 @@ from workbench.emit.pipeline_import.turns import fold_turns
 from workbench.graph.bounds import SETTINGS
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import parameter_of
+from workbench.graph.exchange import exchanged
 from workbench.graph.graph_drawing import graph_svg
 from workbench.graph.layout import Document
 from workbench.graph.model import Body, Graph, Node, Port, Settings, Source
@@ -38,6 +40,8 @@ from workbench.sources import is_reader
 
 _MOST_LINES = 60
 """Of a report in a notebook."""
+_CHECKS = frozenset({"output_dtype", "output_ndim", "output_layout"})
+"""Settings by which DALI refuses to run what gives something else."""
 _MOST_PICTURE = 70_000
 """Characters of the drawing above it."""
 
@@ -72,8 +76,24 @@ class ImportedGraph:
         return {"text/html": html, "text/plain": repr(self)}
 
 
-def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
-    """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report."""
+def import_traced(traced: Traced, catalog: Catalog, source: str = "") -> ImportedGraph:
+    """The graph of a pipeline. Nothing is run, and nothing dropped without a word in the report.
+
+    ``source`` is the kind of source that stands in the place of what feeds the pipeline.
+    """
+    if source:
+        traced = replace(traced, pipeline=with_folder(traced.pipeline))
+    found = _imported(traced, catalog)
+    if source in ("", "folder"):
+        return found
+    graph = found.graph
+    for each in graph.sources:
+        if each.kind == "folder":
+            graph = exchanged(graph, each, source)
+    return replace(found, document=replace(found.document, graph=graph))
+
+
+def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     notes = older_name_notes(traced.pipeline.ops)
     traced = replace(traced, notes=(*traced.notes, *notes))
     pipeline = replace(traced.pipeline, ops=with_todays_names(traced.pipeline.ops))
@@ -81,6 +101,7 @@ def import_traced(traced: Traced, catalog: Catalog) -> ImportedGraph:
     seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
     pipeline = with_known_readers(pipeline, lines)
+    lines = Lines(traced.sources, pipeline.ops)
     traced = replace(traced, notes=(*traced.notes, *known_notes(pipeline.ops)))
     ordered = in_call_order(pipeline.ops, lines)
     folder = read_folder(ordered)
@@ -212,6 +233,9 @@ def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[Impor
     if pipeline.device_id:  # the first GPU is the one that scripts of a graph take
         unheld["device_id"] = str(pipeline.device_id)
     for name, text in unheld.items():
+        if name in _CHECKS:
+            unsaid.append(f"{name}={text} checks what the pipeline gives, and is left out")
+            continue
         here = f"it is {getattr(settings, name)} here" if name in SETTINGS else "it is left out"
         refused.append(
             ImportIssue("refused", "", "", f"{name}={text}: a graph cannot hold it; {here}")

@@ -1,0 +1,126 @@
+"""Readers that a graph has otherwise, older names, and the user's folder in a reader's place."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import nvidia.dali.tfrecord as tfrec
+import pytest
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.ops import _registry
+
+import workbench as wb
+from tests.helpers import arrays_of, same, script_batches
+from workbench.emit.pipeline_import.older_names import APART, TODAY
+from workbench.errors import DataError
+from workbench.graph.model import Source
+
+FEATURES = {
+    "image/encoded": tfrec.FixedLenFeature((), tfrec.string, ""),
+    "image/class/label": tfrec.FixedLenFeature([1], tfrec.int64, -1),
+    "image/bbox": tfrec.VarLenFeature(tfrec.float32, 0.0),
+}
+
+
+def source(found: Any) -> Source:
+    (only,) = found.graph.sources
+    assert isinstance(only, Source)
+    return only
+
+
+def pipe(define: Any) -> Any:
+    return pipeline_def(define)(batch_size=2, num_threads=1, device_id=None, seed=5)
+
+
+def test_the_table_of_older_names_is_dalis_own() -> None:
+    backend: Any = import_module("nvidia.dali.backend")
+    names = {*_registry.cpu_ops(), *_registry.gpu_ops(), *_registry.mixed_ops()}
+    old = {n: s for n in names if (s := backend.GetSchema(n)).IsDeprecated()}
+    said = {n: s.DeprecatedInFavorOf() for n, s in old.items() if n not in APART}
+    assert {n: TODAY.get(n) for n in said} == said
+
+
+def test_records_of_which_an_image_and_a_label_are_read() -> None:
+    def define(*used: str) -> Any:
+        read = fn.readers.tfrecord(path="a.tfrecord", index_path="a.idx", features=FEATURES)
+        return tuple(
+            fn.decoders.image(read[name]) if "encoded" in name else read[name] for name in used
+        )
+
+    found = wb.from_pipeline(pipe(lambda: define("image/encoded", "image/class/label")))
+    assert (source(found).kind, source(found).op) == ("tfrecord", "readers.tfrecord")
+    assert found.report.is_exact
+    assert "reads 'image/encoded' and 'image/class/label'" in str(found.report)
+    assert "read ('a.tfrecord',): name that" in str(found.report)
+    boxes = wb.from_pipeline(pipe(lambda: define("image/encoded", "image/bbox")))
+    assert boxes.report.opaque, "boxes of records are read by nothing here"
+
+
+def test_arrays_and_videos() -> None:
+    arrays = wb.from_pipeline(pipe(lambda: fn.readers.numpy(files=["a.npy"])))
+    assert source(arrays).kind == "numpy_files"
+    assert arrays.report.is_exact
+
+    def clips() -> Any:
+        frames, labels = fn.readers.video_resize(
+            device="gpu", filenames=["a.mp4"], labels=[0], sequence_length=4, resize_x=32,
+            resize_y=16, dtype=types.FLOAT,
+        )  # fmt: skip
+        return frames, labels
+
+    found = wb.from_pipeline(pipe(clips))
+    assert [node.op for node in found.graph.nodes] == ["experimental.readers.video", "resize"]
+    (changed,) = found.report.changed
+    assert "read by experimental.readers.video, on a CPU too, without dtype" in changed.why
+
+
+def test_settings_that_only_check_are_told(tmp_path: Path) -> None:
+    checked = pipeline_def(lambda: fn.decoders.image(fn.readers.file(file_root="x")[0]))
+    made = checked(batch_size=2, num_threads=1, device_id=None, output_ndim=3)
+    found = wb.from_pipeline(made)
+    assert found.report.is_exact
+    assert "output_ndim=3 checks what the pipeline gives" in str(found.report)
+
+
+def feed() -> Any:
+    yield from ()
+
+
+@pytest.mark.parametrize("kind", ["python", "request", "arrays", "records", "mxnet"])
+def test_a_folder_in_the_place_of_what_feeds_it(kind: str, photos: Path, tmp_path: Path) -> None:
+    def define() -> Any:
+        if kind == "mxnet":
+            jpegs, labels = fn.readers.mxnet(path="a.rec", index_path="a.idx")
+        elif kind == "records":
+            read = fn.readers.tfrecord(path="a", index_path="b", features=FEATURES)
+            jpegs, labels = read["image/encoded"], read["image/class/label"]
+        elif kind == "request":
+            jpegs, labels = fn.external_source(name="INPUT"), fn.constant(idata=[0])
+        else:
+            jpegs, labels = fn.external_source(source=feed, num_outputs=2)
+        images = jpegs if kind == "arrays" else fn.decoders.image(jpegs)
+        return fn.resize(images, size=[32, 48]), labels
+
+    found = wb.from_pipeline(pipe(define), source=photos)
+    assert source(found).kind == "folder"
+    assert not found.report.opaque
+    assert not found.report.faults
+    assert "it reads your folder in the place of what" in str(found.report)
+
+    def wanted() -> Any:
+        jpegs, labels = fn.readers.file(file_root=str(photos))
+        images = fn.resize(fn.decoders.image(jpegs), size=[32, 48])
+        return images, fn.constant(idata=[0]) if kind == "request" else labels
+
+    theirs = pipe(wanted)
+    theirs.build()
+    for batch in script_batches(found.graph, photos, 3, tmp_path):
+        for ours, other in zip(batch, theirs.run(), strict=True):
+            assert same(ours, arrays_of(other))
+
+
+def test_a_source_that_is_not_there() -> None:
+    with pytest.raises(DataError, match="nowhere"):
+        wb.from_pipeline(pipe(lambda: fn.readers.file(file_root="x")[0]), source="nowhere")
