@@ -32,6 +32,10 @@ class Sample(NamedTuple):
     """Why the reader cannot give it, where its bytes do not tell: a label that is missing."""
     with_pillow: bool = False
     """Whether Pillow decodes it, and not DALI."""
+    sides: Sequence[int] = ()
+    """Width and height that it should have, where its targets were written for these."""
+    mask: str = ""
+    """The file with its mask, which has its width and height."""
 
     @property
     def size(self) -> int:
