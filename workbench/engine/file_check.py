@@ -109,7 +109,7 @@ def _targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
         yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}")
     if file.mask:
         try:
-            with Image.open(file.mask) as mask:
+            with file.open_mask() as opened, Image.open(opened) as mask:
                 if mask.size != sides:
                     size = "×".join(map(str, mask.size))
                     yield Finding("other size", f"its mask is {size}, and it is {shown}")

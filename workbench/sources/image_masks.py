@@ -7,6 +7,7 @@ numbers of its colours count. DALI decodes colours, so Pillow opens the masks, w
 from __future__ import annotations
 
 import inspect
+import io
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -52,12 +53,12 @@ def find_pairs(data: str) -> dict[str, Any]:
     return {"files": [image for image, _ in pairs], "masks": [mask for _, mask in pairs]}
 
 
-def mask_at(masks: list[str], place: Any) -> Any:
+def mask_numbers(content: bytes) -> Any:
     """The numbers of a mask, int32 (height, width, 1)."""
     import numpy as np
     from PIL import Image
 
-    with Image.open(masks[int(place[0])]) as image:
+    with Image.open(io.BytesIO(content)) as image:
         numbers = np.array(image, np.int32)
     return (numbers if numbers.ndim == 2 else numbers[..., 0])[..., None]
 
@@ -65,10 +66,12 @@ def mask_at(masks: list[str], place: Any) -> Any:
 def read_pairs(masks: list[str], **options: Any) -> Any:
     """Images, and their masks by the image's place in the list."""
     jpegs, places = fn.readers.file(labels=list(range(len(masks))), **options)
-    found = fn.python_function(
-        places, function=lambda place: mask_at(masks, place), output_layouts=["HWC"]
-    )
-    return jpegs, found
+
+    def mask_at(place: Any) -> Any:
+        with open(masks[int(place[0])], "rb") as file:
+            return mask_numbers(file.read())
+
+    return jpegs, fn.python_function(places, function=mask_at, output_layouts=["HWC"])
 
 
 def _pairs(dataset: Dataset) -> list[tuple[str, str]]:
@@ -137,7 +140,7 @@ def _write_placeholder(folder: Path) -> Path:
     return folder
 
 
-_HELPERS: tuple[Any, ...] = (class_folders, pair_folders, pairs_in, mask_at)
+_HELPERS: tuple[Any, ...] = (class_folders, pair_folders, pairs_in, mask_numbers)
 SOURCE = SourceKind(
     about="images with masks (images/7.jpg, masks/7.png)",
     op="readers.image_masks",
@@ -146,7 +149,7 @@ SOURCE = SourceKind(
     reader=read_pairs,
     outputs=("jpegs", "masks"),
     helpers="\n\n".join([IMAGES_SOURCE, *map(inspect.getsource, _HELPERS)]),
-    imports=("os",),
+    imports=("io", "os"),
     accepts=_accepts,
     require=_require,
     list_samples=_list_samples,
