@@ -11,6 +11,7 @@ from workbench.catalog.overlay import Overlay, apply_overlay, read_overlay
 from workbench.catalog.python_decoder import PILLOW_DECODER, REQUEST
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import NOTHING_KNOWN, Feed, OutputRule, kind_fits
+from workbench.catalog.target_readers import TARGET_READERS
 from workbench.errors import CatalogError
 from workbench.sources import kind_of_reader, load_source
 
@@ -98,7 +99,7 @@ def test_an_operator_has_one_row() -> None:
 def test_every_operator_of_dali_has_a_row(catalog: Catalog) -> None:
     rows = read_overlay().ops
     visible = {name for name, op in catalog.items() if not op.expression and not op.module}
-    visible -= {PILLOW_DECODER.name, REQUEST.name}
+    visible -= {PILLOW_DECODER.name, REQUEST.name, *TARGET_READERS}
     visible.add("python_function")  # made by workbench.node, and not listed
     assert set(rows) == visible, "rows of what DALI lacks, or operators without a row"
     assert "other" not in {op.category for op in catalog.values()}

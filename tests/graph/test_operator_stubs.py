@@ -66,8 +66,9 @@ def test_every_operator_has_its_arguments_in_the_stub() -> None:
     text = PATH.read_text(encoding="utf-8")
     for name, spec in wb.load_catalog().items():
         if not spec.unusable:
-            start = text.index(f"def {name.rpartition('.')[2]}(")
-            assert all(f"{arg}: " in text[start : start + 20_000] for arg in spec.args), name
+            of_that_name = text.split(f"def {name.rpartition('.')[2]}(")[1:]
+            heads = [each.partition(") -> ")[0] for each in of_that_name]
+            assert any(all(f"{arg}: " in head for arg in spec.args) for head in heads), name
 
 
 def strict(path: Path, *options: str) -> list[str]:

@@ -39,6 +39,7 @@ COUNT = 4
 def graph_for(kind: str) -> Graph:
     recipes = {"numpy_files": "two-modalities", "coco_keypoints": "key-points"}
     recipes |= dict.fromkeys(["video", "video_frames"], "video-clips")
+    recipes |= {"image_masks": "segmentation"}
     graph = with_settings(load_recipe(recipes.get(kind, "rotate-jitter")), batch_size=COUNT)
     (reader,) = graph.sources
     stride = {"stride": 1} if kind == "video_frames" else {}  # every fourth frame is there
@@ -61,7 +62,7 @@ def test_it_opens_previews_and_verifies(kind: str, shapes: Path, engine: Engine)
     samples = list(list_samples(dataset))
     assert len(samples) == COUNTS.get(kind, SCENES)
     assert not any(sample.fault for sample in samples)
-    if kind not in ("coco", "coco_keypoints", "numpy_files"):
+    if kind not in ("coco", "coco_keypoints", "numpy_files", "image_masks"):
         assert {sample.label for sample in samples} == set(range(len(CLASSES)))
     preview = preview_batch(engine, PreviewRequest(graph_for(kind), str(path), tiles=COUNT))
     assert [tile.sample.error for tile in preview.tiles] == [""] * COUNT

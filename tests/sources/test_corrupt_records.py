@@ -143,7 +143,7 @@ def test_the_index_of_another_record_file_is_named(tmp_path: Path) -> None:
     ("box", "words"),
     [
         ([float("nan"), 1, 2, 3], "a number that is none"),
-        ([400, 1, 2, 3], "outside the image"),
+        ([4000, 1, 2, 3], "outside the image"),
         ([1, 1, -2, 3], "a negative size"),
         ([1, 1], "not four numbers"),
     ],

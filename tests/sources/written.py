@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+
+from PIL import Image
 
 from workbench.samples import records
 from workbench.samples.records import datum, framed, lmdb, recorded, tensors, write_shard
@@ -77,7 +81,8 @@ def write_coco(photos: Photos, folder: Path) -> Path:
     for number, (image, label) in enumerate(photos):
         name = f"{number:06}.jpg"
         (folder / "images" / name).write_bytes(image)
-        images.append({"id": number, "file_name": name, "width": 300, "height": 300})
+        width, height = _size(image)
+        images.append({"id": number, "file_name": name, "width": width, "height": height})
         if number % 3:
             box = {"bbox": [1, 2, 10, 20], "area": 200, "iscrowd": 0}
             annotations.append({"id": number, "image_id": number, "category_id": label, **box})
@@ -86,6 +91,13 @@ def write_coco(photos: Photos, folder: Path) -> Path:
     found = {"images": images, "annotations": annotations, "categories": categories}
     path.write_text(json.dumps(found), encoding="utf-8")
     return path
+
+
+def _size(image: bytes) -> tuple[int, int]:
+    """Width and height; of what is no image some."""
+    with suppress(OSError), Image.open(io.BytesIO(image)) as opened:
+        return opened.size
+    return 300, 300
 
 
 def write_parquet(photos: Photos, folder: Path) -> Path:

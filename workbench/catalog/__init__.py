@@ -15,6 +15,7 @@ from workbench.catalog.python_reader import python_reader
 from workbench.catalog.regions import REGIONS
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import ArgSpec, Catalog, Device, OpSpec, PortSpec, Value
+from workbench.catalog.target_readers import target_readers
 
 __all__ = [
     "ArgSpec",
@@ -44,5 +45,6 @@ def load_catalog() -> Catalog:
     listed[PILLOW_DECODER.name] = PILLOW_DECODER
     if "readers.file" in listed:
         listed[PYTHON_READER] = python_reader(listed["readers.file"])
+    listed |= target_readers(listed)
     unlisted = {**REGIONS, **OWN_CODE, **FOLLOWERS, **CARRIERS}
     return Catalog({**listed, **arithmetic_specs(), **AUTO_AUGMENT}, version, unlisted)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from PIL import ExifTags, ImageFile
+from PIL import ExifTags, Image, ImageFile
 
 from workbench.catalog.python_decoder import decode_with_pillow
 from workbench.engine.encoded_images import corruption_reason, open_image
@@ -36,6 +36,8 @@ _ENDINGS = {
 }
 _TRAILERS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND"}
 """What stands at the end of a whole file."""
+_LAST_UPRIGHT = 4
+"""EXIF's orientations beyond are turned by a quarter."""
 _TAIL = 12
 _READ_AT_ONCE = 2**20
 _METADATA = re.compile(
@@ -95,6 +97,24 @@ def _look(image: ImageFile.ImageFile, file: Sample) -> Iterator[Finding]:
         yield Finding("EXIF turned", f"to be turned before it is shown (EXIF orientation {turned})")
     if kind != "MPO" and getattr(image, "is_animated", False):
         yield Finding("animated", "several pictures; the first is decoded")
+    sides = image.size[::-1] if (turned or 0) > _LAST_UPRIGHT else image.size
+    yield from _targets_fit(file, sides)
+
+
+def _targets_fit(file: Sample, sides: tuple[int, int]) -> Iterator[Finding]:
+    """Whether the targets of an image were written for one of its width and height."""
+    shown = "×".join(map(str, sides))
+    if file.sides and tuple(file.sides) != sides:
+        wanted = "×".join(map(str, file.sides))
+        yield Finding("annotated size", f"its annotations are for {wanted}, and it is {shown}")
+    if file.mask:
+        try:
+            with file.open_mask() as opened, Image.open(opened) as mask:
+                if mask.size != sides:
+                    size = "×".join(map(str, mask.size))
+                    yield Finding("other size", f"its mask is {size}, and it is {shown}")
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            yield Finding("unreadable", "its mask cannot be opened")
 
 
 def _orientation(image: ImageFile.ImageFile) -> Any:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["bad", "damaged", "unusual"]
-"""``bad``: DALI cannot read or decode it, and one such file ends an exported program. ``damaged``:
-it is decoded, but a decoder warned. ``unusual``: worth knowing, nothing is wrong."""
+"""``bad``: DALI cannot read or decode it, and one such file ends an exported program; or its
+mask is of another size. ``damaged``: it is decoded, but a decoder warned, or its annotations are
+for another size. ``unusual``: worth knowing, nothing is wrong."""
 
 KINDS: dict[str, Level] = {
     "missing": "bad",
@@ -19,9 +20,11 @@ KINDS: dict[str, Level] = {
     "bomb": "bad",
     "cut short": "bad",
     "undecodable": "bad",
+    "other size": "bad",
     "crashes the decoder": "bad",
     "damaged": "damaged",
     "not finite": "damaged",
+    "annotated size": "damaged",
     "wrong ending": "unusual",
     "16 bit": "unusual",
     "palette": "unusual",

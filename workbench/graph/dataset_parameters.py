@@ -10,7 +10,7 @@ from workbench.graph.active import loose_nodes
 from workbench.graph.exchange import exchanged
 from workbench.graph.faults import Fault
 from workbench.graph.model import Graph, Node, Source, is_name
-from workbench.sources import Datasets, SourceKind, load_source, source_kinds
+from workbench.sources import Dataset, Datasets, SourceKind, load_source, source_kinds
 
 _TAKEN = frozenset(
     {
@@ -143,6 +143,20 @@ def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
     return [name for name in names if name not in load_source(kind).outputs]
 
 
+def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
+    """The kind that a source becomes for data: where its targets are used, one that gives them.
+
+    Raises DataError where the data have none.
+    """
+    richer = load_source(dataset.kind).with_targets
+    if not richer or source.kind in (dataset.kind, richer):
+        return dataset.kind
+    if missing_ports(graph, source, dataset.kind) and not missing_ports(graph, source, richer):
+        load_source(richer).require(dataset)
+        return richer
+    return dataset.kind
+
+
 def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """The graph with each source of the kind of the data that it is given.
 
@@ -155,8 +169,8 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
         name = parameter_of(node)
         if name is None or name not in data:
             continue  # a loose one: ``require_datasets`` asks of the others
-        kind = data[name].kind
-        if kind in load_source(node.kind).takes:
+        kind = kind_for(graph, node, data[name])
+        if data[name].kind in load_source(node.kind).takes:
             continue
         if missing := missing_ports(graph, node, kind):
             raise DataError(

@@ -21,6 +21,7 @@ from workbench.graph.identity_cache import identity_cached
 from workbench.graph.mixes import why_not
 from workbench.graph.model import Graph, Node, Port, Source, ancestors, region_of
 from workbench.graph.shapes import infer_types
+from workbench.sources import load_source
 
 _THROUGH = "through_"
 _PLACES_MIXED = (
@@ -109,7 +110,7 @@ def box_format(graph: Graph, node: Node) -> str | None:
         carried = follows(node) or node.op in CARRIERS
         if carried and isinstance(given, str) and given:
             return given
-        if node.op == "readers.coco":
+        if isinstance(node, Source) and "boxes" in load_source(node.kind or "coco").outputs:
             unit = "relative" if node.args.get("ratio") else "absolute"
             return f"{unit} {'ltrb' if node.args.get('ltrb') else 'xywh'}"
         if node.op == "bb_flip":

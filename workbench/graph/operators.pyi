@@ -993,6 +993,33 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
     ) -> tuple[DataNode, ...]:
         """Reads file contents and returns file-label pairs."""
+    def image_masks(
+        self,
+        *inputs: DataNode | Graph,
+        random_shuffle: bool | None = ...,
+        initial_fill: int | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        prefetch_queue_depth: int | None = ...,
+        tensor_init_bytes: int | None = ...,
+        file_filters: str | Sequence[str] | None = ...,
+        dir_filters: str | Sequence[str] | None = ...,
+        case_sensitive_filter: bool | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dont_use_mmap: bool | None = ...,
+        lazy_init: bool | None = ...,
+        preserve: bool | None = ...,
+        read_ahead: bool | None = ...,
+        shuffle_after_epoch: bool | None = ...,
+        shuffle_after_epoch_seed: int | None = ...,
+        skip_cached_images: bool | None = ...,
+        stick_to_shard: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> tuple[DataNode, ...]:
+        """Read images with masks, as readers.file reads images."""
     def mxnet(
         self,
         *inputs: DataNode | Graph,
@@ -1087,6 +1114,33 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
     ) -> tuple[DataNode, ...]:
         """Reads samples from a TensorFlow TFRecord file."""
+    def tfrecord_boxes(
+        self,
+        *inputs: DataNode | Graph,
+        initial_fill: int | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        prefetch_queue_depth: int | None = ...,
+        tensor_init_bytes: int | None = ...,
+        use_o_direct: bool | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dont_use_mmap: bool | None = ...,
+        lazy_init: bool | None = ...,
+        preserve: bool | None = ...,
+        random_shuffle: bool | None = ...,
+        read_ahead: bool | None = ...,
+        shuffle_after_epoch: bool | None = ...,
+        shuffle_after_epoch_seed: int | None = ...,
+        skip_cached_images: bool | None = ...,
+        stick_to_shard: bool | None = ...,
+        ltrb: bool | None = ...,
+        ratio: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> tuple[DataNode, ...]:
+        """Read TFRecord with boxes, as readers.tfrecord reads images."""
     def webdataset(
         self,
         *inputs: DataNode | Graph,
@@ -1117,6 +1171,32 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
     ) -> tuple[DataNode, ...]:
         """A reader for the webdataset format."""
+    def webdataset_masks(
+        self,
+        *inputs: DataNode | Graph,
+        initial_fill: int | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        prefetch_queue_depth: int | None = ...,
+        tensor_init_bytes: int | None = ...,
+        case_sensitive_extensions: bool | None = ...,
+        dtypes: str | Sequence[str] | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dont_use_mmap: bool | None = ...,
+        lazy_init: bool | None = ...,
+        preserve: bool | None = ...,
+        random_shuffle: bool | None = ...,
+        read_ahead: bool | None = ...,
+        shuffle_after_epoch: bool | None = ...,
+        shuffle_after_epoch_seed: int | None = ...,
+        skip_cached_images: bool | None = ...,
+        stick_to_shard: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> tuple[DataNode, ...]:
+        """Read WebDataset with masks, as readers.webdataset reads images."""
 class ReductionsOperators(Generic[R]):
     def max(
         self,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from workbench.catalog.spec import Catalog
 from workbench.errors import DataError
 from workbench.graph.check import stopping_faults
-from workbench.graph.dataset_parameters import parameter_of, with_datasets
+from workbench.graph.dataset_parameters import kind_for, parameter_of, with_datasets
 from workbench.graph.followers import bypassed, follows, with_new_targets
 from workbench.graph.model import Graph, Port, Source
 from workbench.graph.ports import outputs_of
@@ -23,7 +23,7 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     that went are given out no more. Raises DataError, as ``with_datasets`` and ``require_runs``.
     """
     changed = {
-        source.id: load_source(data[name].kind)
+        source.id: load_source(kind_for(graph, source, data[name]))
         for source in graph.sources
         if (name := parameter_of(source)) and name in data and _gives_way(source, data[name])
     }

@@ -19,13 +19,14 @@ from PIL import Image, ImageDraw
 
 from workbench.catalog.followers import FOLLOWERS
 from workbench.engine.worker import Worker
-from workbench.errors import GraphError
+from workbench.errors import DataError, GraphError
 from workbench.graph.devices import port_kind
 from workbench.graph.followers import box_format, follows, is_relative
 from workbench.graph.geometry import frame_of, geometry_path
 from workbench.graph.model import Node, Port, Source, ancestors
 from workbench.preview.request import GraphRun
 from workbench.preview.tiles import picture_layout
+from workbench.sources import Dataset, load_source
 
 _MOST_MARKS = 100
 """Of one picture: more cannot be told apart."""
@@ -297,8 +298,23 @@ def _are_key_points(run: GraphRun, node: Node) -> bool:
     return isinstance(node, Source) and node.kind == "coco_keypoints"
 
 
+def _told_names(worker: Worker, dataset: Dataset) -> list[str]:
+    """Of boxes that stand in records, as their kind finds them."""
+    kind = load_source(dataset.kind)
+    if "boxes" not in kind.outputs:
+        return []
+    key = ("class names", dataset.kind, dataset.identity)
+    if key not in worker.kept:
+        try:
+            worker.kept[key] = kind.class_names(dataset)[1:]
+        except DataError:
+            return []  # the reader itself says what is wrong
+    names: list[str] = worker.kept[key]
+    return names
+
+
 def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
-    """The names of a COCO file's classes, in the order of the labels 1, 2, ..."""
+    """The names of the classes, in the order of the labels 1, 2, ..., where their source tells."""
     while not isinstance(node, Source):
         port = next(
             (node.inputs[n] for n in ("boxes", "points", "masks") if n in node.inputs), None
@@ -310,6 +326,8 @@ def _class_names(worker: Worker, run: GraphRun, node: Node) -> list[str]:
     read = run.result.plan.dataset(node) if isinstance(node, Source) and file is None else None
     if read is not None and read.kind.startswith("coco"):
         file = read.location
+    if not isinstance(file, str) and read is not None and isinstance(node, Source):
+        return _told_names(worker, replace(read, kind=node.kind))
     if not isinstance(file, str) or node.args.get("avoid_class_remapping"):
         return []
     try:

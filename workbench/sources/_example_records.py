@@ -99,19 +99,36 @@ def choose_features(record: bytes) -> tuple[str, str]:
     return (sorted(images) or [""])[0], (labels or [""])[0]
 
 
-def first_features(path: str, index: str) -> tuple[str, str]:
-    """Image and label of the first record that has an image, of the first 64 in an index."""
+def first_record(path: str, index: str) -> bytes:
+    """The first record that has an image, of the first 64 in an index; else an empty one."""
     with open(path, "rb") as file, open(index, encoding="utf-8") as lines:
         for _, line in zip(range(64), lines, strict=False):
             offset, size = map(int, line.split())
             file.seek(offset + 12)
+            record = file.read(size - 16)
             try:
-                image, label = choose_features(file.read(size - 16))
+                if choose_features(record)[0]:
+                    return record
             except (IndexError, KeyError, ValueError):
                 continue  # it is damaged
-            if image:
-                return image, label
-    return "", ""
+    return b""
+
+
+def first_features(path: str, index: str) -> tuple[str, str]:
+    """Image and label of the first record that has an image; empty where none has."""
+    return choose_features(first_record(path, index))
+
+
+def texts_of(record: bytes, name: str) -> list[str]:
+    """The texts of a feature of bytes; none where there is no such feature."""
+    for _, start, end in fields_of(record, 0, len(record)):
+        for _, first, last in fields_of(record, start, end):
+            key, value = list(fields_of(record, first, last))[:2]
+            if record[key[1] : key[2]].decode() == name:
+                for _, begin, stop in fields_of(record, value[1], value[2]):
+                    places = fields_of(record, begin, stop)
+                    return [record[at:to].decode(errors="replace") for _, at, to in places]
+    return []
 
 
 def varints_of(data: bytes, start: int, end: int) -> Iterator[int]:

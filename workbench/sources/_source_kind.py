@@ -32,6 +32,12 @@ class Sample(NamedTuple):
     """Why the reader cannot give it, where its bytes do not tell: a label that is missing."""
     with_pillow: bool = False
     """Whether Pillow decodes it, and not DALI."""
+    sides: Sequence[int] = ()
+    """Width and height that it should have, where its targets were written for these."""
+    mask: str = ""
+    """The file with its mask, which has its width and height."""
+    mask_place: Sequence[int] = ()
+    """Where in that file the mask begins, and its size in bytes; empty where it is all of it."""
 
     @property
     def size(self) -> int:
@@ -45,6 +51,15 @@ class Sample(NamedTuple):
         with open(self.path, "rb") as holder:
             holder.seek(self.offset)
             return io.BytesIO(holder.read(self.nbytes))
+
+    def open_mask(self) -> BinaryIO:
+        """The bytes of its mask, as a file that begins at 0. Raises OSError."""
+        if not self.mask_place:
+            return open(self.mask, "rb")
+        with open(self.mask, "rb") as holder:
+            offset, size = self.mask_place
+            holder.seek(offset)
+            return io.BytesIO(holder.read(size))
 
     def placed(self) -> Sample:
         """It with its place in a file: of some kinds that is made when it is asked for."""
@@ -148,6 +163,8 @@ class SourceKind:
         As of ``Index``; None where its reader begins at once.
     decoder:
         The operator that decodes its images, where DALI's decoders do not.
+    with_targets:
+        The kind that reads the same data with the targets in them, where a graph asks for these.
     takes:
         Kinds of data that it reads, too, and stays what it is.
     is_listed:
@@ -198,6 +215,7 @@ class SourceKind:
     sample: str = ""
     index: Index | None = None
     decoder: str = ""
+    with_targets: str = ""
     takes: frozenset[str] = frozenset()
     is_listed: bool = True
     passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())

@@ -100,7 +100,8 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
             faults.setdefault(one["image_id"], shown)
     for image in found["images"]:
         name, fault = image["file_name"], faults.get(image["id"], "")
-        yield Sample(os.path.join(root, name), name, 0, fault=fault)
+        sides = sizes[image["id"]] if None not in sizes[image["id"]] else ()
+        yield Sample(os.path.join(root, name), name, 0, fault=fault, sides=sides)
     if lost := _without_image(found):
         yield lost
 

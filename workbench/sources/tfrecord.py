@@ -24,6 +24,7 @@ from workbench.sources._example_records import (
     choose_features,
     fields_of,
     first_features,
+    first_record,
     next_record,
     read_features,
     scan_records,
@@ -112,6 +113,7 @@ _HELPERS: tuple[Any, ...] = (
     fields_of,
     read_features,
     choose_features,
+    first_record,
     first_features,
     indexed_records,
 )
@@ -363,5 +365,6 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="tfrecord",
+    with_targets="tfrecord_boxes",
     write_placeholder=_write_placeholder,
 )

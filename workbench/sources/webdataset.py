@@ -45,17 +45,22 @@ def list_shards(data: Any) -> list[str]:
     return [os.path.join(data, name) for name in names if name.endswith(".tar")]
 
 
+def first_components(path: str) -> set[str]:
+    """The components of the first files of an archive."""
+    names = []
+    with tarfile.open(path) as archive, contextlib.suppress(tarfile.ReadError):  # cut short
+        for _, member in zip(range(64), archive, strict=False):
+            names += [member.name] if member.isfile() else []
+    return {os.path.basename(name).partition(".")[2].lower() for name in names}
+
+
 def find_shards(data: Any) -> dict[str, Any]:
     """Arguments of the WebDataset reader, by the components of the first samples.
 
     Labels are the component cls; indices are used where every archive has one.
     """
     paths = list_shards(data)
-    names = []
-    with tarfile.open(paths[0]) as archive, contextlib.suppress(tarfile.ReadError):  # cut short
-        for _, member in zip(range(64), archive, strict=False):
-            names += [member.name] if member.isfile() else []
-    endings = {os.path.basename(name).partition(".")[2].lower() for name in names}
+    endings = first_components(paths[0])
     images = "jpg;jpeg;png;bmp;tif;tiff;pnm;ppm;pgm;pbm;jp2;webp"
     indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
     return {
@@ -422,13 +427,24 @@ def _write_placeholder(folder: Path) -> Path:
     return path
 
 
+def places_of(path: str, component: str) -> dict[str, tuple[int, int]]:
+    """Of a component of an archive's samples, by key, where it begins and its size in bytes."""
+    found = {}
+    with contextlib.suppress(_DamagedError):
+        for key, name, member in _members(path):
+            if name == component:
+                found[key] = member.offset_data, member.size
+    return found
+
+
+_HELPERS: tuple[Any, ...] = (list_shards, first_components)
 SOURCE = SourceKind(
     about="WebDataset (.tar, or a folder of these)",
     op="readers.webdataset",
     located_by=frozenset({"paths", "ext", "index_paths", "missing_component_behavior"}),
     find=find_shards,
     reader=read_shards,
-    helpers=inspect.getsource(list_shards),
+    helpers="\n\n".join(map(inspect.getsource, _HELPERS)),
     leave_out=_leave_out,
     index=Index(_is_index_needed, _make_index, _find_indexed),
     imports=("contextlib", "os", "tarfile"),
@@ -442,5 +458,6 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="webdataset",
+    with_targets="webdataset_masks",
     write_placeholder=_write_placeholder,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from workbench.catalog.spec import Device
 from workbench.emit.pipeline_import.traced import TracedOp, TracedPipeline
 from workbench.sources import load_source, source_kinds
 
@@ -36,6 +37,11 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
         used |= {edge.edge: edge.device for edge in pipeline.outputs}
         (last, side), made = calls[-1].outputs[-1], [e for op in calls for e in op.outputs]
         first = next((e for e in made if e[0] in used and e[0] != last), reader.outputs[0])
+        between: list[tuple[str, Device]] = []
+        if len(kind.outputs) > 2:  # encoded images, which the reader itself gives
+            first = reader.outputs[0]
+            known = [e for e in made if e[0] in used and e[0] not in (first[0], last)]
+            between = (known or [reader.outputs[1]])[: len(kind.outputs) - 2]
         device = reader.device
         if kind.pixels:
             on_gpu = "gpu" in (device, used.get(first[0]))
@@ -46,7 +52,7 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
             schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader
             refused=None,
             device=device,
-            outputs=(first, (last, side)),
+            outputs=(first, *between, (last, side)),
             places=reader.places[:depth],
             display=reader.places[depth].function,
         )

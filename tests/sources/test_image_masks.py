@@ -1,0 +1,100 @@
+"""Images beside masks: pairs by name, numbers of any image file, and pairs that are none."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.helpers import script_batches, with_settings
+from workbench.catalog import load_catalog
+from workbench.emit.targets import export
+from workbench.engine import Engine
+from workbench.engine.importing import from_file
+from workbench.errors import DataError
+from workbench.graph import Graph, Port, load_recipe
+from workbench.graph.dataset_parameters import with_datasets
+from workbench.health import check_folder
+from workbench.preview.verify import Verifier
+from workbench.sources import open_dataset, open_datasets, require_dataset
+
+COUNT = 4
+
+
+@pytest.fixture
+def copied(shapes: Path, tmp_path: Path) -> Path:
+    """Pairs that a test may change."""
+    folder = tmp_path / "pairs"
+    for name in ("images", "masks"):
+        (folder / name).mkdir(parents=True)
+        for path in sorted((shapes / "segmentation" / name).iterdir())[:8]:
+            shutil.copy(path, folder / name)
+    return folder
+
+
+def read_alone(folder: Path) -> Graph:
+    """The masks as they are read, in the order of the names."""
+    graph = with_settings(load_recipe("segmentation"), batch_size=COUNT)
+    graph = with_datasets(graph, open_datasets(str(folder)))
+    (reader,) = graph.sources
+    return replace(
+        graph.replace_node(replace(reader, args={})), outputs={"masks": Port(reader.id, "masks")}
+    )
+
+
+def test_masks_are_the_numbers_in_the_files(copied: Path, tmp_path: Path) -> None:
+    names = sorted(path.name for path in (copied / "masks").iterdir())
+    wanted = [np.array(Image.open(copied / "masks" / name)) for name in names]
+    palette = Image.fromarray(wanted[0])
+    palette.putpalette([255, 0, 0] * 256)  # as in PASCAL VOC: the colours are for people
+    palette.save(copied / "masks" / names[0])
+    wide = wanted[1].astype(np.uint16) * 300
+    Image.fromarray(wide).save(copied / "masks" / names[1])
+    wanted[1] = wide
+    for batch in script_batches(read_alone(copied), copied, 2, tmp_path):
+        for mask in batch[0]:
+            np.testing.assert_array_equal(mask[..., 0], wanted.pop(0))
+
+
+def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Engine) -> None:
+    names = sorted(path.stem for path in (copied / "images").iterdir())
+    small = Image.open(copied / "masks" / f"{names[1]}.png").resize((40, 30))
+    small.save(copied / "masks" / f"{names[1]}.png")
+    (copied / "masks" / f"{names[3]}.png").unlink()
+    (copied / "masks" / f"{names[5]}.png").write_text("no picture")
+    small.save(copied / "masks" / "alone.png")
+    faults = {each.file: each.reason for each in check_folder(copied).bad}
+    assert list(faults) == [*(f"images/{names[n]}.jpg" for n in (1, 3, 5)), "masks/alone.png"]
+    first, second, third, last = faults.values()
+    assert first.startswith("its mask is 40×30, and it is ")
+    assert second == "it has no mask"
+    assert third == "its mask cannot be opened"
+    assert last == "it is the mask of no image"
+    graph = with_settings(load_recipe("segmentation"), batch_size=COUNT)
+    found = Verifier(graph, str(copied), 2, engine=engine).run()
+    assert found.exact, found.lines()
+    assert len(found.left_out) >= 3
+
+
+def test_without_pairs_it_says_what_is_wanted(copied: Path) -> None:
+    for path in (copied / "masks").iterdir():
+        path.unlink()
+    dataset = open_dataset(copied)
+    with pytest.raises(DataError, match=r"no image with a mask in .*images/7\.jpg, masks/7\.png"):
+        require_dataset(dataset)
+    assert open_dataset(copied / "images").kind == "folder"
+
+
+def test_it_is_imported_back(copied: Path, tmp_path: Path) -> None:
+    graph = with_datasets(load_recipe("segmentation"), open_datasets(str(copied)))
+    path = tmp_path / "pipe.py"
+    path.write_text(export(graph, "script", load_catalog()).main.text)
+    imported = from_file(path)
+    assert not imported.report.faults
+    (reader,) = imported.graph.sources
+    assert (reader.op, reader.kind) == ("readers.image_masks", "image_masks")
+    assert len(imported.graph.nodes) == len(graph.nodes)

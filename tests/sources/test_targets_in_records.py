@@ -1,0 +1,178 @@
+"""Boxes in TFRecord and masks in WebDataset: those that COCO and folders give, and bad ones."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from tests.helpers import script_batches, with_settings
+from workbench.catalog import load_catalog
+from workbench.catalog.spec import Value
+from workbench.emit.targets import export
+from workbench.engine import Engine
+from workbench.engine.importing import from_file
+from workbench.errors import DataError
+from workbench.graph import Graph, Port, load_recipe
+from workbench.graph.source_targets import with_opened
+from workbench.health import check_folder
+from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview.verify import Verifier
+from workbench.samples.records import example, framed, write_shard
+from workbench.samples.shapes import CLASSES, SCENES
+from workbench.sources import class_names, open_dataset, open_datasets, require_dataset
+
+CATALOG = load_catalog()
+BOXES, MASKS = "tfrecord_boxes", "webdataset_masks"
+RECIPES = {BOXES: "ssd", MASKS: "segmentation"}
+PLACES = {BOXES: "tfrecord", MASKS: "webdataset"}
+
+
+def opened(recipe: str, path: Path | str) -> Graph:
+    graph = with_settings(load_recipe(recipe), batch_size=6)
+    return with_opened(graph, open_datasets(str(path)), CATALOG)
+
+
+def read_alone(
+    graph: Graph, path: Path, folder: Path, args: dict[str, Value], *names: str
+) -> Sequence[list[NDArray[np.generic]]]:
+    """What the reader gives of all scenes, in their order."""
+    (reader,) = graph.sources
+    graph = with_settings(graph.replace_node(replace(reader, args=args)), batch_size=SCENES)
+    graph = replace(graph, outputs={name: Port(reader.id, name) for name in names})
+    (batch,) = script_batches(graph, path, 1, folder)
+    return batch
+
+
+@pytest.mark.parametrize("args", [{}, {"ltrb": True}, {"ltrb": True, "ratio": True}])
+def test_boxes_are_those_of_coco(shapes: Path, tmp_path: Path, args: dict[str, Value]) -> None:
+    found = []
+    for number, place in enumerate((shapes / "tfrecord", shapes / "coco" / "annotations.json")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        graph = opened("ssd", place)
+        assert graph.sources[0].kind == ("coco" if number else BOXES)
+        found.append(read_alone(graph, place, folder, args, "boxes", "labels"))
+    for ours, theirs in zip(found[0][0], found[1][0], strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-3)
+    for ours, theirs in zip(found[0][1], found[1][1], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_masks_are_those_of_the_folder(shapes: Path, tmp_path: Path) -> None:
+    found = []
+    for place in ("webdataset", "segmentation"):
+        (tmp_path / place).mkdir()
+        graph = opened("segmentation", shapes / place)
+        found.append(read_alone(graph, shapes / place, tmp_path / place, {}, "masks")[0])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_it_is_drawn_verified_and_imported_back(
+    kind: str, shapes: Path, engine: Engine, tmp_path: Path
+) -> None:
+    place = shapes / PLACES[kind]
+    graph = with_settings(load_recipe(RECIPES[kind]), batch_size=6)
+    report = Verifier(graph, str(place), 2, engine=engine).run()
+    assert report.exact, report.lines()
+    preview = preview_batch(engine, PreviewRequest(graph, str(place), tiles=4))
+    marks = [mark for tile in preview.tiles for each in tile.marks for mark in each]
+    assert any(mark.mask for mark in marks) == (kind == MASKS)
+    if kind == BOXES:
+        assert {mark.text for mark in marks} <= {*CLASSES}
+    made = opened(RECIPES[kind], f"{kind}:{place}")
+    path = tmp_path / "pipe.py"
+    path.write_text(export(made, "script", CATALOG).main.text)
+    imported = from_file(path)
+    assert not imported.report.faults
+    assert [node.op for node in imported.graph.nodes] == [node.op for node in made.nodes]
+    assert imported.graph.sources[0].kind == kind
+
+
+def test_classes_of_boxes_are_named(shapes: Path) -> None:
+    assert class_names(open_dataset(f"{BOXES}:{shapes / 'tfrecord'}")) == ["background", *CLASSES]
+
+
+def _jpeg(width: int = 60, height: int = 40) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (width, height), "white").save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+def _record(*boxes: tuple[float, ...], labels: int | None = None) -> bytes:
+    sides = dict(zip(("xmin", "ymin", "xmax", "ymax"), zip(*boxes, strict=True), strict=True))
+    count = len(boxes) if labels is None else labels
+    return framed(
+        example(
+            {
+                "image/encoded": _jpeg(),
+                **{f"image/object/bbox/{name}": list(map(float, v)) for name, v in sides.items()},
+                "image/object/class/label": [1] * count,
+            }
+        )
+    )
+
+
+def test_bad_boxes_are_named_counted_and_left_out(tmp_path: Path, engine: Engine) -> None:
+    good = _record((0.1, 0.1, 0.5, 0.9), (0.2, 0.2, 0.4, 0.4))
+    bad = [
+        _record((float("nan"), 0.1, 0.5, 0.9)),
+        _record((1.2, 0.1, 1.5, 0.9)),
+        _record((0.5, 0.1, 0.2, 0.9)),
+        _record((0.1, 0.1, 0.5, 0.9), labels=2),
+        framed(example({"image/encoded": _jpeg(), "image/object/class/label": [1]})),
+    ]
+    path = tmp_path / "boxes.tfrecord"
+    path.write_bytes(b"".join([good, *bad, good, good]))
+    found = check_folder(f"{BOXES}:{path}", full=False)
+    words = ("is none: nan", "outside the image", "is none: 0.5", "it has 1, 1, 1, 1, 2", "missing")
+    assert len(found.bad) == len(words)
+    for one, said in zip(found.bad, words, strict=True):
+        assert said in one.reason
+    rest = found.write_good(str(tmp_path / "good"))
+    graph = with_settings(load_recipe("ssd"), batch_size=3)
+    report = Verifier(graph, f"{BOXES}:{rest}", 1, engine=engine).run()
+    assert report.exact, report.lines()
+
+
+def test_bad_masks_are_named_and_counted(tmp_path: Path) -> None:
+    def png(width: int, height: int) -> bytes:
+        buffer = io.BytesIO()
+        Image.new("L", (width, height), 1).save(buffer, "PNG")
+        return buffer.getvalue()
+
+    components = [
+        {"jpg": _jpeg(), "mask.png": png(60, 40)},
+        {"jpg": _jpeg(), "mask.png": png(60, 41)},
+        {"jpg": _jpeg()},
+        {"jpg": _jpeg(), "mask.png": b"no picture"},
+    ]
+    write_shard(components, tmp_path / "masks.tar")
+    found = check_folder(f"{MASKS}:{tmp_path / 'masks.tar'}", full=False)
+    assert [one.reason for one in found.bad] == [
+        "its mask is 60×41, and it is 60×40",
+        "it has no mask.png, as others have",
+        "its mask cannot be opened",
+    ]
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_without_targets_it_says_what_is_there(kind: str, tmp_path: Path) -> None:
+    if kind == BOXES:
+        path = tmp_path / "plain.tfrecord"
+        path.write_bytes(framed(example({"image": _jpeg(), "label": [1]})))
+    else:
+        path = tmp_path / "plain.tar"
+        write_shard([{"jpg": _jpeg(), "cls": b"1"}], path)
+    with pytest.raises(DataError, match=r"found: .*(label|cls)"):
+        require_dataset(open_dataset(f"{kind}:{path}"))
+    with pytest.raises(DataError, match=r"found: .*(label|cls)"):
+        opened(RECIPES[kind], path)

@@ -1,0 +1,63 @@
+"""Readers that also give targets, which the workbench makes of what DALI's readers give.
+
+None is an operator of DALI; ``SourceKind.reader`` of the kind that reads with it is its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from workbench.catalog.spec import OpSpec, OutputRule, PortSpec
+from workbench.sources import kind_of_reader, load_source
+
+_IMAGES = PortSpec("jpegs", "encoded", gives=OutputRule("UINT8", "", (None,)))
+_BOXES = PortSpec("boxes", "boxes", gives=OutputRule("FLOAT", "", (None, 4)))
+_CLASSES = PortSpec("labels", "label", gives=OutputRule("INT32", "", (None,)))
+_MASKS = PortSpec("masks", "mask", gives=OutputRule("INT32", "HWC", (None, None, 1)))
+_READERS = (
+    (
+        *("readers.image_masks", "readers.file", "Read images with masks"),
+        (_IMAGES, _MASKS),
+        ("segmentation masks", "VOC", "semantic segmentation", "image mask pairs"),
+        (),
+    ),
+    (
+        *("readers.webdataset_masks", "readers.webdataset", "Read WebDataset with masks"),
+        (_IMAGES, _MASKS),
+        ("segmentation masks",),
+        (),
+    ),
+    (
+        *("readers.tfrecord_boxes", "readers.tfrecord", "Read TFRecord with boxes"),
+        (_IMAGES, _BOXES, _CLASSES),
+        ("object detection", "TensorFlow detection"),
+        ("ltrb", "ratio"),
+    ),
+)
+"""Name, DALI's reader that it calls, label, outputs, synonyms, options as of COCO's reader."""
+TARGET_READERS = frozenset(row[0] for row in _READERS)
+
+
+def target_readers(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
+    """By name. Their options are those of DALI's reader, but for what says where the data lie."""
+    made = {}
+    for name, reader, label, outputs, synonyms, more in _READERS:
+        if reader not in ops:
+            continue
+        located = load_source(kind_of_reader(name)).located_by
+        args = {key: arg for key, arg in ops[reader].args.items() if key not in located}
+        args |= {key: ops["readers.coco"].args[key] for key in more}
+        made[name] = replace(
+            ops[reader],
+            name=name,
+            schema=name,
+            outputs=outputs,
+            args=args,
+            mutually_exclusive=(),
+            doc=f"{label}, as {reader} reads images.",
+            summary=f"{label}, as {reader} reads images.",
+            label=label,
+            synonyms=synonyms,
+        )
+    return made

@@ -1,0 +1,183 @@
+"""TFRecord whose records have boxes, as TensorFlow's object detection writes them.
+
+Four lists of floats, shares of the image's sides, whose names end in ``xmin``, ``ymin``, ``xmax``
+and ``ymax``, and a list of class numbers: ``image/object/bbox/xmin``, ``image/object/class/label``.
+A record is read so where a graph takes boxes, or where its kind is named (``tfrecord_boxes:PATH``).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, tfrecord
+from workbench.sources._example_records import (
+    first_record,
+    read_features,
+    scan_records,
+    texts_of,
+    varints_of,
+)
+from workbench.sources._record_index import index_of
+from workbench.sources.tfrecord import find_records, list_records
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+_LOOKED_AT = 1000
+"""Records that are looked at for the names of classes."""
+
+
+def choose_boxes(features: dict[str, Any]) -> tuple[list[str], str]:
+    """The names of a box's sides among features, and of its class; empty where there are none."""
+    floats = sorted(name for name, (kind, *_) in features.items() if kind == "float")
+    ends = ("xmin", "ymin", "xmax", "ymax")
+    sides = [next((name for name in floats if name.lower().endswith(end)), "") for end in ends]
+    whole = sorted(name for name, (kind, *_) in features.items() if kind == "int64")
+    classes = [name for name in whole if "label" in name.lower() or "class" in name.lower()]
+    own = [name for name in classes if "object" in name.lower() or "bbox" in name.lower()]
+    return (sides if all(sides) else []), (own or classes or [""])[0]
+
+
+def find_boxes(data: Any) -> dict[str, Any]:
+    """Arguments of the TFRecord reader; its features are those of the first record."""
+    from nvidia.dali import tfrecord
+
+    found = find_records(data)
+    files = zip(found["path"], found["index_path"], strict=True)
+    record = next(filter(None, (first_record(*each) for each in files)), b"")
+    sides, label = choose_boxes(read_features(record))
+    image = next(iter(found["features"]))
+    features = {image: found["features"][image]}
+    for side in sides or ["xmin", "ymin", "xmax", "ymax"]:
+        features[side] = tfrecord.VarLenFeature(tfrecord.float32, 0.0)
+    features[label or "label"] = tfrecord.VarLenFeature(tfrecord.int64, 0)
+    return {**found, "features": features}
+
+
+def read_boxes(ltrb: bool = False, ratio: bool = False, **options: Any) -> Any:
+    """Images, and their boxes and classes, the boxes written as COCO's reader writes them."""
+    made: Any = fn.readers.tfrecord(**options)
+    jpegs, left, top, right, bottom, labels = made.values()
+    low, high = fn.stack(left, top, axis=1), fn.stack(right, bottom, axis=1)
+    if not ratio:
+        shape = fn.cast(fn.peek_image_shape(jpegs), dtype=types.FLOAT)
+        sides = fn.stack(shape[1], shape[0])
+        low, high = low * sides, high * sides
+    boxes = fn.cat(low, high if ltrb else high - low, axis=1)
+    return jpegs, boxes, fn.cast(labels, dtype=types.INT32)
+
+
+def _boxes_of(dataset: Dataset) -> tuple[list[str], str]:
+    """Names of the sides and of the classes. Raises DataError where there are none."""
+    files = list_records(dataset.argument)
+    found = (first_record(path, index_of(path, scan_records)) for path in files)
+    features = read_features(next(filter(None, found), b""))
+    sides, label = choose_boxes(features)
+    if not sides or not label:
+        shown = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
+        raise DataError(
+            f"{dataset}: its first record has no boxes (found: {shown}). Write lists of floats "
+            "image/object/bbox/xmin, ymin, xmax and ymax, as shares of the sides, and "
+            "image/object/class/label."
+        )
+    return sides, label
+
+
+def _require(dataset: Dataset) -> None:
+    tfrecord.SOURCE.require(dataset)
+    _boxes_of(dataset)
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """A record without boxes as the first has them, or with one that is none, is at fault."""
+    sides, label = _boxes_of(dataset)
+    for sample in tfrecord.SOURCE.list_samples(dataset):
+        fault = sample.fault or _box_fault(_record_of(sample), sides, label)
+        yield sample._replace(label=0, fault=fault)
+
+
+def _record_of(sample: Sample) -> bytes:
+    """The whole record that holds a sample's image."""
+    with open(sample.path, "rb") as file:
+        file.seek(int(sample.name.rpartition(" at index ")[2]))
+        size = int.from_bytes(file.read(8), "little")
+        file.seek(4, os.SEEK_CUR)
+        return file.read(size)
+
+
+def _box_fault(record: bytes, sides: list[str], label: str) -> str:
+    features = read_features(record)
+    lists = []
+    for name, wanted in (*((side, "float") for side in sides), (label, "int64")):
+        kind, start, end = features.get(name, ("missing", 0, 0))
+        if kind != wanted:
+            return f"its feature {name} is {kind}, not {wanted} as in the first record"
+        lists.append(
+            list(struct.unpack(f"<{(end - start) // 4}f", record[start : end - (end - start) % 4]))
+            if wanted == "float"
+            else list(varints_of(record, start, end))
+        )
+    counts = [len(each) for each in lists]
+    if len(set(counts)) > 1:
+        return f"it has {', '.join(map(str, counts))} of {', '.join((*sides, label))}"
+    for number, (left, top, right, bottom) in enumerate(zip(*lists[:4], strict=True)):
+        if not (left <= right and top <= bottom):  # nor where one is no number
+            return f"its box {number} is none: {left:.4g}, {top:.4g}, {right:.4g}, {bottom:.4g}"
+        if left >= 1 or top >= 1 or right < 0 or bottom < 0:
+            return f"its box {number} lies outside the image"
+    return ""
+
+
+def _class_names(dataset: Dataset) -> list[str]:
+    """By the texts beside the numbers, where there are some."""
+    _, label = _boxes_of(dataset)
+    text = f"{label.rpartition('/')[0]}/text"
+    named: dict[int, str] = {}
+    for sample in islice(tfrecord.SOURCE.list_samples(dataset), _LOOKED_AT):
+        if sample.fault:
+            continue
+        record = _record_of(sample)
+        features = read_features(record)
+        texts = texts_of(record, text)
+        _, start, end = features.get(label, ("", 0, 0))
+        named |= dict(zip(varints_of(record, start, end), texts, strict=False))
+    if not named:
+        return []
+    return ["background", *(named.get(n, str(n)) for n in range(1, max(named) + 1))]
+
+
+_HELPERS: tuple[Any, ...] = (find_records, choose_boxes)
+SOURCE = replace(
+    tfrecord.SOURCE,
+    about="TFRecord with boxes (image/object/bbox/xmin)",
+    op="readers.tfrecord_boxes",
+    find=find_boxes,
+    reader=read_boxes,
+    outputs=("jpegs", "boxes", "labels"),
+    helpers="\n\n".join(
+        [
+            tfrecord.SOURCE.helpers,
+            *map(inspect.getsource, _HELPERS),
+        ]
+    ),
+    suffixes=(),
+    index=None,
+    accepts=lambda path: False,  # most take a class for each image
+    takes=frozenset({"tfrecord"}),
+    require=_require,
+    list_samples=_list_samples,
+    class_names=_class_names,
+    options=frozenset(
+        {
+            *("ltrb", "ratio", "random_shuffle", "initial_fill", "pad_last_batch", "num_shards"),
+            *("shard_id", "stick_to_shard", "prefetch_queue_depth", "dont_use_mmap"),
+        }
+    ),
+)

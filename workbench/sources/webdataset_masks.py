@@ -1,0 +1,104 @@
+"""WebDataset whose samples have a mask beside the image: ``0000.jpg, 0000.mask.png``.
+
+As ``image_masks`` reads folders: one number for each pixel, opened by Pillow within the reader. An
+archive is read so where a graph takes masks, or its kind is named (``webdataset_masks:PATH``).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, webdataset
+from workbench.sources.image_masks import mask_numbers
+from workbench.sources.webdataset import find_shards, first_components, list_shards
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn  # the exported program has it
+
+
+def mask_component(components: Any) -> str:
+    """The first component of an image file with mask or seg in its name; empty for none."""
+    files = (".png", ".bmp", ".tif", ".tiff", ".webp")
+    found = sorted(name for name in components if f".{name}".endswith(files))
+    return next((name for name in found if "mask" in name or "seg" in name), "")
+
+
+def find_masked(data: Any) -> dict[str, Any]:
+    """Arguments of the WebDataset reader: the images, and the component that is their mask."""
+    found = find_shards(data)
+    return {**found, "ext": [found["ext"][0], mask_component(first_components(found["paths"][0]))]}
+
+
+def read_masked(**options: Any) -> Any:
+    """Images and their masks, int32 (height, width, 1)."""
+    made: Any = fn.readers.webdataset(**options)
+    jpegs, encoded = made
+    masks = fn.python_function(
+        encoded, function=lambda content: mask_numbers(content.tobytes()), output_layouts=["HWC"]
+    )
+    return jpegs, masks
+
+
+def _component(dataset: Dataset) -> str:
+    (path, *_) = list_shards(dataset.argument)
+    components = first_components(path)
+    found = mask_component(components)
+    if not found:
+        raise DataError(
+            f"{dataset}: its first samples have no mask (found: {', '.join(sorted(components))}). "
+            "Write one beside each image, 0000.mask.png, with a number for each pixel."
+        )
+    return found
+
+
+def _require(dataset: Dataset) -> None:
+    webdataset.SOURCE.require(dataset)
+    _component(dataset)
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """A sample without a mask is at fault, or with one of another size than its image."""
+    component = _component(dataset)
+    masks: dict[str, Any] = {}
+    for sample in webdataset.SOURCE.list_samples(dataset):
+        if sample.path not in masks:
+            masks = {sample.path: webdataset.places_of(sample.path, component)}
+        stem = os.path.join(*_parted(sample.name.rsplit(":", 1)[-1]))
+        place = masks[sample.path].get(stem)
+        fault = sample.fault or ("" if place else f"it has no {component}, as others have")
+        yield sample._replace(label=0, fault=fault, mask=sample.path, mask_place=place or ())
+
+
+def _parted(name: str) -> tuple[str, str]:
+    folder, file = os.path.split(name)
+    return folder, file.partition(".")[0]
+
+
+_HELPERS: tuple[Any, ...] = (find_shards, mask_numbers, mask_component)
+SOURCE = replace(
+    webdataset.SOURCE,
+    about="WebDataset with masks (0000.jpg, 0000.mask.png)",
+    op="readers.webdataset_masks",
+    find=find_masked,
+    reader=read_masked,
+    outputs=("jpegs", "masks"),
+    helpers="\n\n".join([webdataset.SOURCE.helpers, *map(inspect.getsource, _HELPERS)]),
+    imports=(*webdataset.SOURCE.imports, "io"),
+    suffixes=(),
+    accepts=lambda path: False,  # most take a class for each image
+    takes=frozenset({"webdataset"}),
+    index=None,
+    require=_require,
+    list_samples=_list_samples,
+    options=frozenset(
+        {
+            *("random_shuffle", "initial_fill", "pad_last_batch", "num_shards", "shard_id"),
+            *("stick_to_shard", "prefetch_queue_depth", "dont_use_mmap"),
+        }
+    ),
+)
