@@ -226,6 +226,14 @@ def test_what_goes_wrong_in_it_is_told_with_its_line(
     assert FAILURES[made] in str(told.value)
 
 
+def test_verify_tells_it_in_the_same_words(engine: Engine, photos: Path) -> None:
+    graph = sized()
+    graph = gives_grey.after(graph, resize_of(graph))
+    report = Verifier(graph, str(photos), 1, engine=engine).run()
+    words = "The exported script fails at what the preview fails at: "
+    assert report.failure.startswith(words + FAILURES[gives_grey])
+
+
 def test_megabytes_printed_do_not_hurt(engine: Engine, photos: Path) -> None:
     assert preview(engine, loud, photos) is not None
     assert engine.pid is not None

@@ -75,6 +75,8 @@ def test_a_word_of_another_library_and_whatever_else_there_is(host: Host, photos
     expect(part(page, "canvas").locator("[data-wb=empty]")).to_be_visible()
     choose(page, "medical", "recipe:medical-gray", "Control+k")
     expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("medical-gray")
+    choose(page, "simclr", "recipe:simclr")
+    expect(part(page, "bar").locator("[data-wb=title]")).to_have_text("simclr")
 
 
 @pytest.mark.thorough

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.catalog import load_catalog
 from workbench.emit.outputs import class_numbers, describe_outputs
+from workbench.emit.own_code import nodes_calling
 from workbench.emit.targets import export
 from workbench.engine.findings import CheckedFile
 from workbench.engine.process import Engine
@@ -27,7 +28,7 @@ from workbench.engine.registry import task
 from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.engine.worker import Worker
 from workbench.engine.worker_progress import Progress, WorkerProgress
-from workbench.errors import CancelledError, EngineError
+from workbench.errors import CancelledError, EngineError, PipelineError
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
 from workbench.graph.dataset_parameters import parameters, with_datasets
@@ -165,7 +166,8 @@ class Verifier:
                     raise
                 report = self._compare(usable.datasets)
         except ScriptError as error:
-            report = replace(self._so_far, failure=_explain(error, usable.datasets))
+            words = self._words_on_own_code(usable.datasets) or _explain(error, usable.datasets)
+            report = replace(self._so_far, failure=words)
         finally:
             usable.close()
             if self._own:
@@ -211,6 +213,16 @@ class Verifier:
             shutil.rmtree(folder, ignore_errors=True)
         return report
 
+    def _words_on_own_code(self, data: Datasets) -> str:
+        """What the preview, which checks what functions return, says of the batch that failed."""
+        if not any(nodes_calling(self.graph.nodes)):
+            return ""
+        try:
+            self._calls.call(run_batch, self.graph, data, self._so_far.batches)
+        except PipelineError as error:
+            return f"The exported script fails at what the preview fails at: {error}"
+        return ""
+
     def _go_on(self) -> None:
         if self._cancelled.is_set():
             raise CancelledError("Cancelled.")
@@ -239,6 +251,13 @@ def verify(
 ) -> Verification:
     """Compare the first batches of the exported script with the preview engine's (``Verifier``)."""
     return Verifier(graph, data, batches, device).run(on_progress)
+
+
+@task
+def run_batch(worker: Worker, graph: Graph, data: Datasets, batch: int) -> None:
+    """Task: run one batch whole. Raises PipelineError."""
+    taps = list(graph.outputs.values())
+    worker.runner.run(graph, data, batch, graph.settings.batch_size, taps)
 
 
 @task

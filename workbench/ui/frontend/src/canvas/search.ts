@@ -32,7 +32,7 @@ export function searchItems(
   const wrapped = place.do === "add" && !empty ? regionItems(regions, selected) : [];
   const fitting = [
     ...operatorItems(operators, compatibleOps, asked),
-    ...(empty ? recipeItems(recipes, true) : []),
+    ...(place.do === "add" || empty ? recipeItems(recipes, empty) : []),
     ...templateItems(templates, compatibleOps, asked),
     ...blockItems(blocks),
     ...wrapped,
@@ -42,7 +42,6 @@ export function searchItems(
     ...argumentItems(store.inspected, args),
     ...commandItems(commandsNow(store)),
     ...nodeItems(nodes.filter(({ op }) => op)),
-    ...(empty ? [] : recipeItems(recipes)),
     ...folderItems(folders),
     ...fitting,
   ];
