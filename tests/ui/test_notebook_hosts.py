@@ -90,6 +90,8 @@ def test_a_page_without_a_kernel_shows_graph_and_picture(
     picture = page.locator(".wb-static-snapshot img")
     expect(picture).to_be_visible()
     assert picture.evaluate("(image) => image.naturalWidth") > 200
-    expect(page.locator("svg", has_text="rotate").first).to_be_visible()
+    graph = page.locator("img[src^='data:image/svg+xml']")
+    expect(graph).to_be_visible()
+    assert graph.evaluate("(image) => image.naturalWidth") > 100
     page.screenshot(path=tmp_path / "saved.png", full_page=True)
     page.close()
