@@ -122,6 +122,9 @@ OUT_OF_RANGE: list[tuple[type[wb.WorkbenchError], Mistake, str]] = [
     (wb.GraphFaultsError, lambda g: g.warp_affine(matrix=[]), "[] has 0 elements"),
     (wb.GraphEditError, lambda g: g.rotate(angle=5, name="1 x"), "Give a Python name"),
     (wb.GraphEditError, lambda g: g.noise.gaussian(seed="a"), "seed is 'a' (str)"),
+    (wb.GraphEditError, lambda g: g["rotate"].set(angle=g.images), "cannot be fed by itself"),
+    (wb.GraphFaultsError, lambda g: g.experimental.dilate(), "runs on the GPU only. Decode on"),
+    (wb.GraphFaultsError, lambda g: g.experimental.dilate(device="cpu"), "cannot run on the CPU"),
     (wb.GraphEditError, lambda g: g.with_p(0.5, lambda: 3), "cannot be called with a graph"),
     (wb.GraphEditError, lambda g: g.some_of(1), "some_of has no options"),
     (wb.GraphEditError, lambda g: g.one_of(abs, abs, weights=3), "Give a number for each option"),
@@ -201,6 +204,27 @@ def test_a_workbench_says_what_it_does_not_take(w: wb.Workbench) -> None:
         one_sentence(error, words, make)  # type: ignore[arg-type]
 
 
+def test_what_runs_on_a_gpu_is_told_where_there_is_none(w: wb.Workbench) -> None:
+    if w._model.machine.gpu:
+        pytest.skip("this machine has a GPU")
+    w.graph = w.graph.rotate(angle=5, device="gpu")
+    for make in (lambda: w.batch(0), lambda: w.pipeline(), lambda: w.loader("jax")):
+        one_sentence(wb.GraphFaultsError, "rotate_2.device: it runs on the GPU, and ", make)
+    w.undo()
+    with pytest.raises(wb.GraphFaultsError, match="decodes on the GPU"):
+        w.pipeline(device="mixed")
+
+
+def test_a_graph_in_two_workbenches_is_two(w: wb.Workbench) -> None:
+    other = wb.Workbench(w.graph, restore=False)
+    other["rotate"].angle = 9
+    assert (w["rotate"].angle, other["rotate"].angle) == (5, 9)
+    words = "(LiveNode) is no value of an argument"
+    one_sentence(wb.GraphEditError, words, lambda: w["rotate"].set(angle=other["rotate"]))
+    other.close()
+    assert w.batch(0, samples=2).images.shape == (2, 64, 64, 3)
+
+
 def test_a_closed_workbench_says_so_of_all_that_runs_or_edits(graph: Graph) -> None:
     w = wb.Workbench(graph, restore=False)
     turned = w.param("rotate.angle")
@@ -219,6 +243,7 @@ def test_a_closed_workbench_says_so_of_all_that_runs_or_edits(graph: Graph) -> N
         lambda: setattr(turned, "value", 9),
         lambda: w.share("x.png"),
         lambda: w.compare("simclr"),
+        lambda: w.panel(),
     ):
         one_sentence(EngineClosedError, "This workbench is closed.", make)  # type: ignore[arg-type]
     assert w.graph["rotate"].angle == 5

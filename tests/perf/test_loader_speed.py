@@ -21,7 +21,9 @@ from tests.perf.conftest import Table
 from tests.perf.test_export_speed import BUILDS, ROUNDS, SECONDS
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
+from workbench.engine.kernel_program import make_loader
 from workbench.graph import load_recipe
+from workbench.sources import open_datasets
 
 
 def bare(pipe: Any) -> Iterator[int]:
@@ -61,6 +63,19 @@ def compare(
         "pipeline": lambda: bare(script.build_pipeline(*settings)),
     }
     finish = torch.cuda.synchronize if device == "mixed" else lambda: None
+    figures = in_turns(makers, finish)
+    what = f"{device}, batch {batch_size}, {threads} threads"
+    for name, values in figures.items():
+        table.add(f"imagenet-train, PyTorch {name}, {what}", values, "imgs/s")
+    ratios = [a / b for a, b in zip(figures["loader"], figures["pipeline"], strict=True)]
+    row = table.add(f"PyTorch loader / pipeline, {what}", ratios, "x", "to reach: 0.97")
+    assert row.runs == BUILDS
+
+
+def in_turns(
+    makers: dict[str, Callable[[], Iterator[int]]], finish: Callable[[], object]
+) -> dict[str, list[float]]:
+    """imgs/s of each, a median for each build."""
     figures: dict[str, list[float]] = {name: [] for name in makers}
     order = random.Random(0)
     for _ in range(BUILDS):
@@ -74,12 +89,53 @@ def compare(
                 rounds[name].append(imgs_per_s(streams[name], finish))
         for name, values in rounds.items():
             figures[name].append(statistics.median(values))
+    return figures
+
+
+def compare_with_kernel(
+    photos: Path, folder: Path, table: Table, device: str, batch_size: int, threads: int
+) -> None:
+    """``w.loader`` of a notebook against the exported loader."""
+    torch = pytest.importorskip("torch")
+    graph = load_recipe("imagenet-train")
+    module = import_script(export(graph, "pytorch", load_catalog()).main.text, folder)
+    data = some_of(photos, 4 * batch_size, folder / "photos")
+    options = {"batch_size": batch_size, "num_threads": threads, "device": device}
+
+    def kernel() -> Iterator[int]:
+        loader = make_loader(graph, open_datasets(data), "torch", epochs=None, **options)
+        return (len(images) for images, _ in loader)
+
+    figures = in_turns(
+        {
+            "w.loader": kernel,
+            "exported loader": lambda: loaded(
+                module.Loader(module.build_pipeline(str(data), **options))
+            ),
+        },
+        torch.cuda.synchronize if device == "mixed" else lambda: None,
+    )
     what = f"{device}, batch {batch_size}, {threads} threads"
     for name, values in figures.items():
-        table.add(f"imagenet-train, PyTorch {name}, {what}", values, "imgs/s")
-    ratios = [a / b for a, b in zip(figures["loader"], figures["pipeline"], strict=True)]
-    row = table.add(f"PyTorch loader / pipeline, {what}", ratios, "x", "to reach: 0.97")
+        table.add(
+            f"imagenet-train, {name}, {what}",
+            values,
+            "imgs/s",
+        )
+    ratios = [a / b for a, b in zip(figures["w.loader"], figures["exported loader"], strict=True)]
+    row = table.add(f"w.loader / exported loader, {what}", ratios, "x", "to reach: 0.97")
     assert row.runs == BUILDS
+
+
+def test_the_loader_of_a_notebook_on_the_cpu(photos: Path, tmp_path: Path, table: Table) -> None:
+    compare_with_kernel(photos, tmp_path, table, "cpu", 32, 2)
+
+
+@pytest.mark.gpu
+def test_the_loader_of_a_notebook_with_mixed_decoding(
+    photos: Path, tmp_path: Path, table: Table
+) -> None:
+    compare_with_kernel(photos, tmp_path, table, "mixed", 64, 16)
 
 
 def test_loader_on_the_cpu(photos: Path, tmp_path: Path, table: Table) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 from workbench.arguments import require_names
 from workbench.emit.targets import export
+from workbench.engine.missing_gpu import require_gpu_where_asked
 from workbench.errors import DataError, GraphExportError, GraphFaultsError
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import require_datasets
@@ -127,9 +128,11 @@ def _built(program: ModuleType, graph: Graph, data: Datasets, options: Mapping[s
     build = getattr(program, "build_pipelines", None) or program.build_pipeline
     require_names(build.__name__, options, signature(build))
     settings = {f.name: options[f.name] for f in fields(graph.settings) if f.name in options}
-    faults = [f for f in check_graph(set_setting(graph, **settings)) if f.code == "setting"]
+    asked = set_setting(graph, **settings)
+    faults = [f for f in check_graph(asked) if f.code == "setting"]
     if faults:
         raise GraphFaultsError(faults)
+    require_gpu_where_asked(asked)
     return build(**_given(graph, data), **options)
 
 

@@ -189,6 +189,8 @@ def _before(graph: Graph, node_id: str, port: Port) -> Graph:
     """The graph in which what gives a port stands before a node, as a person would write it."""
     if not graph.has(port.node) or graph.scope_of(port.node) != graph.scope_of(node_id):
         return graph
+    if port.node == node_id:
+        raise GraphEditError(f"{node_id} cannot be fed by itself. Give what an earlier node gives.")
     order = [node.id for node in graph.nodes]
     if order.index(port.node) < order.index(node_id):
         return graph

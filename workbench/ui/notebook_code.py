@@ -11,6 +11,7 @@ from workbench.arguments import TEXT, WHOLE, checked
 from workbench.bench import Benchmark, Report
 from workbench.emit.targets import export
 from workbench.engine.kernel_program import KernelLoader, build_pipeline, make_loader
+from workbench.engine.missing_gpu import require_gpu_where_asked
 from workbench.errors import CancelledError, EngineClosedError, GraphEditError
 from workbench.graph.data_node import plain_value
 from workbench.graph.node_handle import NodeHandle
@@ -223,6 +224,7 @@ class CodeAccess:
             raise GraphEditError(f"samples is {samples}. Give 1 to {size}, the batch size.")
         count = size if samples is None else samples
         data = self._live.data_panel.datasets
+        require_gpu_where_asked(graph, self._live.machine)
         request = PreviewRequest(graph, data, number, count, _SMALLEST_TILE)
         return preview_outputs(self._model.engine, request)
 

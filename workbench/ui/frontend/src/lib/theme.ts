@@ -1,7 +1,14 @@
-// Light or dark, as the host is: JupyterLab's own sign, a page's declared theme, the colour the
-// page is painted in, and last what the system prefers.
+// Light or dark, as the host is: JupyterLab's own sign or VS Code's, a page's declared theme, the
+// colour the page is painted in, and last what the system prefers.
 
-const SIGNS = ["data-jp-theme-light", "data-bs-theme", "data-theme", "class", "style"];
+const SIGNS = [
+  "data-jp-theme-light",
+  "data-vscode-theme-kind",
+  "data-bs-theme",
+  "data-theme",
+  "class",
+  "style",
+];
 
 /** Keeps `data-theme` on `root` in step with the host. Returns what ends that. */
 export function followTheme(root: HTMLElement): () => void {
@@ -24,6 +31,8 @@ export function followTheme(root: HTMLElement): () => void {
 function isDark(): boolean {
   const lab = document.body.dataset["jpThemeLight"];
   if (lab !== undefined) return lab === "false";
+  const code = document.body.dataset["vscodeThemeKind"];
+  if (code !== undefined) return !code.includes("light");
   for (const el of [document.body, document.documentElement]) {
     const declared = el.dataset["bsTheme"] ?? el.dataset["theme"];
     if (declared === "dark" || declared === "light") return declared === "dark";
