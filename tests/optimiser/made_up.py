@@ -40,10 +40,17 @@ def make_up(
     """Rates by the names of rows, 100 for others; gives the names that were measured together."""
     seen: list[list[str]] = []
 
-    def fake(entries: Sequence[ConfigJobs], config: Any, stop: Any, *more: Any) -> tuple[Any, ...]:
+    def fake(
+        entries: Sequence[ConfigJobs],
+        config: Any,
+        stop: Any,
+        on_progress: Any,
+        before_round: Any,
+        on_rows: Any,
+        *_: Any,
+    ) -> tuple[Any, ...]:
         seen.append([entry.name for entry in entries])
         rows = tuple(_row(entry, rates.get(entry.name, 100.0)) for entry in entries)
-        on_rows = more[-1]
         on_rows(rows)
         if stop.is_set():
             raise CancelledError("Cancelled.")
