@@ -18,6 +18,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError
 from workbench.graph.edit import set_arg, set_setting
 from workbench.sources import open_datasets
+from workbench.ui.actions.speed import Adopt
 from workbench.ui.speed.chart_views import ratios
 
 TRY = {
@@ -139,7 +140,7 @@ def test_the_best_setting_is_adopted(bed: Bed) -> None:
         (128, "not measured: Out of memory")
     }
     assert "all 9 settings tried" in view["tried"]
-    bed.graph = bed.speed.adopt(view["on"][0]["id"], set_setting(bed.graph, seed=7))
+    bed.graph = bed.speed.adopt(Adopt(view["on"][0]["id"]), set_setting(bed.graph, seed=7))
     assert config_of(bed.graph).settings == "batch 64, 4 threads, prefetch 2"
     assert bed.graph.settings.seed == 7
     assert bed["tune"]["adopted"]
@@ -401,11 +402,11 @@ def payload(bed: Bed) -> bytes:
 
 def test_adopting_from_a_gpu_keeps_the_cpu_where_there_is_none(bed: Bed) -> None:
     bed.do("open", text=gpu_record(), name="h200.json")
-    adopted = bed.speed.adopt(bed["records"][0]["id"], bed.graph)
+    adopted = bed.speed.adopt(Adopt(bed["records"][0]["id"]), bed.graph)
     assert adopted.settings.device == "cpu"
     assert "still decoded on the CPU: there is no GPU" in bed["message"]
     with pytest.raises(GraphEditError, match="no record"):
-        bed.speed.adopt("x", bed.graph)
+        bed.speed.adopt(Adopt("x"), bed.graph)
 
 
 def test_fields_that_either_side_sets(bed: Bed) -> None:

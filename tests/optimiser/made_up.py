@@ -1,0 +1,74 @@
+"""The optimiser without measuring or running: rates by name, pixels by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.bench.fakes import measured
+from tests.graph.rewrites.laws import start
+from workbench.bench.interleaved import ConfigJobs
+from workbench.bench.measurement import Measurement
+from workbench.errors import CancelledError
+from workbench.graph import Graph
+from workbench.optimiser.difference import Difference, WorstSample
+from workbench.optimiser.experiment import OptimisationExperiment
+
+SAME = Difference(24)
+NEAR = Difference(24, 9.0, 0.5, 47.0, 0.8, worst=(WorstSample(0, 3, "a/b.jpg", "images", 41.0),))
+FAR = Difference(24, 90.0, 12.0, 21.0, 0.1)
+
+
+def slow_graph() -> Graph:
+    """Colour before a crop, as two operators: exact, and near behind it."""
+    graph = start().contrast(contrast=1.1).brightness(brightness=0.9).crop(crop=(50, 50))
+    return graph.with_settings(batch_size=4, num_threads=1)
+
+
+NAMES = ("colour-after-crop", "crop-in-decoder", "colour-into-twist")
+"""What finds a place there, in the order in which it is tried."""
+
+
+def make_up(
+    monkeypatch: pytest.MonkeyPatch,
+    rates: Mapping[str, float],
+    pixels: Callable[[str], Difference] = lambda name: NEAR if "twist" in name else SAME,
+) -> list[list[str]]:
+    """Rates by the names of rows, 100 for others; gives the names that were measured together."""
+    seen: list[list[str]] = []
+
+    def fake(
+        entries: Sequence[ConfigJobs],
+        config: Any,
+        stop: Any,
+        on_progress: Any,
+        before_round: Any,
+        on_rows: Any,
+        *_: Any,
+    ) -> tuple[Any, ...]:
+        seen.append([entry.name for entry in entries])
+        rows = tuple(_row(entry, rates.get(entry.name, 100.0)) for entry in entries)
+        on_rows(rows)
+        if stop.is_set():
+            raise CancelledError("Cancelled.")
+        return rows
+
+    def refused(self: OptimisationExperiment, engine: Any, catalog: Any, step: Any) -> str:
+        from workbench.bench.context import graph_hash
+
+        self._compared[graph_hash(step.graph)] = pixels(step.name)
+        return compared(self, engine, catalog, step)
+
+    compared = OptimisationExperiment._refused
+    monkeypatch.setattr(OptimisationExperiment, "_refused", refused)
+    monkeypatch.setattr("workbench.bench.speed_experiment.measure", fake)
+    return seen
+
+
+def _row(entry: ConfigJobs, rate: float) -> Measurement:
+    if not rate:
+        return Measurement(entry.config, reason="not measured: it ended", label=entry.label)
+    return replace(measured(rate, entry.label), config=entry.config)

@@ -1,0 +1,36 @@
+"""How far outputs lie apart."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import workbench as wb
+from tests.graph.rewrites.laws import BATCH, difference, start
+
+
+def test_a_shift_of_one_level_is_48_db(photos: Path) -> None:
+    image = start().crop(crop=(40, 40)).images
+    dark = (image / 2).cast(dtype="UINT8")
+    graph = wb.outputs(images=dark)
+    found = difference(graph, wb.outputs(images=(dark + 1).cast(dtype="UINT8")), photos)
+    assert found.largest == found.mean == 1.0
+    assert found.equal == 0.0
+    assert abs(found.psnr - 20 * math.log10(255)) < 1e-9
+    assert found.samples == 2 * BATCH
+    worst = found.worst[0]
+    assert worst.before.startswith(b"\xff\xd8")
+    assert worst.after != worst.before
+    assert worst.file.endswith(".jpg")
+
+
+def test_another_shape_type_or_label_is_told(photos: Path) -> None:
+    graph = start().crop(crop=(40, 40))
+    assert (
+        "(40, 40, 3) and uint8 (40, 41, 3)"
+        in difference(graph, start().crop(crop=(40, 41)), photos).other
+    )
+    assert "float32" in difference(graph, graph.cast(dtype="FLOAT"), photos).other
+    other = wb.outputs(images=graph.images, labels=graph.labels + 1)
+    assert difference(graph, other, photos).other
+    assert difference(graph, graph, photos).identical

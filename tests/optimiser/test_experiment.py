@@ -1,0 +1,156 @@
+"""What is proposed, what is not and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.graph.rewrites.laws import CATALOG, start
+from tests.optimiser.made_up import FAR, NAMES, NEAR, SAME, make_up, slow_graph
+from workbench.bench.measurement_config import MeasurementConfig
+from workbench.errors import (
+    CancelledError,
+    DataError,
+    EngineError,
+    GraphEditError,
+    GraphFaultsError,
+)
+from workbench.graph.edit import set_arg
+from workbench.graph.rewrites import EVERYWHERE, Rewrite, load_rewrites
+from workbench.optimiser import OptimisationExperiment, optimisation_of, optimise
+from workbench.optimiser.experiment import CONTROL, ORIGINAL
+
+SHORT = MeasurementConfig(0.05, 2, 2, warm_up_rounds=1, budget=0.0)
+FASTER = {"colour-after-crop": 200.0, "crop-in-decoder": 300.0, "colour-into-twist": 330.0}
+
+
+def proposed(photos: Path, **options: Any) -> Any:
+    return optimise(slow_graph(), str(photos), **options)
+
+
+def test_each_is_measured_behind_those_before_it(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    seen = make_up(monkeypatch, FASTER)
+    found = proposed(photos)
+    assert seen == [[ORIGINAL, CONTROL, *NAMES]]
+    assert [one.name for one in found.proposals] == list(NAMES)
+    assert [round(one.gain.median, 2) for one in found.proposals] == [2.0, 1.5, 1.1]
+    assert [one.kind for one in found.proposals] == ["exact", "exact", "near"]
+    assert found.total.median == pytest.approx(3.3)
+    assert found.control.median == 1.0
+    assert found.proposals[1].needs == ("colour-after-crop",)
+    assert found.proposals[0].nodes == ("contrast", "crop")
+
+
+def test_what_is_slower_than_the_controls_noise_is_left_and_the_rest_measured_without_it(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    seen = make_up(monkeypatch, {**FASTER, "colour-after-crop": 90.0, CONTROL: 97.0})
+    found = proposed(photos)
+    assert [names[2:] for names in seen] == [list(NAMES), ["colour-into-twist"]]
+    assert [one.name for one in found.proposals] == ["colour-into-twist"]
+    assert [(one.name, one.rejected) for one in found.rejected] == [
+        ("colour-after-crop", "slower: 0.90 times")
+    ]
+
+
+def test_slower_within_the_noise_stays_where_it_is_exact(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    make_up(monkeypatch, {CONTROL: 94.0, "colour-after-crop": 96.0, "colour-into-twist": 104.0})
+    found = proposed(photos)
+    assert [one.name for one in found.proposals] == ["colour-after-crop", "crop-in-decoder"]
+    (near,) = found.rejected
+    assert "no faster (1.04 times, noise 6%), and it changes pixels" in near.rejected
+
+
+@pytest.mark.parametrize(
+    ("pixels", "words"),
+    [(FAR, "21.0 dB on these data: less than 35"), (SAME.__class__(other="shapes"), "shapes")],
+)
+def test_pixels_too_far_from_the_original_are_not_measured(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, pixels: Any, words: str
+) -> None:
+    def of(name: str) -> Any:
+        return pixels if name == "colour-into-twist" else SAME
+
+    seen = make_up(monkeypatch, FASTER, of)
+    found = proposed(photos)
+    assert seen == [[ORIGINAL, CONTROL, *NAMES[:2]]]
+    assert words in found.rejected[0].rejected
+
+
+def test_an_exact_rewrite_with_one_byte_that_differs_is_refused(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    make_up(monkeypatch, FASTER, lambda name: NEAR)
+    found = proposed(photos)
+    assert [one.name for one in found.proposals] == ["colour-into-twist"]
+    assert {one.rejected for one in found.rejected} == {
+        "its pixels are not the same here, bit for bit"
+    }
+
+
+def test_one_that_fails_has_its_reason(monkeypatch: pytest.MonkeyPatch, photos: Path) -> None:
+    make_up(monkeypatch, {**FASTER, "colour-into-twist": 0.0})
+    found = proposed(photos)
+    assert found.rejected[0].rejected == "not measured: it ended"
+    make_up(monkeypatch, {ORIGINAL: 0.0})
+    with pytest.raises(EngineError, match="not measured: it ended"):
+        proposed(photos)
+
+
+def test_a_run_that_is_ended_early_keeps_what_it_has(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    make_up(monkeypatch, FASTER)
+    run = OptimisationExperiment(slow_graph(), str(photos))
+    assert run.interrupted_report() is None
+    measure, stop = run.measure, run.stop
+
+    def stopped(*args: Any) -> Any:
+        stop.set()
+        return measure(*args)
+
+    run.measure = stopped  # type: ignore[method-assign]
+    with pytest.raises(CancelledError):
+        run.run()
+    so_far = run.interrupted_report()
+    assert so_far is not None
+    found = optimisation_of(slow_graph(), so_far)
+    assert found.interrupted
+    assert [one.name for one in found.proposals] == list(NAMES)
+
+
+def test_what_cannot_be_optimised_says_why(photos: Path) -> None:
+    bad = set_arg(start().brightness(), CATALOG, "brightness", "brightness", "very")
+    with pytest.raises(GraphFaultsError, match="brightness"):
+        optimise(bad, str(photos))
+    with pytest.raises(GraphEditError, match="Did you mean join-crops"):
+        optimise(slow_graph(), str(photos), ["join-crop"])
+    with pytest.raises(DataError, match="There is no folder"):
+        optimise(slow_graph(), "nowhere")
+
+
+def test_for_real_a_lie_is_found_and_a_law_is_not(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    def brighter(graph: Any, catalog: Any) -> Any:
+        node = next((n for n in graph.nodes if n.args.get("brightness") == 0.9), None)
+        if node is not None:
+            args = {**node.args, "brightness": 0.95}
+            yield graph.replace_node(type(node)(node.id, node.op, args, node.inputs))
+
+    lie = Rewrite("A lie", brighter, EVERYWHERE)
+    known = {"a-lie": lie, "colour-after-crop": load_rewrites()["colour-after-crop"]}
+    for module in ("workbench.graph.rewrites", "workbench.optimiser.experiment"):
+        monkeypatch.setattr(f"{module}.load_rewrites", lambda: known)
+    monkeypatch.setattr("workbench.optimiser.result.load_rewrites", lambda: known)
+    found = optimise(slow_graph(), str(photos), config=SHORT)
+    told = {one.name: one for one in (*found.proposals, *found.rejected)}
+    assert told["a-lie"].rejected == "its pixels are not the same here, bit for bit"
+    assert told["a-lie"].difference.equal < 1
+    assert told["colour-after-crop"].difference.identical

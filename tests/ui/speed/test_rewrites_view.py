@@ -1,0 +1,72 @@
+"""What the panel shows of the optimiser, and what is taken from there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.graph.rewrites.laws import ops
+from tests.optimiser.made_up import NAMES, make_up, slow_graph
+from tests.ui.speed.conftest import NO_GPU, Bed
+from workbench.errors import GraphEditError
+from workbench.ui.actions.speed import TakeRewrites
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch, bed: Bed) -> Bed:
+    rates = {"colour-after-crop": 200.0, "crop-in-decoder": 300.0, "colour-into-twist": 310.0}
+    make_up(monkeypatch, rates)
+    monkeypatch.setattr("workbench.bench.speed_experiment.describe_machine", lambda: NO_GPU)
+    bed.graph = slow_graph()
+    bed.run(what="rewrites")
+    return bed
+
+
+def entries(bed: Bed) -> dict[str, Any]:
+    return {entry["name"]: entry for entry in bed["rewrites"]["rewrites"]}
+
+
+def take(bed: Bed, *names: str) -> None:
+    action = TakeRewrites(bed["rewrites"]["on"][0]["id"], list(names))
+    bed.graph = bed.speed.adopt(action, bed.graph)
+
+
+def test_every_proposal_has_gain_pixels_nodes_and_the_worst_samples(found: Bed) -> None:
+    assert found["part"] == "rewrites"
+    assert found["rewrites"]["total"].startswith("3.10 ×")
+    assert found["rewrites"]["control"].startswith("1.00 ×")
+    assert list(entries(found)) == list(NAMES)
+    crop, near = entries(found)["crop-in-decoder"], entries(found)["colour-into-twist"]
+    assert (crop["kind"], crop["gain"], crop["pixels"]) == ("exact", "1.50 ×", "none in 24 samples")
+    assert {"decode", "crop"} <= set(crop["nodes"])
+    assert crop["needs"] == ["Colour after crops"]
+    assert "becomes" in crop["law"]
+    assert (near["kind"], near["taken"]) == ("near", False)
+    assert "47.0 dB" in near["pixels"]
+
+
+def test_one_is_taken_then_all_and_what_is_done_says_so(found: Bed) -> None:
+    take(found, "colour-after-crop")
+    assert ops(found.graph)[1:] == ["decoders.image", "crop", "contrast", "brightness"]
+    assert [entry["taken"] for entry in entries(found).values()] == [True, False, False]
+    assert "undo leads back" in found["message"]
+    take(found)
+    assert ops(found.graph)[1:] == ["decoders.image_crop", "color_twist"]
+    assert all(entry["taken"] for entry in entries(found).values())
+    with pytest.raises(GraphEditError, match="no place for it"):
+        take(found)
+
+
+def test_the_exact_ones_are_taken_by_their_class(found: Bed) -> None:
+    take(found, "exact")
+    assert ops(found.graph)[1:] == ["decoders.image_crop", "contrast", "brightness"]
+
+
+def test_a_record_of_another_kind_proposes_nothing(found: Bed, tmp_path: Path) -> None:
+    found.run(what="compare")
+    found.speed.set("part", "compare")
+    action = TakeRewrites(found["compare"]["on"][0]["id"], [])
+    with pytest.raises(GraphEditError, match="no proposals"):
+        found.speed.adopt(action, found.graph)
