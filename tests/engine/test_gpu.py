@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.engine import gpu as module
-from workbench.engine.gpu import Gpu, GpuUse, cuda_uuids, first_visible_gpu
+from workbench.engine.gpu import Gpu, GpuUse, cuda_uuids, first_visible_gpu, shared_words
 from workbench.engine.machine import describe_machine
 
 MEMORY = {"GPU-slow": 16, "GPU-fast": 80, "MIG-part": 10}
@@ -127,3 +127,27 @@ def test_cuda_is_asked_for_real(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cuda_uuids({"CUDA_VISIBLE_DEVICES": f"GPU-{seen[-1]}"}) == seen[-1:]
     assert cuda_uuids({"CUDA_VISIBLE_DEVICES": ""}) == ()
     assert Gpu(seen[0]).memory_total
+
+
+@pytest.mark.parametrize(
+    ("use", "used", "words"),
+    [
+        (GpuUse(2, 0), 2 * 2**30, ""),
+        (GpuUse(83, None), 2 * 2**30, "others use the GPU: it was 83 % busy before"),
+        (GpuUse(0, 40), 100 * 2**30, "it was 40 % busy and 100 of its 140 GiB were taken"),
+        (GpuUse(None, None), None, ""),
+    ],
+)
+def test_that_others_use_a_gpu_is_told(use: GpuUse, used: int | None, words: str) -> None:
+    class Other(Gpu):
+        memory_total = 140 * 2**30  # type: ignore[assignment]
+
+        def use(self) -> GpuUse:
+            return use
+
+        def memory_used(self) -> int | None:
+            return used
+
+    found = shared_words(Other(None))
+    assert words in found
+    assert bool(found) is bool(words)
