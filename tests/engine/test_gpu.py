@@ -51,6 +51,10 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Any:
         ],
         "nvmlDeviceGetUtilizationRates": utilization,
         "nvmlDeviceGetJpgUtilization": lambda _: (3, 100),
+        "NVML_PCIE_UTIL_RX_BYTES": 1,
+        "nvmlDeviceGetPcieThroughput": lambda _, counter: 16_000_000 * counter,  # kB/s
+        "nvmlDeviceGetPcieSpeed": lambda _: 32_000,  # Mbit/s a lane: generation 5
+        "nvmlDeviceGetCurrPcieLinkWidth": lambda _: 16,
     }
     monkeypatch.setitem(sys.modules, "pynvml", SimpleNamespace(**nvml))
     describe_machine.cache_clear()
@@ -93,8 +97,8 @@ def test_the_facts_are_those_of_the_gpu_that_cuda_uses(
 
 
 def test_how_busy_a_part_is_is_told_of_the_whole() -> None:
-    assert Gpu("part").use() == GpuUse(5, 3)
-    assert Gpu("fast").use() == GpuUse(95, 3)
+    assert Gpu("part").use() == GpuUse(5, 3, 25)
+    assert Gpu("fast").use() == GpuUse(95, 3, 25)
 
 
 def test_all_gpus_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

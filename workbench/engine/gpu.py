@@ -151,8 +151,8 @@ def shared_words(gpu: Gpu) -> str:
     if not words:
         return ""
     return (
-        f"others use the GPU: {' and '.join(words)} before anything was measured. Figures are lower "
-        "than on a GPU of one's own, and settings that need its memory may fail"
+        f"others use the GPU: {' and '.join(words)} before anything was measured. Figures are "
+        "lower than on a GPU of one's own, and settings that need its memory may fail"
     )
 
 
