@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.engine import gpu as module
-from workbench.engine.gpu import Gpu, GpuUse, cuda_uuids, first_visible_gpu
+from workbench.engine.gpu import Gpu, GpuUse, cuda_uuids, first_visible_gpu, shared_words
 from workbench.engine.machine import describe_machine
 
 MEMORY = {"GPU-slow": 16, "GPU-fast": 80, "MIG-part": 10}
@@ -51,6 +51,10 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Any:
         ],
         "nvmlDeviceGetUtilizationRates": utilization,
         "nvmlDeviceGetJpgUtilization": lambda _: (3, 100),
+        "NVML_PCIE_UTIL_RX_BYTES": 1,
+        "nvmlDeviceGetPcieThroughput": lambda _, counter: 16_000_000 * counter,  # kB/s
+        "nvmlDeviceGetPcieSpeed": lambda _: 32_000,  # Mbit/s a lane: generation 5
+        "nvmlDeviceGetCurrPcieLinkWidth": lambda _: 16,
     }
     monkeypatch.setitem(sys.modules, "pynvml", SimpleNamespace(**nvml))
     describe_machine.cache_clear()
@@ -93,8 +97,8 @@ def test_the_facts_are_those_of_the_gpu_that_cuda_uses(
 
 
 def test_how_busy_a_part_is_is_told_of_the_whole() -> None:
-    assert Gpu("part").use() == GpuUse(5, 3)
-    assert Gpu("fast").use() == GpuUse(95, 3)
+    assert Gpu("part").use() == GpuUse(5, 3, 25)
+    assert Gpu("fast").use() == GpuUse(95, 3, 25)
 
 
 def test_all_gpus_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,3 +131,27 @@ def test_cuda_is_asked_for_real(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cuda_uuids({"CUDA_VISIBLE_DEVICES": f"GPU-{seen[-1]}"}) == seen[-1:]
     assert cuda_uuids({"CUDA_VISIBLE_DEVICES": ""}) == ()
     assert Gpu(seen[0]).memory_total
+
+
+@pytest.mark.parametrize(
+    ("use", "used", "words"),
+    [
+        (GpuUse(2, 0), 2 * 2**30, ""),
+        (GpuUse(83, None), 2 * 2**30, "others use the GPU: it was 83 % busy before"),
+        (GpuUse(0, 40), 100 * 2**30, "it was 40 % busy and 100 of its 140 GiB were taken"),
+        (GpuUse(None, None), None, ""),
+    ],
+)
+def test_that_others_use_a_gpu_is_told(use: GpuUse, used: int | None, words: str) -> None:
+    class Other(Gpu):
+        memory_total = 140 * 2**30  # type: ignore[assignment]
+
+        def use(self) -> GpuUse:
+            return use
+
+        def memory_used(self) -> int | None:
+            return used
+
+    found = shared_words(Other(None))
+    assert words in found
+    assert bool(found) is bool(words)

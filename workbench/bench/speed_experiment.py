@@ -30,6 +30,7 @@ from workbench.bench.workload import ScriptJob
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit.script import emit_script
 from workbench.engine.exit_status import printable
+from workbench.engine.gpu import Gpu, first_visible_gpu, shared_words
 from workbench.engine.machine import Machine, describe_machine
 from workbench.engine.usable_data import UsableData, is_file_fault
 from workbench.engine.worker_progress import Progress, WorkerProgress
@@ -78,6 +79,8 @@ class SpeedExperiment(ABC):
         self.usable = UsableData(self.data, on_silence=self.progress.on_silence)
         """What bad files are left out of, and which those are."""
         self._decoded_all = False
+        self._shared = ""
+        """That others use the GPU, in words."""
         self._begun: Report | None = None
         self._rows: tuple[Measurement | None, ...] = ()
         self._cache: Cache = cache if self._reads_data else "as found"
@@ -105,6 +108,8 @@ class SpeedExperiment(ABC):
         if not self._reads_data:
             unknown = CacheState(self._cache, "the graph names its files itself")
             return catalog, machine, Fingerprint(OWN_FILES), unknown
+        if not machine.no_gpu:
+            self._shared = shared_words(Gpu(first_visible_gpu()))
         self._leave_out(full=False)
         found = fingerprint(self.data, self.check_cancelled)
         return (
@@ -144,6 +149,7 @@ class SpeedExperiment(ABC):
         source = emit_script(with_config(self.graph, catalog, config), catalog)
         job = ScriptJob(source, self.data, config.device, config.prefetch)
         notes = ineffective_settings(config, found.formats)
+        notes += (self._shared,) * bool(self._shared and config.device == "mixed")
         batches = config.batch_size * config.pipelines
         if found.files and found.files < batches and config.pipelines > 1:
             notes += (

@@ -22,6 +22,8 @@ _ORDERED_BY = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 _PROGRAM = Path(__file__).with_name("cuda_devices.py")
 _LIMIT = 60.0
 """Seconds for the driver to start: 0.3 mostly, many more with eight GPUs and no persistence."""
+_IDLE = 5
+"""Percent busy below which a GPU counts as idle."""
 T = TypeVar("T")
 
 
@@ -134,6 +136,24 @@ class Gpu:
             return question(self._nvml)
         except self._nvml.NVMLError:
             return None
+
+
+def shared_words(gpu: Gpu) -> str:
+    """That others use a GPU on which nothing is measured yet; empty where nobody does, or unknown.
+
+    Memory counts from a tenth of it: a preview of the workbench keeps a little itself.
+    """
+    use, used, total = gpu.use(), gpu.memory_used(), gpu.memory_total
+    busy = max(use.gpu or 0, use.jpeg or 0)
+    words = [f"it was {busy} % busy"] * (busy >= _IDLE)
+    if used and total and used > total / 10:
+        words.append(f"{used / 2**30:.0f} of its {total / 2**30:.0f} GiB were taken")
+    if not words:
+        return ""
+    return (
+        f"others use the GPU: {' and '.join(words)} before anything was measured. Figures are "
+        "lower than on a GPU of one's own, and settings that need its memory may fail"
+    )
 
 
 def first_visible_gpu(environment: Mapping[str, str] = os.environ) -> str | None:

@@ -26,10 +26,8 @@ from workbench.bench.peers.program import (
 
 NAME = "Kornia"
 _NEEDS = ("kornia", "kornia")
-PEERS = (
-    Peer(NAME, "cpu", _NEEDS, "cpu", __name__),
-    Peer(f"{NAME} on CUDA", "mixed", _NEEDS, "cuda", __name__),
-)
+PEERS = (Peer(f"{NAME} on CUDA", "mixed", _NEEDS, "cuda", __name__),)
+"""Not on the CPU: a probe of it there took minutes, in which nothing else was learned."""
 
 
 def transforms(step: OperatorCall, program: Program) -> list[Any]:
