@@ -20,7 +20,7 @@ from sklearn.datasets import load_digits
 import workbench as wb
 
 TRAIN_COUNT = 1200
-"""The first digits train, the other 597 test: they stand in the order of their writers."""
+"""The first digits train, the other 597 test."""
 EPOCHS = 20
 Batches = Iterable[tuple[torch.Tensor, torch.Tensor]]
 """Images, float32 (N, 1, 16, 16), and labels, int64 (N,)."""
