@@ -144,6 +144,16 @@ def in_share(name: str, part: int, parts: int) -> bool:
     return zlib.crc32(name.encode()) % parts == part - 1
 
 
+def missing_packages(notebook: Path) -> list[str]:
+    """Those packages of the extra ``targets`` that a notebook asks for and that are not here."""
+    text = notebook.read_text()
+    return [
+        name
+        for name in ("torch", "ray")
+        if re.search(rf'import {name}\b|"{name}\\"', text) and find_spec(name) is None
+    ]
+
+
 def is_selected(item: pytest.Item) -> bool:
     if item.get_closest_marker("soak") is not None and not item.config.getoption("--soak"):
         return False
@@ -158,9 +168,11 @@ def is_selected(item: pytest.Item) -> bool:
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist writes groups into the ids
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.suffix == ".ipynb":  # they share the folder ``photos``
-            item.add_marker(pytest.mark.xdist_group("notebooks"))
+        if item.path.suffix == ".ipynb":
             item.add_marker(pytest.mark.thorough)
+            if missing := missing_packages(item.path):
+                reason = f"{', '.join(missing)} is not installed: make targets"
+                item.add_marker(pytest.mark.skip(reason=reason))
     selected = [item for item in items if is_selected(item)]
     if len(selected) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if not is_selected(item)])

@@ -1,4 +1,4 @@
-"""The notebooks' saved outputs: ``python -m tests.notebook_outputs notebooks/01*.ipynb`` renews them.
+"""The notebooks' saved outputs: ``python -m tests.notebook_outputs notebooks/01*`` renews them.
 
 It runs them in a kernel and saves what a reader needs of that: no widgets, which are dead in a
 file, no progress bars or warnings, no metadata of this machine.

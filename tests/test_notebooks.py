@@ -1,0 +1,69 @@
+"""The notebooks' form: one question each, a guess before the answer, outputs saved, tidy, small.
+
+``make test-all`` executes them. Outputs are renewed by ``python -m tests.notebook_outputs``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.notebook_outputs import FOLDER, tidy
+
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+MOST = 300_000
+"""Bytes of a notebook with its outputs."""
+MACHINE_PATH = re.compile(r"/(home|root|tmp|usr|work|Users)/")
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, 4)
+
+
+def code_cells(path: Path) -> list[Any]:
+    return [cell for cell in read(path).cells if cell.cell_type == "code"]
+
+
+def test_there_are_nine_and_the_first_leads_to_the_others() -> None:
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(1, 10)]
+    table = read(NOTEBOOKS[0]).cells[-1].source
+    for path in NOTEBOOKS[1:]:
+        title = read(path).cells[0].source.splitlines()[0].removeprefix("# ")
+        assert f"]({path.name}) | {title} |" in table
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+class TestNotebook:
+    def test_it_asks_one_question(self, path: Path) -> None:
+        words = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
+        titles = re.findall(r"^# (.+)$", "\n".join(words), re.MULTILINE)
+        assert len(titles) == 1
+        assert titles[0].endswith("?")
+        assert words[0].startswith("# ")
+
+    def test_a_guess_stands_before_the_answer(self, path: Path) -> None:
+        guesses = [
+            number
+            for number, cell in enumerate(code_cells(path))
+            if re.search(r"\bguess\b", cell.source)
+        ]
+        first, *later = guesses
+        assert code_cells(path)[first].source.startswith("guess = ")
+        assert later, "the answer does not come back to the guess"
+
+    def test_it_is_tidy_and_small(self, path: Path) -> None:
+        assert path.stat().st_size <= MOST
+        assert read(path) == tidy(read(path)), f"python -m tests.notebook_outputs {path}"
+        assert not MACHINE_PATH.search(path.read_text())
+
+    def test_its_outputs_are_saved_and_none_is_an_error(self, path: Path) -> None:
+        cells = code_cells(path)
+        assert cells[-1].outputs, "it was not run to its end"
+        for cell in cells:
+            for output in cell.outputs:
+                assert output.output_type != "error"
+                assert "Traceback" not in output.get("text", "")
