@@ -34,6 +34,16 @@ def test_every_kind_takes_the_place_of_every_other(kinds: tuple[str, str]) -> No
     assert graph.nodes[1].id == "decode"
 
 
+def test_the_order_of_axes_that_is_given_is_that_of_what_is_read() -> None:
+    graph = load_recipe("imagenet-eval")
+    (given,) = (node for node in graph.nodes if "output_layout" in node.args)
+    frames = read_as(graph, "video_frames")
+    assert frames.node(given.id).args["output_layout"] == "FCHW"
+    assert not check_graph(frames, load_catalog())
+    assert read_as(read_as(frames, "video"), "folder").node(given.id) == given
+    assert read_as(graph, "numpy_files").node(given.id).args["output_layout"] == "CHW"
+
+
 def test_a_source_of_the_same_kind_changes_nothing() -> None:
     graph = load_recipe("rotate-jitter")
     assert read_as(graph, "folder") is graph

@@ -71,7 +71,7 @@ def test_without_a_connection_the_remedy_is_told_at_once(monkeypatch: pytest.Mon
         require_dataset(open_dataset(PLACE))
     said = str(caught.value)
     assert said.startswith(f"{PLACE} cannot be read: no connection to 127.0.0.1:{port}")
-    assert said.endswith(f"or copy it here: aws s3 sync {PLACE} photos")
+    assert said.endswith(f"or copy it here: `aws s3 sync {PLACE} photos`.")
     assert DataPanel(PLACE, threading.RLock(), lambda message: None).error == said
 
 

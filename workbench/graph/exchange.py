@@ -10,6 +10,9 @@ from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.sources import SourceKind, load_source
 
 _DECODER = "decoders.image"
+_FRAMES = "sequence_length"
+_ORDERS = {"HWC": "FHWC", "CHW": "FCHW"}
+"""The order of axes of a picture, and of a sequence of these."""
 
 
 def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
@@ -18,7 +21,8 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
     What was decoded is fed with the pixels that a source gives, and its decoder goes; behind a
     source that gives none a decoder comes, the one that it wants. Decoders that do more, such as
     one that crops, stay.
-    Options that mean nothing to the new reader go.
+    Options that mean nothing to the new reader go. Where sequences come in the place of pictures,
+    or the reverse, the order of axes that an operator gives is theirs.
     """
     old, new = load_source(source.kind), load_source(kind)
     if kind == source.kind:
@@ -51,8 +55,19 @@ def exchanged(graph: Graph, source: Source, kind: str) -> Graph:
             else node
             for node in nodes
         ]
+    if (_FRAMES in old.begins) != (_FRAMES in new.begins) and len(graph.sources) == 1:
+        nodes = [_in_order(node, frames=_FRAMES in new.begins) for node in nodes]
     body = _with_ports(Body(tuple(nodes), graph.outputs), moved)
     return replace(graph, nodes=body.nodes, outputs=body.outputs)
+
+
+def _in_order(node: Node, *, frames: bool) -> Node:
+    """The node with the order of axes that it gives, of sequences or of pictures."""
+    orders = _ORDERS if frames else {several: one for one, several in _ORDERS.items()}
+    given = node.args.get("output_layout")
+    if not isinstance(given, str) or given not in orders:
+        return node
+    return replace(node, args={**node.args, "output_layout": orders[given]})
 
 
 def _images(kind: SourceKind) -> str:

@@ -66,7 +66,7 @@ def _require(dataset: Dataset) -> None:
         raise DataError(
             f"{place} cannot be read: no connection to {endpoint[0]}:{endpoint[1]} ({reason}). "
             "Check the network, and AWS_ENDPOINT_URL and AWS_REGION in the environment; or copy "
-            f"it here: aws s3 sync {place} photos"
+            f"it here: `aws s3 sync {place} photos`."
         )
 
 
