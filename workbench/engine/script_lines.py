@@ -6,6 +6,7 @@ import __future__
 import argparse
 import ast
 import linecache
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -21,6 +22,10 @@ from workbench.engine.stand_ins import StandIns
 from workbench.system_limits import is_memory_refusal
 
 _MOST_NOTES = 6
+_ALONE: Mapping[str, Mapping[str, Any]] = {
+    "torch.cuda": {"current_device": 0, "device_count": 1, "set_device": None},
+    "torch.distributed": {"get_rank": 0, "get_world_size": 1, "is_initialized": False},
+}
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
@@ -143,6 +148,22 @@ def command_line(given: Mapping[str, Any], run: ScriptRun) -> Iterator[Callable[
         yield lambda: taken
     finally:
         argparse.ArgumentParser.parse_known_args = usual  # type: ignore[method-assign]
+
+
+@contextmanager
+def one_process() -> Iterator[None]:
+    """Within it torch, where the script imported it, answers as in one process with one GPU."""
+    usual: list[tuple[ModuleType, str, Any]] = []
+    for name, answers in _ALONE.items():
+        module: Any = sys.modules.get(name)
+        for function, answer in answers.items() if module is not None else ():
+            usual.append((module, function, getattr(module, function, None)))
+            setattr(module, function, lambda *_, _answer=answer, **__: _answer)
+    try:
+        yield
+    finally:
+        for module, function, value in usual:
+            setattr(module, function, value)
 
 
 def _eased(action: argparse.Action, stand_ins: StandIns) -> argparse.Action:

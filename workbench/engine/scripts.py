@@ -36,7 +36,13 @@ from workbench.engine.pipeline_discovery import (
 )
 from workbench.engine.project_modules import found_modules, package_of
 from workbench.engine.registry import task
-from workbench.engine.script_lines import EnoughError, ScriptRun, command_line, frames_in
+from workbench.engine.script_lines import (
+    EnoughError,
+    ScriptRun,
+    command_line,
+    frames_in,
+    one_process,
+)
 from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
 from workbench.engine.stand_ins import StandInError, StandIns
 from workbench.engine.tracing import preload_imports, trace_pipeline
@@ -108,7 +114,8 @@ def trace_source(
             given = {name: each for name, each in arguments.items() if name not in taken()}
             chosen = _chosen(found, pipeline, given, lines)
             lines.stand_ins.answered.clear()  # what was asked so far was not the pipeline's affair
-            pipe = _made(chosen.make, made)
+            with one_process():
+                pipe = _made(chosen.make, made)
             traced = with_noted(trace_pipeline(pipe), noted)
         except ImportFailedError as error:
             if error.__cause__ is None:

@@ -23,17 +23,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
-from tests.helpers import arrays_of, same, script_batches
+from tests.helpers import arrays_of, built, import_script, same
 from workbench.catalog import load_catalog
+from workbench.emit import emit_script
 from workbench.emit.pipeline_import.graph import import_traced
+from workbench.emit.pipeline_import.older_names import TODAY
 from workbench.engine import scripts
 from workbench.errors import ImportFailedError
+from workbench.graph import Graph
 from workbench.samples import write_samples
+from workbench.sources import list_samples, open_dataset
+from workbench.sources.tfrecord import scan_records
 
 LISTED = Path(__file__).with_suffix(".toml")
 PHOTOS = Path(tempfile.gettempdir(), "public_pipelines_photos")
+TARGETS = PHOTOS.with_name(f"{PHOTOS.name}_targets")
 BATCHES, BATCH_SIZE, SEED, SECONDS = 3, 4, 7, 60.0
 
 
@@ -79,13 +86,38 @@ def outcome(each: Listed, root: Path) -> tuple[str, list[str]]:
     return ("exact" if report.is_exact and not report.faults else "partly"), reasons
 
 
+def _samples(targets: Path) -> dict[str, dict[str, Any]]:
+    """By a reader's registry name, what it reads in the place of what the source names."""
+    index = targets / "index"
+    index.mkdir(exist_ok=True)
+    record = next((targets / "tfrecord").glob("*.tfrecord"))
+    placed = index / f"{record.name}.idx"
+    if not placed.exists():
+        placed.write_text("".join(f"{at} {size}\n" for at, size in scan_records(str(record))))
+    return {
+        "readers__File": {"file_root": str(PHOTOS)},
+        "readers__TFRecord": {"path": [str(record)], "index_path": [str(placed)]},
+        "readers__Caffe": {"path": str(targets / "caffe")},
+        "readers__Caffe2": {"path": str(targets / "caffe2")},
+        "readers__MXNet": {
+            "path": [str(each) for each in targets.rglob("*.rec")],
+            "index_path": [str(each.with_suffix(".idx")) for each in targets.rglob("*.rec")],
+        },
+        "readers__COCO": {
+            "file_root": str(targets / "coco" / "images"),
+            "annotations_file": str(targets / "coco" / "annotations.json"),
+        },
+        "readers__Numpy": {"files": [str(each) for each in sorted((targets / "numpy").iterdir())]},
+    }
+
+
 def _traced(each: Listed, root: Path) -> Any:
     path, args = str(each.file(root)), dict(each.args)
     return scripts.trace_source(cast(Any, _Alone()), path, each.pipeline, args, SECONDS)
 
 
 @contextmanager
-def _on_the_cpu(photos: Path) -> Iterator[None]:
+def _on_the_cpu() -> Iterator[None]:
     """Within it DALI places every call on the CPU, and its readers of files read the photos."""
     from nvidia.dali import ops
     from nvidia.dali.data_node import DataNode
@@ -101,17 +133,18 @@ def _on_the_cpu(photos: Path) -> Iterator[None]:
         given["seed"] = SEED if seed in (None, -1) else seed
         made(pipe, *args[4:], **given)
 
-    def placed(usual: Any, reads: bool) -> Any:
+    def placed(usual: Any, reads: Mapping[str, Any]) -> Any:
         def start(op: Any, *args: Any, **kwargs: Any) -> None:
             if kwargs.get("device") in ("gpu", "mixed"):
                 kwargs["device"] = "cpu"
             if reads:
-                for name in ("files", "file_list", "labels"):
+                for name in ("files", "file_list", "labels", "file_root"):
                     kwargs.pop(name, None)
-                kwargs["file_root"] = str(photos)
-            usual(op, *args, **kwargs)
+            usual(op, *args, **{**kwargs, **reads})
 
         return start
+
+    samples = _samples(TARGETS)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pipeline, "__init__", start)
@@ -121,7 +154,7 @@ def _on_the_cpu(photos: Path) -> Iterator[None]:
                 continue
             for name, value in list(vars(module).items()):
                 if isinstance(value, type) and hasattr(value, "schema_name"):
-                    reads = value.schema_name in ("readers__File", "FileReader")
+                    reads = samples.get(TODAY.get(value.schema_name, value.schema_name), {})
                     patch.setattr(getattr(module, name), "__init__", placed(value.__init__, reads))
         yield
 
@@ -135,21 +168,45 @@ def compare(each: Listed, root: Path) -> str:
         kept.append(pipe)
         return trace(pipe)
 
-    with pytest.MonkeyPatch.context() as patch, _on_the_cpu(PHOTOS):
+    with pytest.MonkeyPatch.context() as patch, _on_the_cpu():
         patch.setattr(scripts, "trace_pipeline", keep)
         traced = _traced(each, root)
         (pipe,) = kept
         pipe.build()
-        theirs = [[arrays_of(output) for output in pipe.run()] for _ in range(BATCHES)]
+        theirs = _batches(pipe)
     graph = import_traced(traced, load_catalog()).graph
     graph = replace(graph, settings=replace(graph.settings, device="cpu"))
     with tempfile.TemporaryDirectory() as folder:
-        ours = script_batches(graph, PHOTOS, BATCHES, Path(folder))
+        script = import_script(emit_script(graph, load_catalog()).text, Path(folder))
+        ours = _batches(built(script, _data_of(graph)))
     equal = all(
         len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
         for a, b in zip(ours, theirs, strict=True)
     )
     return "same" if equal else "DIFFERENT"
+
+
+def _batches(pipe: Any) -> list[list[Any]]:
+    """Batch -> output -> samples. What is fed from outside gets photos in their order."""
+    files = [str(sample[0]) for sample in list_samples(open_dataset(str(PHOTOS)))]
+    inputs = [
+        op.name
+        for op in pipe._ops
+        if op._op.schema.Name() == "ExternalSource" and getattr(op, "_callback", None) is None
+    ]
+    for number in range(2 * BATCHES if inputs else 0):  # DALI runs some ahead
+        first = number * BATCH_SIZE
+        batch = [files[n % len(files)] for n in range(first, first + BATCH_SIZE)]
+        for name in inputs:
+            pipe.feed_input(name, [np.fromfile(path, dtype=np.uint8) for path in batch])
+    return [[arrays_of(output) for output in pipe.run()] for _ in range(BATCHES)]
+
+
+def _data_of(graph: Graph) -> Path:
+    """What the exported script is given: what the original reads."""
+    kinds = {each.kind for each in graph.sources}
+    found = {"tfrecord": TARGETS / "tfrecord", "numpy_files": TARGETS / "numpy"}
+    return next((found[kind] for kind in kinds if kind in found), PHOTOS)
 
 
 class _Alone:
@@ -190,8 +247,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="those whose row holds this text")
     given = parser.parse_args()
     root = given.root.absolute()
-    if not PHOTOS.exists():
-        write_samples(PHOTOS)
+    for folder, targets in ((PHOTOS, False), (TARGETS, True)):
+        if not folder.exists():
+            write_samples(folder, targets=targets)
     for module in ("torch", "cv2", "matplotlib.pyplot", "nvidia.dali.plugin.pytorch"):
         with suppress(ImportError):
             importlib.import_module(module)
