@@ -101,7 +101,7 @@ def _in_nested(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Gr
 
 def _in_order(graph: Graph, catalog: Catalog, nodes: Sequence[str]) -> tuple[Graph, str]:
     graph, region = choose_some_of(graph, catalog, nodes)
-    if len(nodes) < 3:  # which an import does not know again, with or without targets
+    if len(nodes) < 3:  # of two with targets an import makes an ``if`` in each turn
         return graph, region
     count = len(graph.node(region).bodies)
     return set_count(graph, catalog, region, min(count, 2), shuffled=True), region

@@ -131,14 +131,16 @@ def test_bad_boxes_are_named_counted_and_left_out(tmp_path: Path, engine: Engine
         framed(example({"image/encoded": _jpeg(), "image/object/class/label": [1]})),
     ]
     path = tmp_path / "boxes.tfrecord"
-    path.write_bytes(b"".join([good, *bad, good, good]))
+    none = {f"image/object/bbox/{name}": [] for name in ("xmin", "ymin", "xmax", "ymax")}
+    bare = framed(example({"image/encoded": _jpeg(), **none, "image/object/class/label": []}))
+    path.write_bytes(b"".join([good, *bad, bare, good, good]))
     found = check_folder(f"{BOXES}:{path}", full=False)
     words = ("is none: nan", "outside the image", "is none: 0.5", "it has 1, 1, 1, 1, 2", "missing")
     assert len(found.bad) == len(words)
     for one, said in zip(found.bad, words, strict=True):
         assert said in one.reason
     rest = found.write_good(str(tmp_path / "good"))
-    graph = with_settings(load_recipe("ssd"), batch_size=3)
+    graph = with_settings(load_recipe("ssd"), batch_size=4)
     report = Verifier(graph, f"{BOXES}:{rest}", 1, engine=engine).run()
     assert report.exact, report.lines()
 

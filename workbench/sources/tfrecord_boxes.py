@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, tfrecord
 from workbench.sources._example_records import (
+    choose_features,
     first_record,
     read_features,
     scan_records,
@@ -98,9 +99,17 @@ def _require(dataset: Dataset) -> None:
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """A record without boxes as the first has them, or with one that is none, is at fault."""
     sides, label = _boxes_of(dataset)
+    image = ""
     for sample in tfrecord.SOURCE.list_samples(dataset):
-        fault = sample.fault or _box_fault(_record_of(sample), sides, label)
-        yield sample._replace(label=0, fault=fault)
+        if sample.fault and not sample.fault.startswith(f"its feature {label} "):
+            yield sample
+            continue
+        record = _record_of(sample)
+        image = image or choose_features(record)[0]
+        _, start, end = read_features(record).get(image, ("", 0, 0))
+        offset = int(sample.name.rpartition(" at index ")[2]) + 12 + start
+        fault = _box_fault(record, sides, label)
+        yield sample._replace(label=0, fault=fault, offset=offset, nbytes=end - start)
 
 
 def _record_of(sample: Sample) -> bytes:
@@ -117,7 +126,7 @@ def _box_fault(record: bytes, sides: list[str], label: str) -> str:
     lists = []
     for name, wanted in (*((side, "float") for side in sides), (label, "int64")):
         kind, start, end = features.get(name, ("missing", 0, 0))
-        if kind != wanted:
+        if kind == "missing" or (kind != wanted and start != end):  # what is empty has no kind
             return f"its feature {name} is {kind}, not {wanted} as in the first record"
         lists.append(
             list(struct.unpack(f"<{(end - start) // 4}f", record[start : end - (end - start) % 4]))

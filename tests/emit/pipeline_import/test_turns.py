@@ -24,7 +24,8 @@ from tests.turn_graphs import TURN_GRAPHS
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_pipeline
-from workbench.graph import Graph, Node, Port, check_graph
+from workbench.graph import Graph, Node, Port, check_graph, load_recipe
+from workbench.graph.some_of import choose_some_of, set_count
 
 CATALOG = load_catalog()
 BATCHES = 2
@@ -81,6 +82,13 @@ def test_as_many_run_as_before(count: int, photos: Path, scripts: Path) -> None:
         found = brought(make(count), photos, scripts)
         (region,) = [node for node in found.walk() if node.op == "some_of"]
         assert region.args["count"] == count
+
+
+def test_two_in_any_order_come_back(photos: Path, scripts: Path) -> None:
+    graph, region = choose_some_of(load_recipe("rotate-jitter"), CATALOG, ["rotate", "color"])
+    graph = set_count(graph, CATALOG, region, 2, shuffled=True)
+    found = brought(graph, photos, scripts)
+    assert told(found) == told(graph)
 
 
 def test_copies_that_differ_stay_apart(photos: Path, scripts: Path) -> None:

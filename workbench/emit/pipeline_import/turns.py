@@ -15,6 +15,7 @@ from workbench.catalog.spec import OPAQUE, Catalog, Value
 from workbench.emit.emitter import TURN_SEED
 from workbench.emit.naming import is_batch_generator
 from workbench.errors import GraphEditError
+from workbench.graph.chance import CONDITION
 from workbench.graph.edit import free_id
 from workbench.graph.model import Graph, Node, Port, Source, region_of, running_order
 from workbench.graph.one_of import CHOICE, rescoped
@@ -265,10 +266,12 @@ def _shuffled(
 ) -> Graph | None:
     """``lookup_table(choice * count + i)`` over one of several: some of them in any order."""
     ops = {block.node(name).op: block.node(name) for name in ids}
-    if add.op != "math.add" or set(ops) != {"math.mul", "math.add", "lookup_table", "one_of"}:
+    counted = {"math.mul", "math.add", "lookup_table"}
+    if add.op != "math.add" or set(ops) - counted not in ({"one_of"}, {"if", "math.eq"}):
         return None
-    mul, table, region = ops["math.mul"], ops["lookup_table"], ops["one_of"]
-    if len(ids) != len(ops) or mul.args.get("right") != loop.count:
+    mul, table = ops["math.mul"], ops["lookup_table"]
+    region = ops.get("one_of") or _one_of_two(ops["if"], ops["math.eq"])
+    if region is None or len(ids) != len(ops) or mul.args.get("right") != loop.count:
         return None
     links = (region.inputs[CHOICE].node, table.inputs["data"].node, add.inputs["data"].node)
     if links != (table.id, add.id, mul.id):
@@ -291,7 +294,7 @@ def _shuffled(
         for name, body in region.bodies.items()
     }
     made = replace(made, inputs=inputs, bodies=bodies)
-    helpers = {mul.id, add.id, table.id}
+    helpers = {node.id for node in ops.values()} - {region.id}
     for name, port in inputs.items():
         users = [body for body in bodies if name in bodies[body].inputs]
         if name != CHOICE and len(users) == 1 and _feeds_only(block, port, region, catalog):
@@ -312,6 +315,21 @@ def _shuffled(
     )
     whole = replace(block, nodes=nodes).whole
     return rename_node(whole, region.id, free_id(whole, SOME_OF))
+
+
+def _one_of_two(branch: Node, test: Node) -> Node | None:
+    """``if option == 0`` with an ``else`` as one of two; None for another condition."""
+    if branch.inputs[CONDITION] != Port(test.id, "output") or test.args.get("right") != 0:
+        return None
+    names = {"then": "option_0", "else": "option_1"}
+    bodies = {
+        names[name]: rescoped(body, branch.scope(name), branch.scope(names[name]), {})
+        for name, body in branch.bodies.items()
+    }
+    inputs = {name: port for name, port in branch.inputs.items() if name != CONDITION}
+    return replace(
+        branch, op="one_of", inputs={CHOICE: test.inputs["data"], **inputs}, bodies=bodies
+    )
 
 
 def _feeds_only(block: Graph, port: Port, node: Node, catalog: Catalog) -> bool:
