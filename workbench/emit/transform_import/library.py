@@ -136,7 +136,7 @@ def _has_unknown(values: Iterable[Any]) -> bool:
     waiting = list(values)
     while waiting:
         value = waiting.pop()
-        if isinstance(value, NamedValue | TransformCall):
+        if isinstance(value, NamedValue):
             return True
         if isinstance(value, list | tuple):
             waiting += value

@@ -49,7 +49,7 @@ def _arguments(value: Any, library: str) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for kind in type(value).__mro__[:-1]:
         try:
-            parameters = inspect.signature(kind.__init__).parameters
+            parameters = inspect.signature(kind).parameters
         except (TypeError, ValueError):
             continue
         for name, parameter in parameters.items():

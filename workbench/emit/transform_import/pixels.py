@@ -1,4 +1,4 @@
-"""Changes of colour that several libraries have, of DALI's operators. Pixels are uint8, 0 to 255."""
+"""Changes of colour that several libraries have, of DALI's operators, on uint8 pixels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def jitter_colour(
     images: Images, *, brightness: Range, contrast: Range, saturation: Range, hue: Range
 ) -> None:
     """Draw factors of brightness, contrast and saturation, and a turn of the hue of -0.5 to 0.5."""
-    drawn = {}
+    drawn: dict[str, Any] = {}
     factors = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
     for name, (low, high) in factors.items():
         if (low, high) != (1.0, 1.0):

@@ -425,7 +425,7 @@ def random_shortest_size(
 ) -> None:
     sizes = min_size if isinstance(min_size, list | tuple) else [min_size]
     interp = interp_type(interpolation)
-    limit = {"max_size": number(max_size)} if max_size is not None else {}
+    limit: dict[str, Any] = {"max_size": number(max_size)} if max_size is not None else {}
 
     def step(size: Any) -> Any:
         def shorter() -> None:
