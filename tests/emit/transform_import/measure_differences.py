@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from runpy import run_path
 from types import ModuleType
 from typing import Any
 
@@ -23,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.emit.transform_import.fixed_transforms import ALBUMENTATIONS, KORNIA, TORCHVISION
-from tests.graph.test_geometry import run_graph
+from workbench.emit.script import emit_script
 from workbench.emit.transform_import.graph import import_transforms
 from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.graph.model import Graph, Port
@@ -65,11 +67,24 @@ def ours(call: TransformCall, photos: Path) -> tuple[list[Array], list[Array], s
     if found.report.refused:
         raise SystemExit(f"{call.name}: {found.report}")
     graph = found.graph.with_settings(batch_size=PHOTOS)
-    graph = replace(graph, outputs={"decoded": Port("decoder_image", "output"), **graph.outputs})
     decoder = next(node.id for node in graph.walk() if node.op == "decoders.image")
     graph = replace(graph, outputs={**graph.outputs, "decoded": Port(decoder, "output")})
-    outputs = dict(zip(graph.outputs, run_graph(graph, photos), strict=True))
+    outputs = run(graph, photos)
     return list(outputs["decoded"]), list(outputs["images"]), _nodes(graph)
+
+
+def run(graph: Graph, photos: Path) -> dict[str, list[Array]]:
+    """The outputs of one batch, as the exported script gives them."""
+    with tempfile.TemporaryDirectory() as folder:  # DALI reads an ``if`` in a file
+        file = Path(folder, "exported.py")
+        file.write_text(emit_script(graph).text, encoding="utf-8")
+        space = run_path(str(file))
+        pipe = space["build_pipeline"](str(photos), PHOTOS, 2)
+    given = [output.as_cpu() for output in pipe.run()]
+    return {
+        name: [np.asarray(output[i]) for i in range(PHOTOS)]
+        for name, output in zip(graph.outputs, given, strict=True)
+    }
 
 
 def _nodes(graph: Graph) -> str:

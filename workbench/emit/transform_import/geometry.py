@@ -73,6 +73,7 @@ def pad_to(images: Images, height: float, width: float, fill: Any, *, corner: bo
         crop_w=wide.cast(dtype="FLOAT"),
         crop_pos_x=place,
         crop_pos_y=place,
+        rounding="truncate",
         out_of_bounds_policy="pad",
         fill_values=fills(fill),
     )
@@ -82,9 +83,10 @@ def scale_by(images: Images, low: float, high: float, interp: str) -> None:
     """Resize to a drawn factor of the image's own size."""
     factor = uniform(low, high)
     images.graph = images.graph.resize(
-        resize_y=images.height.cast(dtype="FLOAT") * factor,
-        resize_x=images.width.cast(dtype="FLOAT") * factor,
+        resize_y=fn.math.floor(images.height.cast(dtype="FLOAT") * factor),
+        resize_x=fn.math.floor(images.width.cast(dtype="FLOAT") * factor),
         interp_type=interp,
+        antialias=False,
     )
 
 
@@ -114,7 +116,7 @@ def affine(
         matrix = fn.transforms.rotation(matrix, angle=angle)
     moved = middle
     if any(low != 0 or high != 0 for low, high in shift):
-        drawn = _pair((uniform(*shift[0]), uniform(*shift[1])))
+        drawn = _stacked((uniform(*shift[0]), uniform(*shift[1])))
         moved = middle + middle * 2.0 * drawn
     matrix = fn.transforms.translation(matrix, offset=moved)
     images.graph = images.graph.warp_affine(
@@ -123,13 +125,21 @@ def affine(
 
 
 def _pair(values: tuple[Drawn, Drawn]) -> Any:
-    if not any(isinstance(each, DataNode) for each in values):
-        return values
-    drawn = [
-        each if isinstance(each, DataNode) else fn.constant(fdata=(float(each),), shape=())
-        for each in values
-    ]
-    return fn.stack(*drawn)
+    """Two numbers as an argument of DALI's: a list where none is drawn."""
+    return _stacked(values) if any(isinstance(each, DataNode) for each in values) else values
+
+
+def _stacked(values: tuple[Drawn, Drawn]) -> Any:
+    return fn.stack(*map(as_value, values))
+
+
+def as_value(drawn: Drawn) -> DataNode:
+    """A number as a value of the graph, where it is none yet."""
+    if isinstance(drawn, DataNode):
+        return drawn
+    fixed = fn.constant(fdata=(float(drawn),), shape=())
+    assert isinstance(fixed, DataNode)
+    return fixed
 
 
 def erase_at_random(

@@ -228,6 +228,12 @@ def interp_type_of_opencv(value: Any) -> str:
     return interp_type(value, _OF_OPENCV)
 
 
+def sampling_of_opencv(value: Any) -> dict[str, Any]:
+    """Arguments of a resize as OpenCV does it: all but ``INTER_AREA`` leave pixels out."""
+    area = value == _OF_OPENCV.index("area") or str(value).endswith("AREA")
+    return {"interp_type": interp_type_of_opencv(value), "antialias": area}
+
+
 def is_unknown(value: Any) -> bool:
     """Whether a value, or one in it, is known by its name alone."""
     if isinstance(value, Sequence) and not isinstance(value, str):

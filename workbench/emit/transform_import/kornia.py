@@ -14,12 +14,14 @@ from workbench.emit.transform_import.images import (
     NoMatchError,
     Step,
     around,
+    interp_type,
     number,
     size_of,
     uniform,
 )
 from workbench.emit.transform_import.library import Library
 from workbench.emit.transform_import.pixels import (
+    brighten,
     equalize,
     grey,
     invert,
@@ -115,7 +117,10 @@ def center_crop(images: Images, size: Any, resample: Any = "bilinear") -> None:
 def resize(images: Images, size: Any, resample: Any = "bilinear", side: str = "short") -> None:
     if side != "short":
         raise NoMatchError(f"side is {side}; short is known")
-    torchvision.resize(images, size, resample)
+    sizes: dict[str, Any] = {"resize_shorter": number(size)} if isinstance(size, int) else {
+        "size": size_of(size)
+    }
+    images.graph = images.graph.resize(**sizes, interp_type=interp_type(resample), antialias=False)
 
 
 @_match("SmallestMaxSize")
@@ -138,12 +143,13 @@ def random_affine(
     resample: Any = "bilinear",
     padding_mode: Any = "zeros",
 ) -> None:
-    if str(padding_mode).lower() not in ("zeros", "0") and not str(padding_mode).endswith("ZEROS"):
+    if str(padding_mode).rpartition(".")[2].lower() not in ("zeros", "0"):
         images.changed(f"filled with 0, not by padding_mode={padding_mode}")
-    torchvision.random_affine(images, degrees, translate, scale, shear, resample)
+    low, high = around(degrees, 0)  # counted the other way round than torchvision's
+    torchvision.random_affine(images, (-high, -low), translate, scale, shear, resample)
 
 
-@_match("ColorJitter", "ColorJiggle")
+@_match("ColorJitter")
 def color_jitter(
     images: Images, brightness: Any = 0.0, contrast: Any = 0.0, saturation: Any = 0.0, hue: Any = 0
 ) -> None:
@@ -154,6 +160,24 @@ def color_jitter(
         saturation=around(saturation, 1, least=0),
         hue=around(hue, 0),
     )
+
+
+@_match("ColorJiggle")
+def color_jiggle(
+    images: Images, brightness: Any = 0.0, contrast: Any = 0.0, saturation: Any = 0.0, hue: Any = 0
+) -> None:
+    low, high = around(brightness, 1, least=0)
+    brighten(images, around(contrast, 1, least=0), (low - 1, high - 1))
+    unchanged = (1.0, 1.0)
+    jitter_colour(
+        images,
+        brightness=unchanged,
+        contrast=unchanged,
+        saturation=around(saturation, 1, least=0),
+        hue=around(hue, 0),
+    )
+    if around(saturation, 1) != unchanged:
+        images.changed("saturation is that of YIQ, not of HSV")
 
 
 @_match("RandomBrightness")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.emit.transform_import.geometry import fills
+from workbench.emit.transform_import.geometry import as_value, fills
 from workbench.emit.transform_import.images import Images, NoMatchError, uniform
 from workbench.graph.data_node import DataNode
 from workbench.graph.read import fn
@@ -29,6 +29,8 @@ def jitter_colour(
         images.changed("in one order, not in one that is drawn")
     if "contrast" in drawn:
         images.changed("contrast turns about 128, not about the mean of the image")
+    if "hue" in drawn:
+        images.changed("the hue is turned in YIQ, not in HSV: near colours move alike, strong ones not")
 
 
 def grey(images: Images, channels: int) -> None:
@@ -102,8 +104,8 @@ def filtered(images: Images, weights: tuple[float, ...], size: int) -> DataNode:
 
 
 def as_bytes(value: DataNode) -> DataNode:
-    """Values of 0 to 255, rounded and cut."""
-    found = fn.math.clamp(value + 0.5, lo=0.0, hi=255.0, constant_type="FLOAT")
+    """Values of 0 to 255, cut, and rounded by the cast."""
+    found = fn.math.clamp(value, lo=0.0, hi=255.0, constant_type="FLOAT")
     assert isinstance(found, DataNode)
     made = found.cast(dtype="UINT8")
     assert isinstance(made, DataNode)
@@ -120,18 +122,8 @@ def power(images: Images, low: float, high: float) -> None:
 
 def shift_channels(images: Images, limits: tuple[Range, Range, Range]) -> None:
     """Add a drawn number to each channel."""
-    drawn = fn.stack(*(drawn_number(low, high) for low, high in limits))
+    drawn = fn.stack(*(as_value(uniform(low, high)) for low, high in limits))
     images.become(as_bytes(images.value + drawn))
-
-
-def drawn_number(low: float, high: float) -> DataNode:
-    """A number from this range, also one of no width, as a value of the graph."""
-    found = uniform(low, high)
-    if isinstance(found, DataNode):
-        return found
-    fixed = fn.constant(fdata=(float(found),), shape=())
-    assert isinstance(fixed, DataNode)
-    return fixed
 
 
 def brighten(images: Images, factor: Range, shift: Range) -> None:

@@ -13,6 +13,7 @@ from workbench.emit.transform_import.albumentations.ranges import (
 )
 from workbench.emit.transform_import.geometry import (
     affine,
+    as_value,
     crop_at_random,
     fills,
     pad_to,
@@ -29,6 +30,7 @@ from workbench.emit.transform_import.images import (
     uniform,
 )
 from workbench.emit.transform_import.images import interp_type_of_opencv as interp_type
+from workbench.emit.transform_import.images import sampling_of_opencv as sampling
 from workbench.graph.read import fn, random
 
 _match = ALBUMENTATIONS.match
@@ -91,7 +93,7 @@ def d4(images: Images) -> None:
 @_match("Resize")
 def resize(images: Images, height: Any, width: Any = None, interpolation: Any = 1) -> None:
     size = size_of(height) if width is None else (number(height), number(width))
-    images.graph = images.graph.resize(size=size, interp_type=interp_type(interpolation))
+    images.graph = images.graph.resize(size=size, **sampling(interpolation))
 
 
 @_match("SmallestMaxSize")
@@ -99,7 +101,7 @@ def smallest_max_size(
     images: Images, max_size: Any = 1024, interpolation: Any = 1, **_: Any
 ) -> None:
     images.graph = images.graph.resize(
-        resize_shorter=number(max_size), interp_type=interp_type(interpolation)
+        resize_shorter=number(max_size), **sampling(interpolation)
     )
 
 
@@ -108,7 +110,7 @@ def longest_max_size(
     images: Images, max_size: Any = 1024, interpolation: Any = 1, **_: Any
 ) -> None:
     images.graph = images.graph.resize(
-        resize_longer=number(max_size), interp_type=interp_type(interpolation)
+        resize_longer=number(max_size), **sampling(interpolation)
     )
 
 
@@ -158,7 +160,9 @@ def random_crop(
 @_match("CenterCrop")
 def center_crop(images: Images, height: Any, width: Any, **_: Any) -> None:
     size = (number(height), number(width))
-    images.graph = images.graph.crop(crop=size, out_of_bounds_policy="pad")
+    images.graph = images.graph.crop(
+        crop=size, rounding="truncate", out_of_bounds_policy="pad"
+    )
 
 
 @_match("Crop")
@@ -189,7 +193,7 @@ def random_resized_crop(
         size=size_of(sides),
         random_area=rounded(scale),
         random_aspect_ratio=rounded(ratio),
-        interp_type=interp_type(interpolation),
+        **sampling(interpolation),
     )
 
 
@@ -212,7 +216,7 @@ def random_sized_crop(
         crop_pos_x=uniform(0.0, 1.0),
         crop_pos_y=uniform(0.0, 1.0),
         out_of_bounds_policy="trim_to_shape",
-    ).resize(size=size_of(sides), interp_type=interp_type(interpolation))
+    ).resize(size=size_of(sides), **sampling(interpolation))
 
 
 @_match("Rotate", "SafeRotate")
@@ -367,15 +371,9 @@ def coarse_dropout(
         x = uniform(0.0, 1.0) * (images.width - wide)
         images.graph = images.graph.erase(
             anchor=fn.stack(y, x),
-            shape=fn.stack(*(_value(each) for each in (tall, wide))),
+            shape=fn.stack(as_value(tall), as_value(wide)),
             axis_names="HW",
             fill_value=fills(value),
         )
 
     images.repeat(low, high, hole)
-
-
-def _value(drawn: Any) -> Any:
-    if isinstance(drawn, int | float):
-        return fn.constant(fdata=(float(drawn),), shape=())
-    return drawn
