@@ -19,7 +19,6 @@ from importlib.metadata import version
 from pathlib import Path
 from runpy import run_path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

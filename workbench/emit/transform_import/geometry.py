@@ -102,16 +102,19 @@ def affine(
 ) -> None:
     """Scale, shear, turn and shift about the middle; all sizes stay.
 
-    ``angle`` and ``shear`` are degrees, clockwise; ``shift`` holds the ranges of shares of width
-    and height.
+    ``angle`` and ``shear`` (first along x, then along y) are degrees, as DALI's ``transforms``
+    count them; ``shift`` holds the ranges of shares of width and height.
     """
     middle = fn.stack(images.width, images.height).cast(dtype="FLOAT") * 0.5
     matrix = fn.transforms.translation(offset=-middle)
     scales = scale if isinstance(scale, tuple) else (scale, scale)
     if any(isinstance(each, DataNode) or each != 1 for each in scales):
         matrix = fn.transforms.scale(matrix, scale=_pair(scales))
-    if any(isinstance(each, DataNode) or each != 0 for each in shear):
-        matrix = fn.transforms.shear(matrix, angles=_pair(shear))
+    across, down = shear
+    if isinstance(across, DataNode) or across != 0:
+        matrix = fn.transforms.shear(matrix, angles=_pair((across, 0.0)))
+    if isinstance(down, DataNode) or down != 0:
+        matrix = fn.transforms.shear(matrix, angles=_pair((0.0, down)))
     if isinstance(angle, DataNode) or angle != 0:
         matrix = fn.transforms.rotation(matrix, angle=angle)
     moved = middle
@@ -122,6 +125,11 @@ def affine(
     images.graph = images.graph.warp_affine(
         matrix=matrix, inverse_map=False, interp_type=interp, fill_value=fill
     )
+
+
+def opposite(span: tuple[float, float]) -> tuple[float, float]:
+    """The range on the other side of 0."""
+    return -span[1], -span[0]
 
 
 def _pair(values: tuple[Drawn, Drawn]) -> Any:

@@ -145,8 +145,7 @@ def random_affine(
 ) -> None:
     if str(padding_mode).rpartition(".")[2].lower() not in ("zeros", "0"):
         images.changed(f"filled with 0, not by padding_mode={padding_mode}")
-    low, high = around(degrees, 0)  # counted the other way round than torchvision's
-    torchvision.random_affine(images, (-high, -low), translate, scale, shear, resample)
+    torchvision.random_affine(images, around(degrees, 0), translate, scale, shear, resample)
 
 
 @_match("ColorJitter")

@@ -30,7 +30,7 @@ def jitter_colour(
     if "contrast" in drawn:
         images.changed("contrast turns about 128, not about the mean of the image")
     if "hue" in drawn:
-        images.changed("the hue is turned in YIQ, not in HSV: near colours move alike, strong ones not")
+        images.changed("the hue is turned in YIQ, not in HSV: strong colours end elsewhere")
 
 
 def grey(images: Images, channels: int) -> None:

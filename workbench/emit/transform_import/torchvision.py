@@ -13,6 +13,7 @@ from workbench.emit.transform_import.geometry import (
     affine,
     crop_at_random,
     erase_at_random,
+    opposite,
     pad_sides,
 )
 from workbench.emit.transform_import.images import (
@@ -227,19 +228,13 @@ def random_affine(
     across, down = translate or (0, 0)
     affine(
         images,
-        angle=uniform(*_clockwise(degrees)),
+        angle=uniform(*around(degrees, 0)),
         scale=uniform(*scale) if scale else 1.0,
-        shear=(uniform(*shears), uniform(*second)),
+        shear=(uniform(*opposite(shears)), uniform(*opposite(second))),
         shift=((-number(across), number(across)), (-number(down), number(down))),
         interp=interp_type(resample or interpolation),
         fill=_one_fill(images, fill),
     )
-
-
-def _clockwise(degrees: Any) -> tuple[float, float]:
-    """A range of angles that go on clockwise, as DALI counts them."""
-    low, high = around(degrees, 0)
-    return -high, -low
 
 
 def _one_fill(images: Images, fill: Any) -> float:

@@ -16,6 +16,7 @@ from workbench.emit.transform_import.geometry import (
     as_value,
     crop_at_random,
     fills,
+    opposite,
     pad_to,
     scale_by,
 )
@@ -271,7 +272,7 @@ def shift_scale_rotate(
     down = shift_limit if shift_limit_y is None else shift_limit_y
     affine(
         images,
-        angle=uniform(*around(rotate_limit, 0)),
+        angle=uniform(*opposite(around(rotate_limit, 0))),
         scale=uniform(*scale),
         shear=(0.0, 0.0),
         shift=(around(across, 0), around(down, 0)),
@@ -306,9 +307,9 @@ def affine_(
     one = uniform(*wide)
     affine(
         images,
-        angle=uniform(*range_of(rotate)),
+        angle=uniform(*opposite(range_of(rotate))),
         scale=one if keep_ratio or wide == high else (one, uniform(*high)),
-        shear=(uniform(*slant), uniform(*tilt)),
+        shear=(uniform(*opposite(slant)), uniform(*opposite(tilt))),
         shift=(across, down),
         interp=interp_type(interpolation),
         fill=_one_value(images, filling(fill, cval)),
