@@ -135,9 +135,7 @@ def measured(photos: Path, library: str) -> Iterator[tuple[TransformCall, str, D
     for call in calls:
         decoded, made, nodes = ours(call, photos)
         apply = live(module, call)
-        pairs = [
-            (one, _like(one, apply(image))) for image, one in zip(decoded, made, strict=True)
-        ]
+        pairs = [(one, _like(one, apply(image))) for image, one in zip(decoded, made, strict=True)]
         if call.short_name == "Normalize":  # in steps of 8 bits
             pairs = [(one * 255 * 0.225, other * 255 * 0.225) for one, other in pairs]
         elif library == "kornia":

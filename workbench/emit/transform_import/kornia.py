@@ -117,9 +117,9 @@ def center_crop(images: Images, size: Any, resample: Any = "bilinear") -> None:
 def resize(images: Images, size: Any, resample: Any = "bilinear", side: str = "short") -> None:
     if side != "short":
         raise NoMatchError(f"side is {side}; short is known")
-    sizes: dict[str, Any] = {"resize_shorter": number(size)} if isinstance(size, int) else {
-        "size": size_of(size)
-    }
+    sizes: dict[str, Any] = (
+        {"resize_shorter": number(size)} if isinstance(size, int) else {"size": size_of(size)}
+    )
     images.graph = images.graph.resize(**sizes, interp_type=interp_type(resample), antialias=False)
 
 

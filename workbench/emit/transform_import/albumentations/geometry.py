@@ -101,18 +101,14 @@ def resize(images: Images, height: Any, width: Any = None, interpolation: Any = 
 def smallest_max_size(
     images: Images, max_size: Any = 1024, interpolation: Any = 1, **_: Any
 ) -> None:
-    images.graph = images.graph.resize(
-        resize_shorter=number(max_size), **sampling(interpolation)
-    )
+    images.graph = images.graph.resize(resize_shorter=number(max_size), **sampling(interpolation))
 
 
 @_match("LongestMaxSize")
 def longest_max_size(
     images: Images, max_size: Any = 1024, interpolation: Any = 1, **_: Any
 ) -> None:
-    images.graph = images.graph.resize(
-        resize_longer=number(max_size), **sampling(interpolation)
-    )
+    images.graph = images.graph.resize(resize_longer=number(max_size), **sampling(interpolation))
 
 
 @_match("RandomScale")
@@ -161,9 +157,7 @@ def random_crop(
 @_match("CenterCrop")
 def center_crop(images: Images, height: Any, width: Any, **_: Any) -> None:
     size = (number(height), number(width))
-    images.graph = images.graph.crop(
-        crop=size, rounding="truncate", out_of_bounds_policy="pad"
-    )
+    images.graph = images.graph.crop(crop=size, rounding="truncate", out_of_bounds_policy="pad")
 
 
 @_match("Crop")
