@@ -72,16 +72,16 @@ def ours(call: TransformCall, photos: Path) -> tuple[list[Array], list[Array], s
     return list(outputs["decoded"]), list(outputs["images"]), _nodes(graph)
 
 
-def run(graph: Graph, photos: Path) -> dict[str, list[Array]]:
+def run(graph: Graph, photos: Path, count: int = PHOTOS) -> dict[str, list[Array]]:
     """The outputs of one batch, as the exported script gives them."""
     with tempfile.TemporaryDirectory() as folder:  # DALI reads an ``if`` in a file
         file = Path(folder, "exported.py")
         file.write_text(emit_script(graph).text, encoding="utf-8")
         space = run_path(str(file))
-        pipe = space["build_pipeline"](str(photos), PHOTOS, 2)
+        pipe = space["build_pipeline"](str(photos), count, 2)
     given = [output.as_cpu() for output in pipe.run()]
     return {
-        name: [np.asarray(output[i]) for i in range(PHOTOS)]
+        name: [np.asarray(output[i]) for i in range(count)]
         for name, output in zip(graph.outputs, given, strict=True)
     }
 

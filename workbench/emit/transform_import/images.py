@@ -195,6 +195,8 @@ def around(value: Any, centre: float, *, least: float | None = None) -> tuple[fl
 
 def number(value: Any) -> float:
     """A number as it is given. Raises NoMatchError for what is none."""
+    if isinstance(value, NamedValue):
+        raise NoMatchError(f"{value} is known by its name alone. Give it: --arg NAME=VALUE")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NoMatchError(f"{value!r} is not known as a number")
     return value
@@ -232,10 +234,3 @@ def sampling_of_opencv(value: Any) -> dict[str, Any]:
     """Arguments of a resize as OpenCV does it: all but ``INTER_AREA`` leave pixels out."""
     area = value == _OF_OPENCV.index("area") or str(value).endswith("AREA")
     return {"interp_type": interp_type_of_opencv(value), "antialias": area}
-
-
-def is_unknown(value: Any) -> bool:
-    """Whether a value, or one in it, is known by its name alone."""
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return any(map(is_unknown, value))
-    return isinstance(value, NamedValue)
