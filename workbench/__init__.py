@@ -17,7 +17,8 @@ Graphs are made in code too::
 The parts under it can be used without an interface: ``load_recipe`` and ``read_graph`` give a
 ``Graph``, ``check_graph`` says why it cannot run, ``preview_batch`` renders a batch in an
 ``Engine``, ``Benchmark`` measures, ``emit_script`` gives the code to ship and ``export`` that for
-PyTorch and other frameworks. ``from_pipeline`` and ``from_file`` bring DALI pipelines back.
+PyTorch and other frameworks. ``from_pipeline`` and ``from_file`` bring DALI pipelines
+back, ``from_torchvision`` and ``from_albumentations`` compositions of these.
 
 ``REFERENCE.md`` beside this file has every name by what it is for, with an example each, as
 ``help`` has. Names are loaded when they are first used: importing this package takes a few
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from workbench.emit.pipeline_import.graph import ImportedGraph
     from workbench.emit.pipeline_import.report import ImportReport
     from workbench.emit.targets import Export, export
+    from workbench.emit.transform_import.graph import from_albumentations, from_torchvision
     from workbench.engine.importing import from_file, from_pipeline
     from workbench.engine.process import Engine
     from workbench.errors import (
@@ -141,8 +143,10 @@ __all__ = [
     "emit_script",
     "export",
     "fn",
+    "from_albumentations",
     "from_file",
     "from_pipeline",
+    "from_torchvision",
     "load_catalog",
     "load_graph",
     "load_recipe",
@@ -167,6 +171,7 @@ _HOMES = {
     "emit.pipeline_import.graph": "ImportedGraph",
     "emit.pipeline_import.report": "ImportReport",
     "emit.targets": "Export export",
+    "emit.transform_import.graph": "from_albumentations from_torchvision",
     "engine.importing": "from_file from_pipeline",
     "engine.process": "Engine",
     "errors": (

@@ -65,7 +65,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Export and import": (
         "There is one way from a graph to a pipeline: the emitted source.",
-        "emit_script export Export from_file from_pipeline ImportedGraph ImportReport",
+        "emit_script export Export from_file from_pipeline from_torchvision from_albumentations "
+        "ImportedGraph ImportReport",
     ),
     "Checking": ("", "check_graph Fault check_folder FolderCheck"),
     "Errors": (

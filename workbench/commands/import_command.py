@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,8 +30,19 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
     return found
 
 
+def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str | None]:
+    """The file, and the name behind it: ``train.py:train_transform``."""
+    path, name = text, ""
+    while not Path(path).exists() and ":" in path:
+        path, _colon, last = path.rpartition(":")
+        name = f"{last}:{name}" if name else last
+    if not Path(path).is_file():
+        raise click.BadParameter(f"There is no file {text!r}.")
+    return path, name or None
+
+
 @click.command("import")
-@click.argument("source", metavar="SOURCE", type=click.Path(exists=True, dir_okay=False))
+@click.argument("source", metavar="SOURCE[:NAME]", callback=_source)
 @click.option(
     "-o",
     "--output",
@@ -64,7 +76,7 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
 )
 @report_errors
 def import_command(
-    source: str,
+    source: tuple[str, str | None],
     output: str,
     pipeline: str | None,
     arguments: dict[str, Any],
@@ -74,16 +86,19 @@ def import_command(
     """Bring a DALI pipeline back as a graph, and report what did not come across as it was.
 
     SOURCE is a script (.py) or notebook (.ipynb), which is RUN but for what stands under __main__,
-    or a pipeline that DALI serialised (.dali).
+    or a pipeline that DALI serialised (.dali). A script without DALI is read for a composition of
+    torchvision, Albumentations, Kornia or timm, installed or not; .yaml and .json for one that
+    Albumentations saved.
 
-    Example:  workbench import train.py --pipeline train_pipe --arg data_dir=photos -o train.json
+    Example:  workbench import train.py:train_transform -o train.json
     """
     from workbench.engine.importing import from_file
     from workbench.files import write_text
     from workbench.graph.layout import dump_document
 
-    refuse_overwriting_source(source, output)
-    imported = from_file(source, pipeline, arguments, seconds, data)
+    path, name = source
+    refuse_overwriting_source(path, output)
+    imported = from_file(path, pipeline or name, arguments, seconds, data)
     click.echo(write_text(output, dump_document(imported.document)))
     for line in imported.report.lines():
         click.echo(line)

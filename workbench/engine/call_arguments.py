@@ -20,6 +20,7 @@ _NEUTRAL: Mapping[str, Any] = {
     **dict.fromkeys(("device_id", "local_rank", "rank", "global_rank", "shard_id", "gpu_id"), 0),
     **dict.fromkeys(("num_shards", "world_size", "num_gpus", "world", "n_gpus"), 1),
     **dict.fromkeys(("seed", "local_seed"), 0),
+    **dict.fromkeys(("image_size", "img_size", "input_size", "crop_size", "imsize"), 224),
     "py_num_workers": 1,
 }
 _PATHS = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,12 @@ from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.pipeline_import.serialized_pipeline import LARGEST, read_pipeline
 from workbench.emit.pipeline_import.traced import Traced
+from workbench.emit.transform_import.graph import from_albumentations, import_transforms
+from workbench.emit.transform_import.transform_call import from_plain
 from workbench.engine.process import Engine
 from workbench.engine.scripts import trace_source
 from workbench.engine.tracing import trace_pipeline
+from workbench.engine.transform_tracing import TracedTransform, trace_transform
 from workbench.errors import (
     ImportFailedError,
     WorkerLostError,
@@ -26,6 +29,8 @@ from workbench.errors import (
 )
 from workbench.sources import open_dataset, require_dataset
 
+Task = Callable[..., Any]
+"""Traces what a script makes, in the worker."""
 SECONDS = 60.0
 """How long a script may take."""
 _GRACE = 20.0
@@ -71,13 +76,18 @@ def from_file(
 ) -> ImportedGraph:
     """The graph of a pipeline in a file: ``.py``, ``.ipynb``, or ``.dali`` as DALI serialised it.
 
+    A script or notebook without DALI is read for a composition of torchvision, Albumentations,
+    Kornia or timm, installed or not, and ``.yaml`` and ``.json`` for one that Albumentations saved.
+
     **A script or notebook is run**, in a process of its own, but for what stands under
     ``__main__``; it is stopped where it would run, serialise or draw a pipeline, and of what comes
     after only functions, classes and imports are read. It writes no files. Modules that are not
     installed are stood in for, a line that fails does not end it, and the report names both.
     ``pipeline`` names a function with ``@pipeline_def``, a class derived from ``Pipeline``, a
     method as ``Class.method``, any function that returns a pipeline or a loader of one, or a
-    variable that holds one; it can be left out where there is one only. ``args`` are given to the
+    variable that holds one; it can be left out where there is one only. Of compositions it may be
+    an item of a dictionary (``transforms.train``), with a line where a function makes several
+    (``main:12``). ``args`` are given to the
     function, to its class, to the script's command line or to a variable of the script that is set
     under ``__main__`` alone; a mapping is given as settings, by attribute and by key. ``seconds``
     is the time that all this may take. ``source`` is a folder of photos, or other data of yours,
@@ -94,9 +104,17 @@ def from_file(
     """
     file = Path(path).expanduser()
     if file.suffix in (".py", ".ipynb"):
-        kind = _kind(source)
-        traced = _traced(str(file), pipeline, dict(args or {}), seconds)
+        kind, given = _kind(source), dict(args or {})
+        if not _is_for_dali(file):
+            made = _in_worker(trace_transform, str(file), pipeline, given, seconds)
+            assert isinstance(made, TracedTransform)
+            call = from_plain(made.call)
+            return import_transforms(call, made.name or file.stem, made.notes, kind or "folder")
+        traced = _in_worker(trace_source, str(file), pipeline, given, seconds)
+        assert isinstance(traced, Traced)
         return import_traced(traced, load_catalog(), kind)
+    if file.suffix in (".yaml", ".yml", ".json"):
+        return from_albumentations(file, file.stem)
     if pipeline is not None or args:
         raise ImportFailedError(
             f"{path} is read as a serialised pipeline: it takes no name and no arguments."
@@ -113,20 +131,36 @@ def from_file(
         raise type(error)(f"{path}: {error}{other}") from None
 
 
-def _traced(path: str, pipeline: str | None, args: Mapping[str, Any], seconds: float) -> Traced:
+def _is_for_dali(file: Path) -> bool:
+    """Whether a script says anything of DALI; what cannot be read counts, and is refused there."""
+    try:
+        with file.open("rb") as opened:
+            return b"nvidia" in opened.read(LARGEST)
+    except OSError:
+        return True
+
+
+def _in_worker(
+    traced: Task, path: str, name: str | None, args: Mapping[str, Any], seconds: float
+) -> object:
     mark = str(uuid.uuid4())
     try:
         with Engine(call_limit=seconds + _GRACE, environment={_MARK: mark}) as engine:
-            return _called(engine, path, pipeline, args, seconds)
+            return _called(engine, traced, path, name, args, seconds)
     finally:
         _end_what_is_left(f"{_MARK}={mark}".encode())
 
 
 def _called(
-    engine: Engine, path: str, pipeline: str | None, args: Mapping[str, Any], seconds: float
-) -> Traced:
+    engine: Engine,
+    traced: Task,
+    path: str,
+    name: str | None,
+    args: Mapping[str, Any],
+    seconds: float,
+) -> object:
     try:
-        traced = engine.call(trace_source, path, pipeline, args, seconds)
+        return engine.call(traced, path, name, args, seconds)
     except WorkerSilentError as error:
         raise ImportFailedError(f"{path}: {error}") from None
     except WorkerTimeoutError:
@@ -141,8 +175,6 @@ def _called(
         raise ImportFailedError(
             f"{path}: the script's process {ending} before it was read.{said}"
         ) from None
-    assert isinstance(traced, Traced)
-    return traced
 
 
 def _end_what_is_left(mark: bytes) -> None:

@@ -31,11 +31,12 @@ Run = Callable[[str, ModuleType], None]
 def project_folders(script: Path) -> list[Path]:
     """The script's folder and those above it, up to its project's root.
 
-    Folders into which anyone may write, as ``/tmp``, and the home folder are no projects.
+    Folders into which anyone may write, as ``/tmp``, the home folder and ``/`` are no projects.
     """
     folders: list[Path] = []
     for folder in list(script.absolute().parents)[:_MOST_FOLDERS]:
-        if folders and (folder == Path.home() or folder.stat().st_mode & 0o002):
+        shared = folder == folder.parent or folder == Path.home() or folder.stat().st_mode & 0o002
+        if folders and shared:
             break
         folders.append(folder)
         if any((folder / mark).exists() for mark in _MARKS):

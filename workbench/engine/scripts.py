@@ -91,12 +91,12 @@ def trace_source(
     cells = read_source_cells(path)
     files = [cell.file for cell in cells]
     made: list[Any] = []
-    module = _module(path)
+    module = new_module(path)
     stopped = ""
     tempfile.gettempdir()  # it is kept from now on, whatever the script does to the environment
     preload_imports()
     lines = ScriptRun(StandIns(lambda values: _note_pipelines(values, made)))
-    trees = _parsed(cells, lines)
+    trees = parsed_cells(cells, lines)
     with (
         ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
         _kept_from_running(made),
@@ -108,7 +108,7 @@ def trace_source(
         try:
             paths = list(sys.path)
             module.__package__ = package_of(Path(path), trees)
-            stopped = _run(trees, module, lines)
+            stopped = run_cells(trees, module, lines)
             sys.path[:] = paths
             found = ScriptResult(module, made, Path(path).name, stopped, lines.stand_ins)
             given = {name: each for name, each in arguments.items() if name not in taken()}
@@ -230,7 +230,8 @@ def _plain(line: str) -> str:
     return f"{indent}pass"
 
 
-def _module(path: str) -> ModuleType:
+def new_module(path: str) -> ModuleType:
+    """The module as which a script or notebook runs."""
     module = ModuleType(MODULE)
     module.__file__ = str(Path(path).absolute())
     module.__dict__["display"] = lambda *_, **__: None  # a notebook's
@@ -245,7 +246,7 @@ def _module(path: str) -> ModuleType:
     return module
 
 
-def _parsed(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Module]:
+def parsed_cells(cells: list[SourceCell], lines: ScriptRun) -> dict[str, ast.Module]:
     """Each cell as Python reads it; a notebook's that cannot be read is left out, and told of."""
     trees: dict[str, ast.Module] = {}
     for cell in cells:
@@ -279,7 +280,7 @@ def _unreadable(error: Exception, file: str) -> ImportFailedError:
     )
 
 
-def _run(trees: Mapping[str, ast.Module], module: ModuleType, lines: ScriptRun) -> str:
+def run_cells(trees: Mapping[str, ast.Module], module: ModuleType, lines: ScriptRun) -> str:
     """Run all of it; the line at which it was stopped, or nothing where it came to its end."""
     module.__dict__[_STAND_IN] = lines.stand_ins.value
     cells = list(trees.items())

@@ -207,8 +207,9 @@ def call_operator(
     _require_known(spec, given)
     linked = {key: value for key, value in given.items() if isinstance(value, DataNode)}
     fixed = {key: plain_value(v) for key, v in given.items() if key not in linked and v is not None}
-    first = next(iter([*fed.values(), *linked.values()]), None)
-    graph = onto or (first.graph if first is not None else Graph())
+    graphs = [value.graph for value in (*fed.values(), *linked.values())]
+    # Of a body and what stands outside of it the body, in which the new node is to stand.
+    graph = onto or max(graphs, key=lambda each: each.scope.count("."), default=Graph())
     found: dict[str, Port] = {}
     for key, value in fed.items():
         graph, found[key] = joined(graph, catalog, value)

@@ -1,0 +1,204 @@
+"""Compositions of libraries as graphs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.emit.transform_import.fixed_transforms import (
+    ALBUMENTATIONS,
+    KORNIA,
+    TORCHVISION,
+    albumentations,
+    kornia,
+    torchvision,
+)
+from tests.emit.transform_import.measure_differences import run
+from workbench.catalog import load_catalog
+from workbench.emit.transform_import.graph import (
+    LIBRARIES,
+    from_albumentations,
+    from_torchvision,
+    import_transforms,
+)
+from workbench.emit.transform_import.transform_call import (
+    NamedValue,
+    TransformCall,
+    from_plain,
+    to_plain,
+)
+from workbench.errors import ImportFailedError
+from workbench.graph.check import check_graph
+from workbench.graph.model import Graph, Port
+
+CATALOG = load_catalog()
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def composed(*calls: TransformCall) -> TransformCall:
+    library = calls[0].library
+    if library == "kornia":
+        return kornia("AugmentationSequential", *calls)
+    return TransformCall(f"{library}.Compose", (list(calls),))
+
+
+def ops(graph: Graph) -> list[str]:
+    return [node.op for node in graph.walk()]
+
+
+@pytest.mark.parametrize("call", [*TORCHVISION, *ALBUMENTATIONS, *KORNIA], ids=str)
+def test_each_known_transform_is_a_sound_graph(call: TransformCall) -> None:
+    found = import_transforms(composed(call))
+    assert not found.report.refused
+    assert [str(fault) for fault in check_graph(found.graph, CATALOG)] == []
+
+
+def test_order_chance_and_ranges_are_the_librarys() -> None:
+    jitter = torchvision("ColorJitter", 0.8, 0.8, 0.8, 0.2)
+    found = import_transforms(
+        composed(
+            torchvision("RandomResizedCrop", 224, scale=(0.2, 1.0)),
+            torchvision("RandomApply", [jitter], p=0.8),
+            torchvision("RandomGrayscale", p=0.2),
+            torchvision("RandomHorizontalFlip"),
+            torchvision("ToTensor"),
+            torchvision("Normalize", MEAN, STD),
+        ),
+        "simclr",
+    )
+    graph = found.graph
+    main = [node.op for node in graph.nodes if not node.op.startswith("random.")]
+    assert main == [
+        *("readers.file", "decoders.image", "random_resized_crop", "if", "if", "flip"),
+        "crop_mirror_normalize",
+    ]
+    chances = [node.args["probability"] for node in graph.walk() if node.op == "random.coin_flip"]
+    assert sorted(chances) == [0.2, 0.5, 0.8]
+    assert graph.node("crop_mirror_normalize").args["mean"] == pytest.approx(
+        (123.675, 116.28, 103.53)
+    )
+    assert {issue.node for issue in found.report.changed} == {"ColorJitter"}
+    assert graph.name == "simclr"
+
+
+def test_one_of_has_the_chances_of_its_members_as_weights() -> None:
+    either = albumentations(
+        "OneOf", [albumentations("Blur", p=0.3), albumentations("Equalize", p=0.7)], p=0.5
+    )
+    graph = import_transforms(composed(either)).graph
+    assert ops(graph).count("one_of") >= 1
+    assert any(
+        node.args.get("p") == (0.3, 0.7) or (0.3, 0.7) in node.args.values()
+        for node in graph.walk()
+    )
+
+
+def test_what_has_no_match_is_named_with_its_reason_and_line_and_left_out() -> None:
+    lost = TransformCall("albumentations.ElasticTransform", (), {"p": 0.5}, "train.py:7")
+    found = import_transforms(composed(albumentations("HorizontalFlip"), lost))
+    (issue,) = found.report.refused
+    assert (issue.node, issue.place) == ("ElasticTransform", "train.py:7")
+    assert "remap" in issue.why
+    assert "if" not in ops(found.graph), "an empty region"
+
+
+def test_a_class_of_the_users_own_is_not_taken_for_the_librarys() -> None:
+    own = TransformCall("imported_source.GaussianBlur")
+    found = import_transforms(composed(torchvision("ToTensor"), own))
+    assert "own" in found.report.refused[0].why
+
+
+def test_a_value_that_is_known_by_name_alone_is_asked_for() -> None:
+    found = import_transforms(composed(torchvision("Resize", NamedValue("args.size"))))
+    assert "args.size" in found.report.refused[0].why
+    assert "--arg" in found.report.refused[0].why
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (torchvision("Resize"), "arguments"),
+        (torchvision("Resiz", 3), "Resize"),
+        (torchvision("RandomRotation", 5, center=(0, 0)), "center"),
+        (torchvision("RandomApply", 5), "no list"),
+        (albumentations("Normalize", normalization="image"), "standard"),
+    ],
+    ids=lambda each: each.short_name if isinstance(each, TransformCall) else each,
+)
+def test_what_cannot_be_done_says_why(call: TransformCall, words: str) -> None:
+    found = import_transforms(composed(call))
+    assert words in found.report.refused[0].why
+
+
+def test_another_library_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(ImportFailedError, match="torchvision, albumentations, kornia, timm"):
+        import_transforms(TransformCall("imgaug.augmenters.Fliplr"))
+
+
+def test_a_call_travels_as_plain_values() -> None:
+    call = composed(torchvision("Resize", NamedValue("size"), extra={"a": [1, None, "x"]}))
+    assert from_plain(json.loads(json.dumps(to_plain(call)))) == call
+
+
+def test_pixels_are_those_of_the_plain_arithmetic(photos: Path) -> None:
+    calls = [torchvision("RandomInvert", p=1.0), torchvision("RandomSolarize", 100, p=1.0)]
+    graph = import_transforms(composed(*calls)).graph
+    decoder = next(node.id for node in graph.walk() if node.op == "decoders.image")
+    given = replace(graph, outputs={**graph.outputs, "decoded": Port(decoder, "output")})
+    found = run(given.with_settings(batch_size=4), photos, 4)
+    for decoded, made in zip(found["decoded"], found["images"], strict=True):
+        inverted = 255 - decoded.astype(np.int32)
+        np.testing.assert_array_equal(made, np.where(inverted >= 100, 255 - inverted, inverted))
+
+
+SAVED: dict[str, Any] = {
+    "__version__": "2.0.8",
+    "transform": {
+        "__class_fullname__": "Compose",
+        "p": 1.0,
+        "bbox_params": None,
+        "transforms": [
+            {"__class_fullname__": "HorizontalFlip", "p": 0.25},
+            {"__class_fullname__": "RandomCrop", "p": 1.0, "height": 64, "width": 96},
+            {"__class_fullname__": "my_package.Own", "p": 1.0},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("form", ["dictionary", "json", "yaml"])
+def test_what_albumentations_saved_is_read(form: str, tmp_path: Path) -> None:
+    saved: Any = SAVED
+    if form != "dictionary":
+        saved = tmp_path / f"saved.{form}"  # what is JSON is YAML too
+        saved.write_text(json.dumps(SAVED))
+    found = from_albumentations(saved)
+    assert ops(found.graph)[2:] == ["random.coin_flip", "flip", *ops(found.graph)[4:]]
+    assert found.graph.node("crop").args["crop"] == (64, 96)
+    assert [issue.node for issue in found.report.refused] == ["Own"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"a": 1}, "no composition"), ("missing.json", "cannot be read"), (5, "no transformation")],
+)
+def test_what_is_no_composition_is_refused(given: Any, words: str) -> None:
+    with pytest.raises(ImportFailedError, match=words):
+        from_albumentations(given)
+
+
+def test_an_object_of_another_library_is_refused() -> None:
+    with pytest.raises(ImportFailedError, match="no transformation of torchvision"):
+        from_torchvision(object())
+
+
+def test_every_match_takes_the_images_first() -> None:
+    for library in LIBRARIES.values():
+        for name, match in library.matches.items():
+            assert next(iter(signature(match).parameters)) == "images", name

@@ -1,0 +1,133 @@
+"""Compositions found in scripts and notebooks, which run among stand-ins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from workbench.engine.importing import from_file
+from workbench.errors import ImportFailedError
+
+SCRIPT = """\
+import albumentations as A
+import some_package.not_here
+import torch
+from torchvision import datasets, transforms
+from torchvision.transforms import v2 as T
+
+normalize = transforms.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+train = transforms.Compose([transforms.RandomResizedCrop(96), transforms.ToTensor(), normalize])
+train.transforms.insert(0, transforms.Resize(128))
+by_name = {"val": T.Compose([T.CenterCrop(64)]), "strong": A.Compose([A.VerticalFlip(p=0.2)])}
+by_name["val"].transforms.append(T.RandomHorizontalFlip(p=0.25))
+
+
+def build(is_train, cfg):
+    steps = [transforms.Resize(cfg.size)]
+    if is_train:
+        steps.append(transforms.RandomVerticalFlip())
+    return transforms.Compose(steps)
+
+
+def main(args):
+    train = datasets.ImageFolder(args.data, transforms.Compose([transforms.RandomCrop(32)]))
+    test = datasets.ImageFolder(args.data, transforms.Compose([transforms.CenterCrop(32)]))
+    for epoch in range(args.epochs):
+        pass
+
+
+class Views:
+    def __init__(self, size=48):
+        self.first = T.Compose([T.Resize((size, size))])
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "train.py"
+    file.write_text(SCRIPT)
+    return file
+
+
+def ops(path: Path, name: str | None = None, **args: object) -> list[str]:
+    found = from_file(path, name, args)
+    return [node.op for node in found.graph.nodes if not node.op.startswith("random.")][2:]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("train", ["resize", "random_resized_crop", "crop_mirror_normalize"]),
+        ("by_name.val", ["crop", "flip"]),
+        ("by_name.strong", ["flip"]),
+        ("main:23", ["crop"]),
+        ("Views", ["resize"]),
+        ("normalize", ["crop_mirror_normalize"]),
+    ],
+)
+def test_each_is_found_by_its_name(script: Path, name: str, made: list[str]) -> None:
+    assert ops(script, name) == made
+
+
+def test_a_function_gets_what_is_given_and_tells_what_is_not(script: Path) -> None:
+    given: dict[str, object] = {"is_train": True, "cfg": {"size": 40}}
+    assert ops(script, "build", **given) == ["resize", "flip"]
+    found = from_file(script, "build", {"cfg": {"size": 40}})
+    assert any("is_train" in note and "--arg" in note for note in found.report.notes)
+    assert any("some_package" in note for note in found.report.notes)
+
+
+def test_a_line_of_the_script_stands_with_what_was_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    lines = ["import torchvision.transforms as T", "t = T.Compose([", "    T.FiveCrop(3),", "])"]
+    file.write_text("\n".join(lines))
+    (issue,) = from_file(file).report.refused
+    assert (issue.node, issue.place) == ("FiveCrop", "train.py:3")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (None, "compositions: train, by_name.val, by_name.strong, build, main, Views"),
+        ("main", "main:22, main:23"),
+        ("trian", "Did you mean train"),
+    ],
+)
+def test_which_one_is_asked_for(script: Path, name: str | None, words: str) -> None:
+    with pytest.raises(ImportFailedError, match=words):
+        from_file(script, name)
+
+
+def test_a_notebooks_cells_are_read(tmp_path: Path) -> None:
+    code = (
+        "%matplotlib inline\n!ls\nimport kornia.augmentation as K\naug = K.AugmentationSequential("
+    )
+    code += "K.RandomHorizontalFlip(p=0.5), K.RandomGrayscale(p=0.2))"
+    cell = {"cell_type": "code", "source": code, "metadata": {}, "outputs": []}
+    file = tmp_path / "look.ipynb"
+    file.write_text(json.dumps({"cells": [cell], "nbformat": 4, "nbformat_minor": 5}))
+    assert ops(file) == ["flip", "if", "crop_mirror_normalize"]
+
+
+@pytest.mark.thorough
+def test_a_script_without_any_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "plain.py"
+    file.write_text("x = 1\n")
+    with pytest.raises(ImportFailedError, match="neither a pipeline of DALI nor a composition"):
+        from_file(file)
+
+
+def test_timm_is_read_by_its_factory(tmp_path: Path) -> None:
+    file = tmp_path / "t.py"
+    file.write_text(
+        "from timm.data import create_transform\n"
+        "train = create_transform(224, is_training=True, auto_augment='rand-m7-n3', re_prob=0.3)\n"
+    )
+    found = from_file(file)
+    made = [node.op for node in found.graph.walk()]
+    assert {"random_resized_crop", "flip", "rand_augment", "erase"} <= set(made)
+    assert found.graph.node("rand_augment").args["n"] == 3

@@ -1,0 +1,256 @@
+"""Colour, noise, blur and compression of Albumentations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.emit.transform_import.albumentations.library import ALBUMENTATIONS
+from workbench.emit.transform_import.albumentations.ranges import (
+    is_pair,
+    range_of,
+    shifted,
+)
+from workbench.emit.transform_import.images import (
+    Images,
+    NoMatchError,
+    Step,
+    around,
+    number,
+    size_of,
+    uniform,
+    uniform_whole,
+)
+from workbench.emit.transform_import.pixels import (
+    blur_box,
+    brighten,
+    equalize,
+    grey,
+    invert,
+    jitter_colour,
+    posterize,
+    power,
+    shift_channels,
+    solarize,
+)
+
+_match = ALBUMENTATIONS.match
+
+
+@_match("RandomBrightnessContrast")
+def random_brightness_contrast(
+    images: Images,
+    brightness_limit: Any = 0.2,
+    contrast_limit: Any = 0.2,
+    brightness_by_max: bool = True,
+    ensure_safe_range: bool = False,
+) -> None:
+    if not brightness_by_max:
+        raise NoMatchError("brightness_by_max=False adds a share of the mean, which is not known")
+    brighten(images, _factor(contrast_limit), around(brightness_limit, 0))
+
+
+def _factor(limit: Any) -> tuple[float, float]:
+    return shifted(limit, 1) if is_pair(limit) else around(limit, 1)
+
+
+@_match("RandomBrightness")
+def random_brightness(images: Images, limit: Any = 0.2) -> None:
+    brighten(images, (1.0, 1.0), around(limit, 0))
+
+
+@_match("RandomContrast")
+def random_contrast(images: Images, limit: Any = 0.2) -> None:
+    brighten(images, _factor(limit), (0.0, 0.0))
+
+
+@_match("ColorJitter")
+def color_jitter(
+    images: Images,
+    brightness: Any = (0.8, 1.2),
+    contrast: Any = (0.8, 1.2),
+    saturation: Any = (0.8, 1.2),
+    hue: Any = (-0.5, 0.5),
+) -> None:
+    jitter_colour(
+        images,
+        brightness=around(brightness, 1, least=0),
+        contrast=around(contrast, 1, least=0),
+        saturation=around(saturation, 1, least=0),
+        hue=around(hue, 0),
+    )
+
+
+@_match("HueSaturationValue")
+def hue_saturation_value(
+    images: Images,
+    hue_shift_limit: Any = 20,
+    sat_shift_limit: Any = 30,
+    val_shift_limit: Any = 20,
+) -> None:
+    low, high = around(hue_shift_limit, 0)
+    saturation = [1 + each / 255 for each in around(sat_shift_limit, 0)]
+    value = [each / 255 for each in around(val_shift_limit, 0)]
+    images.graph = images.graph.hsv(
+        hue=uniform(2 * low, 2 * high),  # OpenCV's hue has 180 steps
+        saturation=uniform(saturation[0], saturation[1]),
+    )
+    brighten(images, (1.0, 1.0), (value[0], value[1]))
+    images.changed("saturation is multiplied, and value added to each channel; hue is of YIQ")
+
+
+@_match("RGBShift")
+def rgb_shift(
+    images: Images, r_shift_limit: Any = 20, g_shift_limit: Any = 20, b_shift_limit: Any = 20
+) -> None:
+    red, green, blue = (around(each, 0) for each in (r_shift_limit, g_shift_limit, b_shift_limit))
+    shift_channels(images, (red, green, blue))
+
+
+@_match("ToGray")
+def to_gray(images: Images, num_output_channels: int = 3, **_: Any) -> None:
+    grey(images, num_output_channels)
+
+
+@_match("CLAHE")
+def clahe(images: Images, clip_limit: Any = 4.0, tile_grid_size: Any = (8, 8)) -> None:
+    low, high = clip_limit if is_pair(clip_limit) else (1, number(clip_limit))
+    if low != high:
+        images.changed(f"clip_limit is the middle of {low} and {high}: DALI draws none")
+    down, across = size_of(tile_grid_size)
+    images.graph = images.graph.clahe(
+        tiles_x=across, tiles_y=down, clip_limit=(number(low) + number(high)) / 2
+    )
+
+
+@_match("GaussNoise")
+def gauss_noise(
+    images: Images,
+    var_limit: Any = None,
+    mean: Any = 0,
+    per_channel: bool = True,
+    std_range: Any = (0.2, 0.44),
+    mean_range: Any = (0.0, 0.0),
+    **_: Any,
+) -> None:
+    if not per_channel:
+        images.changed("each channel has noise of its own")
+    if var_limit is not None:
+        low, high = var_limit if is_pair(var_limit) else (0, var_limit)
+        spread = uniform(math.sqrt(number(low)), math.sqrt(number(high)))
+        images.changed("the deviation is drawn evenly, not its square")
+        images.graph = images.graph.noise.gaussian(mean=number(mean), stddev=spread)
+        return
+    images.graph = images.graph.noise.gaussian(
+        mean=uniform(255 * number(mean_range[0]), 255 * number(mean_range[1])),
+        stddev=uniform(255 * number(std_range[0]), 255 * number(std_range[1])),
+    )
+
+
+@_match("MultiplicativeNoise")
+def multiplicative_noise(
+    images: Images,
+    multiplier: Any = (0.9, 1.1),
+    per_channel: bool = False,
+    elementwise: bool = False,
+) -> None:
+    if per_channel or elementwise:
+        raise NoMatchError("one factor for the image is known; per_channel or elementwise is given")
+    low, high = range_of(multiplier)
+    images.graph = images.graph.brightness(brightness=uniform(low, high))
+
+
+def _odd_sizes(limit: Any, least: int) -> list[int]:
+    low, high = limit if is_pair(limit) else (least, limit)
+    return list(range(int(number(low)) | 1, int(number(high)) + 1, 2)) or [int(number(high)) | 1]
+
+
+@_match("Blur")
+def blur(images: Images, blur_limit: Any = (3, 7)) -> None:
+    def step(size: int) -> Step:
+        return lambda: blur_box(images, size)
+
+    images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
+
+
+@_match("GaussianBlur")
+def gaussian_blur(
+    images: Images, blur_limit: Any = 0, sigma_limit: Any = None, sigma: Any = None
+) -> None:
+    low, high = around(sigma_limit, 0, least=0) if sigma_limit else (0.0, 0.0)
+    if sigma_limit is None and blur_limit in (0, (0, 0), [0, 0]):
+        low, high = 0.5, 3.0
+    if high > 0:
+        sizes = _odd_sizes(blur_limit, 3) if blur_limit not in (0, (0, 0), [0, 0]) else [0]
+        if len(sizes) > 1:
+            images.changed("the window follows from sigma, and is not drawn")
+        window: dict[str, Any] = {"window_size": sizes[0]} if len(sizes) == 1 and sizes[0] else {}
+        images.graph = images.graph.gaussian_blur(sigma=uniform(low, high), **window)
+        return
+
+    def step(size: int) -> Step:
+        def of_size() -> None:
+            spread = 0.3 * ((size - 1) * 0.5 - 1) + 0.8  # OpenCV's getGaussianKernel
+            images.graph = images.graph.gaussian_blur(window_size=size, sigma=spread)
+
+        return of_size
+
+    images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
+
+
+@_match("ImageCompression", "JpegCompression")
+def image_compression(
+    images: Images,
+    quality_lower: Any = 99,
+    quality_upper: Any = 100,
+    compression_type: Any = "jpeg",
+    quality_range: Any = None,
+) -> None:
+    if "webp" in str(compression_type).lower():
+        raise NoMatchError("DALI compresses as JPEG, not as WebP")
+    low, high = quality_range or (quality_lower, quality_upper)
+    images.graph = images.graph.jpeg_compression_distortion(
+        quality=uniform_whole(int(number(low)), int(number(high)))
+    )
+
+
+@_match("RandomGamma")
+def random_gamma(images: Images, gamma_limit: Any = (80, 120), **_: Any) -> None:
+    low, high = around(gamma_limit, 100)
+    power(images, low / 100, high / 100)
+
+
+@_match("InvertImg")
+def invert_img(images: Images) -> None:
+    invert(images)
+
+
+@_match("Solarize")
+def solarize_(images: Images, threshold: Any = 128, threshold_range: Any = None) -> None:
+    if threshold_range is not None:
+        low, high = (255 * number(each) for each in threshold_range)
+    else:
+        low, high = threshold if is_pair(threshold) else (threshold, threshold)
+    if low != high:
+        images.changed(f"the threshold is the middle of {low} and {high}, not drawn")
+    solarize(images, (number(low) + number(high)) / 2)
+
+
+@_match("Posterize")
+def posterize_(images: Images, num_bits: Any = 4) -> None:
+    if is_pair(num_bits) and num_bits[0] != num_bits[1]:
+        low, high = (int(number(each)) for each in num_bits)
+
+        def step(bits: int) -> Step:
+            return lambda: posterize(images, bits)
+
+        images.one_of([step(bits) for bits in range(low, high + 1)])
+        return
+    posterize(images, num_bits[0] if is_pair(num_bits) else num_bits)
+
+
+@_match("Equalize")
+def equalize_(images: Images, mode: str = "cv", by_channels: bool = True, **_: Any) -> None:
+    if not by_channels:
+        images.changed("each channel is equalized by itself, not luminance alone")
+    equalize(images)

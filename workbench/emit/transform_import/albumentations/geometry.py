@@ -1,0 +1,374 @@
+"""Flips, turns, crops, sizes and holes of Albumentations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.emit.transform_import.albumentations.library import ALBUMENTATIONS
+from workbench.emit.transform_import.albumentations.ranges import (
+    filling,
+    is_pair,
+    range_of,
+    shifted,
+)
+from workbench.emit.transform_import.geometry import (
+    affine,
+    as_value,
+    crop_at_random,
+    fills,
+    opposite,
+    pad_to,
+    scale_by,
+)
+from workbench.emit.transform_import.images import (
+    Images,
+    NoMatchError,
+    Step,
+    around,
+    number,
+    rounded,
+    size_of,
+    uniform,
+)
+from workbench.emit.transform_import.images import interp_type_of_opencv as interp_type
+from workbench.emit.transform_import.images import sampling_of_opencv as sampling
+from workbench.graph.read import fn, random
+
+_match = ALBUMENTATIONS.match
+
+
+@_match("HorizontalFlip")
+def horizontal_flip(images: Images, p: float = 0.5) -> None:
+    _flip(images, p, 0)
+
+
+@_match("VerticalFlip")
+def vertical_flip(images: Images, p: float = 0.5) -> None:
+    _flip(images, 0, p)
+
+
+def _flip(images: Images, across: float, down: float) -> None:
+    def drawn(p: float) -> Any:
+        return random.coin_flip(probability=number(p)) if 0 < p < 1 else int(p)
+
+    images.graph = images.graph.flip(horizontal=drawn(across), vertical=drawn(down))
+
+
+@_match("Flip")
+def flip(images: Images) -> None:
+    images.one_of(
+        [
+            lambda: _flip(images, 1, 0),
+            lambda: _flip(images, 0, 1),
+            lambda: _flip(images, 1, 1),
+        ]
+    )
+
+
+@_match("Transpose")
+def transpose(images: Images) -> None:
+    images.graph = images.graph.transpose(perm=(1, 0, 2), transpose_layout=False)
+
+
+def _quarter_turn(images: Images, count: int) -> Step:
+    def step() -> None:
+        if count % 2:
+            transpose(images)
+        if count:
+            _flip(images, count > 1, count < 3)
+
+    return step
+
+
+@_match("RandomRotate90")
+def random_rotate_90(images: Images, *_: Any) -> None:
+    images.one_of([_quarter_turn(images, count) for count in range(4)])
+
+
+@_match("D4", "SquareSymmetry")
+def d4(images: Images) -> None:
+    images.one_of([_quarter_turn(images, count) for count in range(4)])
+    images.with_p(0.5, lambda: _flip(images, 1, 0))
+
+
+@_match("Resize")
+def resize(images: Images, height: Any, width: Any = None, interpolation: Any = 1) -> None:
+    size = size_of(height) if width is None else (number(height), number(width))
+    images.graph = images.graph.resize(size=size, **sampling(interpolation))
+
+
+@_match("SmallestMaxSize")
+def smallest_max_size(
+    images: Images, max_size: Any = 1024, interpolation: Any = 1, **_: Any
+) -> None:
+    images.graph = images.graph.resize(resize_shorter=number(max_size), **sampling(interpolation))
+
+
+@_match("LongestMaxSize")
+def longest_max_size(
+    images: Images, max_size: Any = 1024, interpolation: Any = 1, **_: Any
+) -> None:
+    images.graph = images.graph.resize(resize_longer=number(max_size), **sampling(interpolation))
+
+
+@_match("RandomScale")
+def random_scale(images: Images, scale_limit: Any = 0.1, interpolation: Any = 1) -> None:
+    low, high = around(scale_limit, 1) if not is_pair(scale_limit) else shifted(scale_limit, 1)
+    scale_by(images, low, high, interp_type(interpolation))
+
+
+@_match("PadIfNeeded")
+def pad_if_needed(
+    images: Images,
+    min_height: Any = 1024,
+    min_width: Any = 1024,
+    pad_height_divisor: Any = None,
+    pad_width_divisor: Any = None,
+    position: Any = "center",
+    border_mode: Any = 0,
+    value: Any = 0,
+    fill: Any = None,
+) -> None:
+    if pad_height_divisor or pad_width_divisor:
+        raise NoMatchError("pad_height_divisor and pad_width_divisor are not known")
+    _tell_border(images, border_mode)
+    corner = "top_left" in str(position).lower()
+    pad_to(images, number(min_height), number(min_width), filling(fill, value), corner=corner)
+
+
+def _tell_border(images: Images, mode: Any) -> None:
+    if mode not in (0, "0") and not str(mode).endswith(("BORDER_CONSTANT", "constant")):
+        images.changed(f"filled with a value at its border, not by border_mode={mode}")
+
+
+@_match("RandomCrop")
+def random_crop(
+    images: Images,
+    height: Any,
+    width: Any,
+    pad_if_needed: bool = False,
+    border_mode: Any = 0,
+    fill: Any = 0,
+    **_: Any,
+) -> None:
+    crop_at_random(images, (int(number(height)), int(number(width))), (0, 0, 0, 0), fill)
+
+
+@_match("CenterCrop")
+def center_crop(images: Images, height: Any, width: Any, **_: Any) -> None:
+    size = (number(height), number(width))
+    images.graph = images.graph.crop(crop=size, rounding="truncate", out_of_bounds_policy="pad")
+
+
+@_match("Crop")
+def crop(
+    images: Images, x_min: Any = 0, y_min: Any = 0, x_max: Any = 1024, y_max: Any = 1024, **_: Any
+) -> None:
+    left, top, right, bottom = (int(number(each)) for each in (x_min, y_min, x_max, y_max))
+    images.graph = images.graph.slice(
+        start=(top, left),
+        shape=(bottom - top, right - left),
+        axis_names="HW",
+        out_of_bounds_policy="trim_to_shape",
+    )
+
+
+@_match("RandomResizedCrop")
+def random_resized_crop(
+    images: Images,
+    size: Any = None,
+    width: Any = None,
+    scale: Any = (0.08, 1.0),
+    ratio: Any = (0.75, 4 / 3),
+    interpolation: Any = 1,
+    height: Any = None,
+) -> None:
+    sides = (height if height is not None else size, width) if width is not None else size
+    images.graph = images.graph.random_resized_crop(
+        size=size_of(sides),
+        random_area=rounded(scale),
+        random_aspect_ratio=rounded(ratio),
+        **sampling(interpolation),
+    )
+
+
+@_match("RandomSizedCrop")
+def random_sized_crop(
+    images: Images,
+    min_max_height: Any,
+    size: Any = None,
+    width: Any = None,
+    w2h_ratio: float = 1.0,
+    interpolation: Any = 1,
+    height: Any = None,
+) -> None:
+    sides = (height if height is not None else size, width) if width is not None else size
+    low, high = (number(each) for each in min_max_height)
+    tall = uniform(low, high)
+    images.graph = images.graph.crop(
+        crop_h=tall,
+        crop_w=tall * number(w2h_ratio),
+        crop_pos_x=uniform(0.0, 1.0),
+        crop_pos_y=uniform(0.0, 1.0),
+        out_of_bounds_policy="trim_to_shape",
+    ).resize(size=size_of(sides), **sampling(interpolation))
+
+
+@_match("Rotate", "SafeRotate")
+def rotate(
+    images: Images,
+    limit: Any = 90,
+    interpolation: Any = 1,
+    border_mode: Any = 0,
+    value: Any = 0,
+    rotate_method: str = "largest_box",
+    crop_border: bool = False,
+    fill: Any = None,
+) -> None:
+    if crop_border:
+        raise NoMatchError("crop_border is not known")
+    _tell_border(images, border_mode)
+    safe = images.call.short_name == "SafeRotate"
+    if safe:
+        images.changed("the image grows to hold what is turned; it is not scaled back")
+    images.graph = images.graph.rotate(
+        angle=uniform(*around(limit, 0)),
+        keep_size=not safe,
+        interp_type=interp_type(interpolation),
+        fill_value=_one_value(images, filling(fill, value)),
+    )
+
+
+def _one_value(images: Images, fill: Any) -> float:
+    values = fills(fill)
+    if len(set(values)) > 1:
+        images.changed(f"filled with the mean of {list(values)}: DALI's warps take one value")
+    return sum(values) / len(values)
+
+
+@_match("ShiftScaleRotate")
+def shift_scale_rotate(
+    images: Images,
+    shift_limit: Any = 0.0625,
+    scale_limit: Any = 0.1,
+    rotate_limit: Any = 45,
+    interpolation: Any = 1,
+    border_mode: Any = 0,
+    value: Any = 0,
+    shift_limit_x: Any = None,
+    shift_limit_y: Any = None,
+    rotate_method: str = "largest_box",
+    fill: Any = None,
+) -> None:
+    _tell_border(images, border_mode)
+    scale = shifted(scale_limit, 1) if is_pair(scale_limit) else around(scale_limit, 1)
+    across = shift_limit if shift_limit_x is None else shift_limit_x
+    down = shift_limit if shift_limit_y is None else shift_limit_y
+    affine(
+        images,
+        angle=uniform(*opposite(around(rotate_limit, 0))),
+        scale=uniform(*scale),
+        shear=(0.0, 0.0),
+        shift=(around(across, 0), around(down, 0)),
+        interp=interp_type(interpolation),
+        fill=_one_value(images, filling(fill, value)),
+    )
+
+
+@_match("Affine")
+def affine_(
+    images: Images,
+    scale: Any = (1.0, 1.0),
+    translate_percent: Any = None,
+    translate_px: Any = None,
+    rotate: Any = 0.0,
+    shear: Any = (0.0, 0.0),
+    interpolation: Any = 1,
+    cval: Any = 0,
+    mode: Any = 0,
+    fit_output: bool = False,
+    keep_ratio: bool = False,
+    fill: Any = None,
+    border_mode: Any = 0,
+    **_: Any,
+) -> None:
+    if translate_px not in (None, 0) or fit_output:
+        raise NoMatchError("translate_px and fit_output are not known; translate_percent is")
+    _tell_border(images, border_mode or mode)
+    wide, high = _axes(scale, 1.0)
+    across, down = _axes(translate_percent, 0.0)
+    slant, tilt = _axes(shear, 0.0, alone=True)
+    one = uniform(*wide)
+    affine(
+        images,
+        angle=uniform(*opposite(range_of(rotate))),
+        scale=one if keep_ratio or wide == high else (one, uniform(*high)),
+        shear=(uniform(*opposite(slant)), uniform(*opposite(tilt))),
+        shift=(across, down),
+        interp=interp_type(interpolation),
+        fill=_one_value(images, filling(fill, cval)),
+    )
+
+
+def _axes(
+    value: Any, usual: float, *, alone: bool = False
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The ranges along x and y; ``alone`` where one range is for x only."""
+    if value is None:
+        return (usual, usual), (usual, usual)
+    if isinstance(value, dict):
+        return range_of(value.get("x", usual)), range_of(value.get("y", usual))
+    return range_of(value), ((usual, usual) if alone else range_of(value))
+
+
+@_match("CoarseDropout", "Cutout")
+def coarse_dropout(
+    images: Images,
+    max_holes: Any = None,
+    max_height: Any = 8,
+    max_width: Any = 8,
+    min_holes: Any = None,
+    min_height: Any = None,
+    min_width: Any = None,
+    fill_value: Any = 0,
+    num_holes_range: Any = (1, 2),
+    hole_height_range: Any = (0.1, 0.2),
+    hole_width_range: Any = (0.1, 0.2),
+    fill: Any = None,
+    num_holes: Any = None,
+    max_h_size: Any = None,
+    max_w_size: Any = None,
+    **_: Any,
+) -> None:
+    most = num_holes if num_holes is not None else max_holes
+    if most is not None or images.call.short_name == "Cutout":
+        high = int(number(8 if most is None else most))
+        low = int(number(min_holes)) if min_holes is not None else high
+        tall = max_h_size if max_h_size is not None else max_height
+        wide = max_w_size if max_w_size is not None else max_width
+        heights = (number(tall if min_height is None else min_height), number(tall))
+        widths = (number(wide if min_width is None else min_width), number(wide))
+    else:
+        low, high = (int(number(each)) for each in num_holes_range)
+        heights = (number(hole_height_range[0]), number(hole_height_range[1]))
+        widths = (number(hole_width_range[0]), number(hole_width_range[1]))
+    value = filling(fill, fill_value)
+    if isinstance(value, str):
+        images.changed(f"filled with 0, not with {value}")
+        value = 0
+
+    def hole() -> None:
+        relative = heights[1] <= 1
+        tall, wide = uniform(*heights), uniform(*widths)
+        if relative:
+            tall, wide = images.height * tall, images.width * wide
+        y = uniform(0.0, 1.0) * (images.height - tall)
+        x = uniform(0.0, 1.0) * (images.width - wide)
+        images.graph = images.graph.erase(
+            anchor=fn.stack(y, x),
+            shape=fn.stack(as_value(tall), as_value(wide)),
+            axis_names="HW",
+            fill_value=fills(value),
+        )
+
+    images.repeat(low, high, hole)

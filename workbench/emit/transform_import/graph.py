@@ -1,0 +1,127 @@
+"""A composition as calls -> a graph, with a report of what DALI does otherwise or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from workbench.catalog import load_catalog
+from workbench.emit.pipeline_import.graph import ImportedGraph
+from workbench.emit.pipeline_import.report import ImportReport
+from workbench.emit.transform_import.albumentations import ALBUMENTATIONS
+from workbench.emit.transform_import.images import Images
+from workbench.emit.transform_import.kornia import KORNIA
+from workbench.emit.transform_import.live import call_of_dictionary, call_of_object
+from workbench.emit.transform_import.timm import TIMM
+from workbench.emit.transform_import.torchvision import TORCHVISION
+from workbench.emit.transform_import.transform_call import TransformCall
+from workbench.errors import ImportFailedError
+from workbench.graph.edit import new_node
+from workbench.graph.layout import Document
+from workbench.graph.model import Graph, Source
+from workbench.graph.ports import output_ports
+from workbench.sources import PARAMETER, load_source
+
+LIBRARIES = {each.name: each for each in (TORCHVISION, ALBUMENTATIONS, KORNIA, TIMM)}
+"""Whose compositions can be read, by the name of the package."""
+
+
+def from_torchvision(transform: Any, name: str = "imported") -> ImportedGraph:
+    """The graph of a composition of torchvision's transforms, v1 or v2, or of one of them.
+
+    Each transform becomes the nodes of DALI that do the same, with the probability, order and
+    ranges that torchvision has; the report names what DALI does otherwise (``changed``), and what
+    it cannot do and the graph leaves out (``refused``). ``DIFFERENCES.md`` beside the module has
+    how far the pixels are. Raises ImportFailedError for what is no transform of torchvision::
+
+        found = wb.from_torchvision(train_transform)
+        print(found.report)
+        wb.Workbench("photos", found.graph)
+    """
+    return import_transforms(call_of_object(transform, "torchvision"), name)
+
+
+def from_albumentations(
+    transform: Any | str | Path | Mapping[str, Any], name: str = "imported"
+) -> ImportedGraph:
+    """The graph of a composition of Albumentations: the object, or what it saved.
+
+    ``transform`` is a ``Compose`` or another transform, the dictionary that ``to_dict`` gives, or
+    the path of a ``.yaml`` or ``.json`` file that ``albumentations.save`` wrote. Otherwise as
+    ``from_torchvision``. Raises ImportFailedError for what is none of these::
+
+        saved = {"__class_fullname__": "Compose", "p": 1.0, "transforms": [
+            {"__class_fullname__": "HorizontalFlip", "p": 0.5},
+        ]}
+        found = wb.from_albumentations(saved)
+        assert found.graph.has("flip")
+    """
+    if isinstance(transform, str | Path):
+        call = call_of_dictionary(_read_saved(Path(transform)))
+    elif isinstance(transform, Mapping):
+        call = call_of_dictionary(transform)
+    elif hasattr(transform, "to_dict") and type(transform).__module__.startswith("albumentations"):
+        call = call_of_dictionary(transform.to_dict())
+    else:
+        call = call_of_object(transform, "albumentations")
+    return import_transforms(call, name)
+
+
+def _read_saved(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImportFailedError(f"{path} cannot be read: {error}.") from None
+    try:
+        if path.suffix == ".json":
+            found = json.loads(text)
+        else:
+            found = import_module("yaml").safe_load(text)
+    except ModuleNotFoundError:
+        raise ImportFailedError(
+            f"{path} is YAML, for which PyYAML is missing: pip install pyyaml, or save as .json."
+        ) from None
+    except Exception as error:
+        raise ImportFailedError(f"{path} cannot be read: {error}.") from None
+    if not isinstance(found, Mapping):
+        raise ImportFailedError(f"{path} holds {type(found).__name__}, no saved composition.")
+    return found
+
+
+def import_transforms(
+    call: TransformCall, name: str = "imported", notes: Sequence[str] = (), kind: str = "folder"
+) -> ImportedGraph:
+    """The graph of a composition, behind a folder of images that are decoded.
+
+    What DALI does otherwise is told as ``changed``, what it cannot do is left out and told as
+    ``refused``. Raises ImportFailedError for a call of no library that is known.
+    """
+    library = LIBRARIES.get(call.library)
+    if library is None:
+        raise ImportFailedError(
+            f"{call.name} is of no library whose compositions are read: {', '.join(LIBRARIES)}."
+        )
+    images = Images(_decoded(kind))
+    before = {node.id for node in images.graph.walk()}
+    library.apply(images, call)
+    graph = images.finish().named(name)
+    known = before | set(images.exact)
+    exact = tuple(node.id for node in graph.walk() if node.id in known)
+    report = ImportReport(exact, tuple(images.issues), notes=tuple(notes))
+    return ImportedGraph(Document(graph), report)
+
+
+def _decoded(kind: str) -> Graph:
+    catalog, read_by = load_catalog(), load_source(kind)
+    node = new_node(Graph(), catalog, read_by.op, "reader")
+    fields = {each: getattr(node, each) for each in ("id", "op", "args", "seed")}
+    source = Source(**fields, kind=kind, dataset=PARAMETER)
+    ports = {port.output: port for port in output_ports(source, catalog[source.op])}
+    images = next(iter(ports))
+    given = {name: port for name, port in ports.items() if name in (images, "labels")}
+    read = replace(Graph(), nodes=(source,), outputs=given)
+    return read.decode(output_type="RGB") if images == "jpegs" else read

@@ -1,0 +1,236 @@
+"""The images of a graph while one transformation after another is put behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from workbench.catalog import load_catalog
+from workbench.emit.pipeline_import.report import ImportIssue
+from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
+from workbench.graph.data_node import DataNode, flow
+from workbench.graph.model import Graph
+from workbench.graph.read import random
+
+Step = Callable[[], None]
+"""Puts something behind the images."""
+
+_INTERPOLATIONS = {
+    **{"nearest": "INTERP_NN", "bilinear": "INTERP_LINEAR", "bicubic": "INTERP_CUBIC"},
+    **{"lanczos": "INTERP_LANCZOS3", "nearest_exact": "INTERP_NN", "box": "INTERP_LINEAR"},
+    **{"hamming": "INTERP_LINEAR", "linear": "INTERP_LINEAR", "cubic": "INTERP_CUBIC"},
+    **{"area": "INTERP_LINEAR", "lanczos4": "INTERP_LANCZOS3", "linear_exact": "INTERP_LINEAR"},
+}
+_OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
+_OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
+
+
+class NoMatchError(Exception):
+    """What a transformation is asked to do that DALI's operators cannot."""
+
+
+@dataclass
+class Images:
+    """A graph, and what is known of the pixels at its end.
+
+    They stay uint8 of the layout HWC until ``finish``: what libraries do between ``ToTensor`` and
+    ``Normalize`` gives the same there, and faster.
+    """
+
+    graph: Graph
+    unit: bool = False
+    """Whether the library has values of 0 to 1."""
+    channels_first: bool = False
+    mean: Sequence[float] = (0.0,)
+    std: Sequence[float] = (1.0,)
+    """As the library has them, for pixels of 0 to 1."""
+    normalised: bool = False
+    issues: list[ImportIssue] = field(default_factory=list)
+    exact: list[str] = field(default_factory=list)
+    """Ids of the nodes that do what the library does."""
+    call: TransformCall = field(default_factory=lambda: TransformCall(""))
+    """The one that is being matched."""
+
+    @property
+    def value(self) -> DataNode:
+        """The images as a value of the graph."""
+        found = self.graph.images
+        assert isinstance(found, DataNode)
+        return found
+
+    @property
+    def height(self) -> DataNode:
+        """The height of each."""
+        return self.value.shape()[0]
+
+    @property
+    def width(self) -> DataNode:
+        """The width of each."""
+        return self.value.shape()[1]
+
+    def changed(self, why: str) -> None:
+        """Tell how what was made differs from the library's."""
+        self._tell("changed", why)
+
+    def refused(self, why: str) -> None:
+        """Tell that something was left out."""
+        self._tell("refused", why)
+
+    def _tell(self, kind: Literal["changed", "refused"], why: str) -> None:
+        issue = ImportIssue(kind, self.call.short_name, self.call.place, why)
+        if issue not in self.issues:
+            self.issues.append(issue)
+
+    def with_p(self, p: float, step: Step) -> None:
+        """Take a step for each sample with a probability."""
+        if p >= 1:
+            step()
+        elif p > 0:
+            self._region(lambda inner: self.graph.with_p(p, inner[0]), [step])
+
+    def one_of(self, steps: Sequence[Step], weights: Sequence[float] | None = None) -> None:
+        """Take one of several steps for each sample."""
+        if len(steps) == 1:
+            steps[0]()
+        elif steps:
+            self._region(lambda inner: self.graph.one_of(*inner, weights=weights), steps)
+
+    def some_of(self, count: int, steps: Sequence[Step], *, shuffled: bool) -> None:
+        """Take so many of several steps for each sample."""
+        if len(steps) == 1 or (count == len(steps) and not shuffled):
+            for step in steps:
+                step()
+        elif steps:
+            self._region(lambda inner: self.graph.some_of(count, *inner, shuffled=shuffled), steps)
+
+    def repeat(self, low: int, high: int, step: Step) -> None:
+        """Take a step a drawn number of times, each time with draws of its own."""
+        if high == 1 and low == 1:
+            step()
+            return
+        times = uniform_whole(low, high)
+        self._region(lambda inner: self.graph.repeat(times, inner[0], most=high), [step])
+
+    def _region(
+        self, make: Callable[[list[Callable[[Graph], Graph]]], Graph], steps: Sequence[Step]
+    ) -> None:
+        did_something = False
+
+        def inside(step: Step) -> Callable[[Graph], Graph]:
+            def apply(graph: Graph) -> Graph:
+                nonlocal did_something
+                with self._at(graph):
+                    step()
+                    did_something |= self.graph is not graph
+                    return self.graph
+
+            return apply
+
+        made = make([inside(step) for step in steps])
+        if did_something:  # all of it may have no match
+            self.graph = made
+
+    @contextmanager
+    def _at(self, graph: Graph) -> Iterator[None]:
+        outer, self.graph = self.graph, graph
+        try:
+            yield
+        finally:
+            self.graph = outer
+
+    def become(self, value: DataNode) -> None:
+        """Let a value be the images from now on."""
+        name, _ = flow(self.graph, load_catalog())
+        self.graph = replace(value.graph, outputs={**self.graph.outputs, name: value.port})
+
+    def finish(self) -> Graph:
+        """The graph with the floats and the layout that the library ends in."""
+        if self.normalised or self.unit:
+            # A library normalises pixels of 0 to 1, crop_mirror_normalize those of 0 to 255.
+            most = 255.0 if self.unit else 1.0
+            self.graph = self.graph.crop_mirror_normalize(
+                mean=tuple(round(each * most, 6) for each in self.mean),
+                std=tuple(round(each * most, 6) for each in self.std),
+                dtype="FLOAT",
+                output_layout="CHW" if self.channels_first else "HWC",
+            )
+        elif self.channels_first:
+            self.graph = self.graph.transpose(perm=(2, 0, 1))
+        return self.graph
+
+
+def coin(p: float) -> DataNode | int:
+    """1 for a share ``p`` of the samples, else 0."""
+    if p >= 1:
+        return 1
+    return random.coin_flip(probability=p)
+
+
+def uniform(low: float, high: float) -> DataNode | float:
+    """A number from this range, drawn for each sample."""
+    return low if low == high else random.uniform(range=(low, high))
+
+
+def uniform_whole(low: int, high: int) -> DataNode | int:
+    """A whole number from this range, both ends in it, drawn for each sample."""
+    if low == high:
+        return low
+    drawn = random.uniform(range=(low, high + 1)).cast(dtype="INT32")
+    assert isinstance(drawn, DataNode)
+    return drawn
+
+
+def around(value: Any, centre: float, *, least: float | None = None) -> tuple[float, float]:
+    """The range that a library means by one number, or by the range itself."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) == 1:
+            return around(value[0], centre, least=least)
+        return number(value[0]), number(value[1])
+    reach = number(value)
+    low = round(centre - reach, 6)  # 1 - 0.8 is 0.19999999999999996
+    return (low if least is None else max(least, low)), round(centre + reach, 6)
+
+
+def number(value: Any) -> float:
+    """A number as it is given. Raises NoMatchError for what is none."""
+    if isinstance(value, NamedValue):
+        raise NoMatchError(f"{value} is known by its name alone. Give it: --arg NAME=VALUE")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise NoMatchError(f"{value!r} is not known as a number")
+    return value
+
+
+def rounded(values: Any) -> tuple[float, ...]:
+    """Numbers as a person writes them: 4 / 3 has six places."""
+    return tuple(round(number(each), 6) for each in values)
+
+
+def size_of(value: Any) -> tuple[int, int]:
+    """Height and width, of a number both."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        sides = [int(number(each)) for each in value]
+        return (sides[0], sides[0]) if len(sides) == 1 else (sides[0], sides[1])
+    return int(number(value)), int(number(value))
+
+
+def interp_type(value: Any, numbered: Sequence[str] = _OF_PILLOW) -> str:
+    """DALI's name of an interpolation. Raises NoMatchError for one that is not known."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(numbered):
+        value = numbered[value]
+    text = str(value).rpartition(".")[2].lower().removeprefix("inter_")
+    if text not in _INTERPOLATIONS:
+        raise NoMatchError(f"the interpolation {value} is not known")
+    return _INTERPOLATIONS[text]
+
+
+def interp_type_of_opencv(value: Any) -> str:
+    """The same for the numbers that OpenCV has for them."""
+    return interp_type(value, _OF_OPENCV)
+
+
+def sampling_of_opencv(value: Any) -> dict[str, Any]:
+    """Arguments of a resize as OpenCV does it: all but ``INTER_AREA`` leave pixels out."""
+    area = value == _OF_OPENCV.index("area") or str(value).endswith("AREA")
+    return {"interp_type": interp_type_of_opencv(value), "antialias": area}

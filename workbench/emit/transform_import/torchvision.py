@@ -1,0 +1,449 @@
+"""torchvision's transforms, v1 and v2, by DALI's operators.
+
+Arguments and defaults are those of torchvision 0.26 (``torchvision/transforms/transforms.py`` and
+``torchvision/transforms/v2``); each function is named after its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.emit.transform_import.geometry import (
+    affine,
+    crop_at_random,
+    erase_at_random,
+    opposite,
+    pad_sides,
+)
+from workbench.emit.transform_import.images import (
+    Images,
+    NoMatchError,
+    around,
+    coin,
+    interp_type,
+    number,
+    rounded,
+    size_of,
+    uniform,
+    uniform_whole,
+)
+from workbench.emit.transform_import.library import Library, transforms_of
+from workbench.emit.transform_import.pixels import (
+    equalize,
+    grey,
+    invert,
+    jitter_colour,
+    normalise,
+    posterize,
+    sharpen,
+    solarize,
+    stretch_contrast,
+)
+
+TORCHVISION = Library("torchvision", ignored=frozenset({"inplace", "antialias"}))
+_match = TORCHVISION.match
+TORCHVISION.unmatched.update(
+    {
+        **dict.fromkeys(
+            ("FiveCrop", "TenCrop"),
+            "it makes several images of one; give each crop an output of its own",
+        ),
+        "RandomPerspective": "DALI draws no perspective; experimental.warp_perspective takes a "
+        "matrix that you compute",
+        "ElasticTransform": "DALI has no elastic field; experimental.remap takes one",
+        "LinearTransformation": "DALI multiplies no flattened image by a matrix",
+        "Lambda": "a function of your own: write it as @wb.node",
+        **dict.fromkeys(
+            ("MixUp", "CutMix"), "it mixes a batch: take the template of that name on the canvas"
+        ),
+    }
+)
+
+
+@_match("Compose", "Sequential")
+def compose(images: Images, *transforms: Any) -> None:
+    several = len(transforms) != 1 or not isinstance(transforms[0], list | tuple)
+    for each in transforms if several else transforms_of(transforms[0]):
+        TORCHVISION.apply(images, each)
+
+
+@_match("RandomApply")
+def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
+    steps = TORCHVISION.steps(images, transforms)
+    images.with_p(number(p), lambda: [step() for step in steps].clear())
+
+
+@_match("RandomChoice")
+def random_choice(images: Images, transforms: Any, p: Any = None) -> None:
+    weights = None if p is None else [number(each) for each in p]
+    images.one_of(TORCHVISION.steps(images, transforms), weights)
+
+
+@_match("RandomOrder")
+def random_order(images: Images, transforms: Any) -> None:
+    steps = TORCHVISION.steps(images, transforms)
+    images.some_of(len(steps), steps, shuffled=True)
+
+
+@_match(
+    "Identity", "SanitizeBoundingBoxes", "ClampBoundingBoxes", "ToPILImage", "RGB", "ToPureTensor"
+)
+def nothing(images: Images, *_: Any, **__: Any) -> None:
+    """What changes no pixel of an RGB image."""
+
+
+@_match("ToTensor", "ToDtype", "ConvertImageDtype")
+def to_tensor(images: Images, *_: Any, scale: bool = True, **__: Any) -> None:
+    images.unit = images.unit or scale
+    images.channels_first = True
+
+
+@_match("ToImage", "PILToTensor", "ToImageTensor")
+def to_image(images: Images) -> None:
+    """A tensor of the same numbers; what follows scales it."""
+    images.channels_first = True
+
+
+@_match("Normalize")
+def normalize(images: Images, mean: Any, std: Any) -> None:
+    images.unit = images.channels_first = True
+    normalise(images, mean, std)
+
+
+@_match("Resize", "Scale")
+def resize(
+    images: Images, size: Any, interpolation: Any = "bilinear", max_size: Any = None
+) -> None:
+    interp = interp_type(interpolation)
+    if isinstance(size, Sequence) and len(size) == 2:
+        images.graph = images.graph.resize(size=size_of(size), interp_type=interp)
+    elif max_size is None:
+        images.graph = images.graph.resize(resize_shorter=size_of(size)[0], interp_type=interp)
+    else:
+        images.graph = images.graph.resize(
+            resize_shorter=size_of(size)[0], max_size=number(max_size), interp_type=interp
+        )
+
+
+@_match("CenterCrop")
+def center_crop(images: Images, size: Any) -> None:
+    images.graph = images.graph.crop(crop=size_of(size), out_of_bounds_policy="pad")
+
+
+@_match("RandomCrop")
+def random_crop(
+    images: Images,
+    size: Any,
+    padding: Any = None,
+    pad_if_needed: bool = False,
+    fill: Any = 0,
+    padding_mode: str = "constant",
+) -> None:
+    if padding is not None and padding_mode != "constant":
+        images.changed(f"padded with {fill}, not by padding_mode={padding_mode}")
+    crop_at_random(images, size_of(size), sides(padding or 0), fill)
+
+
+@_match("Pad")
+def pad(images: Images, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
+    if padding_mode != "constant":
+        raise NoMatchError(f"DALI pads with a value, not by padding_mode={padding_mode}")
+    pad_sides(images, sides(padding), fill)
+
+
+def sides(padding: Any) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom, of torchvision's one, two or four numbers."""
+    if not isinstance(padding, Sequence):
+        padding = (padding,)
+    left, top, *other = [int(number(each)) for each in padding] * (2 if len(padding) == 1 else 1)
+    right, bottom = other or (left, top)
+    return left, top, right, bottom
+
+
+@_match("RandomResizedCrop", "RandomSizedCrop")
+def random_resized_crop(
+    images: Images,
+    size: Any,
+    scale: Any = (0.08, 1.0),
+    ratio: Any = (0.75, 4 / 3),
+    interpolation: Any = "bilinear",
+) -> None:
+    images.graph = images.graph.random_resized_crop(
+        size=size_of(size),
+        random_area=rounded(scale),
+        random_aspect_ratio=rounded(ratio),
+        interp_type=interp_type(interpolation),
+    )
+
+
+@_match("RandomHorizontalFlip")
+def random_horizontal_flip(images: Images, p: float = 0.5) -> None:
+    images.graph = images.graph.flip(horizontal=coin(number(p)))
+
+
+@_match("RandomVerticalFlip")
+def random_vertical_flip(images: Images, p: float = 0.5) -> None:
+    images.graph = images.graph.flip(horizontal=0, vertical=coin(number(p)))
+
+
+@_match("RandomRotation")
+def random_rotation(
+    images: Images,
+    degrees: Any,
+    interpolation: Any = "nearest",
+    expand: bool = False,
+    center: Any = None,
+    fill: Any = 0,
+    resample: Any = None,
+) -> None:
+    if center is not None:
+        raise NoMatchError("DALI's rotate turns about the middle; center is given")
+    images.graph = images.graph.rotate(
+        angle=uniform(*around(degrees, 0)),
+        keep_size=not expand,
+        interp_type=interp_type(resample or interpolation),
+        fill_value=_one_fill(images, fill),
+    )
+
+
+@_match("RandomAffine")
+def random_affine(
+    images: Images,
+    degrees: Any,
+    translate: Any = None,
+    scale: Any = None,
+    shear: Any = None,
+    interpolation: Any = "nearest",
+    fill: Any = 0,
+    center: Any = None,
+    resample: Any = None,
+) -> None:
+    if center is not None:
+        raise NoMatchError("only an affine map about the middle is known; center is given")
+    shears = around(shear, 0) if shear is not None else (0.0, 0.0)
+    second = (0.0, 0.0)
+    if isinstance(shear, Sequence) and len(shear) == 4:
+        second = (number(shear[2]), number(shear[3]))
+    across, down = translate or (0, 0)
+    affine(
+        images,
+        angle=uniform(*around(degrees, 0)),
+        scale=uniform(*scale) if scale else 1.0,
+        shear=(uniform(*opposite(shears)), uniform(*opposite(second))),
+        shift=((-number(across), number(across)), (-number(down), number(down))),
+        interp=interp_type(resample or interpolation),
+        fill=_one_fill(images, fill),
+    )
+
+
+def _one_fill(images: Images, fill: Any) -> float:
+    """One value for all channels, as DALI's warps take it."""
+    if not isinstance(fill, Sequence):
+        return number(fill or 0)
+    values = [number(each) for each in fill]
+    if len(set(values)) > 1:
+        images.changed(f"filled with the mean of {values}: DALI's warps take one value")
+    return sum(values) / len(values)
+
+
+@_match("ColorJitter")
+def color_jitter(
+    images: Images, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0
+) -> None:
+    jitter_colour(
+        images,
+        brightness=around(brightness, 1, least=0),
+        contrast=around(contrast, 1, least=0),
+        saturation=around(saturation, 1, least=0),
+        hue=around(hue, 0),
+    )
+
+
+@_match("Grayscale")
+def grayscale(images: Images, num_output_channels: int = 1) -> None:
+    grey(images, num_output_channels)
+
+
+@_match("RandomGrayscale")
+def random_grayscale(images: Images, p: float = 0.1) -> None:
+    images.with_p(number(p), lambda: grey(images, 3))
+
+
+@_match("GaussianBlur")
+def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
+    window = size_of(kernel_size)
+    low, high = sigma if isinstance(sigma, Sequence) else (sigma, sigma)
+    images.graph = images.graph.gaussian_blur(
+        window_size=window[0] if window[0] == window[1] else window,
+        sigma=uniform(number(low), number(high)),
+    )
+
+
+@_match("RandomErasing")
+def random_erasing(
+    images: Images,
+    p: float = 0.5,
+    scale: Any = (0.02, 0.33),
+    ratio: Any = (0.3, 3.3),
+    value: Any = 0,
+) -> None:
+    if value == "random":
+        images.changed("erased with 0, not with noise")
+        value = 0
+    images.with_p(number(p), lambda: erase_at_random(images, tuple(scale), tuple(ratio), value))
+
+
+@_match("RandomInvert")
+def random_invert(images: Images, p: float = 0.5) -> None:
+    images.with_p(number(p), lambda: invert(images))
+
+
+@_match("RandomSolarize")
+def random_solarize(images: Images, threshold: float, p: float = 0.5) -> None:
+    limit = number(threshold) * (255 if isinstance(threshold, float) and threshold <= 1 else 1)
+    images.with_p(number(p), lambda: solarize(images, limit))
+
+
+@_match("RandomPosterize")
+def random_posterize(images: Images, bits: int, p: float = 0.5) -> None:
+    images.with_p(number(p), lambda: posterize(images, bits))
+
+
+@_match("RandomEqualize")
+def random_equalize(images: Images, p: float = 0.5) -> None:
+    images.with_p(number(p), lambda: equalize(images))
+
+
+@_match("RandomAutocontrast")
+def random_autocontrast(images: Images, p: float = 0.5) -> None:
+    images.with_p(number(p), lambda: stretch_contrast(images))
+
+
+@_match("RandomAdjustSharpness")
+def random_adjust_sharpness(images: Images, sharpness_factor: float, p: float = 0.5) -> None:
+    images.with_p(number(p), lambda: sharpen(images, number(sharpness_factor)))
+
+
+@_match("GaussianNoise")
+def gaussian_noise(
+    images: Images, mean: float = 0.0, sigma: float = 0.1, clip: bool = True
+) -> None:
+    images.graph = images.graph.noise.gaussian(mean=255 * number(mean), stddev=255 * number(sigma))
+
+
+@_match("JPEG")
+def jpeg(images: Images, quality: Any) -> None:
+    low, high = quality if isinstance(quality, Sequence) else (quality, quality)
+    images.graph = images.graph.jpeg_compression_distortion(
+        quality=uniform_whole(int(number(low)), int(number(high)))
+    )
+
+
+@_match("RandAugment")
+def rand_augment(
+    images: Images,
+    num_ops: int = 2,
+    magnitude: int = 9,
+    num_magnitude_bins: int = 31,
+    interpolation: Any = "nearest",
+    fill: Any = None,
+) -> None:
+    images.graph = images.graph.rand_augment(
+        n=num_ops,
+        m=magnitude,
+        num_magnitude_bins=num_magnitude_bins,
+        **_of_augment(images, interpolation, fill),
+    )
+
+
+@_match("TrivialAugmentWide")
+def trivial_augment_wide(
+    images: Images,
+    num_magnitude_bins: int = 31,
+    interpolation: Any = "nearest",
+    fill: Any = None,
+) -> None:
+    images.graph = images.graph.trivial_augment_wide(
+        num_magnitude_bins=num_magnitude_bins,
+        **_of_augment(images, interpolation, fill),
+    )
+
+
+@_match("AutoAugment")
+def auto_augment(
+    images: Images,
+    policy: Any = "imagenet",
+    interpolation: Any = "nearest",
+    fill: Any = None,
+) -> None:
+    name = str(policy).rpartition(".")[2].lower()
+    if name not in ("imagenet", "svhn"):
+        raise NoMatchError(f"DALI has no policy {name}; it has image_net, reduced_image_net, svhn")
+    images.graph = images.graph.auto_augment(
+        policy_name="image_net" if name == "imagenet" else name,
+        **_of_augment(images, interpolation, fill),
+    )
+
+
+def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
+    images.changed("DALI's own augmentations and magnitudes: REFERENCE of automatic augmentation")
+    return {
+        "interp_type": interp_type(interp),
+        "fill_value": 0 if fill is None else int(_one_fill(images, fill)),
+    }
+
+
+@_match("RandomPhotometricDistort")
+def random_photometric_distort(
+    images: Images,
+    brightness: Any = (0.875, 1.125),
+    contrast: Any = (0.5, 1.5),
+    saturation: Any = (0.5, 1.5),
+    hue: Any = (-0.05, 0.05),
+    p: float = 0.5,
+) -> None:
+    unchanged = (1.0, 1.0)
+    chance = number(p)
+
+    def jitter(**given: tuple[float, float]) -> None:
+        ranges = {"brightness": unchanged, "contrast": unchanged, "saturation": unchanged}
+        jitter_colour(images, **{**ranges, "hue": (0.0, 0.0), **given})
+
+    images.with_p(chance, lambda: jitter(brightness=tuple(brightness)))
+    images.with_p(chance, lambda: jitter(contrast=tuple(contrast)))
+    images.with_p(chance, lambda: jitter(saturation=tuple(saturation)))
+    images.with_p(chance, lambda: jitter(hue=tuple(hue)))
+    images.changed("contrast stands before saturation and hue; channels are not permuted")
+
+
+@_match("RandomShortestSize")
+def random_shortest_size(
+    images: Images,
+    min_size: Any,
+    max_size: Any = None,
+    interpolation: Any = "bilinear",
+) -> None:
+    sizes = min_size if isinstance(min_size, list | tuple) else [min_size]
+    interp = interp_type(interpolation)
+    limit: dict[str, Any] = {"max_size": number(max_size)} if max_size is not None else {}
+
+    def step(size: Any) -> Any:
+        def shorter() -> None:
+            images.graph = images.graph.resize(
+                resize_shorter=number(size), interp_type=interp, **limit
+            )
+
+        return shorter
+
+    images.one_of([step(size) for size in sizes])
+
+
+@_match("RandomResize")
+def random_resize(
+    images: Images, min_size: int, max_size: int, interpolation: Any = "bilinear"
+) -> None:
+    images.graph = images.graph.resize(
+        resize_shorter=uniform(int(min_size), int(max_size)),
+        interp_type=interp_type(interpolation),
+    )

@@ -1,0 +1,68 @@
+"""A call of a library's class or function, as a composition holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class NamedValue:
+    """A value of which only the name is known, such as ``cv2.BORDER_CONSTANT``."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_CALL, _NAME = "call", "name"
+
+
+@dataclass(frozen=True, slots=True)
+class TransformCall:
+    """A transformation with its arguments: numbers, texts, lists, ``NamedValue`` and calls."""
+
+    name: str
+    """Of the class, with its module: ``torchvision.transforms.Resize``."""
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+    """The user's line, such as ``train.py:12``."""
+
+    @property
+    def library(self) -> str:
+        """``torchvision``, ``albumentations``, ``kornia`` or ``timm``."""
+        return self.name.partition(".")[0]
+
+    @property
+    def short_name(self) -> str:
+        """The name of the class alone."""
+        return self.name.rpartition(".")[2]
+
+
+def to_plain(value: Any) -> Any:
+    """A call, and what is in it, as lists, dictionaries and texts alone."""
+    if isinstance(value, NamedValue):
+        return {_NAME: value.name}
+    if isinstance(value, TransformCall):
+        args, kwargs = to_plain(list(value.args)), to_plain(dict(value.kwargs))
+        return {_CALL: [value.name, args, kwargs, value.place]}
+    if isinstance(value, Mapping):
+        return {"values": [[name, to_plain(each)] for name, each in value.items()]}
+    return [to_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def from_plain(value: Any) -> Any:
+    """What ``to_plain`` made it of; tuples have become lists."""
+    if isinstance(value, list):
+        return [from_plain(each) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    if _NAME in value:
+        return NamedValue(value[_NAME])
+    if _CALL in value:
+        name, args, kwargs, place = value[_CALL]
+        return TransformCall(name, tuple(from_plain(args)), from_plain(kwargs), place)
+    return {name: from_plain(each) for name, each in value["values"]}
