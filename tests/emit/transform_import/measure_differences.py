@@ -31,6 +31,25 @@ from workbench.graph.model import Graph, Port
 
 Array = NDArray[np.generic]
 PHOTOS = 12
+HEAD = """\
+# How far DALI's pixels are from a library's
+
+Written by `python -m tests.emit.transform_import.measure_differences photos --write` from twelve
+sample photos, on a CPU. What the library draws is pinned to one value, both sides get the same
+decoded pixels, and figures are in steps of 8 bits: the mean and the largest difference, the peak
+signal-to-noise ratio and the share of equal values. Nodes that only draw, shape or count are not
+named.
+
+- Sizes by one side: torchvision cuts the other side to a whole number, DALI rounds it.
+- `CenterCrop` of torchvision rounds a middle between two pixels to the even one, DALI upwards: where
+  they differ the crop stands one pixel further.
+- Rotations and affine maps sample alike; along edges one pixel of the filling can differ.
+- Contrast: DALI turns about 128, torchvision about the mean of the grey image.
+- Hue: DALI turns it in YIQ, the libraries in HSV. The same number gives another colour; the larger
+  the turn, the further. Saturation of Kornia's `ColorJiggle` is of HSV too.
+- torchvision (by Pillow) and Kornia equalise a histogram otherwise than OpenCV, which DALI follows.
+- JPEG: another encoder at the same quality.
+"""
 TABLE = Path("workbench/emit/transform_import/DIFFERENCES.md")
 
 
@@ -177,8 +196,7 @@ def main() -> None:
     parser.add_argument("photos", type=Path, help="folder of class folders")
     parser.add_argument("--write", action="store_true", help=f"write {TABLE}")
     args = parser.parse_args()
-    head = Path(__file__).parent / "differences_head.md"
-    text = head.read_text("utf-8") + "\n".join(lines(args.photos)) + "\n"
+    text = HEAD + "\n".join(lines(args.photos)) + "\n"
     print(text)
     if args.write:
         TABLE.write_text(text, encoding="utf-8")

@@ -38,9 +38,13 @@ def from_torchvision(transform: Any, name: str = "imported") -> ImportedGraph:
     it cannot do and the graph leaves out (``refused``). ``DIFFERENCES.md`` beside the module has
     how far the pixels are. Raises ImportFailedError for what is no transform of torchvision::
 
-        found = wb.from_torchvision(train_transform)
-        print(found.report)
-        wb.Workbench("photos", found.graph)
+        from importlib.util import find_spec
+
+        if find_spec("torchvision"):  # a script that uses it can be imported without it: from_file
+            from torchvision.transforms import RandomHorizontalFlip
+
+            found = wb.from_torchvision(RandomHorizontalFlip(p=0.5))
+            assert found.graph.has("flip")
     """
     return import_transforms(call_of_object(transform, "torchvision"), name)
 
