@@ -41,8 +41,8 @@ signal-to-noise ratio and the share of equal values. Nodes that only draw, shape
 named.
 
 - Sizes by one side: torchvision cuts the other side to a whole number, DALI rounds it.
-- `CenterCrop` of torchvision rounds a middle between two pixels to the even one, DALI upwards: where
-  they differ the crop stands one pixel further.
+- `CenterCrop` of torchvision rounds a middle between two pixels to the even one, DALI upwards:
+  where they differ the crop stands one pixel further.
 - Rotations and affine maps sample alike; along edges one pixel of the filling can differ.
 - Contrast: DALI turns about 128, torchvision about the mean of the grey image.
 - Hue: DALI turns it in YIQ, the libraries in HSV. The same number gives another colour; the larger
