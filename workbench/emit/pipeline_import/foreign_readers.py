@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from workbench.catalog.enums import enum_names
 from workbench.catalog.spec import Value
 from workbench.emit.pipeline_import.source_lines import Lines
 from workbench.emit.pipeline_import.traced import TracedInput, TracedOp, TracedPipeline
@@ -59,16 +60,37 @@ def _records(op: TracedOp, read: Collection[str]) -> list[TracedOp] | None:
     if len(set(ports)) != len(ports) or "jpegs" not in ports:
         return None
     said = " and ".join(repr(name) for name, _ in kept)
-    return [
-        replace(
-            op,
-            schema="readers__TFRecord",
-            outputs=tuple(edge for _, edge in kept),
-            kind="tfrecord",
-            ports=tuple(ports),
-            notes=(f"reads {said}: a graph finds the image and the label of a record itself",),
+    outputs = [edge for _, edge in kept]
+    made: list[TracedOp] = []
+    if "labels" in ports:  # a graph's reader gives them as INT32, and a record holds INT64
+        at = ports.index("labels")
+        (edge, device) = outputs[at]
+        outputs[at] = (f"{edge}_int32", device)
+        made.append(
+            replace(
+                op,
+                schema="Cast",
+                name=f"{op.name}_labels",
+                display="cast",
+                module="nvidia.dali.fn",
+                inputs=(TracedInput(f"{edge}_int32", device),),
+                outputs=((edge, device),),
+                args={"dtype": _number("INT64")},
+            )
         )
-    ]
+    reader = replace(
+        op,
+        schema="readers__TFRecord",
+        outputs=tuple(outputs),
+        kind="tfrecord",
+        ports=tuple(ports),
+        notes=(f"reads {said}: a graph finds the image and the label of a record itself",),
+    )
+    return [reader, *made]
+
+
+def _number(dtype: str) -> int:
+    return next(value for value, name in enum_names("DALIDataType").items() if name == dtype)
 
 
 def _feature_port(name: str) -> str:
