@@ -178,12 +178,16 @@ LARGE = 39
 """Nodes of a recipe from which on a test of it is thorough."""
 
 
-def recipe_cases(*without: str, only: Collection[str] = ()) -> list[Any]:
-    """Cases for ``parametrize``: every recipe but those named, the largest thorough."""
+def recipe_cases(
+    *without: str, only: Collection[str] = (), slow: Collection[str] = ()
+) -> list[Any]:
+    """Cases for ``parametrize``: all recipes but those named, the largest and ``slow`` thorough."""
     return [
         pytest.param(
             graph,
-            marks=[pytest.mark.thorough] if len(tuple(graph.walk())) >= LARGE else [],
+            marks=[pytest.mark.thorough]
+            if name in slow or len(tuple(graph.walk())) >= LARGE
+            else [],
             id=name,
         )
         for name, graph in load_recipes().items()

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,6 @@ from workbench.graph.model import Node
 _KEPT_PIPELINES = 64
 _KEPT_DRAWS = 64
 
-
 Turns = tuple[tuple[tuple[Augmented, ...], ...], ...]
 """What an automatic augmentation does, turn by turn of the regions around it, to each sample."""
 
@@ -58,6 +58,7 @@ class Augmenter:
     def __init__(self) -> None:
         self._pipelines: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._drawn: OrderedDict[str, Any] = OrderedDict()
+        self._running = Lock()  # DALI may call the functions of two branches at a time
 
     def run(
         self, node: Node, draws: Sequence[Draw], position: int, data: Batch, shape: Batch | None
@@ -135,7 +136,8 @@ class Augmenter:
         try:
             drawn = self.drawn(call.draws, call.position, call.count) if call.draws else []
             for step in applied_steps(call.node, drawn):
-                self._apply(call, [step[place] for place in places], samples, shapes)
+                with self._running:
+                    self._apply(call, [step[place] for place in places], samples, shapes)
         except Exception as error:
             node = call.node.id
             raise PipelineError(f"{node}: {plain_reason(error)}", node) from error
