@@ -18,6 +18,7 @@ from workbench.bench.grid import Grid
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.summary import best_measurement
 from workbench.bench.tune import SweepExperiment, TuningExperiment
+from workbench.bench.tuner_search import usual_allowance
 from workbench.engine.machine import usable_cores
 from workbench.graph import load_recipe
 
@@ -45,10 +46,11 @@ def test_the_tuner_against_the_whole_grid(folder: Path, table: Table) -> None:
     in_grid = rates[_knobs(found)] / max(rates.values())
     table.add(f"{name}: its setting / the best, in the grid", [in_grid], "x", "each measured once")
     table.add(f"{name}: the same, anew, side by side", anew(sweep, found, best), "x",
-              f"to reach: 0.95; {found.settings} / {best.settings}")  # fmt: skip
-    table.add(f"{name}: time / that of all", [part / whole], "x", "to reach: 0.25")
+              f"to reach: 0.97; {found.settings} / {best.settings}")  # fmt: skip
+    table.add(f"{name}: time / that of all", [part / whole], "x",
+              "to reach: 0.2, the long run of the choice apart")  # fmt: skip
     table.add(f"{name}: time of all", [whole], "s", "")
-    assert tuned.extra["tune"]["probes"] <= len(grid) // 4
+    assert tuned.extra["tune"]["probes"] <= usual_allowance(len(grid))
 
 
 def anew(sweep: SweepExperiment, found: Config, best: Config) -> list[float]:
