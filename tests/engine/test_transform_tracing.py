@@ -131,3 +131,19 @@ def test_timm_is_read_by_its_factory(tmp_path: Path) -> None:
     made = [node.op for node in found.graph.walk()]
     assert {"random_resized_crop", "flip", "rand_augment", "erase"} <= set(made)
     assert found.graph.node("rand_augment").args["n"] == 3
+
+
+def test_a_function_goes_on_behind_lines_that_fail(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(
+        "from torchvision import transforms as T\n"
+        "def main(args):\n"
+        "    state = open('/nowhere/weights').read()\n"
+        "    size = 96\n"
+        "    if args.kind == 'a':\n"
+        "        mean = 0.1\n"
+        "    else:\n"
+        "        raise ValueError(args.kind)\n"
+        "    train = T.Compose([T.Resize(size), T.RandomHorizontalFlip()])\n"
+    )
+    assert ops(file) == ["resize", "flip"]

@@ -24,6 +24,7 @@ from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.engine.auto_augment_import import noted_calls, with_noted
+from workbench.engine.lenient_function import STAND_IN
 from workbench.engine.makers import is_pipeline
 from workbench.engine.older_names import older_names_in_dali
 from workbench.engine.pipeline_discovery import (
@@ -52,7 +53,6 @@ from workbench.system_limits import is_memory_refusal, memory_remedy
 
 MODULE = "imported_source"
 """The ``__name__`` under which a script runs: what stands under ``__main__`` does not."""
-_STAND_IN = "__stand_in__"
 _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
 """``files = !ls``: the names, and what gives them."""
 _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
@@ -224,7 +224,7 @@ def _plain(line: str) -> str:
     code = line.lstrip()
     indent = line[: len(line) - len(code)]
     if given := _SHELL_VALUE.match(code):
-        return f"{indent}{given[1]} = {_STAND_IN}({given[2]!r})"
+        return f"{indent}{given[1]} = {STAND_IN}({given[2]!r})"
     if not code.startswith(("%", "!", "?")) and not code.rstrip().endswith("?"):
         return line
     return f"{indent}pass"
@@ -282,7 +282,7 @@ def _unreadable(error: Exception, file: str) -> ImportFailedError:
 
 def run_cells(trees: Mapping[str, ast.Module], module: ModuleType, lines: ScriptRun) -> str:
     """Run all of it; the line at which it was stopped, or nothing where it came to its end."""
-    module.__dict__[_STAND_IN] = lines.stand_ins.value
+    module.__dict__[STAND_IN] = lines.stand_ins.value
     cells = list(trees.items())
     for number, (file, tree) in enumerate(cells):
         if number == 0:
