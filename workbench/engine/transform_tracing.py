@@ -160,9 +160,10 @@ class _Script:
         """A function or class of the script itself, which goes on behind lines that fail."""
         for file, tree in self.trees.items():
             for node in tree.body:
-                own = isinstance(node, ast.FunctionDef | ast.ClassDef)
-                if own and vars(self.module).get(node.name) is maker:
-                    space = vars(self.module)
+                if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    continue
+                space = vars(self.module)
+                if space.get(node.name) is maker:
                     exec(compile(lenient(node), file, "exec", dont_inherit=True), space)
                     made, space[node.name] = space[node.name], maker
                     return made
