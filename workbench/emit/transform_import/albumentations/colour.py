@@ -254,3 +254,13 @@ def equalize_(images: Images, mode: str = "cv", by_channels: bool = True, **_: A
     if not by_channels:
         images.changed("each channel is equalized by itself, not luminance alone")
     equalize(images)
+
+
+@_match("SaltAndPepper")
+def salt_and_pepper(
+    images: Images, amount: Any = (0.01, 0.06), salt_vs_pepper: Any = (0.4, 0.6)
+) -> None:
+    low, high = range_of(amount)
+    images.graph = images.graph.noise.salt_and_pepper(
+        prob=uniform(low, high), salt_vs_pepper=uniform(*range_of(salt_vs_pepper))
+    )
