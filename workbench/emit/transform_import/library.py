@@ -131,7 +131,7 @@ def call_of(transform: Any) -> TransformCall:
     if isinstance(transform, TransformCall):
         return transform
     if isinstance(transform, NamedValue):
-        return TransformCall(transform.name)
+        return TransformCall(transform.name.partition("(")[0])  # util.Crop(...), of a stand-in
     return TransformCall(f"{type(transform).__module__}.{type(transform).__name__}")
 
 
