@@ -20,7 +20,6 @@ _NEUTRAL: Mapping[str, Any] = {
     **dict.fromkeys(("device_id", "local_rank", "rank", "global_rank", "shard_id", "gpu_id"), 0),
     **dict.fromkeys(("num_shards", "world_size", "num_gpus", "world", "n_gpus"), 1),
     **dict.fromkeys(("seed", "local_seed"), 0),
-    **dict.fromkeys(("image_size", "img_size", "input_size", "crop_size", "imsize"), 224),
     "py_num_workers": 1,
 }
 _PATHS = re.compile(
@@ -66,11 +65,15 @@ def required_by(maker: Callable[..., Any], given: Mapping[str, Any]) -> list[str
 
 
 def call_arguments(
-    maker: Callable[..., Any], given: Mapping[str, Any], stand_ins: StandIns
+    maker: Callable[..., Any],
+    given: Mapping[str, Any],
+    stand_ins: StandIns,
+    setting: Callable[[str], Any] | None = None,
 ) -> CallArguments:
-    """What to call it with."""
+    """What to call it with. ``setting`` gives what is asked of its configurations by name."""
+    setting = setting or stand_ins.value
     values: dict[str, Any] = {
-        name: Settings(value, stand_ins.value, name) if isinstance(value, dict) else value
+        name: Settings(value, setting, name) if isinstance(value, dict) else value
         for name, value in given.items()
     }
     missing: list[str] = []
@@ -81,7 +84,7 @@ def call_arguments(
         elif _PATHS.fullmatch(name):
             assumed[name] = [name] if _SEVERAL.fullmatch(name) else name
         elif name.lower() in CONFIGURATIONS:
-            values[name] = Settings({}, stand_ins.value, name)
+            values[name] = Settings({}, setting, name)
         else:
             missing.append(name)
     said = ", ".join(f"{name}={value!r}" for name, value in assumed.items())

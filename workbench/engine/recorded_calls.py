@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from workbench.emit.transform_import.timm import CONSTANTS
 from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
 from workbench.engine.stand_ins import StandIn, StandIns
 
@@ -102,9 +103,10 @@ class _RecordedModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return RecordedName(
-            self.__dict__["_owner"], f"{self.__name__}.{name}", self.__dict__["_calls"]
-        )
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        owner, calls = self.__dict__["_owner"], self.__dict__["_calls"]
+        return RecordedName(owner, f"{self.__name__}.{name}", calls)
 
 
 class _RecordingFinder(MetaPathFinder, Loader):

@@ -29,6 +29,11 @@ from workbench.errors import ImportFailedError
 _COMPOSING = frozenset(
     {"Compose", "Sequential", "AugmentationSequential", "ImageSequential", "create_transform"}
 )
+_SIZES = frozenset(
+    {"size", "image_size", "img_size", "input_size", "crop_size", "imsize", "imgsz", "resize"}
+)
+"""Names of sides in pixels, which count as ``_USUAL_SIZE`` where they are not given."""
+_USUAL_SIZE = 224
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +133,15 @@ class _Script:
             raise ImportFailedError(
                 f"{self.file}: it is {type(maker).__name__}, and makes no composition."
             )
-        called = call_arguments(maker, self.arguments, self.lines.stand_ins)
-        values = {
-            **{name: self.lines.stand_ins.value(name) for name in called.missing},
-            **called.values,
-        }
+        assumed: dict[str, Any] = {}
+
+        def setting(name: str) -> Any:
+            if name.rpartition(".")[2].lower() not in _SIZES:
+                return self.lines.stand_ins.value(name)
+            return assumed.setdefault(name, _USUAL_SIZE)
+
+        called = call_arguments(maker, self.arguments, self.lines.stand_ins, setting)
+        values = {**{name: setting(name) for name in called.missing}, **called.values}
         before = len(self.calls)
         self.lines.stand_ins.answered.clear()
         given: Any = None
@@ -141,6 +150,11 @@ class _Script:
             given = self._lenient(maker)(**values)
         except Exception as error:
             failure = error
+        self.lines.notes.extend(called.notes)
+        if said := ", ".join(f"{name}={value}" for name, value in assumed.items()):
+            self.lines.notes.append(
+                f"not given, and taken as {said}: give others by --arg NAME=VALUE"
+            )
         if asked := ", ".join(self.lines.stand_ins.answered):
             self.lines.notes.append(
                 f"not given, and counted as false: {asked}. Give them by --arg NAME=VALUE"

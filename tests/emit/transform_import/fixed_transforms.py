@@ -78,6 +78,7 @@ ALBUMENTATIONS = [
     albumentations("GaussianBlur", blur_limit=(7, 7), sigma_limit=(1.5, 1.5)),
     albumentations("ImageCompression", quality_range=(60, 60)),
     albumentations("RandomGamma", gamma_limit=(120, 120)),
+    albumentations("Sharpen", alpha=(0.4, 0.4), lightness=(0.8, 0.8)),
     albumentations("InvertImg"),
     albumentations("Solarize", threshold_range=(0.5, 0.5)),
     albumentations("Posterize", num_bits=4),

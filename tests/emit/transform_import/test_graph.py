@@ -202,3 +202,16 @@ def test_every_match_takes_the_images_first() -> None:
     for library in LIBRARIES.values():
         for name, match in library.matches.items():
             assert next(iter(signature(match).parameters)) == "images", name
+
+
+def test_a_transform_of_another_library_is_that_librarys() -> None:
+    crop = TransformCall("timm.data.transforms.RandomResizedCropAndInterpolation", (96,))
+    found = import_transforms(composed(torchvision("ToTensor"), crop))
+    assert not found.report.refused
+    assert found.graph.has("random_resized_crop")
+
+
+def test_salt_and_pepper_is_drawn_as_the_library_draws_it() -> None:
+    found = import_transforms(composed(albumentations("SaltAndPepper")))
+    assert not found.report.refused
+    assert "noise.salt_and_pepper" in ops(found.graph)

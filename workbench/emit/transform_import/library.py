@@ -33,6 +33,9 @@ class Library:
     unmatched: dict[str, str] = field(default_factory=dict)
     """Of classes that DALI has nothing for, why."""
 
+    def __post_init__(self) -> None:
+        _LIBRARIES[self.name] = self
+
     def match(self, *names: str) -> Callable[[Match], Match]:
         """Decorate the function for the classes of these names."""
 
@@ -54,7 +57,12 @@ class Library:
         """
         if transform is None:
             return
-        outer, images.call = images.call, call_of(transform)
+        call = call_of(transform)
+        other = _LIBRARIES.get(call.library)
+        if other is not None and other is not self:  # timm's transforms in a Compose of torchvision
+            other.apply(images, call, forced=forced)
+            return
+        outer, images.call = images.call, call
         before, told = images.graph, len(images.issues)
         try:
             self._match(images, forced)
@@ -114,12 +122,16 @@ class Library:
         return "no match in DALI is known" + (f"; the nearest name is {near[0]}" if near else "")
 
 
+_LIBRARIES: dict[str, Library] = {}
+"""Each by its name, once it is made."""
+
+
 def call_of(transform: Any) -> TransformCall:
     """A transformation as a call; of what is none the name of its type."""
     if isinstance(transform, TransformCall):
         return transform
     if isinstance(transform, NamedValue):
-        return TransformCall(transform.name)
+        return TransformCall(transform.name.partition("(")[0])  # util.Crop(...), of a stand-in
     return TransformCall(f"{type(transform).__module__}.{type(transform).__name__}")
 
 

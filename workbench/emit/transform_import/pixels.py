@@ -90,6 +90,15 @@ def sharpen(images: Images, factor: float) -> None:
     images.become(as_bytes(images.value * factor + smooth * (1.0 - factor)))
 
 
+def sharpen_by_kernel(images: Images, strength: Range, lightness: Range) -> None:
+    """Mix the image with what its edges are, a drawn share of them and drawn lightness."""
+    share, light = as_value(uniform(*strength)), as_value(uniform(*lightness))
+    middle = fn.constant(fdata=(0.0,) * 4 + (1.0,) + (0.0,) * 4, shape=(3, 3))
+    edges = fn.constant(fdata=(-1.0,) * 4 + (8.0,) + (-1.0,) * 4, shape=(3, 3))
+    kernel = middle * (share * light - share + 1.0) + edges * share
+    images.become(as_bytes(fn.filter(images.value, kernel, dtype="FLOAT")))
+
+
 def blur_box(images: Images, size: int) -> None:
     """The mean of the square around each pixel."""
     images.become(as_bytes(filtered(images, (1 / size**2,) * size**2, size)))

@@ -18,6 +18,12 @@ from workbench.emit.transform_import.pixels import grey
 
 TIMM = Library("timm", ignored=frozenset({"use_prefetcher", "separate", "tf_preprocessing"}))
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+CONSTANTS = {
+    "IMAGENET_DEFAULT_MEAN": _MEAN,
+    "IMAGENET_DEFAULT_STD": _STD,
+    **dict.fromkeys(("IMAGENET_INCEPTION_MEAN", "IMAGENET_INCEPTION_STD"), (0.5, 0.5, 0.5)),
+}
+"""Of ``timm/data/constants.py``."""
 
 
 @TIMM.match("create_transform")
@@ -84,6 +90,20 @@ def create_transform(
                 number(re_prob),
                 lambda: erase_at_random(images, (0.02, 1 / 3), (0.3, 1 / 0.3), 0.0),
             )
+
+
+@TIMM.match("RandomResizedCropAndInterpolation")
+def random_resized_crop_and_interpolation(
+    images: Images,
+    size: Any,
+    scale: Any = (0.08, 1.0),
+    ratio: Any = (3 / 4, 4 / 3),
+    interpolation: Any = "bilinear",
+) -> None:
+    if interpolation == "random":
+        images.changed("resized by bilinear interpolation, where timm draws bilinear or bicubic")
+        interpolation = "bilinear"
+    torchvision.random_resized_crop(images, size, scale, ratio, interpolation)
 
 
 def _evaluation(

@@ -30,6 +30,7 @@ from workbench.emit.transform_import.pixels import (
     jitter_colour,
     posterize,
     power,
+    sharpen_by_kernel,
     shift_channels,
     solarize,
 )
@@ -254,3 +255,33 @@ def equalize_(images: Images, mode: str = "cv", by_channels: bool = True, **_: A
     if not by_channels:
         images.changed("each channel is equalized by itself, not luminance alone")
     equalize(images)
+
+
+@_match("SaltAndPepper")
+def salt_and_pepper(
+    images: Images, amount: Any = (0.01, 0.06), salt_vs_pepper: Any = (0.4, 0.6)
+) -> None:
+    low, high = range_of(amount)
+    images.graph = images.graph.noise.salt_and_pepper(
+        prob=uniform(low, high), salt_vs_pepper=uniform(*range_of(salt_vs_pepper))
+    )
+
+
+@_match("Sharpen", "IAASharpen")
+def sharpen(
+    images: Images,
+    alpha: Any = (0.2, 0.5),
+    lightness: Any = (0.5, 1.0),
+    method: str = "kernel",
+    **_: Any,
+) -> None:
+    if method != "kernel":
+        raise NoMatchError(f"method is {method}; kernel is known")
+    sharpen_by_kernel(images, range_of(alpha), range_of(lightness))
+
+
+@_match("IAAAdditiveGaussianNoise")
+def additive_gaussian_noise(
+    images: Images, loc: Any = 0, scale: Any = (2.55, 12.75), per_channel: bool = False
+) -> None:
+    images.graph = images.graph.noise.gaussian(mean=number(loc), stddev=uniform(*range_of(scale)))
