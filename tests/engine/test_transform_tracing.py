@@ -117,7 +117,7 @@ def test_a_notebooks_cells_are_read(tmp_path: Path) -> None:
 def test_a_script_without_any_says_so(tmp_path: Path) -> None:
     file = tmp_path / "plain.py"
     file.write_text("x = 1\n")
-    with pytest.raises(ImportFailedError, match="neither a pipeline of DALI nor a composition"):
+    with pytest.raises(ImportFailedError, match="no pipeline of DALI, and no composition"):
         from_file(file)
 
 

@@ -265,3 +265,12 @@ def test_its_own_script_brings_the_same_graph_back(graph: Graph, tmp_path: Path)
     path.write_text(script_of(made))
     found = wb.from_file(path, args={"data": str(tmp_path)}).graph
     assert script_of(found) == script_of(made)
+
+
+def test_a_draw_and_what_is_inside_combine_in_any_order(graph: Graph) -> None:
+    def darker(x: Graph) -> wb.DataNode:
+        drawn = wb.random.uniform(range=(0.5, 1)) * x.images
+        return drawn.cast(dtype="UINT8")
+
+    made = graph.with_p(0.5, darker)
+    assert [node.op for node in made.node("branch").bodies["then"].nodes].count("math.mul") == 1

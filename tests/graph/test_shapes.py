@@ -18,6 +18,7 @@ from tests.helpers import CHAINS, built, chain_graph, import_script
 from tests.placed import CATALOG, USABLE, dali_function, placed
 from tests.thorough import examples, one_in
 from workbench.catalog import OpSpec
+from workbench.catalog.followers import FOLLOWERS
 from workbench.catalog.spec import ShapeWord
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipes
@@ -174,7 +175,8 @@ def test_dali_itself_says_the_same() -> None:
 
 def test_every_word_has_a_function() -> None:
     assert set(SHAPE_RULES) == set(get_args(ShapeWord))
-    used = {w for op in USABLE for p in op.outputs for w in p.gives.shape or () if w is not None}
+    ports = [port for op in (*USABLE, *FOLLOWERS.values()) for port in op.outputs]
+    used = {word for port in ports for word in port.gives.shape or ()}
     assert {word for word in used if isinstance(word, str)} == set(SHAPE_RULES)
 
 

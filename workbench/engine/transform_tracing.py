@@ -194,12 +194,13 @@ class _Script:
         return found
 
     def _which(self, names: Sequence[str]) -> ImportFailedError:
+        if not names and self.lines.failures:
+            raise self.lines.failures[0]
         if not names:
             known = ", ".join(LIBRARIES)
             return ImportFailedError(
-                f"{self.file} has neither a pipeline of DALI nor a composition of {known}. What "
-                "stands under __main__ is not run. If a function makes one, name it: "
-                f"{self.file}:NAME."
+                f"{self.file} has no pipeline of DALI, and no composition of {known}. What stands "
+                f"under __main__ is not run. If a function makes one, name it: {self.file}:NAME."
             )
         return ImportFailedError(
             f"{self.file} has {len(names)} compositions: {', '.join(names)}. Name one: "

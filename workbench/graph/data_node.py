@@ -22,7 +22,7 @@ from workbench.graph.devices import image_outputs
 from workbench.graph.edit import free_id, usual_id
 from workbench.graph.free_seed import free_seed
 from workbench.graph.merge import merged
-from workbench.graph.model import Graph, Node, Port, is_name
+from workbench.graph.model import Graph, Node, Port, is_name, region_of
 from workbench.graph.operators import Operators
 from workbench.graph.ports import output_ports
 from workbench.graph.subscript_index import index_text
@@ -207,9 +207,7 @@ def call_operator(
     _require_known(spec, given)
     linked = {key: value for key, value in given.items() if isinstance(value, DataNode)}
     fixed = {key: plain_value(v) for key, v in given.items() if key not in linked and v is not None}
-    graphs = [value.graph for value in (*fed.values(), *linked.values())]
-    # Of a body and what stands outside of it the body, in which the new node is to stand.
-    graph = onto or max(graphs, key=lambda each: each.scope.count("."), default=Graph())
+    graph = onto or _common_graph([value.graph for value in (*fed.values(), *linked.values())])
     found: dict[str, Port] = {}
     for key, value in fed.items():
         graph, found[key] = joined(graph, catalog, value)
@@ -230,6 +228,19 @@ def call_operator(
     require_sound_node(graph, catalog, node.id)
     made = tuple(DataNode(graph, port) for port in output_ports(graph.node(node.id), spec))
     return made[0] if len(made) == 1 else made
+
+
+def _common_graph(graphs: Sequence[Graph]) -> Graph:
+    """The first graph; where another one is a body inside it that is still being made, the body.
+
+    There the new node is to stand, in whatever order its inputs are given.
+    """
+    inner = max(graphs, key=lambda each: each.scope.count("."), default=Graph())
+    if inner.scope:
+        others = [each for each in graphs if each.scope != inner.scope]
+        if any(each.whole.has(region_of(inner.scope)) for each in others):
+            return graphs[0]  # the region is done, and gives what its bodies give
+    return inner
 
 
 def _as_node(op: str, place: int | str, value: Any, catalog: Catalog) -> DataNode:

@@ -115,6 +115,7 @@ if __name__ == "__main__":
 _MISSING = {
     *("constant", "external_source", "request"),
     *("python_function", "dl_tensor_python_function", "decoders.pillow"),
+    *("readers.image_masks", "readers.webdataset_masks", "readers.tfrecord_boxes"),
 }
 _NO_ARGUMENTS = {"preserve", "bytes_per_sample_hint"}
 """Arguments of every operator that mean nothing outside a pipeline."""
