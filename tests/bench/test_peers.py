@@ -107,6 +107,7 @@ def test_differences() -> None:
     assert compare_cpu_with_mixed(one, [two[1], two[0]]) is None
 
 
+@pytest.mark.thorough
 def test_a_peer_that_is_not_installed_is_a_row_that_says_so(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def test_bench_records_what_it_measured(photos: Path, tmp_path: Path) -> None:
     assert "<svg" in picture.read_text()
 
 
+@pytest.mark.thorough
 def test_pipelines_side_by_side_are_measured(photos: Path, tmp_path: Path) -> None:
     record = tmp_path / "speed.json"
     options = ["--data", photos, "--batch-size", 4, "--threads", 1, "--device", "cpu"]

@@ -38,6 +38,7 @@ def _check(folder: Path, seeds: range, device: str = "cpu") -> None:
     assert far == {}
 
 
+@pytest.mark.thorough
 def test_all_targets_follow_through_twelve_chains_with_regions(folder: Path) -> None:
     _check(folder, range(12))
 
@@ -53,7 +54,10 @@ def test_all_targets_follow_through_regions_on_the_gpu(folder: Path) -> None:
     _check(folder, range(300), "mixed")
 
 
-@pytest.mark.parametrize("seed", [1, 3, 5, 6, 7, 10, 13, 22])
+SLOW = [pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 5, 6, 7, 10, 13)]
+
+
+@pytest.mark.parametrize("seed", [3, 22, *SLOW])
 def test_the_preview_is_the_script_at_any_batch(folder: Path, seed: int, tmp_path: Path) -> None:
     graph = region_chain(folder, seed)
     expected = script_batches(graph, folder, max(BATCHES) + 1, tmp_path)

@@ -48,6 +48,7 @@ def closed_port() -> int:
         return int(opened.getsockname()[1])
 
 
+@pytest.mark.thorough
 def test_a_bucket_gives_the_pixels_of_the_same_folder(
     bucket: str, photos: Path, tmp_path: Path
 ) -> None:

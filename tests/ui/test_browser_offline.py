@@ -96,6 +96,7 @@ def expect_read_only(page: Page) -> None:
     expect(part(page, "bar").locator("[data-wb=undo]")).to_be_disabled()
 
 
+@pytest.mark.thorough
 def test_a_page_survives_its_server(app: AppProcess, page: Page) -> None:
     page.goto(app.link)
     await_picture(page)

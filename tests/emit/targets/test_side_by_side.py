@@ -53,7 +53,7 @@ SLOW = [pytest.param(name, marks=pytest.mark.thorough) for name in ("jax", "ligh
 
 
 @pytest.mark.parametrize("target", ["pytorch", *SLOW])
-@pytest.mark.parametrize("pipelines", [2, 3])
+@pytest.mark.parametrize("pipelines", [2, pytest.param(3, marks=pytest.mark.thorough)])
 def test_first_batches_are_those_of_the_script(
     target: str, pipelines: int, some: Path, tmp_path: Path
 ) -> None:
