@@ -293,7 +293,9 @@ def show_whole(
     return show(engine, graph, data, batch=batch, tile_size=max(like.shape))
 
 
-NORMALISED = recipe_cases("chest-xray", "ct-slice", "dino", "two-modalities", "video-clips")
+NORMALISED = recipe_cases(
+    *("chest-xray", "ct-slice", "dino", "two-modalities", "video-clips"), slow=("retinanet",)
+)
 """Those left out have values that are no ImageNet normalisation, two sizes, or frames."""
 
 
