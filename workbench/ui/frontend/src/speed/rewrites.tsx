@@ -78,19 +78,21 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
       <Wide label="Rewrites" hidden={!proposed.length}>
         <Table
           caption="Rewrites"
-          heads={["rewrite", "pixels", "gain", "differs", "nodes", ""]}
+          heads={["rewrite", "pixels", "gain", "differs", ""]}
           lines={proposed.map((one) => [
             <span title={one.law}>
               {one.title}
               {one.needs.length > 0 && <small>{`with: ${one.needs.join(", ")}`}</small>}
+              <br />
+              <Nodes nodes={one.nodes} show={(node) => link.ask("select", { node })} />
             </span>,
             one.kind,
             <span>
               {one.gain}
+              <br />
               <small>{one.low}</small>
             </span>,
             one.pixels,
-            <Nodes nodes={one.nodes} show={(node) => link.ask("select", { node })} />,
             <Take one={one} take={() => take([one.name])} />,
           ])}
         />
