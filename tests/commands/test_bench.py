@@ -161,7 +161,7 @@ def test_an_exhaustive_sweep(photos: Path, tmp_path: Path) -> None:
     )
     assert result.exit_code == 0, result.output
     found = load_report(record.read_text())
-    assert (found.kind, len(found.measurements)) == ("sweep", 2)
+    assert (found.kind, len(found.measurements)) == ("sweep", 4)  # with one and two pipelines
 
 
 @pytest.mark.thorough

@@ -66,11 +66,12 @@ def test_the_exported_loader_is_compared_for_an_epoch(
 @DEVICES
 @pytest.mark.parametrize("name", sorted(load_recipes()))
 def test_every_recipe_is_exact_at_any_batch(
-    name: str, device: str, photos: Path, tmp_path: Path
+    name: str, device: str, data_of: Callable[[Graph], Path], tmp_path: Path
 ) -> None:
-    catalog, data = load_catalog(), open_datasets(photos)
+    place = data_of(load_recipe(name))
+    catalog, data = load_catalog(), open_datasets(place)
     graph = with_settings(load_recipe(name), batch_size=COUNT, device=device)
-    expected = script_batches(graph, photos, max(BATCHES) + 1, tmp_path)
+    expected = script_batches(graph, place, max(BATCHES) + 1, tmp_path)
     runner, taps = Runner(catalog), list(graph.outputs.values())
     for batch in reversed(BATCHES):
         found = runner.run(graph, data, batch, COUNT, taps).batches

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.catalog.templates import Template
 from workbench.graph.compose import find_edge
-from workbench.graph.connect import require_given
+from workbench.graph.connect import kind_by_shape, require_given
 from workbench.graph.devices import device_of, infer_devices, port_kind
 from workbench.graph.model import Graph, Port
 from workbench.graph.ports import positional_ports
+from workbench.graph.shapes import infer_types
 
 NEEDS_SOURCE = "there is nothing yet for it to work on: begin with a source"
 
@@ -87,7 +88,10 @@ def _facts(
         into = f"{target}.{name}" if target else "the output"
         wanted = _wanted(graph, catalog, target, name)
     device = device_of(infer_devices(graph, catalog), source)
-    return port_kind(graph, catalog, source), wanted, into, device
+    kind, flow = port_kind(graph, catalog, source), infer_types(graph, catalog).get(source)
+    if flow is not None:
+        kind = kind_by_shape("image" if kind == "any" and wanted == "image" else kind, flow)
+    return kind, wanted, into, device
 
 
 def _wanted(graph: Graph, catalog: Catalog, target: str, into: str) -> PortKind | None:

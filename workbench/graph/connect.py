@@ -42,9 +42,8 @@ def _source(
     require_given(graph, port)
     node = graph.node(port.node) if graph.has(port.node) else None
     spec = catalog.find(node.op) if node else None
-    kind, flow = port_kind(graph, catalog, port), flows.get(port, TensorType())
-    if kind == "image" and flow.shape is not None and len(flow.shape) < 2:
-        kind = "number"  # the mean of an image, say
+    flow = flows.get(port, TensorType())
+    kind = kind_by_shape(port_kind(graph, catalog, port), flow)
     return _Source(
         port,
         node if spec is not None and is_generator(spec) else None,
@@ -53,6 +52,12 @@ def _source(
         device_of(devices, port),
         frozenset(ancestors(graph, [port])),
     )
+
+
+def kind_by_shape(kind: PortKind, flow: TensorType) -> PortKind:
+    """What flows there, an image only where it can be one: the mean of an image is a number."""
+    flat = flow.shape is not None and len(flow.shape) < 2
+    return "number" if kind == "image" and flat else kind
 
 
 def connection_refusal(

@@ -159,6 +159,8 @@ class _Emitter(Emitter):
         """Batches are indexed through ``slice``: by itself an index would choose samples."""
         if spec.name == "subscript":
             return "{}.slice[{}]"
+        if spec.name == "shape":  # a property, with a tuple for each sample
+            return f"{self.module}.as_batch({{}}.shape, dtype={self.module}.int64)"
         return spec.expression.replace("math.", f"{self.module}.math.")
 
     def constant_text(self, node: Node, value: Value) -> str:
