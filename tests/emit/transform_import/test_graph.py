@@ -157,6 +157,16 @@ def test_pixels_are_those_of_the_plain_arithmetic(photos: Path) -> None:
         np.testing.assert_array_equal(made, np.where(inverted >= 100, 255 - inverted, inverted))
 
 
+def test_whole_numbers_are_drawn_from_their_range_and_no_others(photos: Path) -> None:
+    call = albumentations("ImageCompression", quality_range=(98, 100), p=1.0)
+    graph = import_transforms(composed(call)).graph
+    (node,) = (node for node in graph.walk() if node.op == "jpeg_compression_distortion")
+    drawn = replace(graph, outputs={**graph.outputs, "quality": node.inputs["quality"]})
+    found = [int(each) for each in run(drawn.with_settings(batch_size=96), photos, 96)["quality"]]
+    assert set(found) == {98, 99, 100}
+    assert min(map(found.count, set(found))) > 16
+
+
 SAVED: dict[str, Any] = {
     "__version__": "2.0.8",
     "transform": {
