@@ -127,6 +127,7 @@ def test_a_value_that_is_known_by_name_alone_is_asked_for() -> None:
         (torchvision("Resiz", 3), "Resize"),
         (torchvision("RandomRotation", 5, center=(0, 0)), "center"),
         (torchvision("RandomApply", 5), "no list"),
+        (torchvision("RandomAffine", 5, translate=0.1), "do not fit"),
         (albumentations("Normalize", normalization="image"), "standard"),
     ],
     ids=lambda each: each.short_name if isinstance(each, TransformCall) else each,
