@@ -108,6 +108,13 @@ def test_what_has_no_match_is_named_with_its_reason_and_line_and_left_out() -> N
     assert "if" not in ops(found.graph), "an empty region"
 
 
+def test_windows_of_two_sides_are_height_and_width() -> None:
+    for call in (torchvision("GaussianBlur", (3, 7)), kornia("RandomGaussianBlur", (7, 3), (1, 1))):
+        found = import_transforms(composed(call))
+        blurs = [node for node in found.graph.walk() if node.op == "gaussian_blur"]
+        assert [node.args["window_size"] for node in blurs] == [(7, 3)]
+
+
 def test_a_class_of_the_users_own_is_not_taken_for_the_librarys() -> None:
     own = TransformCall("imported_source.GaussianBlur")
     found = import_transforms(composed(torchvision("ToTensor"), own))
