@@ -108,6 +108,20 @@ def test_what_has_no_match_is_named_with_its_reason_and_line_and_left_out() -> N
     assert "if" not in ops(found.graph), "an empty region"
 
 
+@pytest.mark.parametrize(
+    ("policy", "magnitudes", "refused"), [("rand-m15-n2", [10], 0), ("augmix-m5-w4-d2", [], 1)]
+)
+def test_what_timm_augments_with_does_not_end_the_rest(
+    policy: str, magnitudes: list[int], refused: int
+) -> None:
+    given = {"is_training": True, "auto_augment": policy}
+    found = import_transforms(TransformCall("timm.data.create_transform", (64,), given))
+    nodes = list(found.graph.walk())
+    assert {"random_resized_crop", "flip"} <= {node.op for node in nodes}
+    assert [node.args["m"] for node in nodes if node.op == "rand_augment"] == magnitudes
+    assert len(found.report.refused) == refused
+
+
 def test_windows_of_two_sides_are_height_and_width() -> None:
     for call in (torchvision("GaussianBlur", (3, 7)), kornia("RandomGaussianBlur", (7, 3), (1, 1))):
         found = import_transforms(composed(call))
