@@ -107,11 +107,12 @@ class ScriptSandbox:
         if not isinstance(flags, int) or not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             return
         for place, folder in _WRITTEN[event]:
-            if not isinstance(given[place], str | bytes):
+            named, below = given[place], given[folder] if folder >= 0 else -1
+            if not isinstance(named, str | bytes):
                 continue
-            path = os.fsdecode(given[place])
-            if folder >= 0 and isinstance(given[folder], int) and given[folder] >= 0:
-                path = os.path.join(f"/proc/self/fd/{given[folder]}", path)
+            path = os.fsdecode(named)
+            if isinstance(below, int) and below >= 0:
+                path = os.path.join(f"/proc/self/fd/{below}", path)
             path = os.path.realpath(path)
             if not f"{path}/".startswith(self._written) and "/.cache/" not in path:
                 raise PermissionError(f"a script that is imported writes nothing, and not {path}")
