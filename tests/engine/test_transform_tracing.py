@@ -120,7 +120,8 @@ def test_annotations_that_cannot_be_read_and_globals_that_hold_themselves(tmp_pa
         "from torchvision import transforms as T\n"
         "everything = globals()\n"
         "held = {}\nheld['itself'] = [held]\n"
-        "def build(size: NotDefined = 8) -> Nowhere:\n"
+        "class Pixels(int): pass\n"
+        "def build(size: NotDefined = Pixels(8)) -> Nowhere:\n"
         "    return T.Compose([T.Resize((size, size))])\n"
     )
     assert ops(file) == ["resize"]
