@@ -98,6 +98,29 @@ def test_a_syntax_error_and_a_fork(engine: Engine, tmp_path: Path) -> None:
     assert "cannot fork" in message_of(engine, tmp_path, "import os\nos.fork()\n")
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "os.rename(own, there)",
+        "os.link(own, there)",
+        "os.symlink(own, there)",
+        "os.mkdir('there', dir_fd=os.open(os.path.dirname(there), os.O_RDONLY))",
+    ],
+)
+def test_nothing_appears_beside_the_script(harm: str, engine: Engine, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    text = (
+        "import os, tempfile\n"
+        "with tempfile.TemporaryDirectory() as folder:\n    open(f'{folder}/a', 'w').close()\n"
+        f"own, there = os.environ['TMPDIR'] + '/own', {os.fspath(there)!r}\n"
+        f"open(own, 'w').close()\n{harm}\n"
+    )
+    message = message_of(engine, tmp_path, text)
+    assert message.startswith("train.py:6: PermissionError")
+    assert f"writes nothing, and not {there}" in message
+    assert not os.path.lexists(there)
+
+
 @task
 def start_two(worker: Worker, path: str) -> list[int]:
     """Task: a child, and a child of a child that is gone, in sessions and without environment."""

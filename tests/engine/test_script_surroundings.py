@@ -112,6 +112,14 @@ def test_a_project_and_relative_imports(brought: Any, tmp_path: Path) -> None:
     assert "sizes.py:3 failed (OSError: late)" in "\n".join(found.report.notes)
 
 
+def test_a_pipeline_of_another_module_of_the_project(brought: Any, tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "pipes.py").write_text(HEAD + ONE)
+    (tmp_path / "parts" / "all.py").write_text("from .pipes import train\n")
+    found = brought("from parts import all\npipe = all.train('photos', 24)\npipe.build()\n")
+    assert sizes(found) in ([(24,)], [24])
+
+
 def test_methods_factories_and_configurations(brought: Any) -> None:
     text = HEAD + (
         "class Loader:\n"

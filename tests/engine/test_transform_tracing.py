@@ -113,6 +113,20 @@ def test_a_notebooks_cells_are_read(tmp_path: Path) -> None:
     assert ops(file) == ["flip", "if", "crop_mirror_normalize"]
 
 
+def test_annotations_that_cannot_be_read_and_globals_that_hold_themselves(tmp_path: Path) -> None:
+    file = tmp_path / "later.py"
+    file.write_text(
+        "from __future__ import annotations\n"
+        "from torchvision import transforms as T\n"
+        "everything = globals()\n"
+        "held = {}\nheld['itself'] = [held]\n"
+        "class Pixels(int): pass\n"
+        "def build(size: NotDefined = Pixels(8)) -> Nowhere:\n"
+        "    return T.Compose([T.Resize((size, size))])\n"
+    )
+    assert ops(file) == ["resize"]
+
+
 @pytest.mark.thorough
 def test_a_script_without_any_says_so(tmp_path: Path) -> None:
     file = tmp_path / "plain.py"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import workbench as wb
 from tests.graph.rewrites.laws import BATCH, difference, start
+from workbench.optimiser.proposal import Proposal, proposal_from_json
 
 
 def test_a_shift_of_one_level_is_48_db(photos: Path) -> None:
@@ -22,6 +23,16 @@ def test_a_shift_of_one_level_is_48_db(photos: Path) -> None:
     assert worst.before.startswith(b"\xff\xd8")
     assert worst.after != worst.before
     assert worst.file.endswith(".jpg")
+
+
+def test_what_has_no_extent_or_no_number_is_far_off_also_in_a_record(photos: Path) -> None:
+    flat = start().crop(crop=(40, 40)).images * 0.0
+    for other in (flat + 1.0, 1.0 / flat):
+        found = difference(wb.outputs(images=flat), wb.outputs(images=other), photos)
+        assert found.psnr == 0.0
+        assert not found.identical
+        kept = proposal_from_json(Proposal("a", "A", "near", difference=found).to_json())
+        assert kept.difference.psnr == 0.0
 
 
 def test_another_shape_type_or_label_is_told(photos: Path) -> None:

@@ -125,6 +125,29 @@ def test_a_run_that_is_ended_early_keeps_what_it_has(
     assert [one.name for one in found.proposals] == list(NAMES)
 
 
+def test_one_ended_before_the_rest_is_measured_again_has_the_first_figures(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    make_up(monkeypatch, {**FASTER, "colour-into-twist": 90.0, "crop-in-decoder": 50.0})
+    run = OptimisationExperiment(slow_graph(), str(photos))
+    measure, calls = run.measure, iter(range(9))
+
+    def stopped(*args: Any) -> Any:
+        if next(calls):
+            raise CancelledError("before its first round")
+        return measure(*args)
+
+    run.measure = stopped  # type: ignore[method-assign]
+    with pytest.raises(CancelledError):
+        run.run()
+    so_far = run.interrupted_report()
+    assert so_far is not None
+    found = optimisation_of(slow_graph(), so_far)
+    told = [one.name for one in (*found.proposals, *found.rejected)]
+    assert sorted(told) == sorted(NAMES), "each once"
+    assert "slower" in next(o for o in found.rejected if o.name == "crop-in-decoder").rejected
+
+
 def test_what_cannot_be_optimised_says_why(photos: Path) -> None:
     bad = set_arg(start().brightness(), CATALOG, "brightness", "brightness", "very")
     with pytest.raises(GraphFaultsError, match="brightness"):

@@ -20,7 +20,7 @@ from workbench.graph import Graph, Port, load_recipe
 from workbench.graph.dataset_parameters import with_datasets
 from workbench.health import check_folder
 from workbench.preview.verify import Verifier
-from workbench.sources import open_dataset, open_datasets, require_dataset
+from workbench.sources import open_dataset, open_datasets, require_dataset, write_without
 
 COUNT = 4
 
@@ -78,6 +78,17 @@ def test_what_is_no_pair_is_named_counted_and_left_out(copied: Path, engine: Eng
     found = Verifier(graph, str(copied), 2, engine=engine).run()
     assert found.exact, found.lines()
     assert len(found.left_out) >= 3
+
+
+def test_two_images_of_one_mask_are_kept_where_others_are_left_out(
+    copied: Path, tmp_path: Path
+) -> None:
+    name, other, *_ = sorted(path.stem for path in (copied / "images").iterdir())
+    Image.open(copied / "images" / f"{name}.jpg").save(copied / "images" / f"{name}.png")
+    rest = write_without(open_dataset(copied), [f"images/{other}.jpg"], tmp_path / "rest")
+    kept = {path.name for path in (rest / "images").iterdir()}
+    assert {f"{name}.jpg", f"{name}.png"} <= kept
+    assert f"{other}.jpg" not in kept
 
 
 def test_without_pairs_it_says_what_is_wanted(copied: Path) -> None:

@@ -15,9 +15,14 @@ from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.graph import ImportedGraph, import_traced
 from workbench.emit.pipeline_import.serialized_pipeline import LARGEST, read_pipeline
 from workbench.emit.pipeline_import.traced import Traced
-from workbench.emit.transform_import.graph import from_albumentations, import_transforms
+from workbench.emit.transform_import.graph import (
+    LIBRARIES,
+    from_albumentations,
+    import_transforms,
+)
 from workbench.emit.transform_import.transform_call import from_plain
 from workbench.engine.process import Engine
+from workbench.engine.project_modules import imported_texts
 from workbench.engine.scripts import trace_source
 from workbench.engine.tracing import trace_pipeline
 from workbench.engine.transform_tracing import TracedTransform, trace_transform
@@ -132,12 +137,17 @@ def from_file(
 
 
 def _is_for_dali(file: Path) -> bool:
-    """Whether a script says anything of DALI; what cannot be read counts, and is refused there."""
+    """Whether a script says anything of DALI, or nothing of a library and its project's modules do.
+
+    What cannot be read counts, and is refused there.
+    """
     try:
-        with file.open("rb") as opened:
-            return b"nvidia" in opened.read(LARGEST)
+        text = file.read_bytes()
     except OSError:
         return True
+    if b"nvidia" in text or any(name.encode() in text for name in LIBRARIES):
+        return b"nvidia" in text
+    return any(b"nvidia" in each for each in imported_texts(file))
 
 
 def _in_worker(

@@ -62,8 +62,11 @@ class RecordedCall(StandIn):
 
 def plain_value(value: Any, depth: int = 0) -> Any:
     """Numbers, texts, lists and calls as they are; of all else the name."""
-    if isinstance(value, bool | int | float | str | type(None)):
+    if isinstance(value, bool | type(None)):
         return value
+    for kind in (int, float, str):
+        if isinstance(value, kind):
+            return kind(value)  # the plain one, of a kind of the user's own
     if depth > _MOST_DEPTH:
         return NamedValue("...")
     if isinstance(value, RecordedCall):

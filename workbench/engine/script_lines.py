@@ -45,7 +45,7 @@ class ScriptRun:
     def run(self, tree: ast.Module, file: str, module: ModuleType) -> None:
         """Run each statement. Names that one which fails would have bound are stood in for."""
         TREES[file] = tree
-        flags = _future(tree)
+        flags = future_flags(tree)
         for statement in tree.body:
             part = ast.Module([statement], [])
             try:
@@ -72,7 +72,7 @@ class ScriptRun:
                 there = dict(module.__dict__)
                 part = ast.Module([statement], [])
                 with suppress(Exception, SystemExit, EnoughError):
-                    code = compile(part, file, "exec", _future(tree), dont_inherit=True)
+                    code = compile(part, file, "exec", future_flags(tree), dont_inherit=True)
                     exec(code, module.__dict__)
                 module.__dict__.update(there)
 
@@ -98,7 +98,8 @@ class ScriptRun:
         return notes
 
 
-def _future(tree: ast.Module) -> int:
+def future_flags(tree: ast.Module) -> int:
+    """What a file's ``from __future__ import`` asks of the compiler."""
     flags = 0
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":

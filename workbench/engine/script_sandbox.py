@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
@@ -31,10 +31,18 @@ MEMORY = 8 * 2**30
 _OUTPUT = 4 * 2**20
 """Bytes of its output that are kept on disk."""
 _LAST_LINES, _LONGEST_LINE = 8, 200
-_WRITING = frozenset(
-    f"os.{name}" for name in ("mkdir", "remove", "rename", "rmdir", "link", "symlink", "truncate")
-) | {"open"}
-"""Audit events of what writes, whose first argument is a path."""
+_WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
+    "open": ((0, -1),),
+    "os.mkdir": ((0, 2),),
+    "os.remove": ((0, 1),),
+    "os.rmdir": ((0, 1),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.link": ((1, 3),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, -1),),
+}
+"""Audit events of what writes: which arguments are paths, and the folder that each is relative to
+(-1 where it can have none)."""
 _KEEPING = (
     *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "MPLCONFIGDIR"),
     *("NUMBA_CACHE_DIR", "TORCH_HOME"),
@@ -93,13 +101,21 @@ class ScriptSandbox:
 
     def _refuse_writing(self, event: str, given: tuple[object, ...]) -> None:
         """An audit hook: files are written to the worker's own folder alone, and to caches."""
-        if self._over.is_set() or event not in _WRITING or not isinstance(given[0], str | bytes):
+        if self._over.is_set() or event not in _WRITTEN:
             return
         flags = given[2] if event == "open" else os.O_WRONLY
-        path = os.path.realpath(os.fsdecode(given[0]))
-        own = f"{path}/".startswith(self._written) or "/.cache/" in path
-        if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and not own:
-            raise PermissionError(f"a script that is imported writes nothing, and not {path}")
+        if not isinstance(flags, int) or not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            return
+        for place, folder in _WRITTEN[event]:
+            named, below = given[place], given[folder] if folder >= 0 else -1
+            if not isinstance(named, str | bytes):
+                continue
+            path = os.fsdecode(named)
+            if isinstance(below, int) and below >= 0:
+                path = os.path.join(f"/proc/self/fd/{below}", path)
+            path = os.path.realpath(path)
+            if not f"{path}/".startswith(self._written) and "/.cache/" not in path:
+                raise PermissionError(f"a script that is imported writes nothing, and not {path}")
 
     def _watch(self) -> None:
         deadline = monotonic() + self._seconds

@@ -19,7 +19,7 @@ from workbench.engine.lenient_function import lenient
 from workbench.engine.project_modules import found_modules, package_of
 from workbench.engine.recorded_calls import RecordedCall, recorded_libraries
 from workbench.engine.registry import task
-from workbench.engine.script_lines import ScriptRun, command_line
+from workbench.engine.script_lines import ScriptRun, command_line, future_flags
 from workbench.engine.script_sandbox import ScriptSandbox
 from workbench.engine.scripts import new_module, parsed_cells, read_source_cells, run_cells
 from workbench.engine.stand_ins import StandIns
@@ -34,6 +34,8 @@ _SIZES = frozenset(
 )
 """Names of sides in pixels, which count as ``_USUAL_SIZE`` where they are not given."""
 _USUAL_SIZE = 224
+_MOST_DEPTH = 4
+"""Of dictionaries and lists in which compositions are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,10 @@ class _Script:
                     continue
                 space = vars(self.module)
                 if space.get(node.name) is maker:
-                    exec(compile(lenient(node), file, "exec", dont_inherit=True), space)
+                    code = compile(
+                        lenient(node), file, "exec", future_flags(tree), dont_inherit=True
+                    )
+                    exec(code, space)
                     made, space[node.name] = space[node.name], maker
                     return made
         return maker
@@ -208,16 +213,20 @@ class _Script:
         )
 
 
-def _held(values: Mapping[str, Any]) -> Iterator[tuple[str, RecordedCall]]:
-    """The compositions among values by name, also those in dictionaries, lists and objects."""
+def _held(
+    values: Mapping[str, Any], depth: int = _MOST_DEPTH
+) -> Iterator[tuple[str, RecordedCall]]:
+    """The compositions among values by name, also those in dictionaries and lists."""
     for name, value in values.items():
         if isinstance(value, RecordedCall):
             if _composes(value):
                 yield name, value
+        elif not depth:  # what holds itself has no end
+            continue
         elif isinstance(value, Mapping) and not name.startswith("__"):
-            yield from _held({_joined(name, each): item for each, item in value.items()})
+            yield from _held({_joined(name, each): item for each, item in value.items()}, depth - 1)
         elif isinstance(value, list | tuple) and len(value) < 20:
-            yield from _held({_joined(name, n): item for n, item in enumerate(value)})
+            yield from _held({_joined(name, n): item for n, item in enumerate(value)}, depth - 1)
 
 
 def _joined(name: str, part: object) -> str:

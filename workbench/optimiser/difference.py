@@ -170,10 +170,10 @@ def _peak(sums: _Sums) -> float:
 
 
 def _psnr(error: float, peak: float) -> float:
-    """In dB of a mean squared error."""
+    """In dB of a mean squared error; 0 where it has no measure: no peak, or values without one."""
     if error == 0:
         return math.inf
-    return 10 * math.log10(peak**2 / error) if peak > 0 and math.isfinite(error) else -math.inf
+    return 10 * math.log10(peak**2 / error) if peak > 0 and math.isfinite(error) else 0.0
 
 
 def _picture(array: NDArray[Any], layout: str, scaling: Scaling | None) -> bytes:

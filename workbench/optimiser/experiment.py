@@ -102,6 +102,8 @@ class OptimisationExperiment(SpeedExperiment):
         self.names = tuple(load_rewrites() if rewrites is None else rewrites)
         self._rejected: dict[str, Proposal] = {}
         self._steps: tuple[Step, ...] = ()
+        self._measured: tuple[Step, ...] = ()
+        """Those of which ``partial_report`` has the rows."""
         self._compared: dict[str, Difference] = {}
         self._begun_with: tuple[Any, ...] = ()
 
@@ -126,7 +128,7 @@ class OptimisationExperiment(SpeedExperiment):
                 [base, replace(base, label=CONTROL), *self._entries(catalog, config, base)],
                 self.progress.part(_COMPARING, 0.99),
             )
-            slow = [one for one in self._judged(rows) if one.rejected]
+            slow = [one for one in self._judged(rows, self._steps) if one.rejected]
             if not slow:
                 break
             self._rejected |= {one.name: one for one in slow}
@@ -136,7 +138,12 @@ class OptimisationExperiment(SpeedExperiment):
                 self._steps, rows = self._steps[: -len(slow)], rows[: -len(slow)]
                 break
         self.progress(1.0, "done")
-        return self._reported(rows)
+        return self._reported(rows, self._steps)
+
+    def on_rows(self, rows: tuple[Measurement, ...]) -> None:
+        """What is known after a timed round."""
+        super().on_rows(rows)
+        self._measured = self._steps
 
     def interrupted_report(self) -> Report | None:
         """What is known of a run that was ended early: None before each step has had a round."""
@@ -144,7 +151,7 @@ class OptimisationExperiment(SpeedExperiment):
         if found is None or not all(row.rounds or row.reason for row in found.measurements):
             return None
         try:
-            return self._reported(found.measurements, interrupted=True)
+            return self._reported(found.measurements, self._measured, interrupted=True)
         except EngineError:
             return None
 
@@ -194,7 +201,7 @@ class OptimisationExperiment(SpeedExperiment):
             entries.append(replace(base, jobs=(job,), label=step.name))
         return entries
 
-    def _judged(self, rows: Sequence[Measurement]) -> tuple[Proposal, ...]:
+    def _judged(self, rows: Sequence[Measurement], steps: Sequence[Step]) -> tuple[Proposal, ...]:
         """The steps with their gains, and why one brings none."""
         catalog = self._begun_with[0]
         first, again, *others = rows
@@ -204,7 +211,7 @@ class OptimisationExperiment(SpeedExperiment):
         noise = noise_of(paired_ratio(again.imgs_per_s, first.imgs_per_s))
         found, before = [], first
         for place, row in enumerate(others):
-            one = self._proposal(catalog, self._steps, place)
+            one = self._proposal(catalog, steps, place)
             if row.reason:
                 found.append(replace(one, rejected=row.reason))
                 continue
@@ -226,20 +233,21 @@ class OptimisationExperiment(SpeedExperiment):
             difference=self._compared.get(graph_hash(step.graph), Difference()),
         )
 
-    def _reported(self, rows: Sequence[Measurement], interrupted: bool = False) -> Report:
+    def _reported(
+        self, rows: Sequence[Measurement], steps: Sequence[Step], interrupted: bool = False
+    ) -> Report:
         _, machine, found, cache = self._begun_with
-        judged = self._judged(rows)
+        judged = self._judged(rows, steps)
+        kept = {one.name: one for one in judged if not one.rejected}
+        rejected = self._rejected | {one.name: one for one in judged if one.rejected}
         last = [row for row in rows[2:] if row.rounds]
         control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s)
         total = paired_ratio((last or rows)[-1].imgs_per_s, rows[0].imgs_per_s) if last else None
         told = {
             "control": _json(control),
             "total": _json(total),
-            "proposals": [one.to_json() for one in judged if not one.rejected],
-            "rejected": [
-                one.to_json()
-                for one in (*self._rejected.values(), *(one for one in judged if one.rejected))
-            ],
+            "proposals": [one.to_json() for one in kept.values()],
+            "rejected": [one.to_json() for name, one in rejected.items() if name not in kept],
         }
         return self.report(
             rows, machine, found, cache, optimise=told, interrupted=interrupted or None

@@ -110,7 +110,9 @@ def _leave_out(dataset: Dataset, names: Collection[str], folder: Path) -> Path:
     for image, mask in _pairs(dataset):
         if mask and os.path.relpath(image, dataset.location) not in names:
             for path, inner in ((image, "images"), (mask, "masks")):
-                os.symlink(os.path.abspath(path), folder / inner / os.path.basename(path))
+                link = folder / inner / os.path.basename(path)
+                if not link.is_symlink():  # 7.jpg and 7.png have one mask
+                    link.symlink_to(os.path.abspath(path))
     return folder
 
 

@@ -108,6 +108,27 @@ def test_what_has_no_match_is_named_with_its_reason_and_line_and_left_out() -> N
     assert "if" not in ops(found.graph), "an empty region"
 
 
+@pytest.mark.parametrize(
+    ("policy", "magnitudes", "refused"), [("rand-m15-n2", [10], 0), ("augmix-m5-w4-d2", [], 1)]
+)
+def test_what_timm_augments_with_does_not_end_the_rest(
+    policy: str, magnitudes: list[int], refused: int
+) -> None:
+    given = {"is_training": True, "auto_augment": policy}
+    found = import_transforms(TransformCall("timm.data.create_transform", (64,), given))
+    nodes = list(found.graph.walk())
+    assert {"random_resized_crop", "flip"} <= {node.op for node in nodes}
+    assert [node.args["m"] for node in nodes if node.op == "rand_augment"] == magnitudes
+    assert len(found.report.refused) == refused
+
+
+def test_windows_of_two_sides_are_height_and_width() -> None:
+    for call in (torchvision("GaussianBlur", (3, 7)), kornia("RandomGaussianBlur", (7, 3), (1, 1))):
+        found = import_transforms(composed(call))
+        blurs = [node for node in found.graph.walk() if node.op == "gaussian_blur"]
+        assert [node.args["window_size"] for node in blurs] == [(7, 3)]
+
+
 def test_a_class_of_the_users_own_is_not_taken_for_the_librarys() -> None:
     own = TransformCall("imported_source.GaussianBlur")
     found = import_transforms(composed(torchvision("ToTensor"), own))
@@ -127,6 +148,7 @@ def test_a_value_that_is_known_by_name_alone_is_asked_for() -> None:
         (torchvision("Resiz", 3), "Resize"),
         (torchvision("RandomRotation", 5, center=(0, 0)), "center"),
         (torchvision("RandomApply", 5), "no list"),
+        (torchvision("RandomAffine", 5, translate=0.1), "do not fit"),
         (albumentations("Normalize", normalization="image"), "standard"),
     ],
     ids=lambda each: each.short_name if isinstance(each, TransformCall) else each,
@@ -155,6 +177,16 @@ def test_pixels_are_those_of_the_plain_arithmetic(photos: Path) -> None:
     for decoded, made in zip(found["decoded"], found["images"], strict=True):
         inverted = 255 - decoded.astype(np.int32)
         np.testing.assert_array_equal(made, np.where(inverted >= 100, 255 - inverted, inverted))
+
+
+def test_whole_numbers_are_drawn_from_their_range_and_no_others(photos: Path) -> None:
+    call = albumentations("ImageCompression", quality_range=(98, 100), p=1.0)
+    graph = import_transforms(composed(call)).graph
+    (node,) = (node for node in graph.walk() if node.op == "jpeg_compression_distortion")
+    drawn = replace(graph, outputs={**graph.outputs, "quality": node.inputs["quality"]})
+    found = [int(each) for each in run(drawn.with_settings(batch_size=96), photos, 96)["quality"]]
+    assert set(found) == {98, 99, 100}
+    assert min(map(found.count, set(found))) > 16
 
 
 SAVED: dict[str, Any] = {

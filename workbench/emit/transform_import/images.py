@@ -12,7 +12,7 @@ from workbench.emit.pipeline_import.report import ImportIssue
 from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
 from workbench.graph.data_node import DataNode, flow
 from workbench.graph.model import Graph
-from workbench.graph.read import random
+from workbench.graph.read import fn, random
 
 Step = Callable[[], None]
 """Puts something behind the images."""
@@ -177,7 +177,7 @@ def uniform_whole(low: int, high: int) -> DataNode | int:
     """A whole number from this range, both ends in it, drawn for each sample."""
     if low == high:
         return low
-    drawn = random.uniform(range=(low, high + 1)).cast(dtype="INT32")
+    drawn = fn.math.floor(random.uniform(range=(low, high + 1))).cast(dtype="INT32")
     assert isinstance(drawn, DataNode)
     return drawn
 

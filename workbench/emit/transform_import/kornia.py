@@ -211,7 +211,7 @@ def random_grayscale(images: Images, rgb_weights: Any = None) -> None:
 def random_gaussian_blur(
     images: Images, kernel_size: Any, sigma: Any, border_type: str = "reflect", **_: Any
 ) -> None:
-    torchvision.gaussian_blur(images, kernel_size, sigma)
+    torchvision.gaussian_blur(images, size_of(kernel_size)[::-1], sigma)  # the height first
 
 
 @_match("RandomGaussianNoise")

@@ -100,9 +100,9 @@ class Library:
         except GraphError as error:
             raise NoMatchError(str(error)) from None
         except (TypeError, ValueError, AttributeError, IndexError) as error:
-            if not _has_unknown([*call.args, *kwargs.values()]):
-                raise
-            raise NoMatchError(f"a value is known by its name alone: {error}") from None
+            unknown = _has_unknown([*call.args, *kwargs.values()])
+            why = "a value is known by its name alone" if unknown else "its arguments do not fit"
+            raise NoMatchError(f"{why}: {error}") from None
 
     def steps(self, images: Images, transforms: Any, *, forced: bool = False) -> list[Step]:
         """For each transformation what puts it behind the images."""

@@ -123,13 +123,12 @@ def _automatic(images: Images, text: str) -> None:
     if name == "rand":
         if set(values) - {"m", "n"}:
             images.changed(f"of {text} the magnitude and number are kept")
-        # timm's magnitudes go to 10, the bins of DALI's are counted from 0
-        torchvision.rand_augment(
-            images, int(values.get("n", 2)), int(float(values.get("m", 9))), 11
-        )
+        # timm cuts magnitudes to 10, the bins of DALI's are counted from 0
+        magnitude = min(10, int(float(values.get("m", 9))))
+        torchvision.rand_augment(images, int(values.get("n", 2)), magnitude, 11)
     elif name in ("original", "originalr", "v0", "v0r"):
         torchvision.auto_augment(images)
         if name != "original":
             images.changed(f"the policy is the one of the paper, not {name}")
     else:
-        raise NoMatchError(f"auto_augment={text} is not known; rand-... and original are")
+        images.refused(f"auto_augment={text} is left out: rand-... and original are known")

@@ -272,7 +272,7 @@ def random_grayscale(images: Images, p: float = 0.1) -> None:
 
 @_match("GaussianBlur")
 def gaussian_blur(images: Images, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
-    window = size_of(kernel_size)
+    window = size_of(kernel_size)[::-1]  # torchvision has the width first
     low, high = sigma if isinstance(sigma, Sequence) else (sigma, sigma)
     images.graph = images.graph.gaussian_blur(
         window_size=window[0] if window[0] == window[1] else window,
