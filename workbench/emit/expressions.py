@@ -14,8 +14,8 @@ def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
 
     A call gives its head ``f(``, its arguments and ``)``; an operator stands with what follows it.
     """
-    head, bracket, _ = expression.partition("(")
-    if bracket and "{" not in head:
+    head, bracket, inside = expression.partition("(")
+    if bracket and "{" not in head and {*inside.removesuffix(")").split(", ")} == {"{}"}:
         return [f"{head}(", *operands, ")"]
     words = expression.split(" ")
     if len(words) == 3:
