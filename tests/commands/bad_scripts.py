@@ -54,18 +54,11 @@ RAISING = {
         "no decoder today",
     ),
     "an argument that DALI has not": (GOOD.replace("size=[64", "sise=[64"), 7, "sise"),
-    "a missing package": ("import no_such_package_at_all\n", 1, "no_such_package_at_all"),
     "endless recursion": ("def again():\n    again()\n\n\nagain()\n", 2, "recursion"),
     "a syntax error": ("x = 1\ndef broken(:\n    pass\n", 2, "Syntax"),
     "an indent": ("def f():\n        a = 1\n    b = 2\n", 3, "ndent"),
     "a null byte": ("x = 1\ny = '\0'\n", 0, "null"),
     "exits": ("import sys\nsys.exit()\n", 2, "SystemExit"),
-    "wants a command line": (
-        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('data')\n"
-        "args = parser.parse_args()\n",
-        4,
-        "put under __main__",
-    ),
     "exits with words": ("import sys\nsys.exit('bye for now')\n", 2, "bye for now"),
     "interrupts": ("raise KeyboardInterrupt\n", 1, "KeyboardInterrupt"),
     "forks": ("import os\nos.fork()\n", 2, "fork"),
@@ -88,6 +81,9 @@ RAISING = {
 NO_PIPELINE = {
     "nothing": "x = 1\n",
     "empty": "",
+    "a missing package": "import no_such_package_at_all\n",
+    "wants a command line": "import argparse\nparser = argparse.ArgumentParser()\n"
+    "parser.add_argument('data')\nargs = parser.parse_args()\n",
     "only functions": "def f(data):\n    return data\n",
     "a name that is no pipeline": "class Pipeline:\n    pass\n\npipe = Pipeline()\n",
 }

@@ -147,7 +147,9 @@ def test_tune_writes_graph_script_and_record(photos: Path, tmp_path: Path) -> No
     assert result.exit_code == 0, result.output
     best = result.output.rpartition("best: ")[2]
     settings = load_graph(out["t.json"].read_text()).settings
-    assert f"batch {settings.batch_size}, {settings.num_threads} thread" in best
+    assert f"batch {settings.batch_size}, " in best
+    assert f"{settings.num_threads} thread" in best
+    assert ("2 pipelines of" in best) == (settings.pipelines == 2)
     assert f"BATCH_SIZE = {settings.batch_size}" in out["pipe.py"].read_text()
     assert load_report(out["r.json"].read_text()).kind == "tune"
 

@@ -82,7 +82,10 @@ class ScriptRun:
             number for frame, number in walk_tb(error.__traceback__)
             if frame.f_code.co_filename == file
         ]  # fmt: skip
-        words = one_printable_line(f"{type(error).__name__}: {error}").removesuffix(": ")
+        try:
+            words = one_printable_line(f"{type(error).__name__}: {error}").removesuffix(": ")
+        except Exception:  # its own text may fail
+            words = type(error).__name__
         place = source_location(file, frames[-1] if frames else line)
         self.notes.append(f"{place} failed ({words}): what it would have given is stood in for")
 

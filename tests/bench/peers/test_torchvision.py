@@ -45,9 +45,10 @@ def _torchvision(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_it_runs_in_turns_with_dali_at_the_same_work(name: str, recipe: str, photos: Path) -> None:
     graph = with_settings(load_recipe(recipe), batch_size=8, num_threads=2)
     report = Benchmark(graph, str(photos), ("cpu",), measurement_config=SHORT, peers=(name,)).run()
-    ours, theirs = report.measurements
+    ours, _, theirs = report.measurements
     assert (ours.reason, theirs.reason) == ("", "")
-    assert (theirs.batch_size, theirs.threads) == (ours.batch_size, ours.threads) == (8, 2)
+    assert theirs.batch_size == ours.batch_size == 8
+    assert str(theirs.threads) in report.extra["peers"][name]["workers"]
     assert all(one.samples == 8 * one.batches for one in theirs.rounds)
     told = report.extra["peers"][name]["difference"]
     assert told["mean"] < (0.05 if "floats" in told["unit"] else 3.0)
