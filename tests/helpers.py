@@ -81,7 +81,8 @@ def step(kinds: Sequence[Kind] = KINDS) -> st.SearchStrategy[Step]:
 def good_value(arg: ArgSpec, pick: int) -> Value | None:
     """A value that the catalogue allows, or None where it names none."""
     if arg.choices:
-        return arg.choices[pick % len(arg.choices)]
+        chosen = arg.choices[pick % len(arg.choices)]
+        return (chosen,) if arg.kind.endswith("_list") else chosen
     if arg.members:
         return arg.members[pick % len(arg.members)]
     if arg.form == "index":

@@ -137,12 +137,15 @@ def test_cancel_leaves_nothing(host: Host, photos: Path) -> None:
     assert host.python("model.shown('speed', 'scaling')") == {}
 
 
+FIELDS = {"threads": "1", "batches": "2, 8", "prefetch": "1", "pipelines": "1"}
+
+
 @pytest.mark.thorough
 def test_a_tuned_setting_is_adopted_and_undone(host: Host, photos: Path) -> None:
     speed = speed_panel(host, photos)
     tune = turn_to(speed, "Tune", "tune")
     tune.locator("[data-wb=values]").click()
-    for field, values in (("threads", "1"), ("batches", "2, 8"), ("prefetch", "1")):
+    for field, values in FIELDS.items():
         tune.locator(f"[data-wb=try-{field}]").fill(values)
     tune.get_by_role("radio", name="Every setting").click()
     tune.locator("[data-wb=measure]").click()
