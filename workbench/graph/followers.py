@@ -165,6 +165,19 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
     return graph
 
 
+def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
+    """``after`` an edit, with the number of classes of the data where followers of labels came.
+
+    ``count`` is 0 where it is not known.
+    """
+    start = FOLLOWERS["follow_labels"].args["num_classes"].start
+    for node in after.nodes if count else ():
+        came = node.op == "follow_labels" and not before.has(node.id)
+        if came and node.args.get("num_classes", start) == start:
+            after = after.replace_node(replace(node, args={**node.args, "num_classes": count}))
+    return after
+
+
 def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
     """(image, output, target) for each output that gives a source's target unmoved."""
     images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
