@@ -127,7 +127,7 @@ def is_relative(graph: Graph, node: Node) -> bool:
     """Whether points that a node gives or a follower takes are shares of the image's sides."""
     while "unit" not in node.args and (giver := _giver(graph, node.inputs.get("points"))):
         node = giver
-    reads = node.op == "readers.coco" and bool(node.args.get("ratio"))
+    reads = isinstance(node, Source) and bool(node.args.get("ratio"))
     return reads or node.args.get("unit") == "relative"
 
 
