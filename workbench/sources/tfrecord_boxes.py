@@ -96,19 +96,19 @@ def read_boxes(
     made: Any = fn.readers.tfrecord(**options)
     jpegs, left, top, right, bottom, labels, across, down, seen = made.values()
     low, high = fn.stack(left, top, axis=1), fn.stack(right, bottom, axis=1)
-    sides = None
-    if not ratio:
-        shape = fn.cast(fn.peek_image_shape(jpegs), dtype=types.FLOAT)
-        sides = fn.stack(shape[1], shape[0])
-        low, high = low * sides, high * sides
-    boxes = fn.cat(low, high if ltrb else high - low, axis=1)
-    found = jpegs, boxes, fn.cast(labels, dtype=types.INT32)
-    if not polygon_masks:
-        return found
     rows, points = fn.python_function(
         across, down, seen, labels, function=place_points, num_outputs=2
     )
-    return *found, rows, fn.cast(points if ratio else points * sides, dtype=types.FLOAT)
+    if not ratio:
+        shape = fn.cast(fn.peek_image_shape(jpegs), dtype=types.FLOAT)
+        sides = fn.stack(shape[1], shape[0])
+        low, high, points = low * sides, high * sides, points * sides
+    boxes = fn.cat(low, high if ltrb else high - low, axis=1)
+    boxes = fn.cast(boxes, dtype=types.FLOAT)
+    labels = fn.cast(labels, dtype=types.INT32)
+    polygons = fn.cast(rows, dtype=types.INT32)
+    vertices = fn.cast(points, dtype=types.FLOAT)
+    return (jpegs, boxes, labels, polygons, vertices) if polygon_masks else (jpegs, boxes, labels)
 
 
 def _first(dataset: Dataset) -> bytes:

@@ -69,8 +69,11 @@ def read_annotated(
         shape = fn.cast(fn.peek_image_shape(jpegs), dtype=types.FLOAT)
         sides = fn.stack(shape[1], shape[0])
         boxes, points = boxes / fn.cat(sides, sides), points / sides
-    found = jpegs, boxes, fn.cast(labels, dtype=types.INT32)
-    return (*found, rows, fn.cast(points, dtype=types.FLOAT)) if polygon_masks else found
+    boxes = fn.cast(boxes, dtype=types.FLOAT)
+    labels = fn.cast(labels, dtype=types.INT32)
+    polygons = fn.cast(rows, dtype=types.INT32)
+    vertices = fn.cast(points, dtype=types.FLOAT)
+    return (jpegs, boxes, labels, polygons, vertices) if polygon_masks else (jpegs, boxes, labels)
 
 
 def _require(dataset: Dataset) -> None:
