@@ -96,9 +96,10 @@ def read_boxes(
     made: Any = fn.readers.tfrecord(**options)
     jpegs, left, top, right, bottom, labels, across, down, seen = made.values()
     low, high = fn.stack(left, top, axis=1), fn.stack(right, bottom, axis=1)
-    rows, points = fn.python_function(
+    placed: Any = fn.python_function(
         across, down, seen, labels, function=place_points, num_outputs=2
     )
+    rows, points = placed
     if not ratio:
         shape = fn.cast(fn.peek_image_shape(jpegs), dtype=types.FLOAT)
         sides = fn.stack(shape[1], shape[0])

@@ -60,9 +60,10 @@ def read_annotated(
     """Images, and their boxes and classes as COCO's reader gives them, and key points as its."""
     made: Any = fn.readers.webdataset(**options)
     jpegs, encoded = made
-    boxes, labels, rows, points = fn.python_function(
+    found: Any = fn.python_function(
         encoded, function=lambda content: annotations_in(content.tobytes()), num_outputs=4
     )
+    boxes, labels, rows, points = found
     if ltrb:
         boxes = fn.cat(boxes[:, 0:2], boxes[:, 0:2] + boxes[:, 2:4], axis=1)
     if ratio:
