@@ -74,6 +74,10 @@ class Benchmark(SpeedExperiment):
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)
         self.peers: tuple[str, ...] = _as_tuple(peers)
 
+    def __repr__(self) -> str:
+        what = f"{', '.join(self.devices)}; {', '.join((*self.regimes, *self.peers))}"
+        return f"<benchmark of {self.graph.name}: {what}>"
+
     @with_progress_bar()
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure every device and regime, in turns.

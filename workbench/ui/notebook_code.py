@@ -86,6 +86,9 @@ class Parameter(traitlets.HasTraits):
         workbench.observe(self._read, "graph")
         self.observe(self._write, "value")
 
+    def __repr__(self) -> str:
+        return f"<{self._node_id}.{self._argument} = {self.value!r}>"
+
     def _present(self) -> Any:
         graph = self._workbench.graph
         if not graph.has(self._node_id) or self._argument in graph.node(self._node_id).inputs:
