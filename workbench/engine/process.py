@@ -248,8 +248,7 @@ class Engine:
                 if time.monotonic() > deadline:
                     raise WorkerTimeoutError(
                         f"No answer within {limit:g} s{_where(process.running)}: the worker was "
-                        "ended. The next change starts a fresh one; fewer tiles take less time. A "
-                        "function of your own may have a loop without an end.",
+                        "ended. The next change starts a fresh one; fewer tiles take less time.",
                         process.running,
                     )
                 continue

@@ -24,7 +24,7 @@ from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.engine.auto_augment_import import noted_calls, with_noted
-from workbench.engine.lenient_function import STAND_IN
+from workbench.engine.failing_statements import STAND_IN
 from workbench.engine.makers import is_pipeline
 from workbench.engine.older_names import older_names_in_dali
 from workbench.engine.pipeline_discovery import (

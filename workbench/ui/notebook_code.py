@@ -237,8 +237,8 @@ class CodeAccess(RunAccess):
         data = self._live.data_panel.datasets
         return make_loader(self.graph, data, library, epochs, **options)
 
-    def to_code(self, target: str = "script") -> str:
-        """The source for a target, its main file.
+    def to_code(self, target: str = "script", *, with_: str = "") -> str:
+        """The source for a target, its main file; ``with_="training"``: with a training loop.
 
         Raises GraphExportError for another target and where the graph cannot go there.
 
@@ -247,7 +247,7 @@ class CodeAccess(RunAccess):
             assert "def build_pipeline" in w.to_code()
             print(w.to_code("pytorch"))
         """
-        return export(self.graph, target).main.text
+        return export(self.graph, target, with_=with_).main.text
 
     def to_cell(self) -> None:
         """Put a cell below that shows this workbench: the graph as code.

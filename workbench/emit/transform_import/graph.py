@@ -16,6 +16,7 @@ from workbench.emit.transform_import.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_import.images import Images
 from workbench.emit.transform_import.kornia import KORNIA
 from workbench.emit.transform_import.live import call_of_dictionary, call_of_object
+from workbench.emit.transform_import.own_steps import OWN
 from workbench.emit.transform_import.timm import TIMM
 from workbench.emit.transform_import.torchvision import TORCHVISION
 from workbench.emit.transform_import.transform_call import TransformCall
@@ -104,7 +105,7 @@ def import_transforms(
     What DALI does otherwise is told as ``changed``, what it cannot do is left out and told as
     ``refused``. Raises ImportFailedError for a call of no library that is known.
     """
-    library = LIBRARIES.get(call.library)
+    library = {**LIBRARIES, OWN.name: OWN}.get(call.library)
     if library is None:
         raise ImportFailedError(
             f"{call.name} is of no library whose compositions are read: {', '.join(LIBRARIES)}."

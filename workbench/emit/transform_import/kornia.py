@@ -63,7 +63,7 @@ KORNIA.unmatched.update(
 
 @_match("AugmentationSequential", "ImageSequential", "Sequential")
 def sequential(images: Images, *transforms: Any, random_apply: Any = False, **_: Any) -> None:
-    images.unit = images.channels_first = True
+    images.zero_to_one = images.channels_first = True
     steps: list[Step] = KORNIA.steps(images, list(transforms))
     if random_apply is False or random_apply is None:
         for step in steps:

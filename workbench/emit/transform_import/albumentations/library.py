@@ -93,14 +93,14 @@ def to_tensor_v2(images: Images, transpose_mask: bool = False) -> None:
 
 @_match("ToTensor")
 def to_tensor(images: Images, *_: Any, **__: Any) -> None:
-    images.unit = images.channels_first = True
+    images.zero_to_one = images.channels_first = True
 
 
 @_match("ToFloat")
 def to_float(images: Images, max_value: Any = 255.0) -> None:
     if max_value not in (None, 255, 255.0):
         raise NoMatchError(f"max_value is {max_value}; 255 is known, for pixels of 8 bits")
-    images.unit = True
+    images.zero_to_one = True
 
 
 @_match("Normalize")
@@ -114,9 +114,9 @@ def normalize(
     if normalization != "standard":
         raise NoMatchError(f"normalization is {normalization}; standard is known")
     most = number(max_pixel_value or 1.0)
-    if images.unit:
+    if images.zero_to_one:
         most = 255.0
-    images.unit = True
+    images.zero_to_one = True
     factor = most / 255
     normalise(
         images,
