@@ -93,7 +93,7 @@ class RunAccess:
 
         ::
 
-            found = w.optimise(rewrites=("flip_into_crop_mirror_normalize",), config=COARSE_CONFIG)
+            found = w.optimise(rewrites=("crop-in-decoder",), config=COARSE_CONFIG)
         """
         return optimise(self.graph, self._read_data, **options)
 
