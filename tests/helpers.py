@@ -180,19 +180,27 @@ LARGE = 39
 
 
 def recipe_cases(
-    *without: str, only: Collection[str] = (), slow: Collection[str] = ()
+    *without: str,
+    only: Collection[str] = (),
+    slow: Collection[str] = (),
+    every: int = 1,
+    first: int = 0,
 ) -> list[Any]:
-    """Cases for ``parametrize``: all recipes but those named, the largest and ``slow`` thorough."""
-    return [
-        pytest.param(
-            graph,
-            marks=[pytest.mark.thorough]
-            if name in slow or len(tuple(graph.walk())) >= LARGE
-            else [],
-            id=name,
-        )
+    """Cases for ``parametrize``: all recipes but those named, the largest and ``slow`` thorough.
+
+    Of the others each ``every``-th from ``first`` on is quick: tests differ in ``first``.
+    """
+    graphs = {
+        name: graph
         for name, graph in load_recipes().items()
         if name not in without and (not only or name in only)
+    }
+    small = [name for name in graphs if name not in slow]
+    small = [name for name in small if len(tuple(graphs[name].walk())) < LARGE]
+    quick = small[first::every]
+    return [
+        pytest.param(graph, marks=[] if name in quick else [pytest.mark.thorough], id=name)
+        for name, graph in graphs.items()
     ]
 
 
