@@ -90,7 +90,7 @@ class Runner:
         self._watchers: OrderedDict[Dataset, DatasetWatcher] = OrderedDict()
         self._counts = BranchCounts(catalog)
         self._built: OrderedDict[str, Stage] = OrderedDict()
-        self._augmenter = Augmenter()
+        self._augmenter = Augmenter(report_making)
 
     def run(
         self,
