@@ -218,7 +218,7 @@ def test_what_fails_names_the_node(
 
 
 def test_what_is_made_of_a_policy_in_a_region_is_told(photos: Path) -> None:
-    """Where DALI builds it: on the GPU, and where its time is taken."""
+    """Where DALI builds it: where its time is taken."""
     graph = small("apply_auto_augment", apply_auto_augment={"policy": LONG})
     graph, region = wrap_in_region(graph, CATALOG, ["apply_auto_augment"])
     runner, told = Runner(CATALOG), list[str]()
