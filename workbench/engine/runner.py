@@ -368,8 +368,8 @@ class Runner:
         if not stage.built:
             with making_heard(self._report_making):
                 stage.build()
-        if own := [node.id for node in nodes_calling(nodes)]:
-            self._report_making(f"running {', '.join(own)}")  # who knows for how long
+        if calling := [node.id for node in nodes_calling(nodes)]:
+            self._report_making(f"running {', '.join(calling)}")  # who knows for how long
         stage.feed(job.batches)
         given = stage.run()
         if keep_built:
