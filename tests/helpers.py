@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import itertools
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -272,3 +273,21 @@ def same(ours: Sequence[NDArray[Any]], theirs: Sequence[NDArray[Any]]) -> bool:
         (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
         for a, b in zip(ours, theirs, strict=True)
     )
+
+
+def torchvision_transforms() -> Any:
+    """``torchvision.transforms``; the test is skipped where it is not installed.
+
+    Beside a torch of the CPU its wheel (``pip install --no-deps``) lacks the libraries of its
+    compiled operators. No transform needs them, but the module that describes them does.
+    """
+    torch = pytest.importorskip("torch")
+    if importlib.util.find_spec("torchvision") is None:
+        pytest.skip("torchvision is not installed")
+    if not torch.cuda.is_available():
+        described = "torchvision._meta_registrations"
+        sys.modules.setdefault(described, ModuleType(described))
+    from torchvision import transforms
+
+    torch.manual_seed(0)
+    return transforms
