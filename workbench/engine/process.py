@@ -386,6 +386,9 @@ class Engine:
         process = self._process
         return process.popen.pid if process is not None and process.alive else None
 
+    def __repr__(self) -> str:
+        return f"<engine with worker {self.pid}>" if self.pid else "<engine without a worker>"
+
     def end_worker(self) -> None:
         """End the worker: host and GPU memory go back to the system.
 
