@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from tokenize import detect_encoding
@@ -301,7 +302,13 @@ def run_cells(trees: Mapping[str, ast.Module], module: ModuleType, lines: Script
 @contextmanager
 def kept_from_running(made: list[Any]) -> Iterator[None]:
     """Pipelines that would be built are noted in ``made``; running one stops the script."""
-    from nvidia.dali.pipeline import Pipeline
+    from nvidia.dali.pipeline import Pipeline, pipeline_def
+
+    experimental: Any = import_module("nvidia.dali.pipeline.experimental")
+    with_debug_mode = experimental.pipeline_def
+
+    def without_debug_mode(*function: Any, debug: bool = False, **settings: Any) -> Any:
+        return pipeline_def(*function, **settings)  # in debug mode there is no graph
 
     def note(pipe: Any) -> None:
         if not any(pipe is other for other in made):
@@ -318,10 +325,12 @@ def kept_from_running(made: list[Any]) -> Iterator[None]:
     usual = {name: getattr(Pipeline, name) for name in patched}
     for name, function in patched.items():
         setattr(Pipeline, name, function)
+    experimental.pipeline_def = without_debug_mode
     Pipeline.__bool__ = lambda pipe: True  # DALI asks, and a __len__ of the user's would run it
     try:
         yield
     finally:
         del Pipeline.__bool__
+        experimental.pipeline_def = with_debug_mode
         for name, function in usual.items():
             setattr(Pipeline, name, function)
