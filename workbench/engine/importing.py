@@ -25,7 +25,7 @@ from workbench.emit.transform_import.transform_call import from_plain
 from workbench.engine.process import Engine
 from workbench.engine.project_modules import imported_texts
 from workbench.engine.recorded_calls import DALIS_TORCHVISION
-from workbench.engine.scripts import trace_source
+from workbench.engine.scripts import LARGEST_SCRIPT, trace_source
 from workbench.engine.tracing import trace_pipeline
 from workbench.engine.transform_tracing import TracedTransform, trace_transform
 from workbench.errors import (
@@ -173,11 +173,13 @@ def _libraries_of(file: Path) -> tuple[bool, bool]:
     """Whether a script says anything of DALI, and whether of a library of compositions.
 
     Where it says nothing of either, its project's modules may say it of DALI. What cannot be read
-    counts as DALI's, and is refused there.
+    or is too long counts as DALI's, and is refused there.
     """
     try:
         text = file.read_bytes()
     except OSError:
+        return True, False
+    if len(text) > LARGEST_SCRIPT:
         return True, False
     text = text.replace(DALIS_TORCHVISION.encode(), b"torchvision")
     of_dali = _OF_DALI.search(text) is not None

@@ -57,7 +57,8 @@ MODULE = "imported_source"
 _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
 """``files = !ls``: the names, and what gives them."""
 _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
-_LARGEST = 16 * 2**20
+LARGEST_SCRIPT = 16 * 2**20
+"""Bytes of a script or notebook."""
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 """What launchers of several processes tell each, for one alone."""
 _RUNS = (
@@ -179,6 +180,8 @@ def _made(make: Any, made: list[Any]) -> Any:
 def read_source_cells(path: str) -> list[SourceCell]:
     """The code of a ``.py`` file, or of each cell of an ``.ipynb``. Raises ImportFailedError."""
     try:
+        if (size := Path(path).stat().st_size) > LARGEST_SCRIPT:
+            raise ImportFailedError(f"{path} has {size:,} bytes; {LARGEST_SCRIPT:,} are the limit.")
         data = Path(path).read_bytes()
         coding = (
             "utf-8-sig" if path.endswith(".ipynb") else detect_encoding(BytesIO(data).readline)[0]
@@ -191,8 +194,6 @@ def read_source_cells(path: str) -> list[SourceCell]:
             f"{path} cannot be read: {error}. Save it as UTF-8, or name a script's encoding in its "
             "first line: # -*- coding: latin-1 -*-"
         ) from None
-    if len(data) > _LARGEST:
-        raise ImportFailedError(f"{path} has {len(data)} bytes; {_LARGEST} are the limit.")
     if not path.endswith(".ipynb"):
         return [SourceCell(str(Path(path).absolute()), text)]
     try:
