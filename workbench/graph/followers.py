@@ -127,7 +127,7 @@ def is_relative(graph: Graph, node: Node) -> bool:
     """Whether points that a node gives or a follower takes are shares of the image's sides."""
     while "unit" not in node.args and (giver := _giver(graph, node.inputs.get("points"))):
         node = giver
-    reads = node.op == "readers.coco" and bool(node.args.get("ratio"))
+    reads = isinstance(node, Source) and bool(node.args.get("ratio"))
     return reads or node.args.get("unit") == "relative"
 
 
@@ -163,6 +163,19 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
         if output in names:
             graph = _follow(graph, catalog, image, output, port)
     return graph
+
+
+def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
+    """``after`` an edit, with the number of classes of the data where followers of labels came.
+
+    ``count`` is 0 where it is not known.
+    """
+    start = FOLLOWERS["follow_labels"].args["num_classes"].start
+    for node in after.nodes if count else ():
+        came = node.op == "follow_labels" and not before.has(node.id)
+        if came and node.args.get("num_classes", start) == start:
+            after = after.replace_node(replace(node, args={**node.args, "num_classes": count}))
+    return after
 
 
 def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
