@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -20,6 +21,7 @@ from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import PROBE_CONFIG, MeasurementConfig
 from workbench.bench.tuner_search import LARGE, PROBE_COST, SHARE, TunerSearch, usual_allowance
 from workbench.engine import describe_machine
+from workbench.graph.model import Executor
 
 RECORDED = sorted((Path(__file__).parents[2] / "assets" / "benchmarks").glob("sweep-*.json"))
 ENOUGH = 0.97
@@ -191,8 +193,23 @@ def test_a_small_grid_is_probed_whole() -> None:
     grid = Grid((1, 2, 4), (32,), (1, 2))
     for small in (grid, Grid((1, 2), (16, 32), (2, 4)), Grid((1,), (16, 32), (2,), (0.65, 1.0))):
         search = TunerSearch(small, lambda place: 10.0 - sum(place))
-        assert search.run() == [(0, 0, 0, 0, 0)]
+        assert search.run() == [(0, 0, 0, 0, 0, 0)]
         assert search.probes == len(small)
+
+
+@pytest.mark.parametrize("fastest", get_args(Executor))
+def test_it_begins_with_dalis_own_executor_and_tries_the_others(fastest: Executor) -> None:
+    grid = Grid((1, 2, 4), (32, 64), (2, 4), executor=get_args(Executor))
+    asked: list[Executor] = []
+
+    def probe(place: Place) -> float:
+        config = grid.config(place, Config())
+        asked.append(config.executor)
+        return 100.0 + 10 * config.threads + 30 * (config.executor == fastest)
+
+    (best, _) = TunerSearch(grid, probe, 14).run()
+    assert asked[0] == "dynamic"
+    assert grid.config(best, Config()).executor == fastest
 
 
 def test_where_everything_fails_nothing_is_found() -> None:
@@ -200,7 +217,7 @@ def test_where_everything_fails_nothing_is_found() -> None:
 
 
 def test_a_grid_of_one() -> None:
-    assert TunerSearch(Grid((2,), (32,), (2,)), lambda place: 5.0).run() == [(0, 0, 0, 0, 0)]
+    assert TunerSearch(Grid((2,), (32,), (2,)), lambda place: 5.0).run() == [(0, 0, 0, 0, 0, 0)]
 
 
 def test_grids() -> None:
@@ -211,4 +228,5 @@ def test_grids() -> None:
         Grid((2, 1), (16,))
     usual = default_grid(describe_machine(), "mixed")
     assert usual.hw_decoder_load[-1] == 1.0
+    assert usual.executor == get_args(Executor)
     assert usual.threads[-1] == describe_machine().cores

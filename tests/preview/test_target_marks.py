@@ -256,6 +256,7 @@ def test_ids_paths_and_shares_of_classes_stand_beside_the_picture(
     graph = replace(start, nodes=(*start.nodes, place), outputs={**start.outputs, **given})
     preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=2))
     for number, tile in enumerate(preview.tiles):
+        assert len(tile.targets) == 2  # labels are those of boxes
         assert tile.targets[0] == f"image_ids {number}"
         assert tile.targets[1].startswith("paths ")
         assert tile.targets[1].endswith(f"{number}.png")

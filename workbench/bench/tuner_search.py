@@ -28,7 +28,7 @@ MOST = 48
 """And no more than so many, some 3 s each: a grid grows faster than what is to be found in it."""
 SMALL = 8
 """A grid of so many settings is probed whole: a quarter of it would be a guess."""
-_ORDER = ("batch_size", "pipelines", "prefetch", "threads", "hw_decoder_load")
+_ORDER = ("batch_size", "pipelines", "prefetch", "threads", "hw_decoder_load", "executor")
 """Which knob is turned first: a load and threads begin at their best value mostly, a batch less
 often."""
 _MEMORY = ("batch_size", "prefetch", "pipelines")
@@ -110,6 +110,8 @@ class TunerSearch:
         engines = self.grid.hw_decoder_load[-1] is not None
         wanted = {"threads": 1.0, "batch_size": 0.6, "prefetch": 0.5, "pipelines": float(engines)}
         start = {k: round(wanted.get(k, 1.0) * (len(self.grid.values(k)) - 1)) for k in KNOBS}
+        if "dynamic" in self.grid.executor:
+            start["executor"] = self.grid.executor.index("dynamic")
         if engines and self.grid.pipelines[-1] > 1:
             few = [index for index, count in enumerate(self.grid.threads) if count <= 2]
             start["threads"] = max(few, default=0)

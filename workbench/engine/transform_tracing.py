@@ -6,6 +6,7 @@ import ast
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,7 +24,13 @@ from workbench.engine.recorded_values import transform_call
 from workbench.engine.registry import task
 from workbench.engine.script_lines import ScriptRun, command_line, future_flags
 from workbench.engine.script_sandbox import ScriptSandbox
-from workbench.engine.scripts import new_module, parsed_cells, read_source_cells, run_cells
+from workbench.engine.scripts import (
+    kept_from_running,
+    new_module,
+    parsed_cells,
+    read_source_cells,
+    run_cells,
+)
 from workbench.engine.stand_ins import StandIn, StandIns
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
@@ -70,6 +77,7 @@ def trace_transform(
         command_line(arguments, lines) as taken,
         found_modules(Path(path), lines.run_file, lines.stand_ins),
         recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
+        _dali_kept_from_running(trees),
     ):
         try:
             paths = list(sys.path)
@@ -85,6 +93,18 @@ def trace_transform(
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             raise sandbox.describe_error(error) from None
     return TracedTransform(call, name, tuple(lines.told()))
+
+
+def _dali_kept_from_running(trees: Mapping[str, ast.Module]) -> AbstractContextManager[None]:
+    """DALI's pipelines beside a composition are not run; without any, DALI is not loaded."""
+    names = {
+        (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom | ast.Import)
+    }
+    of_dali = any(name.partition(".")[0] == "nvidia" for name in names)
+    return kept_from_running([]) if of_dali else nullcontext()
 
 
 @dataclass(frozen=True, slots=True)

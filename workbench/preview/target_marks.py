@@ -209,7 +209,7 @@ def _are_key_points(run: GraphRun, node: Node) -> bool:
     """Whether the corners of outlines that a node gives or follows are key points."""
     while follows(node) and run.graph.has(node.inputs["points"].node):
         node = run.graph.node(node.inputs["points"].node)
-    return isinstance(node, Source) and node.kind == "coco_keypoints"
+    return isinstance(node, Source) and node.kind != "coco"
 
 
 def _told_names(worker: Worker, dataset: Dataset) -> list[str]:

@@ -29,11 +29,8 @@ def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tupl
     devices = infer_devices(run.graph, run.catalog)
     for name, port in run.graph.outputs.items():
         kind = port_kind(run.graph, run.catalog, port)
-        if (
-            port == label
-            or kind not in ("label", "number", "any")
-            or port not in run.result.batches
-        ):
+        beside_boxes = Port(port.node, "boxes") in run.result.batches and kind == "label"
+        if port == label or kind not in _KINDS or beside_boxes:
             continue
         if devices.get(port.node) == "gpu":  # to show them would mean to fetch them
             continue

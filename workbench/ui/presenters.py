@@ -127,5 +127,8 @@ def _mark(mark: TargetMark) -> MarkEntry:
         "mask": f"data:image/png;base64,{mask}" if mask else "",
         "outline": list(mark.outline),
         "left": mark.left,
-        "names": [each._asdict() for each in mark.names],
+        "names": [
+            {"text": each.text, "colour": each.colour, "x": each.x, "y": each.y}
+            for each in mark.names
+        ],
     }

@@ -52,7 +52,7 @@ TORCHVISION.unmatched.update(
         ),
         "RandomPerspective": "DALI draws no perspective; experimental.warp_perspective takes a "
         "matrix that you compute",
-        "ElasticTransform": "DALI has no elastic field; experimental.remap takes one",
+        "ElasticTransform": "DALI draws no elastic field; experimental.remap, on a GPU, takes one",
         "LinearTransformation": "DALI multiplies no flattened image by a matrix",
         **dict.fromkeys(
             ("MixUp", "CutMix"), "it mixes a batch: take the template of that name on the canvas"
@@ -395,7 +395,9 @@ def auto_augment(
 
 
 def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
-    images.changed("DALI's own augmentations and magnitudes: REFERENCE of automatic augmentation")
+    images.changed(
+        "augmentations and magnitudes are those of nvidia.dali.auto_aug, not of torchvision"
+    )
     return {
         "interp_type": interp_type(interp),
         "fill_value": 0 if fill is None else int(_one_fill(images, fill)),

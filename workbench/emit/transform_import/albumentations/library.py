@@ -22,7 +22,7 @@ ALBUMENTATIONS = Library(
     chances=dict.fromkeys(_ALWAYS, 1.0),
 )
 _match = ALBUMENTATIONS.match
-_REMAP = "DALI draws no such field; experimental.remap takes one that you compute"
+_REMAP = "DALI draws no such field; experimental.remap takes one that you compute, on a GPU alone"
 ALBUMENTATIONS.unmatched.update(
     {
         **dict.fromkeys(
@@ -30,7 +30,7 @@ ALBUMENTATIONS.unmatched.update(
         ),
         "Perspective": "DALI draws no perspective; experimental.warp_perspective takes a matrix "
         "that you compute",
-        "MotionBlur": "DALI's filter takes a kernel; none is drawn along a line",
+        "MedianBlur": "DALI's median, experimental.median_blur, runs on a GPU alone",
         **dict.fromkeys(
             ("RandomRain", "RandomFog", "RandomSnow", "RandomSunFlare", "RandomShadow", "Spatter"),
             "DALI paints no weather",
