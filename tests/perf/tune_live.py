@@ -65,7 +65,7 @@ def write_photos(root: str, first: int, count: int, step: int) -> None:
         chance = np.random.default_rng(number)
         coarse = Image.fromarray(chance.integers(0, 256, (12, 16, 3), np.uint8))
         image = np.asarray(coarse.resize(SIZE, Image.Resampling.BICUBIC), np.int16)
-        noise = chance.normal(0, 9, image.shape).astype(np.int16)
+        noise = chance.normal(0, 6, image.shape).astype(np.int16)
         folder = Path(root, f"class_{number % 10}")
         folder.mkdir(parents=True, exist_ok=True)
         photo = Image.fromarray(np.clip(image + noise, 0, 255).astype(np.uint8))
@@ -84,7 +84,7 @@ def grids(device: str, cores: int) -> tuple[Grid, Grid, tuple[int, ...]]:
     if device == "mixed":
         threads = tuple(sorted({2, 3, 6} & set(range(1, cores + 1)) or {1}))
         searched = Grid(threads, (64, 128, 256), (2, 4), (0.85, 1.0), (1, 2, 3))
-        small = Grid((2, 6), (128,), (2,), (1.0,), (1, 2, 3))
+        small = Grid((2, 6), (128,), (2, 4), (1.0,), (1, 2))
         return searched, small, (2, 3, 6, cores)
     threads = tuple(sorted({1, cores, 2 * cores}))
     searched = Grid(threads, (16, 32, 64), (1, 2, 4), pipelines=(1, 2))

@@ -86,15 +86,6 @@ _IMPORTS = re.compile(r"(?:^import [\w.]+\n)+", re.MULTILINE)
 """Modules that a template imports, among them those that finding the data needs."""
 
 
-def missing_package_error(packages: str) -> str:
-    """The end of the ``try`` around a module's imports, which names what to install."""
-    message = f'f"{{error}}. Needed: {packages}."'
-    line = f"    raise ImportError({message}) from None"
-    if len(line) > LINE:
-        line = f"    raise ImportError(\n        {message}\n    ) from None"
-    return f"except ImportError as error:\n{line}\n"
-
-
 def pipeline_parts(
     graph: Graph, catalog: Catalog, *, sharded: bool = False, taken: Sequence[str] = ()
 ) -> TemplateParts:
@@ -197,7 +188,7 @@ def make_parts(
         function=function,
         lines=lines,
         plugins=plugin_imports(emitter.every_node()),
-        policies="".join(f"{INDENT}{line}\n" for line in imports),
+        policies="".join(f"{line}\n" for line in imports),
         not_converted=", do_not_convert" if conditional and kinds else "",
         pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports else "")
         + "".join(f"{INDENT * 2}{each},\n" for kind in kinds for each in kind.pipeline_arguments),
