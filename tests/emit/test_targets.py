@@ -225,7 +225,9 @@ def test_any_chain_goes_to_every_target(graph: Graph) -> None:
 def test_who_names_the_files_is_asked_for_no_folder(target: str, name: str) -> None:
     graph = load_recipe("imagenet-train")
     named = set_arg(graph, CATALOG, "reader", name, ("a.jpg",) if name == "files" else "list.txt")
-    told = re.compile(r"--data|find_files|args\.data|\bdata: str|^ *data,|folder of images", re.M)
+    told = re.compile(
+        r"--data|file_root=data|args\.data|\bdata: str|^ *data,|folder of images", re.M
+    )
     usual, own = ("\n".join(files_of(g, target).values()) for g in (graph, named))
     assert bool(told.search(usual)) == (target != "triton")
     assert not told.search(own)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import Template
 from textwrap import wrap
 
@@ -70,6 +70,11 @@ class TemplateParts:
     prefetch: str
     device_id: str
     """The GPU that the pipeline runs on; None where it decodes on the CPU."""
+    validation: str
+    """The pipeline function that validates, with two empty lines after it; or empty."""
+    validation_function: str
+    lifted: Mapping[str, str]
+    """The constants that stand for values of nodes."""
 
 
 _SIGNATURE = "device: str, base_seed: int"
@@ -83,15 +88,22 @@ _IMPORTS = re.compile(r"(?:^import [\w.]+\n)+", re.MULTILINE)
 
 
 def pipeline_parts(
-    graph: Graph, catalog: Catalog, *, sharded: bool = False, taken: Sequence[str] = ()
+    graph: Graph,
+    catalog: Catalog,
+    *,
+    sharded: bool = False,
+    taken: Sequence[str] = (),
+    validation: Graph | None = None,
+    known: Mapping[str, str] | None = None,
 ) -> TemplateParts:
     """The graph as a pipeline function. Raises GraphFaultsError where it cannot run.
 
     ``sharded`` makes it read the part ``shard_id`` of ``num_shards``; ``taken`` are names that the
-    module uses otherwise.
+    module uses otherwise. ``validation`` becomes a second function, and ``known`` are constants
+    that the module has already.
     """
     ordered = reached_nodes(graph, catalog)
-    emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken)
+    emitter = Emitter(graph, catalog, ordered, lift=True, sharded=sharded, taken=taken, known=known)
     function = function_name(graph)
     given = parameters(ordered)
     while function in given or function in function_names(
@@ -106,7 +118,22 @@ def pipeline_parts(
         )
     body, lines = body_of(emitter, ordered, len(head))
     tail = return_statement([emitter.names[port] for port in graph.outputs.values()])
-    return make_parts(emitter, [*head, *body, *tail], function, lines)
+    definition = [*head, *body, *tail]
+    if validation is None:
+        return make_parts(emitter, definition, function, lines)
+    second = pipeline_parts(
+        replace(validation, name="validation"),
+        catalog,
+        sharded=sharded,
+        taken=(*taken, function),
+        known=emitter.constants,
+    )
+    parts = make_parts(emitter, definition, function, lines, second.lifted)
+    return replace(
+        parts,
+        validation=f"{second.definition}\n\n\n",
+        validation_function=second.function,
+    )
 
 
 def sound_part(graph: Graph, catalog: Catalog) -> Graph:
@@ -159,6 +186,7 @@ def make_parts(
     graph, settings = emitter.graph, emitter.graph.settings
     given = parameters(emitter.ordered)
     kinds = list(dict.fromkeys(given.values()))
+    found = [kind for kind in kinds if not kind.argument_name]
     modules = sorted({module for kind in kinds for module in kind.imports})
     constants = {
         "BATCH_SIZE": str(settings.batch_size),
@@ -177,7 +205,7 @@ def make_parts(
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
-        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in kinds)
+        finder="".join(f"{_finder(kind, conditional)}\n\n" for kind in found)
         + function_sources(emitter.every_node()),
         parameters=given,
         definition="\n".join(definition),
@@ -185,7 +213,7 @@ def make_parts(
         lines=lines,
         plugins=plugin_imports(emitter.every_node()),
         policies="".join(f"{line}\n" for line in imports),
-        not_converted=", do_not_convert" if conditional and kinds else "",
+        not_converted=", do_not_convert" if conditional and found else "",
         pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports else "")
         + "".join(f"{INDENT * 2}{each},\n" for kind in kinds for each in kind.pipeline_arguments),
         math=", math" if any(map(emitter.calls_math, emitter.every_node())) else "",
@@ -194,9 +222,12 @@ def make_parts(
         else "",
         os="".join(f"import {module}\n" for module in modules),
         with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
-        any="from typing import Any\n" if kinds else "",
+        any="from typing import Any\n" if found else "",
         prefetch=str(settings.prefetch_queue_depth),
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
+        validation="",
+        validation_function="",
+        lifted=emitter.constants,
     )
 
 

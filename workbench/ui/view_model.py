@@ -352,7 +352,8 @@ class ViewModel:
             case _ if isinstance(action, bar.SessionAction):
                 return self.sessions.carry_out(action)
             case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
-                return save_file(state, document, self.catalog, action, self._roots)
+                data = self.data_panel.datasets
+                return save_file(state, document, self.catalog, action, self._roots, data)
             case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
@@ -488,7 +489,7 @@ class ViewModel:
         shown["bar"] |= self.sessions.fields()
         active, data = self.state.checked.active, self.data_panel.datasets
         shown["speed"] |= self.speed.fields(active, data)
-        shown["code"] |= self.exports.fields(self.state, self.history.layout)
+        shown["code"] |= self.exports.fields(self.state, self.history.layout, data)
         auxiliary = self.background_previews.fields(self.state, shown["preview"]["stale"])
         shown["preview"] |= auxiliary["preview"] | self.comparison.fields(self.state)
         shown["canvas"] |= auxiliary["canvas"]

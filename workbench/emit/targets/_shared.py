@@ -317,10 +317,18 @@ class Module:
         return fill_template(template, self.parts, **fields | more)
 
 
-def sharded_module(graph: Graph, catalog: Catalog, target: str, *, ragged: bool = False) -> Module:
+def sharded_module(
+    graph: Graph,
+    catalog: Catalog,
+    target: str,
+    *,
+    ragged: bool = False,
+    validation: Graph | None = None,
+) -> Module:
     """The graph with readers that read one shard. Raises GraphExportError, GraphFaultsError.
 
-    With ``ragged``, outputs whose samples differ in shape are lists.
+    With ``ragged``, outputs whose samples differ in shape are lists; ``validation`` becomes a
+    second pipeline.
     """
     nodes = reached_nodes(graph, catalog)
     require_unsharded(nodes, target)
@@ -330,13 +338,16 @@ def sharded_module(graph: Graph, catalog: Catalog, target: str, *, ragged: bool 
         require_arrays(graph, outputs, target)
         if not ragged:
             require_even(graph, outputs, target)
-    parts = pipeline_parts(graph, catalog, sharded=True, taken=("shard_id", "num_shards"))
+    shard = ("shard_id", "num_shards")
+    parts = pipeline_parts(graph, catalog, sharded=True, taken=shard, validation=validation)
     return Module(graph, nodes, outputs, parts, lists)
 
 
-def torch_module(graph: Graph, catalog: Catalog, target: str) -> Module:
+def torch_module(
+    graph: Graph, catalog: Catalog, target: str, validation: Graph | None = None
+) -> Module:
     """The graph for a loader of PyTorch. Raises as ``sharded_module``."""
-    module = sharded_module(graph, catalog, target, ragged=True)
+    module = sharded_module(graph, catalog, target, ragged=True, validation=validation)
     require_signed(graph, module.outputs, target)
     return module
 

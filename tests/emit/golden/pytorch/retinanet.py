@@ -24,8 +24,8 @@ BATCH_SIZE = 2
 NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 OUTPUTS = ["images", "boxes", "labels"]
 LISTS = ["images", "boxes", "labels"]
 

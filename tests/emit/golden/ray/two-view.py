@@ -18,7 +18,6 @@ from importlib.util import find_spec
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import ray
@@ -32,34 +31,13 @@ NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 SIZE = [224, 224]
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 SIGMA_2_VALUES = [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 1.0]
 OUTPUTS = ["view_1", "view_2", "labels"]
 LABELS = ["labels"]
 
 Sample = dict[str, NDArray[np.generic]]
-
-
-IMAGES = (
-    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
-    ".pgm", ".pbm", ".jp2", ".webp",
-)  # fmt: skip
-
-
-def find_files(data: str) -> dict[str, Any]:
-    """Arguments of the file reader for class folders, a flat folder of images, or a list.
-
-    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
-    what DALI does not decode: one such file ends the program.
-    """
-    if os.path.isfile(data):
-        return {"file_list": data}
-    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
-    if any(entry.is_dir() for entry in entries):
-        return {"file_root": data}
-    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
-    return {"file_root": data, "files": files, "labels": [0] * len(files)}
 
 
 @pipeline_def
@@ -68,7 +46,7 @@ def two_view_pipeline(
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
-        **find_files(data),
+        file_root=data,
         random_shuffle=True,
         shard_id=shard_id,
         num_shards=num_shards,
@@ -263,7 +241,9 @@ class Shard:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write augmented shards with Ray.")
-    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument(
+        "--data", required=True, help="folder with a folder of images for each class"
+    )
     parser.add_argument("--out", required=True, help="folder to write")
     parser.add_argument("--format", choices=list(WRITERS), default="tar")
     parser.add_argument("--actors", type=int, default=2, help="as many as shards")

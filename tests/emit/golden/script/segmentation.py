@@ -21,8 +21,8 @@ NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 CROP = [480, 480]
-MEAN = [123.675, 116.28, 103.53]
-STD = [58.395, 57.12, 57.375]
+MEAN = [0.485 * 255, 0.456 * 255, 0.406 * 255]
+STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 def find_annotations(data: str) -> dict[str, Any]:

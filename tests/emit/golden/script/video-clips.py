@@ -20,8 +20,8 @@ NUM_THREADS = 4
 DEVICE = "cpu"
 SEED = 42
 CROP = [224, 224]
-MEAN = [114.75]
-STD = [57.375]
+MEAN = [0.45 * 255]
+STD = [0.225 * 255]
 
 
 VIDEOS = (".avi", ".webm", ".mkv", ".mp4", ".mov", ".m4v", ".mpg", ".mpeg")
