@@ -26,7 +26,7 @@ from workbench.emit.python import INDENT, LINE, call, constant, signature
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
 from workbench.graph.dataset_parameters import parameters
-from workbench.graph.model import Graph, Node, ancestors, topological
+from workbench.graph.model import Graph, Node, Settings, ancestors, topological
 from workbench.graph.pipelines import SHARD_SEED
 from workbench.sources import SourceKind
 
@@ -68,6 +68,9 @@ class TemplateParts:
     any: str
     """The import of ``Any``, likewise."""
     prefetch: str
+    """The depth of the queues."""
+    legacy: bool
+    """Whether it is not DALI's own executor that runs it."""
     device_id: str
     """The GPU that the pipeline runs on; None where it decodes on the CPU."""
     validation: str
@@ -83,6 +86,7 @@ _OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
 """What a template says of the data that a program is given, a whole line or a part of one."""
 
 
+_QUEUES = re.compile(r"^( *)prefetch_queue_depth=.*\n", re.MULTILINE)
 _IMPORTS = re.compile(r"(?:^import [\w.]+\n)+", re.MULTILINE)
 """Modules that a template imports, among them those that finding the data needs."""
 
@@ -223,12 +227,20 @@ def make_parts(
         os="".join(f"import {module}\n" for module in modules),
         with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
         any="from typing import Any\n" if found else "",
-        prefetch=str(settings.prefetch_queue_depth),
+        prefetch=_queues(settings),
+        legacy=settings.executor != "dynamic",
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
         validation="",
         validation_function="",
         lifted=emitter.constants,
     )
+
+
+def _queues(settings: Settings) -> str:
+    depth = settings.prefetch_queue_depth
+    if settings.executor != "separate":
+        return str(depth)
+    return f'{{"cpu_size": {2 * depth}, "gpu_size": {depth}}}'
 
 
 def shard_seed(parts: TemplateParts, shard: str, indent: str) -> str:
@@ -268,6 +280,8 @@ def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:
         lines = values[name].splitlines(keepends=True)
         values[name] = "".join(line for line in lines if line.strip() not in known)
     template = _with_plugins(template, parts.plugins)
+    if parts.legacy:
+        template = _QUEUES.sub(r"\g<0>\g<1>exec_dynamic=False,\n", template)
     head, mark, tail = template.partition("$definition")
     before = _IMPORTS.sub(_in_order, Template(head).substitute(values))
     first = before.count("\n") + 1
