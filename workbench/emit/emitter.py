@@ -121,6 +121,8 @@ class Emitter:
             whole = Body(tuple(ordered), graph.outputs)
             self.in_place = written_in_place(whole, catalog, self._mixed)
         self.names = name_outputs(graph, catalog, ordered, names, self.in_place)
+        self.seed_name = "base_seed"
+        """The variable from which the seeds of nodes are counted."""
         self.indent = INDENT
         self.scope = ""
         self.turns: list[str] = []
@@ -445,7 +447,7 @@ class Emitter:
         spec = self.catalog[node.op]
         if not spec.seeded:
             return []
-        seed = f"base_seed + {node.seed}" if node.seed else "base_seed"
+        seed = f"{self.seed_name} + {node.seed}" if node.seed else self.seed_name
         for depth, variable in enumerate(self.turns):
             seed += f" + {TURN_SEED * 100**depth} * {variable}"
         if self.positioned and spec.random_state:

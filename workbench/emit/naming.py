@@ -19,7 +19,7 @@ from workbench.graph.repeat import most_turns
 _KIND_NAMES = {"image": "images", "label": "labels", "mask": "masks"}
 RESERVED = frozenset(dir(builtins)) | {
     *("fn", "math", "types", "np", "os", "csv", "time", "argparse", "glob", "main", "IMAGES"),
-    *("data", "device", "base_seed", "position", "positions"),
+    *("data", "device", "seed", "base_seed", "position", "positions"),
     *("find_files", "read_rows", "read_list", "write_numbered", "index_place"),
     "read_requests",
     *("random_state", "stage", "taps"),

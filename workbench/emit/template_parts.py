@@ -80,7 +80,6 @@ class TemplateParts:
     """The constants that stand for values of nodes."""
 
 
-_SIGNATURE = "device: str, base_seed: int"
 _SHARD = "shard_id: int, num_shards: int"
 _OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
 """What a template says of the data that a program is given, a whole line or a part of one."""
@@ -114,7 +113,11 @@ def pipeline_parts(
         emitter.every_node()
     ):  # which would hide it
         function += "_"
-    signed = [*(f"{name}: str" for name in given), _SIGNATURE, *[_SHARD] * sharded]
+    # Where the pipeline is given a seed of its own, the parameter cannot have that name.
+    drawing = policy_imports(emitter.every_node(), catalog)
+    emitter.seed_name = "base_seed" if drawing else "seed"
+    own = f"device: str, {emitter.seed_name}: int"
+    signed = [*(f"{name}: str" for name in given), own, *[_SHARD] * sharded]
     head = [pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
     if sharded:
         head.append(

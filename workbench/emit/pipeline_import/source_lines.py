@@ -151,7 +151,7 @@ class Lines:
 
         Or in ``file_root=data``, which stands for it in them.
         """
-        ours = "base_seed" in self.script(op)
+        ours = "Return the built pipeline" in self.script(op)
         for keyword in self.keywords(op):
             match keyword:
                 case ast.keyword(arg="file_root" | "file_list", value=ast.Name(id=name)) if ours:

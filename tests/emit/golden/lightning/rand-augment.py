@@ -60,7 +60,7 @@ def rand_augment_pipeline(
 
 @pipeline_def
 def validation_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
@@ -68,7 +68,7 @@ def validation_pipeline(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)

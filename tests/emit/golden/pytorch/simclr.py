@@ -28,7 +28,7 @@ OUTPUTS = ["view_1", "view_2", "labels"]
 
 @pipeline_def(enable_conditionals=True)
 def simclr_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
@@ -37,7 +37,7 @@ def simclr_pipeline(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
@@ -47,17 +47,17 @@ def simclr_pipeline(
         random_area=[0.08, 1.0],
         interp_type=types.INTERP_CUBIC,
         num_attempts=100,
-        seed=base_seed + 21,
+        seed=seed + 21,
     )
-    mirror_1 = fn.random.coin_flip(probability=0.5, seed=base_seed + 22)
+    mirror_1 = fn.random.coin_flip(probability=0.5, seed=seed + 22)
     view_1 = fn.flip(view_1, horizontal=mirror_1)
     with_jitter_1 = fn.random.coin_flip(
-        probability=0.8, dtype=types.BOOL, seed=base_seed + 23
+        probability=0.8, dtype=types.BOOL, seed=seed + 23
     )
-    brightness_1 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 24)
-    contrast_1 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 25)
-    saturation_1 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 26)
-    hue_1 = fn.random.uniform(range=[-72, 72], seed=base_seed + 27)
+    brightness_1 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 24)
+    contrast_1 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 25)
+    saturation_1 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 26)
+    hue_1 = fn.random.uniform(range=[-72, 72], seed=seed + 27)
     if with_jitter_1:
         view_1 = fn.color_twist(
             view_1,
@@ -66,15 +66,11 @@ def simclr_pipeline(
             hue=hue_1,
             saturation=saturation_1,
         )
-    with_gray_1 = fn.random.coin_flip(
-        probability=0.2, dtype=types.BOOL, seed=base_seed + 28
-    )
+    with_gray_1 = fn.random.coin_flip(probability=0.2, dtype=types.BOOL, seed=seed + 28)
     if with_gray_1:
         view_1 = fn.saturation(view_1, saturation=0)
-    with_blur_1 = fn.random.coin_flip(
-        probability=0.5, dtype=types.BOOL, seed=base_seed + 29
-    )
-    sigma_1 = fn.random.uniform(range=[0.1, 2.0], seed=base_seed + 30)
+    with_blur_1 = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 29)
+    sigma_1 = fn.random.uniform(range=[0.1, 2.0], seed=seed + 30)
     if with_blur_1:
         view_1 = fn.gaussian_blur(view_1, window_size=23, sigma=sigma_1)
     view_2 = fn.random_resized_crop(
@@ -83,17 +79,17 @@ def simclr_pipeline(
         random_area=[0.08, 1.0],
         interp_type=types.INTERP_CUBIC,
         num_attempts=100,
-        seed=base_seed + 31,
+        seed=seed + 31,
     )
-    mirror_2 = fn.random.coin_flip(probability=0.5, seed=base_seed + 32)
+    mirror_2 = fn.random.coin_flip(probability=0.5, seed=seed + 32)
     view_2 = fn.flip(view_2, horizontal=mirror_2)
     with_jitter_2 = fn.random.coin_flip(
-        probability=0.8, dtype=types.BOOL, seed=base_seed + 33
+        probability=0.8, dtype=types.BOOL, seed=seed + 33
     )
-    brightness_2 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 34)
-    contrast_2 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 35)
-    saturation_2 = fn.random.uniform(range=[0.2, 1.8], seed=base_seed + 36)
-    hue_2 = fn.random.uniform(range=[-72, 72], seed=base_seed + 37)
+    brightness_2 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 34)
+    contrast_2 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 35)
+    saturation_2 = fn.random.uniform(range=[0.2, 1.8], seed=seed + 36)
+    hue_2 = fn.random.uniform(range=[-72, 72], seed=seed + 37)
     if with_jitter_2:
         view_2 = fn.color_twist(
             view_2,
@@ -102,15 +98,11 @@ def simclr_pipeline(
             hue=hue_2,
             saturation=saturation_2,
         )
-    with_gray_2 = fn.random.coin_flip(
-        probability=0.2, dtype=types.BOOL, seed=base_seed + 38
-    )
+    with_gray_2 = fn.random.coin_flip(probability=0.2, dtype=types.BOOL, seed=seed + 38)
     if with_gray_2:
         view_2 = fn.saturation(view_2, saturation=0)
-    with_blur_2 = fn.random.coin_flip(
-        probability=0.5, dtype=types.BOOL, seed=base_seed + 39
-    )
-    sigma_2 = fn.random.uniform(range=[0.1, 2.0], seed=base_seed + 40)
+    with_blur_2 = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 39)
+    sigma_2 = fn.random.uniform(range=[0.1, 2.0], seed=seed + 40)
     if with_blur_2:
         view_2 = fn.gaussian_blur(view_2, window_size=23, sigma=sigma_2)
     return view_1, view_2, labels

@@ -42,7 +42,7 @@ Sample = dict[str, NDArray[np.generic]]
 
 @pipeline_def
 def medical_gray_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
@@ -51,15 +51,15 @@ def medical_gray_pipeline(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.GRAY, device=device)
     images = fn.resize(images, size=SIZE)
     images = fn.clahe(images, clip_limit=2.0, tiles_x=8, tiles_y=8)
-    angle = fn.random.uniform(range=[-7, 7], seed=base_seed + 1)
+    angle = fn.random.uniform(range=[-7, 7], seed=seed + 1)
     images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     images = fn.crop_mirror_normalize(
         images,
         crop=CROP,

@@ -23,15 +23,15 @@ STD = [0.229 * 255, 0.224 * 255, 0.225 * 255]
 
 
 @pipeline_def
-def cutout_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+def cutout_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, labels = fn.readers.file(
-        file_root=data, random_shuffle=True, seed=base_seed, name="reader"
+        file_root=data, random_shuffle=True, seed=seed, name="reader"
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
     )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
     images = fn.erase(
         images,
         shape=[0.25, 0.25],
@@ -40,7 +40,7 @@ def cutout_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, .
         fill_value=[124, 116, 104],
         anchor=anchor,
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,

@@ -24,18 +24,16 @@ STD = [63.75]
 
 
 @pipeline_def
-def medical_gray_pipeline(
-    data: str, device: str, base_seed: int
-) -> tuple[DataNode, ...]:
+def medical_gray_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, labels = fn.readers.file(
-        file_root=data, random_shuffle=True, seed=base_seed, name="reader"
+        file_root=data, random_shuffle=True, seed=seed, name="reader"
     )
     images = fn.decoders.image(jpegs, output_type=types.GRAY, device=device)
     images = fn.resize(images, size=SIZE)
     images = fn.clahe(images, clip_limit=2.0, tiles_x=8, tiles_y=8)
-    angle = fn.random.uniform(range=[-7, 7], seed=base_seed + 1)
+    angle = fn.random.uniform(range=[-7, 7], seed=seed + 1)
     images = fn.rotate(images, keep_size=True, fill_value=0, angle=angle)
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 2)
     images = fn.crop_mirror_normalize(
         images,
         crop=CROP,

@@ -33,7 +33,7 @@ SHAPES = ((3, 224, 224), (1,))
 
 @pipeline_def
 def cutout_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
@@ -42,14 +42,14 @@ def cutout_pipeline(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
     images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
     )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
     images = fn.erase(
         images,
         shape=[0.25, 0.25],
@@ -58,7 +58,7 @@ def cutout_pipeline(
         fill_value=[124, 116, 104],
         anchor=anchor,
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,

@@ -41,7 +41,7 @@ def grey_world(image):
 
 @pipeline_def(enable_conditionals=True)
 def cutout_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
@@ -50,19 +50,19 @@ def cutout_pipeline(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    chance = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=base_seed + 4)
+    chance = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 4)
     if chance:
         images = fn.python_function(
             images, function=grey_world, num_outputs=1, output_layouts="HWC"
         )
     images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
     )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
     images = fn.erase(
         images,
         shape=[0.25, 0.25],
@@ -71,7 +71,7 @@ def cutout_pipeline(
         fill_value=[124, 116, 104],
         anchor=anchor,
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
@@ -85,7 +85,7 @@ def cutout_pipeline(
 
 @pipeline_def
 def validation_pipeline(
-    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+    data: str, device: str, seed: int, shard_id: int, num_shards: int
 ) -> tuple[DataNode, ...]:
     """One shard, padded at its end: no epoch reaches into the next one."""
     jpegs, labels = fn.readers.file(
@@ -93,7 +93,7 @@ def validation_pipeline(
         shard_id=shard_id,
         num_shards=num_shards,
         pad_last_batch=True,
-        seed=base_seed,
+        seed=seed,
         name="reader",
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)

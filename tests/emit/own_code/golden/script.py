@@ -32,20 +32,20 @@ def grey_world(image):
 
 
 @pipeline_def(enable_conditionals=True)
-def cutout_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, ...]:
+def cutout_pipeline(data: str, device: str, seed: int) -> tuple[DataNode, ...]:
     jpegs, labels = fn.readers.file(
-        file_root=data, random_shuffle=True, seed=base_seed, name="reader"
+        file_root=data, random_shuffle=True, seed=seed, name="reader"
     )
     images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
-    chance = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=base_seed + 4)
+    chance = fn.random.coin_flip(probability=0.5, dtype=types.BOOL, seed=seed + 4)
     if chance:
         images = fn.python_function(
             images, function=grey_world, num_outputs=1, output_layouts="HWC"
         )
     images = fn.random_resized_crop(
-        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+        images, size=SIZE, random_area=[0.35, 1.0], seed=seed + 1
     )
-    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=seed + 2)
     images = fn.erase(
         images,
         shape=[0.25, 0.25],
@@ -54,7 +54,7 @@ def cutout_pipeline(data: str, device: str, base_seed: int) -> tuple[DataNode, .
         fill_value=[124, 116, 104],
         anchor=anchor,
     )
-    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    mirror = fn.random.coin_flip(probability=0.5, seed=seed + 3)
     images = fn.crop_mirror_normalize(
         images,
         dtype=types.FLOAT,
