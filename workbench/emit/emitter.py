@@ -122,7 +122,7 @@ class Emitter:
             self.in_place = written_in_place(whole, catalog, self._mixed)
         self.names = name_outputs(graph, catalog, ordered, names, self.in_place)
         self.seed_name = "base_seed"
-        """The variable from which the seeds of nodes are counted."""
+        """The variable from which the seeds of nodes are counted; empty: the pipeline has one."""
         self.indent = INDENT
         self.scope = ""
         self.turns: list[str] = []
@@ -445,7 +445,7 @@ class Emitter:
     def randomness(self, node: Node) -> list[str]:
         """The arguments that say what a node draws from."""
         spec = self.catalog[node.op]
-        if not spec.seeded:
+        if not spec.seeded or not self.seed_name:
             return []
         seed = f"{self.seed_name} + {node.seed}" if node.seed else self.seed_name
         for depth, variable in enumerate(self.turns):

@@ -20,6 +20,7 @@ from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code, Lines
 from workbench.emit.emitter import Emitter
 from workbench.emit.own_code import function_names, function_sources, plugin_imports
+from workbench.emit.pipeline_seed import is_enough
 from workbench.emit.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.policies import MODULES, has_policy
 from workbench.emit.python import INDENT, LINE, call, constant, signature
@@ -69,6 +70,8 @@ class TemplateParts:
     """The import of ``Any``, likewise."""
     prefetch: str
     """The depth of the queues."""
+    seeded: bool
+    """Whether the pipeline's seed is enough, and its function takes none."""
     legacy: bool
     """Whether it is not DALI's own executor that runs it."""
     device_id: str
@@ -86,6 +89,10 @@ _OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
 
 
 _QUEUES = re.compile(r"^( *)prefetch_queue_depth=.*\n", re.MULTILINE)
+_SEED = re.compile(
+    r"((?:\$function|= define)\(\n(?: +\w+,\n)*?) +seed(?: \+ [\d_]+ \* shard\w*)?,(?:  #.*)?\n"
+)
+"""The argument that hands the seed to the pipeline function."""
 _IMPORTS = re.compile(r"(?:^import [\w.]+\n)+", re.MULTILINE)
 """Modules that a template imports, among them those that finding the data needs."""
 
@@ -116,8 +123,10 @@ def pipeline_parts(
     # Where the pipeline is given a seed of its own, the parameter cannot have that name.
     drawing = policy_imports(emitter.every_node(), catalog)
     emitter.seed_name = "base_seed" if drawing else "seed"
-    own = f"device: str, {emitter.seed_name}: int"
-    signed = [*(f"{name}: str" for name in given), own, *[_SHARD] * sharded]
+    if is_enough(graph, catalog, ordered):
+        emitter.seed_name = ""
+    own = [f"{emitter.seed_name}: int"] if emitter.seed_name else []
+    signed = [*(f"{name}: str" for name in given), "device: str", *own, *[_SHARD] * sharded]
     head = [pipeline_decorator(ordered), *signature(function, ", ".join(signed))]
     if sharded:
         head.append(
@@ -221,7 +230,7 @@ def make_parts(
         plugins=plugin_imports(emitter.every_node()),
         policies="".join(f"{line}\n" for line in imports),
         not_converted=", do_not_convert" if conditional and found else "",
-        pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports else "")
+        pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports or not emitter.seed_name else "")
         + "".join(f"{INDENT * 2}{each},\n" for kind in kinds for each in kind.pipeline_arguments),
         math=", math" if any(map(emitter.calls_math, emitter.every_node())) else "",
         imports=", types"
@@ -232,6 +241,7 @@ def make_parts(
         any="from typing import Any\n" if found else "",
         prefetch=_queues(settings),
         legacy=settings.executor != "dynamic",
+        seeded=not emitter.seed_name,
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
         validation="",
         validation_function="",
@@ -283,6 +293,8 @@ def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:
         lines = values[name].splitlines(keepends=True)
         values[name] = "".join(line for line in lines if line.strip() not in known)
     template = _with_plugins(template, parts.plugins)
+    if parts.seeded:
+        template = _SEED.sub(r"\1", template)
     if parts.legacy:
         template = _QUEUES.sub(r"\g<0>\g<1>exec_dynamic=False,\n", template)
     head, mark, tail = template.partition("$definition")

@@ -125,9 +125,6 @@ class Loader:
     where a shard ends, its last sample is repeated. The boolean array ``valid`` says which
     samples count; in one epoch every sample does once.
     Labels have the shape [N].
-
-    Nothing in the pipeline gives ``images`` one size: photos of several
-    sizes do not make a batch. Resize or crop them.
     """
 
     def __init__(

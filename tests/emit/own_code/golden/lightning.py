@@ -149,9 +149,6 @@ class Loader:
 
     One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
     as it comes. Labels are int64 of the shape [N].
-
-    Nothing in the pipeline gives ``images`` one size: photos of several
-    sizes do not make a batch. Resize or crop them.
     """
 
     def __init__(
