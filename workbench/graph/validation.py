@@ -102,9 +102,8 @@ def _without_draw(graph: Graph, catalog: Catalog, draw: Node) -> Graph | None:
         if fed:
             inputs = {name: port for name, port in node.inputs.items() if name not in fed}
             known = catalog[node.op].args
-            args: Mapping[str, Value] = node.args | {
-                name: value for name in fed if known[name].default != value
-            }
+            changed = {name: value for name in fed if known[name].default != value}
+            args: Mapping[str, Value] = {**node.args, **changed}
             graph = graph.replace_node(replace(node, inputs=inputs, args=args))
     rest = tuple(node for node in graph.nodes if node.id != draw.id)
     return without_idle_generators(replace(graph, nodes=rest), catalog, draw)

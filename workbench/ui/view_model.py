@@ -352,8 +352,8 @@ class ViewModel:
             case _ if isinstance(action, bar.SessionAction):
                 return self.sessions.carry_out(action)
             case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
-                data = self.data_panel.datasets
-                return save_file(state, document, self.catalog, action, self._roots, data)
+                given = self.data_panel.datasets
+                return save_file(state, document, self.catalog, action, self._roots, given)
             case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
