@@ -72,10 +72,11 @@ def _is_drawn(graph: Graph, ports: list[Port]) -> bool:
 def _centred(graph: Graph, crop: Node) -> Graph | None:
     """The graph with ResNet's centre crop in the place of a random one."""
     size = crop.args.get("size")
-    sides = size if isinstance(size, tuple) else (size, size)
-    if len(sides) != 2 or not all(isinstance(side, int | float) for side in sides):
+    given = size if isinstance(size, tuple) else (size, size)
+    sides = tuple(side for side in given if isinstance(side, int | float))
+    if len(sides) != 2 or len(given) != 2:
         return None
-    shorter = round(min(sides) / _SHARE)  # type: ignore[type-var,operator]
+    shorter = round(min(sides) / _SHARE)
     kept = {n: v for n, v in crop.args.items() if n in ("interp_type", "antialias")}
     name = f"{crop.id}_resize"
     while graph.has(name):
