@@ -31,6 +31,17 @@ RESERVED = frozenset(dir(builtins)) | {
 that are read as numbers (E741 of pycodestyle)."""
 
 
+_OF_ANOTHER_MEANING = {
+    *("math.eq", "math.ne", "math.lt", "math.le", "math.gt", "math.ge"),
+    *("math.bitand", "math.bitor", "math.bitxor", "math.bitnot"),
+}
+
+
+def _changes_meaning(op: str) -> bool:
+    """Whether what comes out is not what went in, changed: the mask before its ``not``, a mean."""
+    return op in _OF_ANOTHER_MEANING or op.startswith("reductions.")
+
+
 def name_outputs(
     graph: Graph,
     catalog: Catalog,
@@ -121,8 +132,9 @@ class _Namer:
         elif len(ends) == 1 and not ends <= self.taken:
             name = next(iter(ends))
         else:
-            own = node.id if count == 1 else f"{node.id}_{output.name}"
-            name = _KIND_NAMES.get(output.kind, own)
+            name = node.id if count == 1 else f"{node.id}_{output.name}"
+            if not _changes_meaning(node.op):
+                name = _KIND_NAMES.get(output.kind, name)
         return name if used else f"_{name}"  # as linters like what is unpacked and not used
 
     def _name_bodies(self, node: Node, blocked: frozenset[str] | set[str]) -> None:
@@ -211,6 +223,11 @@ def _reached_outputs(
                     own = (reached.get(Port(node.id, end), set()) for end in ends)
                     reached.setdefault(node.inputs[taken], set()).update(*own)
         spec = catalog[node.op]
+        if _changes_meaning(node.op):
+            for output in spec.outputs:
+                port = Port(node.id, output.name)
+                reached[port] = {name for name, given in outputs.items() if given == port}
+            continue
         kinds = {port.name: port.kind for port in spec.inputs}
         for name, source in node.inputs.items():
             for output in spec.outputs:

@@ -188,9 +188,9 @@ def two_modalities_pipeline(data: str, device: str, seed: int) -> tuple[DataNode
         unit_1 = shifted_1 / divisor_1
         curve_1 = math.fpow(unit_1, gamma_1)
         mean_1 = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
-        images = fn.reductions.std_dev(images, mean_1, axes=[0, 1], keep_dims=True)
-        standard_1 = fn.normalize(curve_1, axis_names="HW", epsilon=1e-12)
-        images = standard_1 * images
+        deviation_1 = fn.reductions.std_dev(images, mean_1, axes=[0, 1], keep_dims=True)
+        images = fn.normalize(curve_1, axis_names="HW", epsilon=1e-12)
+        images = images * deviation_1
         images = images + mean_1
         images = -images
     with_plain_gamma = fn.random.coin_flip(
@@ -210,9 +210,9 @@ def two_modalities_pipeline(data: str, device: str, seed: int) -> tuple[DataNode
         unit_2 = shifted_2 / divisor_2
         curve_2 = math.fpow(unit_2, gamma_2)
         mean_2 = fn.reductions.mean(images, axes=[0, 1], keep_dims=True)
-        images = fn.reductions.std_dev(images, mean_2, axes=[0, 1], keep_dims=True)
-        standard_2 = fn.normalize(curve_2, axis_names="HW", epsilon=1e-12)
-        images = standard_2 * images
+        deviation_2 = fn.reductions.std_dev(images, mean_2, axes=[0, 1], keep_dims=True)
+        images = fn.normalize(curve_2, axis_names="HW", epsilon=1e-12)
+        images = images * deviation_2
         images = images + mean_2
     horizontal = fn.random.coin_flip(probability=0.5, seed=seed + 20)
     vertical = fn.random.coin_flip(probability=0.5, seed=seed + 21)
