@@ -23,6 +23,7 @@ from workbench.ui.actions.base import tag_of
 from workbench.ui.argument_rows import random_view
 from workbench.ui.canvas_actions import all_folded_generators
 from workbench.ui.canvas_views import on_drawn_nodes
+from workbench.ui.data_panel import DataPanel
 from workbench.ui.output_paths import OutputPath
 from workbench.ui.view_state import Checked, ViewState
 from workbench.ui.views import CodeFault, OverwriteQuestion, TargetEntry, TextFile
@@ -163,7 +164,7 @@ def save_file(
     catalog: Catalog,
     action: bar.SaveGraph | bar.ExportScript | bar.DownloadScript | panels.SaveCode,
     roots: Roots | None,
-    data: Datasets,
+    panel: DataPanel,
 ) -> str:
     """Write the graph as JSON, as the script or as the chosen target. Returns what to tell.
 
@@ -173,7 +174,7 @@ def save_file(
     """
     if isinstance(action, bar.DownloadScript):
         frames = document.layout.frames.values()
-        (file,) = _exported(state.checked, "script", catalog, frames, data).files.values()
+        (file,) = _exported(state.checked, "script", catalog, frames, panel.datasets).files.values()
         state.script = TextFile(number=state.script["number"] + 1, text=file.text)
         return ""
     component = "code" if isinstance(action, panels.SaveCode) else "bar"
@@ -184,7 +185,7 @@ def save_file(
             output = OutputPath(action.path, ".json", roots, action.overwrite)
             return f"Saved {output.write(encode_text(dump_document(document), action.path))}"
         frames = document.layout.frames.values()
-        exported = _exported(state.checked, target, catalog, frames, data)
+        exported = _exported(state.checked, target, catalog, frames, panel.datasets)
         return _save_code(exported, action.path, roots, action.overwrite)
 
     return _ask_first(state, component, action, write)

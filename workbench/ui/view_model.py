@@ -352,8 +352,9 @@ class ViewModel:
             case _ if isinstance(action, bar.SessionAction):
                 return self.sessions.carry_out(action)
             case bar.SaveGraph() | bar.ExportScript() | bar.DownloadScript() | panels.SaveCode():
-                given = self.data_panel.datasets
-                return save_file(state, document, self.catalog, action, self._roots, given)
+                return save_file(
+                    state, document, self.catalog, action, self._roots, self.data_panel
+                )
             case panels.Verify():
                 if state.checked.faults:
                     raise GraphEditError(f"Not compared: {state.checked.faults[0]}")
