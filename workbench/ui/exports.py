@@ -158,7 +158,7 @@ def zip_archive(found: Export) -> bytes:
     return buffer.getvalue()
 
 
-def save_file(
+def save_as(
     state: ViewState,
     document: Document,
     catalog: Catalog,
@@ -194,7 +194,7 @@ def save_file(
 def save_file_list(
     state: ViewState, found: FolderCheck | None, action: panels.SaveFileList, roots: Roots | None
 ) -> str:
-    """Write DALI's ``file_list`` of what a check found good. As ``save_file``.
+    """Write DALI's ``file_list`` of what a check found good. As ``save_as``.
 
     Raises DataError where no file is good, and GraphEditError where nothing was checked.
     """
@@ -233,7 +233,7 @@ def _ask_first(
 def _save_code(exported: Export, path: str, roots: Roots | None, overwrite: bool) -> str:
     """Write code: a file, or a new folder where a target has several.
 
-    Returns what to tell. Raises OverwriteError and as ``save_file``.
+    Returns what to tell. Raises OverwriteError and as ``save_as``.
     """
     files = exported.files
     if len(files) > 1:
