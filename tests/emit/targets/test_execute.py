@@ -90,10 +90,12 @@ def drive(*arguments: str | Path, gpus: str = "", **environment: str) -> list[An
     return printed
 
 
-def write(graph: Graph, target: str, folder: Path, with_: str = "") -> Path:
+def write(
+    graph: Graph, target: str, folder: Path, with_: str = "", data: Path | None = None
+) -> Path:
     """The export with settings that tests have time for."""
     graph = with_settings(graph, **SETTINGS)
-    for name, file in export(graph, target, CATALOG, with_=with_).files.items():
+    for name, file in export(graph, target, CATALOG, with_=with_, data=data).files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file.text, encoding="utf-8")
@@ -110,11 +112,11 @@ def write_with_files(graph: Graph, target: str, folder: Path) -> None:
 
 
 def some_of(photos: Path, count: int, folder: Path) -> Path:
-    """A flat folder of some photos, from all classes."""
-    folder.mkdir()
+    """A folder of some photos from all classes, as one class."""
+    (folder / "all").mkdir(parents=True)
     every = sorted(photos.rglob("*.jpg"))
     for number in range(count):
-        (folder / f"{number:02}.jpg").symlink_to(every[number * len(every) // count])
+        (folder / "all" / f"{number:02}.jpg").symlink_to(every[number * len(every) // count])
     return folder
 
 
