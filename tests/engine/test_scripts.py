@@ -252,7 +252,7 @@ def test_encodings(tmp_path: Path) -> None:
             read_source_cells(str(script))
 
 
-@pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes()))
+@pytest.mark.parametrize("graph", recipe_cases(only=photo_recipes(), every=3))
 def test_our_own_scripts_need_no_help(trace: Any, graph: Graph, photos: Path) -> None:
     """Name, description, outputs, settings, seeds and the ids that the source says are back."""
     text = emit_script(graph, CATALOG).text
