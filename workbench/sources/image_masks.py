@@ -66,7 +66,8 @@ def mask_numbers(content: bytes) -> Any:
         return numbers[..., None]
     first = numbers[..., :1]
     grey = numbers.shape[2] < 3 or (numbers[..., :3] == first).all()
-    return first if grey else numbers[..., :3] @ np.int32([[1], [256], [65536]])
+    steps = np.array([[1], [256], [65536]], np.int32)
+    return first if grey else numbers[..., :3] @ steps
 
 
 def read_pairs(masks: list[str], **options: Any) -> Any:

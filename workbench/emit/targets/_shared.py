@@ -128,7 +128,9 @@ RESUMABLE_SEVERAL = (
         '    saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]\n'
         "    pipes = []\n",
     )
-    .replace("$unequal_prefetch\n", "$unequal_prefetch\n            enable_checkpointing=resumable,\n")
+    .replace(
+        "$unequal_prefetch\n", "$unequal_prefetch\n            enable_checkpointing=resumable,\n"
+    )
     .replace("        )\n", "            checkpoint=saved[len(pipes)],\n        )\n")
 )
 """The same with a checkpoint of their loader to go on from."""
