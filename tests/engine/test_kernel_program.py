@@ -83,4 +83,4 @@ def test_what_cannot_be_is_told_in_a_sentence(graph: Graph, tmp_path: Path) -> N
     with pytest.raises(DataError, match="nothing says what it reads"):
         build_pipeline(graph, {})
     with pytest.raises(GraphFaultsError):
-        import_program(Graph(), "script")
+        import_program(Graph(), "script", {})

@@ -33,13 +33,13 @@ LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax"}
 _numbers = itertools.count()
 
 
-def import_program(graph: Graph, target: str) -> ModuleType:
+def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
     """The program that a target makes of a graph, imported.
 
     Its source lies in a temporary file as long as the module is there: DALI reads it again. Raises
     as ``export``, and ImportError where the program's library is not installed.
     """
-    made = export(graph, target)
+    made = export(graph, target, data=data)
     folder = tempfile.TemporaryDirectory(prefix="workbench-program-")
     path = Path(folder.name, "program.py")
     path.write_text(made.main.text, encoding="utf-8")
@@ -65,7 +65,7 @@ def build_pipeline(graph: Graph, data: Datasets, **options: Any) -> Any:
     function, such as ``batch_size`` and ``device``. Raises
     GraphFaultsError where the graph cannot run and DataError for the data.
     """
-    return _built(_build_function(import_program(graph, "script")), graph, data, options)
+    return _built(_build_function(import_program(graph, "script", data)), graph, data, options)
 
 
 def make_loader(
@@ -85,7 +85,7 @@ def make_loader(
         raise GraphExportError(
             f"epochs is {epochs!r}. Give a whole number from 1, or None to go on for ever."
         )
-    program = import_program(graph, LIBRARIES[library])
+    program = import_program(graph, LIBRARIES[library], data)
     with _unequal_sizes_told():
         if library == "jax":  # its loader builds a pipeline for each device
             made = _built(program.Loader, graph, data, options)

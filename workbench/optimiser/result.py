@@ -172,7 +172,7 @@ def optimisation_of(graph: Graph, report: Report) -> Optimisation:
     except (AssertionError, KeyError, TypeError, ValueError):
         raise RecordFormatError("The record holds no proposals of the optimiser.") from None
     known = load_rewrites()
-    proposals = tuple(one for one in proposals if one.name in known)
+    proposals = tuple(one for one in proposals if one.name.partition("@")[0] in known)
     interrupted = bool(report.extra.get("interrupted"))
     return Optimisation(graph, report, proposals, rejected, control, total, interrupted)
 
