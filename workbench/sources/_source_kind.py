@@ -152,8 +152,8 @@ class SourceKind:
         Why there are no samples, and what to do.
     leave_out:
         Given a dataset, names of samples and an empty folder, writes a dataset of the same kind
-        without these there, and gives its path; nothing of what is kept is copied. None: it
-        cannot, or its reader takes a list of files.
+        without these there, and gives its path; nothing of what is kept is copied, but for LMDB.
+        None: it cannot, or its reader takes a list of files.
     sample:
         What of the folder that ``workbench samples --targets`` writes is of this kind.
     write_placeholder:

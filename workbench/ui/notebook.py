@@ -428,9 +428,10 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
 
         ``part`` is ``"all"``, ``"canvas"``, ``"inspector"``, ``"preview"``, ``"speed"``,
         ``"code"``, ``"data"``, ``"bar"``, ``"tabs"`` or ``"status"``. What is changed on the page
-        is changed here, and the other way round; when a page is closed the worker gives its memory
-        back. Who reaches your app may open and save where this process may, unless ``roots`` were
-        given. Raises ArgumentError for another part, EngineClosedError on a closed workbench.
+        is changed here, and the other way round; edges between the panels are dragged, and a narrow
+        page has them in one column. When a page is closed the worker gives its memory back. Who
+        reaches your app may open and save where this process may, unless ``roots`` were given.
+        Raises ArgumentError for another part, EngineClosedError on a closed workbench.
 
         ::
 

@@ -106,7 +106,7 @@ def build_pipelines(
             batch_size=batch_size,
             num_threads=num_threads,
             device_id=$shard_device,
-            prefetch_queue_depth=$prefetch,
+            prefetch_queue_depth=$unequal_prefetch
 ${{several_seed}}        )
         pipe.build()
         pipes.append(pipe)
@@ -128,7 +128,9 @@ RESUMABLE_SEVERAL = (
         '    saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]\n'
         "    pipes = []\n",
     )
-    .replace("$prefetch,\n", "$prefetch,\n            enable_checkpointing=resumable,\n")
+    .replace(
+        "$unequal_prefetch\n", "$unequal_prefetch\n            enable_checkpointing=resumable,\n"
+    )
     .replace("        )\n", "            checkpoint=saved[len(pipes)],\n        )\n")
 )
 """The same with a checkpoint of their loader to go on from."""
