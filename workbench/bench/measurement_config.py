@@ -109,8 +109,8 @@ two rates, the slower 0.68 of the faster, so two rounds that agree say nothing a
 below both is given up early."""
 
 GPU_PROBE_CONFIG = replace(GPU_SETTING_CONFIG, budget=6.0)
-"""Of one that a tuner tries there: six rounds, precise or not, for they hardly ever agree within 5 %
-there (on an H100 75 s held two such probes). The best are measured anew with care."""
+"""Of one that a tuner tries there: six rounds, precise or not, for they hardly ever agree within 5
+% there (on an H100 75 s held two such probes). The best are measured anew with care."""
 
 
 def long_config(seconds: float) -> MeasurementConfig:
