@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
@@ -69,6 +69,32 @@ def plot_bars(report: Report) -> Figure:
     missing = [row.name for row in report.measurements if not row.rounds]
     note = f"not measured: {'; '.join(missing)}" * bool(missing)
     _finish(figure, axes, report, rate_unit(report.frames), note)
+    return figure
+
+
+def plot_values(
+    values: Mapping[str, float],
+    unit: str,
+    title: str,
+    ends: Mapping[str, tuple[float, float]] | None = None,
+) -> Figure:
+    """A bar for each name, with the interval between its ``ends`` where these are known."""
+    figure, axes = _canvas(height=1.1 + 0.3 * len(values))
+    names = list(values)
+    spans = [(ends or {}).get(name, (values[name], values[name])) for name in names]
+    below = [values[name] - low for name, (low, _) in zip(names, spans, strict=True)]
+    above = [high - values[name] for name, (_, high) in zip(names, spans, strict=True)]
+    axes.barh(
+        names,
+        list(values.values()),
+        xerr=[below, above] if ends else None,
+        color=COLOURS["cpu"],
+        capsize=3,
+    )
+    axes.invert_yaxis()
+    axes.set_xlabel(unit, fontsize=8)
+    axes.tick_params(labelsize=8)
+    axes.set_title(title, fontsize=9)
     return figure
 
 

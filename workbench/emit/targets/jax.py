@@ -23,7 +23,7 @@ class Loader:
 
     Each device reads one shard, and every batch has the same shapes, as ``jit`` likes them:
     where a shard ends, its last sample is repeated. The boolean array ``valid`` says which
-    samples count; in one epoch every sample does once.$labels_doc$sizes_doc
+    samples count; in one epoch every sample does once.$labels_doc
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Loader:
     pipeline k mod N, and meanwhile the others work on their next ones. Every batch has the
     same shapes, as ``jit`` likes them: where a shard ends, its last sample is repeated.
     The boolean array ``valid`` says which samples count; in one epoch every one does
-    once.$labels_doc$sizes_doc
+    once.$labels_doc
     """
 
     def __init__(
