@@ -226,8 +226,9 @@ def test_what_cannot_go_to_a_target_writes_nothing(tmp_path: Path) -> None:
     graph = load_recipe("simclr")
     path = tmp_path / "mine.json"
     path.write_text(dump_graph(replace(graph, outputs={"labels": graph.outputs["labels"]})))
-    for target, output in (("pytorch", "loader.py"), ("triton", "served")):
-        result = run("export", path, "--target", target, "-o", tmp_path / output)
+    cases = {"loader.py": ("pytorch", "--with", "training"), "served": ("triton",)}
+    for output, target in cases.items():
+        result = run("export", path, "--target", *target, "-o", tmp_path / output)
         assert result.exit_code == 1
         assert "reader" in result.output
         assert not (tmp_path / output).exists()

@@ -83,6 +83,23 @@ def test_a_panel_says_what_it_is(photos: Path) -> None:
     w.close()
 
 
+def test_what_a_cell_holds_says_what_it_is(photos: Path) -> None:
+    graph = wb.read(photos).decode().rotate(angle=5)
+    w = wb.Workbench(graph, restore=False)
+    assert repr(w).startswith("<workbench of ")
+    assert repr(w).endswith(": untitled, 3 nodes>")
+    assert repr(w.param("rotate.angle")) == "<rotate.angle = 5>"
+    assert repr(w.panel("canvas")).startswith("Canvas(")
+    w.close()
+    assert repr(w) == "<workbench, closed>"
+    assert repr(wb.Engine()) == "<engine without a worker>"
+    speed = wb.Benchmark(graph, photos, "cpu")
+    assert repr(speed) == "<benchmark of untitled: cpu; pipeline>"
+    for operators in (wb.fn, wb.random):
+        assert "__" not in repr(operators)
+    assert "normal" in repr(wb.random)
+
+
 def test_a_comparison_shows_both_and_what_differs(photos: Path) -> None:
     one = wb.read(photos).decode().resize(size=(64, 64)).rotate(angle=5, keep_size=True)
     found = wb.compare(one, one["rotate"].set(angle=40), samples=6)

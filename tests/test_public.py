@@ -20,7 +20,7 @@ PUBLIC = {
     *("load_recipe", "load_recipes", "load_graph", "read_graph", "dump_graph", "check_graph"),
     *("load_catalog", "emit_script", "export", "Export", "check_folder", "write_samples"),
     *("PreviewResult", "PreviewRequest", "preview_batch", "preview_outputs", "OutputBatch"),
-    *("optimise", "Optimisation"),
+    *("optimise", "Optimisation", "loader"),
     *("read", "outputs", "fn", "random", "DataNode", "compare", "GraphComparison"),
     *("WorkbenchError", "ArgumentError", "CatalogError", "DataError", "SaveError"),
     *("GraphError", "GraphFormatError", "GraphEditError", "GraphFaultsError", "GraphExportError"),

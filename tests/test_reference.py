@@ -95,7 +95,18 @@ def run(source: str, path: Path, given: dict[str, Any]) -> None:
         exec(compile(source, str(path), "exec"), given)
 
 
-@pytest.mark.parametrize("name", [name for name in names() if examples(name)])
+MEASURE = ("Workbench.stages", "Workbench.tune", "Workbench.optimise")
+"""Members whose examples take many seconds."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.thorough] if name in MEASURE else [])
+        for name in names()
+        if examples(name)
+    ],
+)
 def test_every_example_runs(name: str, start: dict[str, Any]) -> None:
     if name in ("Workbench.loader", "KernelLoader"):
         pytest.importorskip("torch")

@@ -48,7 +48,8 @@ class _TurnMaker(GraphMaker):
         return [draw, replace(region, args={"most": 2}, inputs=fed)]
 
 
-def _made(picks: list[int]) -> Graph:
+def turn_graph(picks: list[int]) -> Graph:
+    """The graph that these picks lead to."""
     maker = _TurnMaker(itertools.cycle(picks), itertools.count(1))
     graph = start_graph(CATALOG, "turns")
     resized = maker.node("resize", {"size": (24.0, 24.0)}, {"data": Port("decode", "output")})
@@ -63,5 +64,5 @@ def _made(picks: list[int]) -> Graph:
     return replace(graph, nodes=tuple(nodes), outputs=outputs, settings=Settings(batch_size=BATCH))
 
 
-TURN_GRAPHS = st.lists(st.integers(0, 1000), min_size=8, max_size=40).map(_made)
+TURN_GRAPHS = st.lists(st.integers(0, 1000), min_size=8, max_size=40).map(turn_graph)
 """Graphs of one source, and of regions up to two deep, some of whose bodies run again."""

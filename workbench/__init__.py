@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from workbench.emit.targets import Export, export
     from workbench.emit.transform_import.graph import from_albumentations, from_torchvision
     from workbench.engine.importing import from_file, from_pipeline
+    from workbench.engine.kernel_program import loader
     from workbench.engine.process import Engine
     from workbench.errors import (
         ArgumentError,
@@ -151,6 +152,7 @@ __all__ = [
     "load_graph",
     "load_recipe",
     "load_recipes",
+    "loader",
     "node",
     "numba_node",
     "optimise",
@@ -173,6 +175,7 @@ _HOMES = {
     "emit.targets": "Export export",
     "emit.transform_import.graph": "from_albumentations from_torchvision",
     "engine.importing": "from_file from_pipeline",
+    "engine.kernel_program": "loader",
     "engine.process": "Engine",
     "errors": (
         "ArgumentError CancelledError CatalogError DataError EngineError GraphEditError "

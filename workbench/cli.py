@@ -28,7 +28,7 @@ from workbench.commands.options import report_errors as _report_errors
 from workbench.commands.options import writable_file as _writable_file
 from workbench.commands.options import writable_path as _writable_path
 from workbench.commands.speed import COMMANDS
-from workbench.emit.targets import target_names
+from workbench.emit.targets import ADDITIONS, target_names
 from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
 from workbench.sources import Datasets
@@ -268,6 +268,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 @_SOURCE
 @_DATA
 @click.option("--target", type=click.Choice(TARGETS), default="script", show_default=True)
+@click.option("--with", "with_", type=click.Choice(ADDITIONS), help="A loop that trains.")
 @click.option(
     "-o",
     "--output",
@@ -277,7 +278,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     help="File to write; a new folder where the target makes several.",
 )
 @_report_errors
-def export(graph: str, data: Datasets, target: str, output: str) -> None:
+def export(graph: str, data: Datasets, target: str, with_: str | None, output: str) -> None:
     """Write the graph as code that runs without the workbench.
 
     With --data the code reads what is of that kind, such as a list of files; without, what the
@@ -293,7 +294,7 @@ def export(graph: str, data: Datasets, target: str, output: str) -> None:
     opened = _load_source_graph(graph)
     if data:
         opened = with_datasets(opened, _datasets_of(opened, data))
-    exported = export_graph(opened, target)
+    exported = export_graph(opened, target, with_=with_ or "")
     files = {name: file.text for name, file in exported.files.items()}
     if len(files) == 1:
         try:

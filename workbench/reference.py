@@ -52,7 +52,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Workbench": (
         "The widget, and what a cell does with it.",
-        "Workbench LiveNode SelectedSamples KernelLoader",
+        "Workbench LiveNode SelectedSamples loader KernelLoader",
     ),
     "Preview and batches": (
         "DALI runs in a worker process, never in the caller's.",
@@ -92,8 +92,8 @@ MEMBERS: Mapping[str, str] = {
     "sources",
     "NodeHandle": "set reset remove mute rename node args output outputs",
     "FunctionNode": "after args op",
-    "Workbench": "batch loader pipeline param undo redo compare bench share panel to_code to_cell "
-    "close",
+    "Workbench": "batch loader pipeline param undo redo compare bench stages tune optimise verify "
+    "share panel to_code to_cell close",
     "SelectedSamples": "to_frame",
     "LiveNode": "set",
     "Engine": "handle close",

@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -18,13 +19,14 @@ from workbench.bench.config import Config
 from workbench.bench.grid import KNOBS, Grid, Place, default_grid
 from workbench.bench.measurement import Measurement
 from workbench.bench.measurement_config import PROBE_CONFIG, MeasurementConfig
-from workbench.bench.tuner_search import LEAST, PROBE_COST, SHARE, TunerSearch
+from workbench.bench.tuner_search import LARGE, PROBE_COST, SHARE, TunerSearch, usual_allowance
 from workbench.engine import describe_machine
+from workbench.graph.model import Executor
 
 RECORDED = sorted((Path(__file__).parents[2] / "assets" / "benchmarks").glob("sweep-*.json"))
 ENOUGH = 0.97
-LARGE = 24
-"""Settings from which a fifth of the time holds a few probes and two measured anew."""
+SEVERAL = 18
+"""Settings from which a fifth of the time finds the best: of twelve it holds three probes."""
 START_SECONDS = 2.6
 """Of a worker: what the recorded sweeps took beyond their rounds, a setting."""
 
@@ -78,7 +80,9 @@ def test_made_up_machines(noise: float, sure: float) -> None:
         search = TunerSearch(grid, probe)
         best = search.run()
         assert len(asked) == len(set(asked))
-        assert len(asked) * PROBE_COST + search.confirmed <= max(LEAST + 2, SHARE * len(grid))
+        assert len(asked) + search.confirmed <= usual_allowance(len(grid))
+        if len(grid) >= LARGE:
+            assert len(asked) * PROBE_COST + search.confirmed <= SHARE * len(grid)
         true = {place: rate(grid.config(place, Config())) for place in grid.places()}
         anew = {place: true[place] * chance.gauss(1, noise / 2) for place in best}
         shares.append(true[max(best, key=anew.__getitem__)] / max(true.values()))
@@ -137,18 +141,20 @@ def test_recorded_grids(path: Path, cut: int) -> None:
     for _ in range(200):
         rated: list[float] = []
         spent[0] = 0.0
-        best = TunerSearch(grid, probe).run()
+        search = TunerSearch(grid, probe)
+        best = search.run()
         anew = {p: statistics.median(chance.sample(row(p).imgs_per_s, 3)) for p in best}
-        times.append((spent[0] + sum(map(whole_seconds, best))) / exhaustive)
+        confirming = sum(map(whole_seconds, best[: search.confirmed]))
+        times.append((spent[0] + confirming) / exhaustive)
         shares.append((row(max(anew, key=anew.__getitem__)).median or 0.0) / top)
     good = statistics.mean(share >= ENOUGH for share in shares)
     print(
         f"{path.stem}, {len(grid)}: {min(shares):.3f} to {max(shares):.3f} of the best, "
         f"mean {statistics.mean(shares):.3f}, {good:.0%} good, {max(times):.0%} of the time"
     )
-    if len(grid) >= LARGE:
+    assert max(times) <= SHARE + 0.02
+    if len(grid) >= SEVERAL:
         assert statistics.mean(shares) >= ENOUGH
-        assert max(times) <= SHARE + 0.02
 
 
 def test_what_fails_is_passed_by_and_what_is_larger_is_not_tried() -> None:
@@ -187,8 +193,23 @@ def test_a_small_grid_is_probed_whole() -> None:
     grid = Grid((1, 2, 4), (32,), (1, 2))
     for small in (grid, Grid((1, 2), (16, 32), (2, 4)), Grid((1,), (16, 32), (2,), (0.65, 1.0))):
         search = TunerSearch(small, lambda place: 10.0 - sum(place))
-        assert search.run() == [(0, 0, 0, 0, 0)]
+        assert search.run() == [(0, 0, 0, 0, 0, 0)]
         assert search.probes == len(small)
+
+
+@pytest.mark.parametrize("fastest", get_args(Executor))
+def test_it_begins_with_dalis_own_executor_and_tries_the_others(fastest: Executor) -> None:
+    grid = Grid((1, 2, 4), (32, 64), (2, 4), executor=get_args(Executor))
+    asked: list[Executor] = []
+
+    def probe(place: Place) -> float:
+        config = grid.config(place, Config())
+        asked.append(config.executor)
+        return 100.0 + 10 * config.threads + 30 * (config.executor == fastest)
+
+    (best, _) = TunerSearch(grid, probe, 14).run()
+    assert asked[0] == "dynamic"
+    assert grid.config(best, Config()).executor == fastest
 
 
 def test_where_everything_fails_nothing_is_found() -> None:
@@ -196,7 +217,7 @@ def test_where_everything_fails_nothing_is_found() -> None:
 
 
 def test_a_grid_of_one() -> None:
-    assert TunerSearch(Grid((2,), (32,), (2,)), lambda place: 5.0).run() == [(0, 0, 0, 0, 0)]
+    assert TunerSearch(Grid((2,), (32,), (2,)), lambda place: 5.0).run() == [(0, 0, 0, 0, 0, 0)]
 
 
 def test_grids() -> None:
@@ -207,4 +228,5 @@ def test_grids() -> None:
         Grid((2, 1), (16,))
     usual = default_grid(describe_machine(), "mixed")
     assert usual.hw_decoder_load[-1] == 1.0
+    assert usual.executor == get_args(Executor)
     assert usual.threads[-1] == describe_machine().cores

@@ -97,13 +97,12 @@ for new in (False, True):
 """Starts a process that outlives it, and one in a session of its own."""
 
 HIDING = """\
-import subprocess, sys
+import os, subprocess, sys
 later = "import time; time.sleep(100_000)"
-first = ("import subprocess, sys; "
-         f"last = subprocess.Popen([sys.executable, '-c', {later!r}]); "
-         "open('pid', 'w').write(str(last.pid))")
+first = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {later!r}])"
 child = subprocess.Popen([sys.executable, "-c", first], env={}, start_new_session=True)
-child.wait()
+if child.wait():
+    os._exit(3)
 """
 """Leaves a process without environment and parent, in a session of its own."""
 

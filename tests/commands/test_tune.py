@@ -32,6 +32,12 @@ def tune(data: Path, *options: object) -> Result:
     return CliRunner().invoke(main, [str(word) for word in words])
 
 
+def test_an_executor_that_there_is_not_is_refused(photos: Path) -> None:
+    done = tune(photos, "--executors", "dynamic,fast")
+    assert done.exit_code == 2
+    assert "'fast' is no executor. Give static, dynamic, separate." in done.output
+
+
 @pytest.mark.thorough
 def test_a_folder_with_one_percent_bad_files(
     photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

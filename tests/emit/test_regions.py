@@ -11,7 +11,9 @@ from hypothesis import given
 from tests.region_graphs import CATALOG, REGION_GRAPHS, branching_graph, several
 from workbench.emit import emit_script
 from workbench.graph import Graph, Node, Port, check_graph, load_recipe
+from workbench.graph.connect import connect
 from workbench.graph.model import Body
+from workbench.graph.regions import wrap_in_region
 from workbench.graph.rename import rename_node
 from workbench.graph.repeat import repeat
 from workbench.graph.some_of import choose_some_of, set_count
@@ -200,3 +202,13 @@ def test_what_is_looked_up_takes_no_name_of_a_draw_of_turns() -> None:
     assert "angle=some_of_option[i]" in text
     assert "some_of_option_ = fn.lookup_table(" in text
     assert "some_of_option = fn.lookup_table(" not in text
+
+
+def test_a_draw_of_each_turn_is_read_so_inside_another_region() -> None:
+    graph = connect(load_recipe("rotate-jitter"), CATALOG, Port("angle", "output"), "color", "hue")
+    graph, _ = repeat(graph, CATALOG, ["rotate", "color"])
+    graph, _ = wrap_in_region(graph, CATALOG, ["rotate"])
+    text = pipeline_of(graph)
+    assert "    if chance[i]:\n        images = fn.rotate(" in text
+    assert "angle=angle[i]" in text
+    assert "hue=angle[i]" in text

@@ -124,25 +124,44 @@ def golden_recipes(target: str) -> tuple[str, ...]:
     return ("cutout", "medical-gray", *views, *(name for name in more if name in held(target)))
 
 
-GOLDEN_FILES = [(target, name) for target in target_names() for name in golden_recipes(target)]
+TRAINED = ("cutout", "simclr", "ssd", "segmentation", SIDE_BY_SIDE)
+"""What is trained in golden files: a class, two views, boxes, masks; and two pipelines."""
+TRAINING = [name for name in target_names() if load_target(name).training is not None]
+GOLDEN_FILES = [
+    *((target, name, "") for target in target_names() for name in golden_recipes(target)),
+    *(
+        (target, name, "training")
+        for target in TRAINING
+        for name in TRAINED
+        if name in held(target)
+    ),
+]
 
 
-def files_of(graph: Graph, target: str) -> Mapping[str, str]:
-    return {name: file.text for name, file in export(graph, target, CATALOG).files.items()}
+def files_of(graph: Graph, target: str, with_: str = "") -> Mapping[str, str]:
+    made = export(graph, target, CATALOG, with_=with_)
+    return {name: file.text for name, file in made.files.items()}
 
 
-def golden_paths(target: str, recipe: str) -> dict[Path, str]:
+def trainable(target: str) -> dict[str, Graph]:
+    """The recipes that say what is learned."""
+    none = ("dino", "key-points", "test-time-views")
+    return {name: graph for name, graph in held(target).items() if name not in none}
+
+
+def golden_paths(target: str, recipe: str, with_: str) -> dict[Path, str]:
     """One file lies beside those of other recipes, several in a folder of their own."""
-    files = files_of(RECIPES[recipe], target)
+    files = files_of(RECIPES[recipe], target, with_)
+    folder = GOLDEN / target / with_
     if len(files) > 1:
-        return {GOLDEN / target / recipe / name: text for name, text in files.items()}
+        return {folder / recipe / name: text for name, text in files.items()}
     ((name, text),) = files.items()
-    return {GOLDEN / target / f"{recipe}{Path(name).suffix}": text}
+    return {folder / f"{recipe}{Path(name).suffix}": text}
 
 
-@pytest.mark.parametrize(("target", "recipe"), GOLDEN_FILES)
-def test_golden(target: str, recipe: str, request: pytest.FixtureRequest) -> None:
-    for path, text in golden_paths(target, recipe).items():
+@pytest.mark.parametrize(("target", "recipe", "with_"), GOLDEN_FILES)
+def test_golden(target: str, recipe: str, with_: str, request: pytest.FixtureRequest) -> None:
+    for path, text in golden_paths(target, recipe, with_).items():
         if request.config.getoption("--update-golden"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -151,7 +170,7 @@ def test_golden(target: str, recipe: str, request: pytest.FixtureRequest) -> Non
 
 
 def test_no_golden_file_of_anything_else() -> None:
-    meant = {path for target, recipe in GOLDEN_FILES for path in golden_paths(target, recipe)}
+    meant = {path for each in GOLDEN_FILES for path in golden_paths(*each)}
     assert {path for path in GOLDEN.rglob("*") if path.is_file()} == meant
 
 
@@ -168,15 +187,16 @@ def own_lines(kind: str) -> list[tuple[str, str]]:
 
 def test_exports_of_every_recipe_are_as_ruff_would_have_them(tmp_path: Path) -> None:
     pytest.importorskip("ruff")
-    every = [(target, *item) for target in target_names() for item in held(target).items()]
-    for target, recipe, graph in every:
-        for name, text in files_of(graph, target).items():
+    every = [(target, "", *item) for target in target_names() for item in held(target).items()]
+    every += [(name, "training", *item) for name in TRAINING for item in trainable(name).items()]
+    for target, with_, recipe, graph in every:
+        for name, text in files_of(graph, target, with_).items():
             if graph.sources[0].kind != "folder":
                 if target == "notebook":
                     continue  # its cells hold the own lines one by one
                 for own, formatted in own_lines(graph.sources[0].kind):
                     text = text.replace(own, formatted)
-            path = tmp_path / target / recipe / name
+            path = tmp_path / target / with_ / recipe / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
     done = ruff(tmp_path)
@@ -270,10 +290,13 @@ def test_exports_are_typed(tmp_path: Path) -> None:
         }
         name = "file_root" if target in WITHOUT_DALI else "file_list"
         graphs["named"] = set_arg(RECIPES["two-view"], CATALOG, "reader", name, "list.txt")
-        for case, graph in graphs.items():
-            for name, text in files_of(graph, target).items():
+        cases = [(case, graph, "") for case, graph in graphs.items()]
+        if target in TRAINING:
+            cases += [(name, RECIPES[name], "training") for name in ("cutout", "ssd")]
+        for case, graph, with_ in cases:
+            for name, text in files_of(graph, target, with_).items():
                 if name.endswith(".py"):
-                    stem = f"{target}_{case}_{Path(name).stem}".replace("-", "_")
+                    stem = f"{target}_{with_}_{case}_{Path(name).stem}".replace("-", "_")
                     (tmp_path / f"{stem}.py").write_text(text)
     options = ["--disallow-untyped-defs", "--disallow-incomplete-defs", "--check-untyped-defs"]
     options += ["--ignore-missing-imports", "--follow-imports=skip", "--warn-unreachable"]
@@ -285,24 +308,16 @@ def test_exports_are_typed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("target", [name for name in PYTHON if name not in WITHOUT_DALI])
-def test_missing_packages_are_named(target: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", PYTHON)
+def test_needed_packages_are_named_at_the_top(target: str) -> None:
     for name, text in files_of(load_recipe("imagenet-eval"), target).items():
-        if not name.endswith(".py"):
-            continue
-        path = tmp_path / Path(name).name
-        path.write_text(text)
-        block = next(node for node in ast.parse(text).body if isinstance(node, ast.Try))
-        first = block.body[0]
-        assert isinstance(first, ast.Import | ast.ImportFrom)
-        package = first.names[0].name if isinstance(first, ast.Import) else str(first.module)
-        code = f"import runpy, sys; sys.modules[{package!r}] = None; runpy.run_path({str(path)!r})"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        last = done.stderr.strip().splitlines()[-1]
-        assert last.startswith("ImportError: "), last
-        assert package in last
-        assert "Needed: " in last
-        assert package.split(".")[0].replace("nvidia", "nvidia-dali-cuda120") in last
+        if name.endswith(".py"):
+            needed = (ast.get_docstring(ast.parse(text)) or "").splitlines()[-1]
+            assert needed.startswith("Needs "), name
+            imported = {each.partition(".")[0] for each in imports_in(text)}
+            named = {"nvidia": "nvidia-dali", "paddle": "paddlepaddle"}
+            others = imported - sys.stdlib_module_names - {"numpy"}
+            assert all(named.get(each, each) in needed for each in others), (others, needed)
 
 
 PACKAGES = {
@@ -316,7 +331,8 @@ def test_help(target: str, tmp_path: Path) -> None:
     if find_spec(PACKAGES[target]) is None:
         pytest.skip(f"{PACKAGES[target]} is not installed")
     path = tmp_path / "exported.py"
-    path.write_text(export(load_recipe("imagenet-eval"), target, CATALOG).main.text)
+    with_ = "training" if target in TRAINING else ""
+    path.write_text(export(load_recipe("imagenet-eval"), target, CATALOG, with_=with_).main.text)
     command = [sys.executable, str(path), "--help"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -334,6 +350,16 @@ def test_the_lines_of_each_node_are_known() -> None:
             assert f".{graph.node(node).op}(" in found, (target, node)
         left_out = {"reader"} if target in ("triton", "dynamic") else set()
         assert set(main.lines) == {node.id for node in graph.nodes} - left_out
+
+
+def test_what_does_not_train_says_so() -> None:
+    with pytest.raises(GraphExportError, match=r"script has no training loop\. .* pytorch"):
+        export(load_recipe("cutout"), "script", CATALOG, with_="training")
+    with pytest.raises(GraphExportError, match="There is no 'trainer' to export with"):
+        export(load_recipe("cutout"), "pytorch", CATALOG, with_="trainer")
+    for name in ("dino", "key-points", "test-time-views"):
+        with pytest.raises(GraphExportError, match="nothing says what a model learns from"):
+            export(load_recipe(name), "pytorch", CATALOG, with_="training")
 
 
 def test_an_unknown_target_names_the_nearest() -> None:

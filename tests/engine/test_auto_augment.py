@@ -18,6 +18,7 @@ from workbench.engine.applied_augmentations import applied_steps
 from workbench.engine.augmenter import Augmenter
 from workbench.engine.auto_augment import automatic_draws, making_heard
 from workbench.engine.runner import Runner
+from workbench.engine.stage_pipeline import Stage
 from workbench.errors import PipelineError
 from workbench.graph import Graph, Port, check_graph
 from workbench.graph.compose import place_node
@@ -186,17 +187,20 @@ def test_inside_regions_with_mixed_decoding(
     require_exact(set_setting(make(), device="mixed"), photos, tmp_path)
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 def test_a_change_inside_a_region_builds_nothing_of_dali(
-    photos: Path, monkeypatch: pytest.MonkeyPatch
+    device: str, photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = in_an_if()
-    runner, taps = Runner(CATALOG), list(graph.outputs.values())
-    before = runner.run(graph, photos, 0, 10, taps).batches[taps[0]].arrays()
-    monkeypatch.setattr(
-        "nvidia.dali.auto_aug.rand_augment.rand_augment", lambda *_, **__: pytest.fail("built")
-    )
+    """Neither its augmentations nor the region: what the engine applies is exchanged."""
+    graph = set_setting(in_an_if(), device=device)
     changed = set_arg(graph, CATALOG, "rand_augment", "m", 20)
+    taps = list(graph.outputs.values())
+    expected = Runner(CATALOG).run(changed, photos, 0, 10, taps).batches[taps[0]].arrays()
+    runner = Runner(CATALOG)
+    before = runner.run(graph, photos, 0, 10, taps).batches[taps[0]].arrays()
+    monkeypatch.setattr(Stage, "build", lambda _: pytest.fail("built"))
     after = runner.run(changed, photos, 0, 10, taps).batches[taps[0]].arrays()
+    assert same(after, expected)
     assert not same(before, after)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.engine.test_regions import BATCHES, script_outputs
 from tests.engine.test_some_of import DRAWING, chain
@@ -73,14 +75,23 @@ def test_nested_regions_are_the_script_at_any_batch(
             assert same(result.batches[port].arrays(), theirs), (batch, port)
 
 
+@pytest.fixture
+def dots(tmp_path: Path) -> Path:
+    """Photos that are read at once: of them only the draws are looked at."""
+    (tmp_path / "dots").mkdir()
+    for number in range(5):
+        Image.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / "dots" / f"{number}.jpg")
+    return tmp_path
+
+
 @pytest.mark.thorough
-def test_bodies_run_as_often_as_their_weights_say_and_apart(photos: Path) -> None:
+def test_bodies_run_as_often_as_their_weights_say_and_apart(dots: Path) -> None:
     graph, _ = wrap_in_region(several(CATALOG), CATALOG, ["flip"])
     small = replace(graph.node("resize"), args={"size": (8.0, 8.0)})
     graph = set_setting(graph.replace_node(small), batch_size=BATCH)
     drawn = {name: Port(name, "output") for name in ("choice", "chance", "chance_2")}
     graph = replace(graph, outputs=drawn)
-    runner, data = Runner(CATALOG), open_datasets(photos)
+    runner, data = Runner(CATALOG), open_datasets(dots)
     rows: list[tuple[int, ...]] = []
     for batch in range(SAMPLES // BATCH):
         batches = runner.run(graph, data, batch, BATCH, list(drawn.values())).batches
@@ -92,19 +103,20 @@ def test_bodies_run_as_often_as_their_weights_say_and_apart(photos: Path) -> Non
         for number, share in enumerate(wanted):
             margin = DEVIATIONS * (share * (1 - share) / SAMPLES) ** 0.5
             assert abs(found[number] / SAMPLES - share) < margin, (column, number)
-    options = [row[0] for row in rows]
-    others = [row[2] for row in rows]
-    assert _chi_square(list(zip(options, others, strict=True))) < CHI_SQUARE
-    following = [int(option == 0) for option in options[1:]]
-    assert _chi_square(list(zip(options, following, strict=False))) < CHI_SQUARE
+    columns = list(zip(*rows, strict=True))
+    for one, other in itertools.combinations(columns, 2):  # over regions, one inside another too
+        assert _chi_square(list(zip(one, other, strict=True))) < CHI_SQUARE
+    for column in columns:  # over samples
+        following = [int(number == 0) for number in column[1:]]
+        assert _chi_square(list(zip(column, following, strict=False))) < CHI_SQUARE
 
 
 @pytest.mark.thorough
-def test_options_run_equally_often_and_in_every_order(photos: Path) -> None:
+def test_options_run_equally_often_and_in_every_order(dots: Path) -> None:
     graph, region = choose_some_of(chain(), CATALOG, DRAWING)
     graph = set_count(graph, CATALOG, region, 2)
     graph = set_setting(graph, batch_size=BATCH)
-    found = _orders_drawn(graph, region, photos)
+    found = _orders_drawn(graph, region, dots)
     for option in range(3):
         came = sum(times for order, times in found.items() if option in order)
         margin = DEVIATIONS * (2 / 3 * (1 / 3) / SAMPLES) ** 0.5
@@ -112,17 +124,17 @@ def test_options_run_equally_often_and_in_every_order(photos: Path) -> None:
 
     graph = set_count(graph, CATALOG, region, 2, shuffled=True)
     table = orders(graph.node(region))
-    found = _orders_drawn(graph, region, photos)
+    found = _orders_drawn(graph, region, dots)
     expected = SAMPLES / len(table)
     assert set(found) == set(table)
     assert sum((n - expected) ** 2 / expected for n in found.values()) < FIVE_DEGREES
 
 
-def _orders_drawn(graph: Graph, region: str, photos: Path) -> Counter[tuple[int, ...]]:
+def _orders_drawn(graph: Graph, region: str, folder: Path) -> Counter[tuple[int, ...]]:
     """How often each order of a region was drawn."""
     port, table = Port("choice", "output"), orders(graph.node(region))
     drawn = replace(graph, outputs={"choice": port})
-    runner, data = Runner(CATALOG), open_datasets(photos)
+    runner, data = Runner(CATALOG), open_datasets(folder)
     found: Counter[tuple[int, ...]] = Counter()
     for batch in range(SAMPLES // BATCH):
         numbers = runner.run(drawn, data, batch, BATCH, [port]).batches[port].arrays()

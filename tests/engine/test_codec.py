@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, NoReturn, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
 
 from workbench.catalog.spec import Value
 from workbench.emit.pipeline_import.traced import SourceLocation, Traced, TracedOp, TracedPipeline
@@ -31,6 +32,12 @@ class Measured:
     lines: Mapping[str, range]
     device: Literal["cpu", "gpu"] = "cpu"
     graph: Graph | None = None
+
+
+Kind = TypeVar("Kind", bound=np.generic)
+Aliased = TypeAliasType("Aliased", np.ndarray[Any, np.dtype[Kind]], type_params=(Kind,))
+"""What NumPy's NDArray is from 2.5 on."""
+Rows = TypeAliasType("Rows", list[tuple[int, str]])
 
 
 class Shape(Protocol):
@@ -125,7 +132,7 @@ def test_graphs_and_requests(name: str) -> None:
 @pytest.mark.parametrize("shape", [(), (0, 3), (4, 5, 3)])
 def test_arrays(dtype: str, shape: tuple[int, ...]) -> None:
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
-    for hint in (NDArray[Any], Any):
+    for hint in (NDArray[Any], Aliased[np.uint8], Any):
         found = there_and_back(hint, array)
         assert found.dtype == array.dtype
         assert np.array_equal(found, array)
@@ -191,3 +198,7 @@ def test_a_tasks_codecs() -> None:
     with pytest.raises(TypeError, match="takes 3 arguments, not 4"):
         arguments_codec(job, 4)
     assert result_codec(job).decode(result_codec(job).encode(None)) is None
+
+
+def test_the_name_of_a_type_is_the_type() -> None:
+    assert there_and_back(Rows, [(1, "a")]) == [(1, "a")]

@@ -47,6 +47,37 @@ def test_batches_0_1_and_7_are_those_of_the_script(
             assert same(found[port].arrays(), theirs), (batch, port)
 
 
+@pytest.mark.parametrize("pipelines", [1, 2])
+@pytest.mark.parametrize(
+    ("executor", "given"),
+    [
+        ("static", "prefetch_queue_depth=3,"),
+        ("separate", 'prefetch_queue_depth={"cpu_size": 6, "gpu_size": 3},'),
+    ],
+)
+def test_another_executor_gives_the_same_batches(
+    executor: str, given: str, pipelines: int, photos: Path, tmp_path: Path
+) -> None:
+    graph = with_settings(
+        GRAPHS["imagenet-train"], batch_size=COUNT, pipelines=pipelines, prefetch_queue_depth=3
+    )
+    text = emit_script(with_settings(graph, executor=executor), CATALOG).text
+    lines = [line.strip() for line in text.splitlines()]
+    at = lines.index(given)
+    assert lines[at + 1] == "exec_dynamic=False,"
+    script = import_script(text, tmp_path)
+    built = (
+        script.in_turns(script.build_pipelines(str(photos)))
+        if pipelines > 1
+        else iter(script.build_pipeline(str(photos)).run, None)
+    )
+    runner, taps, data = Runner(CATALOG), list(graph.outputs.values()), open_datasets(photos)
+    for batch, outputs in enumerate(islice(built, 5)):
+        found = runner.run(graph, data, batch, COUNT, taps).batches
+        for port, theirs in zip(taps, outputs, strict=True):
+            assert same(found[port].arrays(), arrays_of(theirs)), (batch, port)
+
+
 @pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("seed", [0, SETTINGS["seed"][1]])
 def test_verify_compares_them(seed: int, device: str, engine: Engine, photos: Path) -> None:

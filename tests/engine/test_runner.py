@@ -79,21 +79,21 @@ class TestRecipes:
         graph: Graph,
         device: str,
         runner: Runner,
-        data_of: Callable[[Graph], Path],
+        data_of: Callable[..., Path],
         tmp_path: Path,
     ) -> None:
         order = (2, 0, 1, 2, 1, 0)
-        assert_parity(runner, small(graph, device), data_of(graph), tmp_path, order)
+        assert_parity(runner, small(graph, device), data_of(graph, device), tmp_path, order)
 
     def test_fewer_tiles_than_the_batch(
         self,
         graph: Graph,
         device: str,
         runner: Runner,
-        data_of: Callable[[Graph], Path],
+        data_of: Callable[..., Path],
         tmp_path: Path,
     ) -> None:
-        data = data_of(graph)
+        data = data_of(graph, device)
         assert_parity(runner, small(graph, device), data, tmp_path, (0, 2, 1), count=2)
 
 

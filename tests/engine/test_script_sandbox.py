@@ -15,6 +15,7 @@ import pytest
 
 from tests.engine.tasks import until
 from workbench.engine import Engine
+from workbench.engine.landlock import restrict_writing
 from workbench.engine.registry import task
 from workbench.engine.script_sandbox import ScriptSandbox, one_printable_line, source_location
 from workbench.engine.worker import Worker
@@ -119,6 +120,28 @@ def test_nothing_appears_beside_the_script(harm: str, engine: Engine, tmp_path: 
     assert message.startswith("train.py:6: PermissionError")
     assert f"writes nothing, and not {there}" in message
     assert not os.path.lexists(there)
+
+
+def test_nothing_appears_by_way_of_libraries_and_programs(engine: Engine, tmp_path: Path) -> None:
+    text = (
+        "import ctypes, os, subprocess\n"
+        f"os.chdir({os.fspath(tmp_path)!r})\n"
+        "made = ctypes.CDLL(None).fopen(b'model.pth', b'wb')  # as torch.save does, in C++\n"
+        "ended = subprocess.run(['cp', 'train.py', 'copy.py']).returncode\n"
+        "result = 2 * bool(made) + (ended == 0)\n"
+    )
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    if not engine.call(has_landlock):
+        pytest.skip("this kernel has no Landlock")
+    assert engine.call(run_guarded, str(path), 30.0) == 0
+    assert [each.name for each in tmp_path.iterdir()] == ["train.py"]
+
+
+@task
+def has_landlock(worker: Worker) -> bool:
+    """Task: whether the kernel keeps this process from writing; it does from then on."""
+    return restrict_writing(["/"])
 
 
 @task

@@ -84,6 +84,17 @@ def test_settings_that_are_dalis_own() -> None:
     assert trace_pipeline(simple(device_id=types.CPU_ONLY_DEVICE_ID)).pipeline.device_id is None
 
 
+def test_executors() -> None:
+    for given, executor, depth in (
+        ({}, "dynamic", 2),
+        ({"exec_dynamic": False, "prefetch_queue_depth": 3}, "static", 3),
+        ({"prefetch_queue_depth": {"cpu_size": 6, "gpu_size": 3}}, "separate", 3),
+    ):
+        pipeline = trace_pipeline(simple(**given)).pipeline
+        assert (pipeline.executor, pipeline.prefetch_queue_depth) == (executor, depth)
+        assert pipeline.unheld == {}
+
+
 def test_settings_for_which_a_graph_has_no_place() -> None:
     from nvidia.dali import types
     from nvidia.dali.pipeline import StreamPolicy

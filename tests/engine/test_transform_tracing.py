@@ -127,12 +127,85 @@ def test_annotations_that_cannot_be_read_and_globals_that_hold_themselves(tmp_pa
     assert ops(file) == ["resize"]
 
 
+BOTH = """\
+from nvidia.dali import fn, pipeline_def
+from torchvision import transforms as T
+
+val = T.Compose([T.CenterCrop(64)])
+
+@pipeline_def(batch_size=4, num_threads=2, device_id=None)
+def train(data="photos"):
+    return fn.rotate(fn.decoders.image(fn.readers.file(file_root=data)[0]), angle=10)
+"""
+
+
+def test_a_composition_beside_a_pipeline_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "both.py"
+    file.write_text(BOTH)
+    assert ops(file) == ["rotate"]
+    assert ops(file, "val") == ["crop"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "# tested on an nvidia card\n",
+        "from nvidia.dali.pipeline import Pipeline\nPipeline(4, 2, None).build()\n",
+    ],
+)
+def test_a_composition_in_a_script_that_names_nvidia(head: str, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(head + "from torchvision import transforms as T\n"
+                    "val = T.Compose([T.CenterCrop(64)])\n")  # fmt: skip
+    assert ops(file, "val") == ["crop"]
+
+
 @pytest.mark.thorough
 def test_a_script_without_any_says_so(tmp_path: Path) -> None:
     file = tmp_path / "plain.py"
     file.write_text("x = 1\n")
     with pytest.raises(ImportFailedError, match="no pipeline of DALI, and no composition"):
         from_file(file)
+
+
+OWN = """\
+import argparse, random
+from PIL import ImageFilter, ImageOps
+from torchvision import transforms as T
+
+class Blur:
+    def __init__(self, p): self.p = p
+    def __call__(self, image):
+        if random.random() < self.p:
+            return image.filter(ImageFilter.GaussianBlur(radius=random.uniform(0.5, 2)))
+        return image
+
+def stretched(image):
+    return ImageOps.autocontrast(image, cutoff=3)
+
+def build(args):
+    return T.Compose([
+        T.Resize(args.pixels), Blur(args.blur.share), stretched, T.ToTensor(),
+        T.Lambda(lambda x: x.mul(255)),
+    ])
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pixels", default=48, type=int)
+    parser.add_argument("--share", default=0.25)
+"""
+
+
+def test_classes_and_lambdas_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(OWN)
+    assert ops(file, "build") == ["resize", "if", "crop_mirror_normalize"]
+    found = from_file(file, "build")
+    assert found.graph.node("chance").args["probability"] == 0.25
+    assert found.graph.node("crop_mirror_normalize").args["std"] == (1.0,)
+    assert any("args.pixels=48, args.blur.share=0.25" in note for note in found.report.notes)
+    (left_out,) = found.report.refused
+    assert (left_out.node, left_out.place) == ("autocontrast", "train.py:13")
 
 
 def test_timm_is_read_by_its_factory(tmp_path: Path) -> None:

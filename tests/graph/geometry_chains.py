@@ -176,6 +176,8 @@ def _main(first: int, last: int, device: str = "cpu", kind: str = "") -> None:
 def _print(found: Mapping[int, Errors], kind: str) -> None:
     every = np.array([(e.box, 1 - e.iou, e.point, e.mask) for e in found.values()])
     print(f" {len(found)} chains with {kind}")
+    if not found:
+        return
     for name, column in zip(("box px", "1 - IoU", "point px", "mask px"), every.T, strict=True):
         far = [f"{seed}: {column[at]:.3f}" for at, seed in enumerate(found)]
         worst = sorted(far, key=lambda text: -float(text.split()[1]))[:5]

@@ -14,6 +14,7 @@ from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.compose import place_node
 from workbench.graph.connect import connect, connection_refusal, disconnect, set_output
 from workbench.graph.edit import set_setting
+from workbench.graph.fixes import fixes
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
@@ -94,6 +95,16 @@ def test_any_number_of_inputs_has_one_more_port() -> None:
     assert len(graph.node("both").inputs) == 2
 
 
+def test_what_is_of_another_type_is_connected_and_a_cast_offered() -> None:
+    graph, least = place_node(JITTER, CATALOG, "reductions.min", out("resize"))
+    graph, spread = place_node(graph, CATALOG, "reductions.std_dev", out("resize"))
+    graph = connect(graph, CATALOG, out(least), spread, "mean")
+    (fault,) = check_graph(graph, CATALOG)
+    assert (fault.node, fault.arg, fault.code) == (spread, "mean", "dtype")
+    offered = {fix.label: fix.graph for fix in fixes(graph, CATALOG, fault)}
+    assert check_graph(offered["Insert a cast to FLOAT"], CATALOG) == ()
+
+
 def test_an_edge_is_cut() -> None:
     graph = disconnect(JITTER, "rotate", "data")
     assert [fault.arg for fault in check_graph(graph, CATALOG)] == ["data"]
@@ -131,5 +142,8 @@ def test_what_is_not_refused_brings_no_new_fault_of_wiring(
         assert joined.node(node.id).inputs[into] == source
         known = {str(fault) for fault in check_graph(graph, CATALOG)}
         new = [f for f in check_graph(joined, CATALOG) if str(f) not in known]
-        assert [f for f in new if f.node == node.id and f.arg == into] == []
+        here = [f for f in new if f.node == node.id and f.arg == into]
+        assert [
+            f for f in here if f.code not in ("dtype", "same_dtype")
+        ] == []  # a cast mends these
     assert graph == before

@@ -113,9 +113,9 @@ def coco_start(folder: Path) -> Graph:
 def chain_of(folder: Path, seed: int) -> Graph:
     """Up to five random operators; what a source gives follows by itself.
 
-    The ramps are numbers with fractions, but where ``paste``, which takes bytes only, is among the
-    operators: rounded to bytes, two ramps one of which is hardly larger or turned look the same for
-    many pixels, and the fit is off by half a pixel (by 0.005 where nothing is rounded).
+    The ramps are numbers with fractions, but before the last ``paste``, which takes bytes only:
+    rounded to bytes, two ramps one of which is hardly larger or turned look the same for many
+    pixels, and the fit is off by half a pixel (by 0.005 where nothing is rounded).
     """
     catalog, chance = load_catalog(), random.Random(seed)
     graph, after = coco_start(folder), "decode"
@@ -124,7 +124,8 @@ def chain_of(folder: Path, seed: int) -> Graph:
         exact = Node("exact", "cast", {"dtype": "FLOAT"}, {"data": Port("decode", "output")})
         outputs = {**graph.outputs, "images": Port("exact", "output")}
         graph, after = replace(graph, nodes=(*graph.nodes, exact), outputs=outputs), "exact"
-    for op, args, drawn in steps:
+    last = max((at for at, (op, *_) in enumerate(steps) if op == "paste"), default=None)
+    for at, (op, args, drawn) in enumerate(steps):
         before = graph
         graph, after = insert_node(graph, catalog, op, after)
         start: dict[str, Value] = (
@@ -135,6 +136,9 @@ def chain_of(folder: Path, seed: int) -> Graph:
         for name in drawn:
             graph = randomise_arg(graph, catalog, after, name)
         graph = with_followers(before, graph, catalog)
+        if at == last:
+            graph, after = insert_node(graph, catalog, "cast", after)
+            graph = graph.replace_node(replace(graph.node(after), args={"dtype": "FLOAT"}))
     return graph
 
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from tests.helpers import with_settings
 from workbench.catalog import load_catalog
+from workbench.errors import GraphFormatError
 from workbench.graph import check_graph, dump_graph, load_graph, load_recipe
 from workbench.graph.edit import set_setting
+from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Source
 from workbench.graph.pipelines import SHARD_SEED, pipeline_of_batch, single_pipelines
 
@@ -52,6 +54,31 @@ def test_there_are_one_to_four(count: int) -> None:
     (fault,) = check_graph(set_setting(ONE, pipelines=count), CATALOG)
     assert str(fault) == f"pipelines is {count}. Give a whole number from 1 to 4."
     assert not check_graph(set_setting(ONE, pipelines=4), CATALOG)
+
+
+def test_only_the_dynamic_executor_goes_back_from_the_gpu() -> None:
+    back = set_setting(ONE, device="mixed").crop(crop=(9, 9))
+    back = back.replace_node(replace(back.nodes[-1], device="cpu"))
+    faults = {f.words for f in check_graph(set_setting(back, executor="static"), CATALOG)}
+    (new,) = faults - {f.words for f in check_graph(back, CATALOG)}
+    assert "runs on the CPU behind" in new
+    assert new.endswith("the static executor cannot do that. Set the executor to dynamic.")
+    assert not check_graph(set_setting(ONE, device="mixed", executor="static"), CATALOG)
+
+
+def test_the_executor_is_one_of_three_and_stands_in_a_file_where_it_is_not_dalis_own() -> None:
+    wrong = set_setting(ONE, executor="fast")
+    (fault,) = check_graph(wrong, CATALOG)
+    assert str(fault) == "executor is 'fast'. Give static or dynamic or separate."
+    (fix,) = fixes(wrong, CATALOG, fault)
+    assert fix.graph == ONE
+    assert "executor" not in dump_graph(ONE)
+    for executor in ("static", "separate"):
+        graph = set_setting(ONE, executor=executor)
+        assert load_graph(dump_graph(graph)) == graph
+    text = dump_graph(graph).replace('"separate"', '"fast"')
+    with pytest.raises(GraphFormatError, match=r"settings\.executor: .*fast.* is not static or"):
+        load_graph(text)
 
 
 def test_a_reader_that_knows_no_shards_says_so() -> None:

@@ -64,6 +64,10 @@ PROBABILITIES: Mapping[str, Mapping[str, float]] = {
         "vertical": 0.5,
     },
     "histology-stain": {"horizontal": 0.5, "vertical": 0.5},
+    **{key: {"mirror": 0.5} for key in ("rand-augment", "auto-augment", "trivial-augment")},
+    "augmix": {"mirror": 0.5}  # a chain is 1, 2 or 3 deep, evenly
+    | {f"two_{chain}": 0.667 for chain in "123"}
+    | {f"three_{chain}": 0.5 for chain in "123"},
 }
 """Recipe -> coin flip -> how often it says yes."""
 RANGES: Mapping[str, Mapping[str, Range]] = {
@@ -115,6 +119,31 @@ CROPS: Mapping[str, Mapping[str, tuple[int, Range]]] = {
 }
 """Recipe -> random crop -> its side, and which shares of the photo's area it takes."""
 
+ORDERS: Mapping[str, Mapping[str, str]] = {
+    "simclr": {f"view_{n}": "crop flip jitter gray blur" for n in "12"},
+    "byol": {
+        "view_1": "crop flip jitter gray gaussian normalize",
+        "view_2": "crop flip jitter gray blur solarize normalize",
+    },
+    "moco-v3": {  # which normalises and mirrors in one, last
+        "view_1": "crop jitter gray gaussian normalize",
+        "view_2": "crop jitter gray blur solarize normalize",
+    },
+    "dino": {
+        "global_1": "crop flip jitter gray gaussian normalize",
+        "global_2": "crop flip jitter gray blur solarize normalize",
+    }
+    | dict.fromkeys(LOCALS, "crop flip jitter gray blur normalize"),
+    "rand-augment": {"images": "crop flip augment"},
+    "auto-augment": {"images": "crop flip augment"},
+    "trivial-augment": {"images": "crop flip augment normalize"},
+    "ct-slice": {
+        "images": "resize standard rotated scaled noisy blurred brightened contrasted coarsened "
+        "inverted_gamma plain_gamma flip channel_first"
+    },
+}
+"""Recipe -> output -> what a photo goes through, step by step."""
+
 
 def drawn(graph: Graph, op: str) -> list[Node]:
     return [node for node in graph.walk() if node.op == op and not node.inputs]
@@ -153,6 +182,18 @@ def test_coins_fall_as_often_as_published(name: str) -> None:
         margin = NormalDist().inv_cdf((1 + alone) / 2)
         margin *= (probability * (1 - probability) / SAMPLES) ** 0.5
         assert abs(draws(graph, coins[key]).mean() - probability) < margin, key
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_steps_come_in_the_published_order(name: str) -> None:
+    graph = load_recipe(name)
+    for output, wanted in ORDERS[name].items():
+        steps, port = list[str](), graph.outputs[output]
+        while port.node != "decode":
+            steps.append(port.node.removesuffix(output).removesuffix(f"_{output[-1]}").strip("_"))
+            inputs = graph.node(port.node).inputs
+            port = inputs.get("data") or inputs["images"]
+        assert " ".join(reversed(steps)) == wanted, output
 
 
 @pytest.mark.parametrize("name", RANGES)

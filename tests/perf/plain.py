@@ -14,16 +14,21 @@ import time
 from nvidia.dali import fn, pipeline_def, types
 
 
+def decoded(encoded, device: str, load: float):
+    engines = {"hw_decoder_load": load} if device == "mixed" else {}
+    return fn.decoders.image(encoded, device=device, output_type=types.RGB, **engines)
+
+
 @pipeline_def
-def decode(root: str, device: str):
+def decode(root: str, device: str, load: float):
     encoded, _ = fn.readers.file(file_root=root, random_shuffle=True)
-    return fn.decoders.image(encoded, device=device, output_type=types.RGB)
+    return decoded(encoded, device, load)
 
 
 @pipeline_def
-def train(root: str, device: str):
+def train(root: str, device: str, load: float):
     encoded, labels = fn.readers.file(file_root=root, random_shuffle=True)
-    images = fn.decoders.image(encoded, device=device, output_type=types.RGB)
+    images = decoded(encoded, device, load)
     images = fn.random_resized_crop(images, size=[224, 224])
     images = fn.crop_mirror_normalize(
         images,
@@ -54,12 +59,14 @@ def main() -> None:
     parser.add_argument("--device", choices=["cpu", "mixed"], required=True)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--load", type=float, default=0.65)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", action="store_true")
     args = parser.parse_args()
     pipe = {"decode": decode, "train": train}[args.what](
         args.data,
         args.device,
+        args.load,
         batch_size=args.batch_size,
         num_threads=args.threads,
         device_id=0 if args.device == "mixed" else None,

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.helpers import chain_graph
-from workbench.errors import PipelineError, WorkbenchError, WorkerCrashedError, WorkerTimeoutError
+from workbench.catalog import load_catalog
+from workbench.errors import (
+    PipelineError,
+    WorkbenchError,
+    WorkerCrashedError,
+    WorkerSilentError,
+    WorkerTimeoutError,
+)
+from workbench.graph.function_node import node
+from workbench.graph.regions import wrap_in_region
 from workbench.preview import PreviewRequest
 from workbench.preview.fault_isolation import call_isolating_faults, run_nodes_separately
 from workbench.preview.render import render
@@ -67,6 +77,22 @@ def test_what_does_not_happen_again_stays_as_it_was() -> None:
     first = WorkerCrashedError("ended", SEVERAL)
     assert raised(Scripted(first, None)) is first
     assert first.node is None
+
+
+@node
+def never_returns(image: Any) -> Any:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("kind", [WorkerTimeoutError, WorkerSilentError])
+def test_of_what_does_not_answer_a_function_is_named(kind: type[WorkerTimeoutError]) -> None:
+    graph = never_returns.after(REQUEST.graph, "rotate")
+    graph, region = wrap_in_region(graph, load_catalog(), ["never_returns"])
+    engine = Scripted(kind("No answer.", ("rotate", region)))
+    with pytest.raises(kind, match=r"^never_returns: its function does not return.* No a") as told:
+        call_isolating_faults(engine, render, replace(REQUEST, graph=graph))  # type: ignore[arg-type]
+    assert told.value.node == "never_returns"
 
 
 @pytest.mark.parametrize(

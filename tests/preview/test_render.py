@@ -430,21 +430,22 @@ def test_a_graph_without_a_decoder_shows_no_original(engine: Engine, folder: Pat
 @pytest.mark.gpu
 @pytest.mark.parametrize("graph", NORMALISED)
 def test_mixed_decoding_shows_the_exported_scripts_pictures(
-    graph: Graph, engine: Engine, photos: Path, tmp_path: Path
+    graph: Graph, engine: Engine, data_of: Callable[[Graph], Path], tmp_path: Path
 ) -> None:
+    data = data_of(graph)
     graph = with_settings(graph, device="mixed", batch_size=COUNT)
-    outputs = script_batches(graph, photos, 2, tmp_path)[1]
-    preview = show_whole(engine, graph, photos, outputs[0][0], 1)
+    outputs = script_batches(graph, data, 2, tmp_path)[1]
+    preview = show_whole(engine, graph, data, outputs[0][0], 1)
     for number, output in enumerate(graph.outputs):
         if output in preview.outputs:
             index = preview.outputs.index(output)
             for mine, its in zip(augmented(preview, index), outputs[number], strict=True):
                 assert np.abs(mine.astype(float) - as_shown(graph, output, its)).max() <= 1
     size = max(outputs[0][0].shape)
-    lossy = show(engine, graph, photos, batch=1, tile_size=size, lossless=False)
-    inverts = any(node.op == "auto_augment" for node in graph.nodes)  # JPEG keeps that less well
+    lossy = show(engine, graph, data, batch=1, tile_size=size, lossless=False)
     for mine, its in zip(augmented(lossy), augmented(preview), strict=True):
-        assert np.abs(mine.astype(int) - its).mean() < (10 if inverts else 6)
+        detail = np.abs(np.diff(its.astype(int), axis=0)).mean()
+        assert np.abs(mine.astype(int) - its).mean() < 6 + detail / 2, "JPEG keeps noise less well"
 
 
 def test_nothing_is_said_twice(engine: Engine, photos: Path) -> None:

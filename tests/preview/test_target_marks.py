@@ -21,7 +21,8 @@ from workbench.graph.edit import insert_node, set_setting
 from workbench.graph.followers import with_followers
 from workbench.graph.source_targets import with_opened
 from workbench.preview import PreviewRequest, preview_batch, preview_card_pictures, preview_steps
-from workbench.preview.target_marks import TargetMark, mask_mark
+from workbench.preview.marks import TargetMark
+from workbench.preview.mask_marks import depth_mark, mask_mark
 from workbench.sources import open_datasets
 
 CATALOG = load_catalog()
@@ -170,22 +171,104 @@ def test_a_mask_of_another_size_says_so(folder: Path, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("closely", [False, True])
+@pytest.mark.parametrize("shown", [True, False])
 def test_targets_are_drawn_on_the_cards_of_the_images_they_lie_on(
-    folder: Path, engine: Engine, closely: bool
+    folder: Path, engine: Engine, closely: bool, shown: bool
 ) -> None:
-    request = PreviewRequest(masked(folder), {}, tiles=2, tile_size=96)
+    """On those between, too, and where they are wanted."""
+    before = masked(folder)
+    graph, _ = insert_node(before, CATALOG, "flip", "rotate")
+    graph = with_followers(before, graph, CATALOG)
+    request = PreviewRequest(graph, {}, tiles=2, tile_size=96)
     boxes = {}
     if closely:
-        steps = preview_steps(engine, request, 1, times=False)
+        steps = preview_steps(engine, request, 1, times=False, targets=shown)
         sheet = np.asarray(Image.open(io.BytesIO(steps.image)), int)
         boxes = {step.node: output.box for step in steps.steps for output in step.outputs}
     else:
-        cards = preview_card_pictures(engine, request, 1)
+        cards = preview_card_pictures(engine, request, 1, targets=shown)
         sheet = np.asarray(Image.open(io.BytesIO(cards.image)), int)
         boxes = {card.node: card.box for card in cards.cards}
-    for node in ("decode", "rotate"):
-        assert boxes[node] is not None
-        x, y, width, height = boxes[node]
+        assert boxes.keys() == {node.id for node in graph.nodes}
+    for node in ("decode", "rotate", "flip"):
+        place = boxes[node]
+        assert place is not None
+        x, y, width, height = place
         picture = sheet[y : y + height, x : x + width]
         drawn_over = picture[..., 2] < 220  # elsewhere the ramps are blue
-        assert 0.02 < drawn_over.mean() < 0.4
+        assert (0.02 < drawn_over.mean() < 0.4) == shown
+
+
+def test_ids_of_instances_have_colours_of_their_own_and_a_name_on_each() -> None:
+    mask = np.zeros((60, 80, 1), np.int32)
+    mask[5:20, 5:30] = 70_001
+    mask[5:20, 40:60] = 70_002
+    mask[30:50, 5:75] = 3
+    (mark,) = mask_mark(mask, ["car", "cat", "dog"])
+    assert mark.text == "dog, 70001, 70002"
+    with Image.open(io.BytesIO(mark.mask)) as picture:
+        pixels = np.asarray(picture.convert("RGBA"))
+    seen = {tuple(pixels[10, 10]), tuple(pixels[10, 50]), tuple(pixels[40, 40])}
+    assert len(seen) == 3
+    for name, number in zip(mark.names, (3, 70_001, 70_002), strict=True):
+        assert mask[int(name.y * 60), int(name.x * 80), 0] == number
+
+
+def test_a_mask_of_many_ids_names_the_largest() -> None:
+    mask = np.repeat(np.arange(1, 41), 10).reshape(20, 20, 1)
+    (mark,) = mask_mark(mask, [])
+    assert len(mark.names) == 12
+    assert mark.text.endswith("28 more")
+
+
+def test_depth_is_drawn_by_one_scale_and_clear_where_there_is_none(
+    folder: Path, engine: Engine
+) -> None:
+    depth = np.linspace(2, 9, 40 * 50, dtype=np.float32).reshape(40, 50, 1)
+    depth[:10], depth[10:12] = 0, np.nan
+    (mark,) = depth_mark(depth)
+    assert mark.text == "4.101 … 9"
+    with Image.open(io.BytesIO(mark.mask)) as picture:
+        pixels = np.asarray(picture.convert("RGBA"))
+    assert not pixels[:12, :, 3].any()
+    assert pixels[12:, :, 3].all()
+    assert tuple(pixels[12, 0, :3]) == (68, 1, 84)
+    assert tuple(pixels[-1, -1, :3]) == (253, 231, 37)
+    assert depth_mark(np.zeros((4, 4, 1), np.float32)) == ()
+    # What is read between pixels is depth, on the original too.
+    graph = masked(folder)
+    follower = graph.node("follow_masks")
+    args = {**follower.args, "interpolation": "linear"}
+    graph = graph.replace_node(replace(follower, args=args))
+    preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=1))
+    for marks in preview.tiles[0].marks:
+        assert [mark.text for mark in marks if mark.mask] == ["1 … 1"]
+
+
+def test_ids_paths_and_shares_of_classes_stand_beside_the_picture(
+    photos: Path, folder: Path, engine: Engine
+) -> None:
+    start = coco_start(folder)
+    reader = start.node("reader")
+    start = start.replace_node(replace(reader, args={**reader.args, "image_ids": True}))
+    place = Node("path", "get_property", {"key": "source_info"}, {"data": Port("reader", "jpegs")})
+    given = {"image_ids": Port("reader", "image_ids"), "paths": Port("path", "output")}
+    graph = replace(start, nodes=(*start.nodes, place), outputs={**start.outputs, **given})
+    preview = preview_batch(engine, PreviewRequest(graph, {}, tiles=2))
+    for number, tile in enumerate(preview.tiles):
+        assert len(tile.targets) == 2  # labels are those of boxes
+        assert tile.targets[0] == f"image_ids {number}"
+        assert tile.targets[1].startswith("paths ")
+        assert tile.targets[1].endswith(f"{number}.png")
+    cards = preview_card_pictures(engine, PreviewRequest(graph, {}, tiles=2), 1).cards
+    assert next(card.text for card in cards if card.node == "path").endswith("1.png")
+    # A label as shares of classes, by their names.
+    graph = load_recipe("rotate-jitter")
+    classes = len({path.parent for path in photos.glob("*/*")})
+    args = {"num_classes": classes}
+    node = Node("shares", "one_hot", args, {"data": Port("reader", "labels")})
+    outputs = {**graph.outputs, "labels": Port("shares", "output")}
+    graph = replace(graph, nodes=(*graph.nodes, node), outputs=outputs)
+    preview = preview_batch(engine, PreviewRequest(graph, str(photos), tiles=3))
+    for tile in preview.tiles:
+        assert tile.targets == (f"labels {tile.class_name}",)

@@ -38,10 +38,10 @@ DEVICES = pytest.mark.parametrize("device", ["cpu", pytest.param("mixed", marks=
 @DEVICES
 @pytest.mark.parametrize("graph", recipe_cases(slow=SLOW))
 def test_every_recipe_is_exact(
-    graph: Graph, device: str, engine: Engine, data_of: Callable[[Graph], Path]
+    graph: Graph, device: str, engine: Engine, data_of: Callable[..., Path]
 ) -> None:
     graph = with_settings(graph, batch_size=COUNT, device=device)
-    report = Verifier(graph, str(data_of(graph)), 2, engine=engine).run()
+    report = Verifier(graph, str(data_of(graph, device)), 2, engine=engine).run()
     assert report.lines() == [f"identical: {2 * COUNT} of {2 * COUNT}"]
     assert report.exact
     assert report.device == device
@@ -66,9 +66,9 @@ def test_the_exported_loader_is_compared_for_an_epoch(
 @DEVICES
 @pytest.mark.parametrize("name", sorted(load_recipes()))
 def test_every_recipe_is_exact_at_any_batch(
-    name: str, device: str, data_of: Callable[[Graph], Path], tmp_path: Path
+    name: str, device: str, data_of: Callable[..., Path], tmp_path: Path
 ) -> None:
-    place = data_of(load_recipe(name))
+    place = data_of(load_recipe(name), device)
     catalog, data = load_catalog(), open_datasets(place)
     graph = with_settings(load_recipe(name), batch_size=COUNT, device=device)
     expected = script_batches(graph, place, max(BATCHES) + 1, tmp_path)

@@ -19,7 +19,7 @@ from workbench.graph.dataset_parameters import with_datasets
 from workbench.health import check_folder
 from workbench.preview.verify import Verifier
 from workbench.samples.records import add_to_tar, datum, field, framed, recorded
-from workbench.sources import Dataset, list_samples, open_dataset, open_datasets, require_dataset
+from workbench.sources import list_samples, open_dataset, open_datasets, require_dataset
 from workbench.sources._example_records import scan_records
 from workbench.sources.record_io import scan_record_file
 
@@ -219,8 +219,42 @@ def test_an_lmdb_that_is_cut_short_is_named(photos: Path, tmp_path: Path) -> Non
     path = WRITERS["caffe_lmdb"](read_photos(photos)[:6], tmp_path / "lmdb")
     file = path / "data.mdb"
     file.write_bytes(file.read_bytes()[: 4 * 4096])
-    with pytest.raises(DataError, match="page 4 is cut short or damaged"):
-        list(list_samples(Dataset("caffe_lmdb", str(path))))
+    checked = check_folder(str(path), full=False)
+    assert checked.bad
+    assert all("cut short" in one.reason for one in checked.bad)
+
+
+@pytest.mark.parametrize("kind", sorted(LMDBS))
+def test_a_damaged_page_of_an_lmdb_is_named_and_the_others_are_there(
+    kind: str, photos: Path, tmp_path: Path
+) -> None:
+    path = WRITERS[kind](read_photos(photos)[:30], tmp_path / "lmdb")
+    whole = [each.name for each in list_samples(open_dataset(path))]
+    file = path / "data.mdb"
+    content = bytearray(file.read_bytes())
+    content[3 * 4096 + 8 : 3 * 4096 + 16] = b"\xff" * 8  # the second leaf's header
+    file.write_bytes(content)
+    found = open_dataset(path)
+    assert found.kind == kind
+    require_dataset(found)
+    (lost,) = (each for each in list_samples(found) if each.fault)
+    assert lost.fault == "its page is damaged or cut short"
+    assert lost.name == "lmdb at byte 12288"
+    left = [each.name for each in list_samples(found) if not each.fault]
+    assert 0 < len(left) < len(whole)
+    assert set(left) < set(whole)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"", "it is empty"), (b"no database" * 99, "it is no LMDB"), (b"short", "it is cut short")],
+)
+def test_what_is_no_lmdb_is_not_taken_for_a_folder(
+    content: bytes, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "data.mdb").write_bytes(content)
+    with pytest.raises(DataError, match=words):
+        require_dataset(open_dataset(tmp_path))
 
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["no index", "index"])

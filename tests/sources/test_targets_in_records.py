@@ -1,8 +1,9 @@
-"""Boxes in TFRecord and masks in WebDataset: those that COCO and folders give, and bad ones."""
+"""Boxes, points and masks in TFRecord and WebDataset: those of COCO and folders, and bad ones."""
 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file
 from workbench.errors import DataError
-from workbench.graph import Graph, Port, load_recipe
+from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.source_targets import with_opened
 from workbench.health import check_folder
 from workbench.preview import PreviewRequest, preview_batch
@@ -29,9 +30,9 @@ from workbench.samples.shapes import CLASSES, SCENES
 from workbench.sources import class_names, open_dataset, open_datasets, require_dataset
 
 CATALOG = load_catalog()
-BOXES, MASKS = "tfrecord_boxes", "webdataset_masks"
-RECIPES = {BOXES: "ssd", MASKS: "segmentation"}
-PLACES = {BOXES: "tfrecord", MASKS: "webdataset"}
+BOXES, MASKS, ANNOTATED = "tfrecord_boxes", "webdataset_masks", "webdataset_boxes"
+RECIPES = {BOXES: "ssd", MASKS: "segmentation", ANNOTATED: "ssd"}
+PLACES = {BOXES: "tfrecord", MASKS: "webdataset", ANNOTATED: "webdataset"}
 
 
 def opened(recipe: str, path: Path | str) -> Graph:
@@ -50,19 +51,41 @@ def read_alone(
     return batch
 
 
+@pytest.mark.parametrize("kind", [BOXES, ANNOTATED])
 @pytest.mark.parametrize("args", [{}, {"ltrb": True}, {"ltrb": True, "ratio": True}])
-def test_boxes_are_those_of_coco(shapes: Path, tmp_path: Path, args: dict[str, Value]) -> None:
+def test_boxes_are_those_of_coco(
+    kind: str, shapes: Path, tmp_path: Path, args: dict[str, Value]
+) -> None:
     found = []
-    for number, place in enumerate((shapes / "tfrecord", shapes / "coco" / "annotations.json")):
+    for number, place in enumerate((shapes / PLACES[kind], shapes / "coco" / "annotations.json")):
         folder = tmp_path / str(number)
         folder.mkdir()
         graph = opened("ssd", place)
-        assert graph.sources[0].kind == ("coco" if number else BOXES)
+        assert graph.sources[0].kind == ("coco" if number else kind)
         found.append(read_alone(graph, place, folder, args, "boxes", "labels"))
     for ours, theirs in zip(found[0][0], found[1][0], strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-3)
     for ours, theirs in zip(found[0][1], found[1][1], strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("ratio", [False, True])
+@pytest.mark.parametrize("kind", [BOXES, ANNOTATED])
+def test_key_points_are_those_of_coco(kind: str, ratio: bool, shapes: Path, tmp_path: Path) -> None:
+    """And the recipe for key points runs on them."""
+    found = []
+    args: dict[str, Value] = {"polygon_masks": True, "ratio": ratio}
+    for number, place in enumerate((shapes / PLACES[kind], shapes / "coco" / "keypoints.json")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        graph = opened("key-points", place)
+        assert graph.sources[0].kind == ("coco_keypoints" if number else kind)
+        assert not check_graph(graph, CATALOG)
+        found.append(read_alone(graph, place, folder, args, "polygons", "vertices"))
+    for ours, theirs in zip(*(each[0] for each in found), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    for ours, theirs in zip(*(each[1] for each in found), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
 def test_masks_are_those_of_the_folder(shapes: Path, tmp_path: Path) -> None:
@@ -75,20 +98,22 @@ def test_masks_are_those_of_the_folder(shapes: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("kind", RECIPES)
+@pytest.mark.parametrize(
+    ("kind", "recipe"), [*RECIPES.items(), (BOXES, "key-points"), (ANNOTATED, "key-points")]
+)
 def test_it_is_drawn_verified_and_imported_back(
-    kind: str, shapes: Path, engine: Engine, tmp_path: Path
+    kind: str, recipe: str, shapes: Path, engine: Engine, tmp_path: Path
 ) -> None:
     place = shapes / PLACES[kind]
-    graph = with_settings(load_recipe(RECIPES[kind]), batch_size=6)
+    graph = with_settings(load_recipe(recipe), batch_size=6)
     report = Verifier(graph, str(place), 2, engine=engine).run()
     assert report.exact, report.lines()
     preview = preview_batch(engine, PreviewRequest(graph, str(place), tiles=4))
     marks = [mark for tile in preview.tiles for each in tile.marks for mark in each]
     assert any(mark.mask for mark in marks) == (kind == MASKS)
-    if kind == BOXES:
+    if recipe == "ssd":
         assert {mark.text for mark in marks} <= {*CLASSES}
-    made = opened(RECIPES[kind], f"{kind}:{place}")
+    made = opened(recipe, f"{kind}:{place}")
     path = tmp_path / "pipe.py"
     path.write_text(export(made, "script", CATALOG).main.text)
     imported = from_file(path)
@@ -97,8 +122,58 @@ def test_it_is_drawn_verified_and_imported_back(
     assert imported.graph.sources[0].kind == kind
 
 
-def test_classes_of_boxes_are_named(shapes: Path) -> None:
-    assert class_names(open_dataset(f"{BOXES}:{shapes / 'tfrecord'}")) == ["background", *CLASSES]
+@pytest.mark.parametrize("kind", [BOXES, ANNOTATED])
+def test_classes_of_boxes_are_named(kind: str, shapes: Path) -> None:
+    found = class_names(open_dataset(f"{kind}:{shapes / PLACES[kind]}"))
+    assert found == ["background", *CLASSES]
+
+
+def test_bad_annotations_in_an_archive_are_named_counted_and_left_out(
+    tmp_path: Path, engine: Engine
+) -> None:
+    def notes(**changed: object) -> bytes:
+        one = {"bbox": [10, 5, 20, 20], "category_id": 1}
+        return json.dumps([one, {**one, **changed}]).encode()
+
+    bad = {
+        "its box 1 has a negative size": notes(bbox=[1, 2, -3, 4]),
+        "its box 1 has a number that is none": notes(bbox=[1, 2, float("nan"), 4]),
+        "its box 1 is not four numbers": notes(bbox=[1, 2]),
+        "its class 1 is 'dog'": notes(category_id="dog"),
+        "its key points 1 are not three": notes(keypoints=[1, 2]),
+        "its json holds no annotations": b"{",
+        "it has no json": None,
+    }
+    rows = [notes(), *bad.values(), b"[]", notes()]
+    path = tmp_path / "boxes.tar"
+    write_shard([{"jpg": _jpeg(), **({"json": row} if row else {})} for row in rows], path)
+    found = check_folder(f"{ANNOTATED}:{path}", full=False)
+    assert len(found.bad) == len(bad)
+    for one, words in zip(found.bad, bad, strict=True):
+        assert one.reason.startswith(words)
+    graph = with_settings(load_recipe("ssd"), batch_size=3)
+    report = Verifier(graph, f"{ANNOTATED}:{path}", 1, engine=engine).run()
+    assert report.exact, report.lines()
+    assert len(report.left_out) == len(bad)
+
+
+def test_key_points_that_do_not_fit_are_named(tmp_path: Path) -> None:
+    place = {f"image/object/bbox/{name}": [0.1] for name in ("xmin", "ymin", "xmax", "ymax")}
+    base = {"image/encoded": _jpeg(), **place, "image/object/class/label": [1]}
+    key = "image/object/keypoint/"
+    records = [
+        {f"{key}x": [0.1, 0.2], f"{key}y": [0.1, 0.2]},
+        {f"{key}x": [0.1, 0.2], f"{key}y": [0.1]},
+        {f"{key}x": [0.1], f"{key}y": [0.1], "image/object/class/label": [1, 1]}
+        | {name: [0.1, 0.1] for name in place},
+    ]
+    path = tmp_path / "points.tfrecord"
+    path.write_bytes(b"".join(framed(example({**base, **each})) for each in records))
+    found = check_folder(f"{BOXES}:{path}", full=False).bad
+    assert [one.reason.split(" of ")[0] for one in found] == [
+        "it has 2, 1, 0",
+        "it has 1 key points",
+    ]
 
 
 def _jpeg(width: int = 60, height: int = 40) -> bytes:

@@ -177,6 +177,15 @@ def test_av1_is_refused_beside_a_gpu_too(monkeypatch: pytest.MonkeyPatch) -> Non
     assert refusal(str(GOLDEN / "h264.mp4")) == ""
 
 
+def test_motion_jpeg_is_for_the_cpu_alone(clips: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(video, "has_gpu", lambda: True)
+    require_dataset(open_dataset(clips))
+    require_dataset(open_dataset(clips), "cpu")
+    told = r"motion JPEG in AVI.*not decode on the GPU\. Decode on the CPU, or.*ffmpeg"
+    with pytest.raises(DataError, match=told):
+        require_dataset(open_dataset(clips), "mixed")
+
+
 def _box(name: bytes, content: bytes) -> bytes:
     return (len(content) + 8).to_bytes(4, "big") + name + content
 

@@ -1,4 +1,4 @@
-"""A real JupyterLab for the browser tests: a server of its own, and notebooks run in it."""
+"""A real JupyterLab, or Notebook 7, for the browser tests: a server, and notebooks run in it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from jupyter_client.blocking.client import BlockingKernelClient
 from playwright.sync_api import Page
+
+if TYPE_CHECKING:
+    from jupyter_client.blocking.client import BlockingKernelClient
 
 _SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -50,10 +52,18 @@ def await_server(url: str, lives: Callable[[], bool] = lambda: True) -> None:
             assert time.monotonic() < deadline, f"{url} did not answer within 180 s"
 
 
-class LabServer:
-    """JupyterLab on a free port of 127.0.0.1, all its files below ``folder``."""
+APPS = {
+    "jupyterlab": ("LabApp", "lab/tree/{}?reset"),
+    "notebook": ("JupyterNotebookApp", "notebooks/{}"),
+}
+"""Module of a host of notebooks -> its name in options, and where it opens a file."""
 
-    def __init__(self, folder: Path, dark: bool = False) -> None:
+
+class LabServer:
+    """JupyterLab, or Notebook 7, on a free port of 127.0.0.1, all its files below ``folder``."""
+
+    def __init__(self, folder: Path, dark: bool = False, module: str = "jupyterlab") -> None:
+        app, self._place = APPS[module]
         self.work = folder / "work"
         self._runtime = folder / "runtime"
         self.state = folder / "state"
@@ -72,17 +82,17 @@ class LabServer:
         self._log = (folder / "lab.log").open("wb")
         self._server = subprocess.Popen(
             [
-                *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+                *(sys.executable, "-m", module, "--no-browser", "--allow-root"),
                 f"--ServerApp.port={self.port}",
                 "--ServerApp.ip=127.0.0.1",
                 "--ServerApp.port_retries=0",
                 "--IdentityProvider.token=",
                 "--ServerApp.disable_check_xsrf=True",
                 f"--ServerApp.root_dir={self.work}",
-                "--LabApp.expose_app_in_browser=True",
+                "--expose-app-in-browser",
                 "--LabApp.extension_manager=readonly",
-                f"--LabApp.user_settings_dir={settings}",
-                f"--LabApp.workspaces_dir={folder / 'workspaces'}",
+                f"--{app}.user_settings_dir={settings}",
+                f"--{app}.workspaces_dir={folder / 'workspaces'}",
             ],
             env={
                 **os.environ,
@@ -127,12 +137,15 @@ class LabServer:
 
     def reopen(self, page: Page, name: str = "test.ipynb") -> None:
         """Open a notebook as it was saved, and wait for its kernel."""
-        page.goto(f"{self.url}/lab/tree/{name}?reset")
+        page.goto(f"{self.url}/{self._place.format(name)}")
         page.wait_for_function(_READY)
 
     def evaluate(self, expression: str) -> Any:
         """What an expression is in the newest kernel, which a second client asks for."""
         if self._client is None:
+            # Not above: a machine that is there for its GPU records the web app without Jupyter.
+            from jupyter_client.blocking.client import BlockingKernelClient
+
             files = sorted(self._runtime.glob("kernel-*.json"), key=lambda p: p.stat().st_mtime)
             self._client = BlockingKernelClient(connection_file=str(files[-1]))
             self._client.load_connection_file()

@@ -124,9 +124,9 @@ def boxes_of_the_saved_code(host: Host, annotations: Path, program: str) -> list
     """Export, and run: what the program prints of the saved code's first batch."""
     tab(host.page, "Code")
     code = part(host.page, "code")
-    code.locator("[data-wb=path]").fill("boxes.py")
+    script = host.work / ("shares.py" if program is _SHARES else "boxes.py")  # of each test one
+    code.locator("[data-wb=path]").fill(script.name)
     code.locator("[data-wb=save]").click()
-    script = host.work / "boxes.py"
     expect(code.locator("[data-wb=message]")).to_contain_text(str(script))
     run = subprocess.run(
         [sys.executable, str(script), "--data", str(annotations), "--batches", "2"],

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.helpers import CHAINS
 from tests.thorough import examples
+from tests.ui.screen import Screen
 from workbench.catalog import load_catalog
 from workbench.catalog.templates import load_templates
 from workbench.errors import CatalogError, GraphEditError
@@ -15,6 +16,7 @@ from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.layout import Document
 from workbench.ui.actions import canvas
 from workbench.ui.insertions import apply_insertion, fault_of_insertion
+from workbench.ui.view_model import ViewModel
 
 CATALOG = load_catalog()
 JITTER = load_recipe("rotate-jitter")
@@ -127,3 +129,11 @@ def test_an_input_is_fed_by_what_is_added_before_it() -> None:
     assert fed.node("gaussian_blur").inputs["data"] == Port("decode_2", "output")
     with pytest.raises(GraphEditError, match=r"cannot feed gaussian_blur\.data"):
         added(loose, canvas.AddFeeding("random.uniform", "gaussian_blur", "data"))
+
+
+def test_mixed_labels_have_as_many_classes_as_the_data(ready: tuple[ViewModel, Screen]) -> None:
+    model, screen = ready
+    screen.wait(lambda s: len(s["data", "summary"]["classes"]) >= 8, "the classes")
+    model.act("canvas", {"do": "add_template", "template": "mixup", "after": "resize"})
+    node = next(node for node in model.graph.nodes if node.op == "follow_labels")
+    assert node.args["num_classes"] == len(screen["data", "summary"]["classes"])

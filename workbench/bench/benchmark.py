@@ -24,6 +24,7 @@ from workbench.bench.peers import CONTROL, PEERS, add_peers, with_best_workers
 from workbench.bench.pixels import compare_decoders
 from workbench.bench.record import Report
 from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.engine.progress_bar import with_progress_bar
 from workbench.engine.worker_progress import Progress
 from workbench.errors import ArgumentError
 from workbench.graph.model import GRAPH, DecodeDevice, Graph
@@ -73,6 +74,11 @@ class Benchmark(SpeedExperiment):
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)
         self.peers: tuple[str, ...] = _as_tuple(peers)
 
+    def __repr__(self) -> str:
+        what = f"{', '.join(self.devices)}; {', '.join((*self.regimes, *self.peers))}"
+        return f"<benchmark of {self.graph.name}: {what}>"
+
+    @with_progress_bar()
     def run(self, on_progress: Progress = lambda share, text: None) -> Report:
         """Measure every device and regime, in turns.
 

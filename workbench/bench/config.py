@@ -12,7 +12,15 @@ from workbench.graph.active import active_graph
 from workbench.graph.check import stopping_faults
 from workbench.graph.dataset_parameters import sequence_length
 from workbench.graph.devices import gives_pixels, infer_devices
-from workbench.graph.model import DecodeDevice, Graph, Node, Port, Source, ancestors
+from workbench.graph.model import (
+    DecodeDevice,
+    Executor,
+    Graph,
+    Node,
+    Port,
+    Source,
+    ancestors,
+)
 
 Regime = Literal["decode", "pipeline"]
 """``decode`` runs up to the decoder, ``pipeline`` all of the graph."""
@@ -39,6 +47,8 @@ class Config:
     """Of each process, side by side; ``threads`` and ``prefetch`` are those of each."""
     frames: int = 0
     """Of each sample, where it is a sequence; 0: it is an image."""
+    executor: Executor = "dynamic"
+    """DALI's, or one of its earlier ones: ``graph.model.Settings.executor``."""
 
     @property
     def label(self) -> str:
@@ -49,10 +59,11 @@ class Config:
     def settings(self) -> str:
         """The knobs in words: ``batch 64, 4 threads, prefetch 2``."""
         load = "" if self.hw_decoder_load is None else f", {LOAD} {self.hw_decoder_load:g}"
+        executor = "" if self.executor == "dynamic" else f", {self.executor} executor"
         threads = f"{self.threads} thread{'s' * (self.threads != 1)}"
         if self.pipelines > 1:
             threads = f"{self.pipelines} pipelines of {threads}"
-        return f"batch {self.batch_size}, {threads}, prefetch {self.prefetch}{load}"
+        return f"batch {self.batch_size}, {threads}, prefetch {self.prefetch}{load}{executor}"
 
 
 def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
@@ -67,6 +78,7 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
         next((hw_decoder_load_of(node) for node in graph.nodes if LOAD in node.args), None),
         pipelines=settings.pipelines,
         frames=sequence_length(graph),
+        executor=settings.executor,
     )
 
 
@@ -85,6 +97,7 @@ def with_config(graph: Graph, catalog: Catalog, config: Config) -> Graph:
         num_threads=config.threads,
         prefetch_queue_depth=config.prefetch,
         pipelines=config.pipelines,
+        executor=config.executor,
     )
     nodes = graph.nodes
     if config.hw_decoder_load is not None:

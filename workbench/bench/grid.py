@@ -1,39 +1,40 @@
-"""The settings that a sweep tries: threads x batch x prefetch x load x pipelines."""
+"""The settings that a sweep tries: threads x batch x prefetch x load x pipelines x executor."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 from workbench.bench.config import Config
 from workbench.catalog.spec import Catalog
 from workbench.engine.machine import Machine
-from workbench.graph.model import DecodeDevice, Graph
-from workbench.graph.pipelines import pipeline_faults
+from workbench.graph.model import DecodeDevice, Executor, Graph
+from workbench.graph.pipelines import executor_faults, pipeline_faults
 
-KNOBS = ("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines")
+KNOBS = ("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines", "executor")
 
-Value = int | float | None
+Value = int | float | str | None
 Place = tuple[int, ...]
 """An index into the values of each knob, in the order of ``KNOBS``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The values of each knob, ascending."""
+    """The values of each knob, ascending where they are numbers."""
 
     threads: tuple[int, ...]
     batch_size: tuple[int, ...]
     prefetch: tuple[int, ...] = (1, 2, 4)
     hw_decoder_load: tuple[float | None, ...] = (None,)
     pipelines: tuple[int, ...] = (1,)
+    executor: tuple[Executor, ...] = ("dynamic",)
 
     def __post_init__(self) -> None:
         for knob in KNOBS:
             values = self.values(knob)
-            known = [value for value in values if value is not None]
+            known = [value for value in values if isinstance(value, int | float)]
             if not values or known != sorted(set(known)):
                 raise ValueError(f"{knob}: {values} is not one or more values in rising order.")
 
@@ -65,29 +66,39 @@ class Grid:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Grid:
-        """As ``to_json`` gave it; a grid of old had one pipeline."""
-        known = {"pipelines": [1], **values}
+        """As ``to_json`` gave it; a grid of old had one pipeline and DALI's own executor."""
+        known = {"pipelines": [1], "executor": ["dynamic"], **values}
         return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
 
 
 def grid_for(graph: Graph, catalog: Catalog, machine: Machine, device: DecodeDevice) -> Grid:
-    """``default_grid``, of one pipeline where the graph's reader cannot read a shard."""
+    """``default_grid`` without what the graph cannot have.
+
+    Of one pipeline where its reader cannot read a shard, with DALI's own executor where something
+    runs on the CPU behind the GPU.
+    """
     grid = default_grid(machine, device)
-    several = replace(graph, settings=replace(graph.settings, pipelines=2))
-    alone = any(pipeline_faults(several, catalog))
-    return replace(grid, pipelines=(1,)) if alone else grid
+    wanted = replace(graph.settings, device=device, pipelines=2, executor="static")
+    other = replace(graph, settings=wanted)
+    if any(pipeline_faults(other, catalog)):
+        grid = replace(grid, pipelines=(1,))
+    if any(executor_faults(other, catalog)):
+        grid = replace(grid, executor=("dynamic",))
+    return grid
 
 
 def default_grid(machine: Machine, device: DecodeDevice) -> Grid:
     """What is worth trying on a machine: threads up to its cores, and usual batches.
 
-    Where a GPU decodes, few threads are the fastest, and several pipelines fill its engines; on a
-    CPU one works while another waits for its slowest image.
+    Where a GPU decodes, few threads are the fastest, several pipelines fill its engines, and the
+    executor says how host and device buffers are queued; on a CPU one pipeline works while another
+    waits for its slowest image.
     """
     powers = [2**power for power in range(10) if 2**power < machine.cores]
     if device == "mixed":
         few = [count for count in (3, 6) if count < machine.cores]
         threads = sorted({*powers, *few, machine.cores})
-        return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), (0.65, 0.85, 1.0), (1, 2, 3))
+        loads, executors = (0.65, 0.85, 1.0), get_args(Executor)
+        return Grid(tuple(threads), (32, 64, 128, 256), (2, 4), loads, (1, 2, 3), executors)
     threads = [*powers, machine.cores, 2 * machine.cores]
     return Grid(tuple(threads), (16, 32, 64, 128), (1, 2, 4), pipelines=(1, 2))

@@ -15,16 +15,20 @@ from workbench.bench.grid import KNOBS, Grid, Place
 SHARE = 0.2
 """The allowance: this share of the time that the whole grid would take, what is measured anew
 included."""
-PROBE_COST = 0.6
+PROBE_COST = 0.65
 """What a probe takes of the time of a setting that is measured with care: its worker starts and
 warms up alike, and it has two rounds where that has up to six."""
-LEAST = 4
+LEAST = 3
 """Probes of a grid that is too small for its share to hold that many."""
+LARGE = 24
+"""From so many settings on the share holds probes and two that are measured anew. Of fewer all of
+it goes into probes: the best of them runs beside the graph's own setting anyway, and then for
+long."""
 MOST = 48
 """And no more than so many, some 3 s each: a grid grows faster than what is to be found in it."""
 SMALL = 8
 """A grid of so many settings is probed whole: a quarter of it would be a guess."""
-_ORDER = ("batch_size", "pipelines", "prefetch", "threads", "hw_decoder_load")
+_ORDER = ("batch_size", "pipelines", "prefetch", "threads", "hw_decoder_load", "executor")
 """Which knob is turned first: a load and threads begin at their best value mostly, a batch less
 often."""
 _MEMORY = ("batch_size", "prefetch", "pipelines")
@@ -44,8 +48,9 @@ def usual_allowance(settings: int) -> int:
     """Of a grid of so many settings, in probes and what is measured anew."""
     if settings <= SMALL:
         return settings
-    probes = int((SHARE * settings - _CONFIRMED) / PROBE_COST)
-    return _CONFIRMED + min(MOST, max(LEAST, probes))
+    confirmed = _CONFIRMED if settings >= LARGE else 0
+    probes = int((SHARE * settings - confirmed) / PROBE_COST)
+    return confirmed + min(MOST, max(LEAST, probes))
 
 
 class TunerSearch:
@@ -64,8 +69,8 @@ class TunerSearch:
         """
         self.grid = grid
         self.allowance = usual_allowance(len(grid)) if allowance is None else allowance
-        whole = self.allowance >= len(grid)
-        self.confirmed = 0 if whole else min(_CONFIRMED, self.allowance // 2)
+        alone = self.allowance >= len(grid) or len(grid) < LARGE
+        self.confirmed = 0 if alone else min(_CONFIRMED, self.allowance // 2)
         """How many of the best are to be measured anew, which the allowance includes."""
         self._exhausted = exhausted
         self.found: dict[Place, float | None] = {}
@@ -105,6 +110,8 @@ class TunerSearch:
         engines = self.grid.hw_decoder_load[-1] is not None
         wanted = {"threads": 1.0, "batch_size": 0.6, "prefetch": 0.5, "pipelines": float(engines)}
         start = {k: round(wanted.get(k, 1.0) * (len(self.grid.values(k)) - 1)) for k in KNOBS}
+        if "dynamic" in self.grid.executor:
+            start["executor"] = self.grid.executor.index("dynamic")
         if engines and self.grid.pipelines[-1] > 1:
             few = [index for index, count in enumerate(self.grid.threads) if count <= 2]
             start["threads"] = max(few, default=0)

@@ -14,6 +14,12 @@ from workbench.sources import kind_of_reader, load_source
 _IMAGES = PortSpec("jpegs", "encoded", gives=OutputRule("UINT8", "", (None,)))
 _BOXES = PortSpec("boxes", "boxes", gives=OutputRule("FLOAT", "", (None, 4)))
 _CLASSES = PortSpec("labels", "label", gives=OutputRule("INT32", "", (None,)))
+_ROWS = PortSpec(
+    *("polygons", "number"), needs="polygon_masks", gives=OutputRule("INT32", "", (None, 3))
+)
+_POINTS = PortSpec(
+    *("vertices", "points"), needs="polygon_masks", gives=OutputRule("FLOAT", "", (None, 2))
+)
 _MASKS = PortSpec("masks", "mask", gives=OutputRule("INT32", "HWC", (None, None, 1)))
 _READERS = (
     (
@@ -30,9 +36,15 @@ _READERS = (
     ),
     (
         *("readers.tfrecord_boxes", "readers.tfrecord", "Read TFRecord with boxes"),
-        (_IMAGES, _BOXES, _CLASSES),
-        ("object detection", "TensorFlow detection"),
-        ("ltrb", "ratio"),
+        (_IMAGES, _BOXES, _CLASSES, _ROWS, _POINTS),
+        ("object detection", "TensorFlow detection", "key points"),
+        ("ltrb", "ratio", "polygon_masks"),
+    ),
+    (
+        *("readers.webdataset_boxes", "readers.webdataset", "Read WebDataset with boxes"),
+        (_IMAGES, _BOXES, _CLASSES, _ROWS, _POINTS),
+        ("object detection", "key points"),
+        ("ltrb", "ratio", "polygon_masks"),
     ),
 )
 """Name, DALI's reader that it calls, label, outputs, synonyms, options as of COCO's reader."""

@@ -16,7 +16,18 @@ from workbench.commands.measuring import (
 )
 from workbench.commands.options import writable_file
 from workbench.graph.bounds import SETTINGS
-from workbench.graph.model import DecodeDevice
+from workbench.graph.model import CHOICES, DecodeDevice
+
+EXECUTORS = CHOICES["executor"]
+
+
+def _executors(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    found = {part.strip() for part in text.split(",")}
+    for name in sorted(found - set(EXECUTORS)):
+        raise click.BadParameter(f"{name[:40]!r} is no executor. Give {', '.join(EXECUTORS)}.")
+    return tuple(name for name in EXECUTORS if name in found)
 
 
 @click.command()
@@ -45,6 +56,12 @@ from workbench.graph.model import DecodeDevice
     "--loads", callback=ascending_numbers(float, 1), help="Values of hw_decoder_load to try."
 )
 @click.option(
+    "--executors",
+    callback=_executors,
+    metavar="NAMES",
+    help=f"Executors to try, with commas between: {', '.join(EXECUTORS)}.",
+)
+@click.option(
     "--regime",
     type=click.Choice(["decode", "pipeline"]),
     default="pipeline",
@@ -65,6 +82,7 @@ def tune(
     prefetch: tuple[int, ...] | None,
     pipelines: tuple[int, ...] | None,
     loads: tuple[float, ...] | None,
+    executors: tuple[str, ...] | None,
     regime: str,
     exhaustive: bool,
     memory: float | None,
@@ -72,7 +90,7 @@ def tune(
     output: str | None,
     script: str | None,
 ) -> None:
-    """Find the fastest threads, pipelines, batch, prefetch and load, and write them down.
+    """Find the fastest threads, pipelines, batch, prefetch, load and executor; write them down.
 
     Example:  workbench tune imagenet-train --data photos -o tuned.json --script pipe.py
     """
@@ -102,6 +120,7 @@ def tune(
         "prefetch": prefetch,
         "hw_decoder_load": loads,
         "pipelines": pipelines,
+        "executor": executors,
     }
     grid = replace(
         grid_for(graph, load_catalog(), describe_machine(), wanted),

@@ -35,7 +35,7 @@ from workbench.emit.regions import load_region
 from workbench.graph.dataset_parameters import parameter_of, parameters, reader_name
 from workbench.graph.devices import device_of, infer_devices, is_decoder, port_device, transfers
 from workbench.graph.model import Body, Graph, Node, Port, Source, running_order
-from workbench.graph.ports import outputs_of, positional_ports
+from workbench.graph.ports import outputs_of, positional_ports, variables_read
 from workbench.graph.subscript_index import index_text, parse_index
 from workbench.graph.type_promotion import operands
 from workbench.sources import load_source
@@ -255,11 +255,23 @@ class Emitter:
     def drawn_each(self, region: Node, variable: str) -> Iterator[None]:
         """Meanwhile generators inside a region are read from lists, at that variable."""
         outside = dict(self.names)
-        for generator in hoisted_generators(region, self.catalog):
-            for output in outputs_of(generator, self.catalog[generator.op]):
-                self.names[Port(generator.id, output.name)] += f"[{variable}]"
+        drawn = {
+            Port(generator.id, output.name)
+            for generator in hoisted_generators(region, self.catalog)
+            for output in outputs_of(generator, self.catalog[generator.op])
+        }
+        self._add_taken_in(region, drawn)
+        for port in drawn:
+            self.names[port] += f"[{variable}]"
         yield
         self.names = outside
+
+    def _add_taken_in(self, region: Node, ports: set[Port]) -> None:
+        """Add those ports of bodies inside a region at which these are taken in."""
+        for node in [node for body in region.bodies.values() for node in body.nodes]:
+            read = variables_read(node, self.catalog[node.op])
+            ports.update(inner for inner, outer in read if outer in ports)
+            self._add_taken_in(node, ports)
 
     def body_lines(self, region: Node, name: str) -> Lines:
         """The lines of one body, which end with its outputs in the region's variables."""

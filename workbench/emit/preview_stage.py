@@ -76,7 +76,7 @@ def emit_stage(
     ``taps`` are the outputs it gives, in order; ``feeds`` are the outputs of other nodes that it
     takes in, each through an external source named ``node.output`` on that device; where there are
     regions also ``SAMPLE``. ``positioned`` is for stages that begin at any batch. With ``applied``
-    automatic augmentation inside regions calls ``AUTOMATIC`` where it runs on the CPU.
+    automatic augmentation inside regions calls ``AUTOMATIC``.
     """
     ordered = [node for node in topological(graph)[0] if node.id in nodes]
     conditional = has_regions(ordered)
@@ -144,10 +144,10 @@ class _StageEmitter(Emitter):
         return f"VALUES[{len(self.values) - 1}]"
 
     def apply_automatic(self) -> None:
-        """Let automatic augmentation call ``AUTOMATIC``: on the CPU, where a layout is known."""
+        """Let automatic augmentation call ``AUTOMATIC``, where a layout is known."""
         flows = infer_types(self.graph, self.catalog)
         for node in self.every_node():
-            if node.id in self._draws and self._devices[node.id] == "cpu":
+            if node.id in self._draws:
                 layout = flows[node.inputs["data"]].layout
                 if layout:
                     self.automatic[node.id] = layout
@@ -158,14 +158,16 @@ class _StageEmitter(Emitter):
         number = " + ".join(self._calls) or "0"
         if node.id in self.automatic:
             fed = [self.names[port] for name, port in node.inputs.items() if name != "data"]
+            image, target = self.names[node.inputs["data"]], self.names[Port(node.id, "output")]
+            on_gpu = self._devices[node.id] == "gpu"  # Python's functions run on the CPU
             arguments = [
-                *(self.names[node.inputs["data"]], SAMPLE.output, *fed),
+                *(f"{image}.cpu()" if on_gpu else image, SAMPLE.output, *fed),
                 f"function=AUTOMATIC[{literal(node.id)}][{number}]",
                 "batch_processing=True",
                 f"output_layouts={literal(self.automatic[node.id])}",
             ]
-            target = self.names[Port(node.id, "output")]
-            return call(target, "fn.python_function", arguments, self.indent)
+            copied = [f"{self.indent}{target} = {target}.gpu()"] if on_gpu else []
+            return [*call(target, "fn.python_function", arguments, self.indent), *copied]
         made = super().call_lines(node)
         inside = [INDENT + line for line in made]
         handed = [f"{_draws_name(node)}[{number}]"]

@@ -17,7 +17,6 @@ from workbench.emit.code import Code
 from workbench.emit.python import INDENT
 from workbench.emit.template_parts import (
     fill_template,
-    missing_package_error,
     pipeline_parts,
     shard_seed,
     sound_part,
@@ -26,20 +25,21 @@ from workbench.graph.dataset_parameters import sequence_length
 from workbench.graph.model import GRAPH, Graph
 from workbench.graph.pipelines import SHARD_SEED
 
-_HEAD = f'''\
+_HEAD = '''\
 """$title
 
 Usage: python pipe.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--threads T]
+
+Needs nvidia-dali-cuda120.
 """
 
 import argparse
-${{os}}import time
+${os}import time
 $imported
-try:
-    from nvidia.dali import fn$math, pipeline_def$imports
-${{policies}}    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline$not_converted
-{missing_package_error("nvidia-dali-cuda120")}
+from nvidia.dali import fn$math, pipeline_def$imports
+${policies}from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline$not_converted
+
 $constants
 
 

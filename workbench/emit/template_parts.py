@@ -26,7 +26,7 @@ from workbench.emit.python import INDENT, LINE, call, constant, signature
 from workbench.graph.active import active_graph
 from workbench.graph.check import require_sound
 from workbench.graph.dataset_parameters import parameters
-from workbench.graph.model import Graph, Node, ancestors, topological
+from workbench.graph.model import Graph, Node, Settings, ancestors, topological
 from workbench.graph.pipelines import SHARD_SEED
 from workbench.sources import SourceKind
 
@@ -68,6 +68,9 @@ class TemplateParts:
     any: str
     """The import of ``Any``, likewise."""
     prefetch: str
+    """The depth of the queues."""
+    legacy: bool
+    """Whether it is not DALI's own executor that runs it."""
     device_id: str
     """The GPU that the pipeline runs on; None where it decodes on the CPU."""
 
@@ -78,17 +81,9 @@ _OF_THE_DATA = re.compile(r"^«([^»]*)»(\n)|«([^»]*)»", re.MULTILINE)
 """What a template says of the data that a program is given, a whole line or a part of one."""
 
 
+_QUEUES = re.compile(r"^( *)prefetch_queue_depth=.*\n", re.MULTILINE)
 _IMPORTS = re.compile(r"(?:^import [\w.]+\n)+", re.MULTILINE)
 """Modules that a template imports, among them those that finding the data needs."""
-
-
-def missing_package_error(packages: str) -> str:
-    """The end of the ``try`` around a module's imports, which names what to install."""
-    message = f'f"{{error}}. Needed: {packages}."'
-    line = f"    raise ImportError({message}) from None"
-    if len(line) > LINE:
-        line = f"    raise ImportError(\n        {message}\n    ) from None"
-    return f"except ImportError as error:\n{line}\n"
 
 
 def pipeline_parts(
@@ -193,7 +188,7 @@ def make_parts(
         function=function,
         lines=lines,
         plugins=plugin_imports(emitter.every_node()),
-        policies="".join(f"{INDENT}{line}\n" for line in imports),
+        policies="".join(f"{line}\n" for line in imports),
         not_converted=", do_not_convert" if conditional and kinds else "",
         pipeline_seed=(f"{INDENT * 2}seed=seed,\n" if imports else "")
         + "".join(f"{INDENT * 2}{each},\n" for kind in kinds for each in kind.pipeline_arguments),
@@ -204,9 +199,17 @@ def make_parts(
         os="".join(f"import {module}\n" for module in modules),
         with_os="".join(f"import {module}\n" for module in sorted({*modules, "os"})),
         any="from typing import Any\n" if kinds else "",
-        prefetch=str(settings.prefetch_queue_depth),
+        prefetch=_queues(settings),
+        legacy=settings.executor != "dynamic",
         device_id="0" if needs_gpu else '0 if device == "mixed" else None',
     )
+
+
+def _queues(settings: Settings) -> str:
+    depth = settings.prefetch_queue_depth
+    if settings.executor != "separate":
+        return str(depth)
+    return f'{{"cpu_size": {2 * depth}, "gpu_size": {depth}}}'
 
 
 def shard_seed(parts: TemplateParts, shard: str, indent: str) -> str:
@@ -246,6 +249,8 @@ def fill_template(template: str, parts: TemplateParts, **more: str) -> Code:
         lines = values[name].splitlines(keepends=True)
         values[name] = "".join(line for line in lines if line.strip() not in known)
     template = _with_plugins(template, parts.plugins)
+    if parts.legacy:
+        template = _QUEUES.sub(r"\g<0>\g<1>exec_dynamic=False,\n", template)
     head, mark, tail = template.partition("$definition")
     before = _IMPORTS.sub(_in_order, Template(head).substitute(values))
     first = before.count("\n") + 1

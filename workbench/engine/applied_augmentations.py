@@ -112,4 +112,5 @@ def in_words(applied: Applied, bins: int) -> Augmented:
     """The same as a person reads it."""
     strength = strength_of(applied, bins)
     name = str(applied.augmentation.name)
-    return Augmented(name, name if strength is None else f"{name} {strength:.3g}")
+    # added to 0, for -0.0 is read as a turn to the other side
+    return Augmented(name, name if strength is None else f"{name} {0 + strength:.3g}")

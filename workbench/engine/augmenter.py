@@ -74,20 +74,31 @@ class Augmenter:
         return Batch(_tensor_list(data)(samples, data.layout, contiguous=False), data.device)
 
     def function(
-        self, node: Node, draws: Sequence[Draw], position: int, count: int, layout: str
+        self,
+        node: Node,
+        draws: Sequence[Draw],
+        position: int,
+        count: int,
+        device: Memory,
+        layout: str,
     ) -> Callable[..., list[Any]]:
-        """The same for some samples of a batch of ``count`` on the CPU, as a function of Python.
+        """The same for some samples of a batch of ``count``, as a function of Python.
 
         It takes in the images, their places in the batch and what is linked to ``shape``, each a
-        list of arrays, and gives the images. Raises PipelineError when it is called.
+        list of arrays on the CPU, and gives such images; ``device`` is where they are augmented.
+        Raises PipelineError when it is called.
         """
-        call = _Call(node, draws, position, count, "cpu", layout)
+        call = _Call(node, draws, position, count, device, layout)
 
         def augmented(images: list[Any], places: list[Any], shapes: Any = None) -> list[Any]:
             from nvidia.dali.tensors import TensorCPU
 
-            samples = [TensorCPU(image, layout) for image in images]
+            samples: list[Any] = [TensorCPU(image, layout) for image in images]
+            if device == "gpu":
+                samples = [sample._as_gpu() for sample in samples]
             self._run(call, list(map(int, places)), samples, shapes)
+            if device == "gpu":
+                samples = [sample.as_cpu() for sample in samples]
             return list(map(np.asarray, samples))
 
         return augmented

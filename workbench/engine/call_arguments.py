@@ -78,7 +78,12 @@ def call_arguments(
     }
     missing: list[str] = []
     assumed: dict[str, Any] = {}
-    for name in required_by(maker, given):
+    unset = [
+        name
+        for name, parameter in parameters_of(maker).items()
+        if name.lower() in CONFIGURATIONS and parameter.default is None and name not in given
+    ]
+    for name in (*required_by(maker, given), *unset):
         if name in _NEUTRAL:
             assumed[name] = _NEUTRAL[name]
         elif _PATHS.fullmatch(name):

@@ -100,6 +100,8 @@ def _adapter(hint: Any) -> _Adapter:
     origin, parts = get_origin(hint), get_args(hint)
     if hint is Any:
         return _Adapter(Any, _pack_any, _same)
+    if (meant := getattr(origin or hint, "__value__", None)) is not None:  # ``type X = ...``, as
+        return _adapter(meant[parts] if parts else meant)  # NumPy's NDArray is from 2.5 on
     if hint is NoReturn:
         return _Adapter(None, _same, _same)
     if hint is Graph:

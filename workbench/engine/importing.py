@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import uuid
 from collections.abc import Callable, Mapping
@@ -110,12 +111,24 @@ def from_file(
     file = Path(path).expanduser()
     if file.suffix in (".py", ".ipynb"):
         kind, given = _kind(source), dict(args or {})
-        if not _is_for_dali(file):
+
+        def composition() -> ImportedGraph:
             made = _in_worker(trace_transform, str(file), pipeline, given, seconds)
             assert isinstance(made, TracedTransform)
             call = from_plain(made.call)
             return import_transforms(call, made.name or file.stem, made.notes, kind or "folder")
-        traced = _in_worker(trace_source, str(file), pipeline, given, seconds)
+
+        of_dali, of_others = _libraries_of(file)
+        if not of_dali:
+            return composition()
+        try:
+            traced = _in_worker(trace_source, str(file), pipeline, given, seconds)
+        except ImportFailedError as error:
+            meant = pipeline is not None or "has no pipeline" in str(error)
+            if of_others and meant:  # it holds both, and a composition may be the one that is meant
+                with suppress(ImportFailedError):
+                    return composition()
+            raise error
         assert isinstance(traced, Traced)
         return import_traced(traced, load_catalog(), kind)
     if file.suffix in (".yaml", ".yml", ".json"):
@@ -136,18 +149,24 @@ def from_file(
         raise type(error)(f"{path}: {error}{other}") from None
 
 
-def _is_for_dali(file: Path) -> bool:
-    """Whether a script says anything of DALI, or nothing of a library and its project's modules do.
+_OF_DALI = re.compile(rb"nvidia\.dali|nvidia +import +(\w+, *)*dali")
 
-    What cannot be read counts, and is refused there.
+
+def _libraries_of(file: Path) -> tuple[bool, bool]:
+    """Whether a script says anything of DALI, and whether of a library of compositions.
+
+    Where it says nothing of either, its project's modules may say it of DALI. What cannot be read
+    counts as DALI's, and is refused there.
     """
     try:
         text = file.read_bytes()
     except OSError:
-        return True
-    if b"nvidia" in text or any(name.encode() in text for name in LIBRARIES):
-        return b"nvidia" in text
-    return any(b"nvidia" in each for each in imported_texts(file))
+        return True, False
+    of_dali = _OF_DALI.search(text) is not None
+    of_others = any(name.encode() in text for name in LIBRARIES)
+    if of_dali or of_others:
+        return of_dali, of_others
+    return any(_OF_DALI.search(each) for each in imported_texts(file)), False
 
 
 def _in_worker(

@@ -17,15 +17,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from workbench.arguments import require_names
+from workbench.arguments import TEXT, checked, require_names
 from workbench.emit.targets import export
 from workbench.engine.missing_gpu import require_gpu_where_asked
 from workbench.errors import DataError, GraphExportError, GraphFaultsError
 from workbench.graph.check import check_graph
 from workbench.graph.dataset_parameters import require_datasets
 from workbench.graph.edit import set_setting
-from workbench.graph.model import Graph
-from workbench.sources import Datasets, require_dataset
+from workbench.graph.model import GRAPH, Graph
+from workbench.sources import Data, Datasets, open_datasets, require_dataset
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax"}
 """Libraries with a loader, and the target whose program has it."""
@@ -89,6 +89,29 @@ def make_loader(
     return KernelLoader(program.Loader(made), tuple(graph.outputs), epochs)
 
 
+@checked(graph=GRAPH, library=TEXT)
+def loader(
+    graph: Graph,
+    data: Data | None = None,
+    library: str = "torch",
+    epochs: int | None = 1,
+    **options: Any,
+) -> KernelLoader:
+    """Batches of a graph as tensors of ``torch`` or ``jax``, in this process, without a workbench.
+
+    ``data`` is what ``Workbench`` takes; by default what the graph was made to read. The rest, and
+    what is raised, is as of ``Workbench.loader``: what ends DALI ends this process. Raises
+    DataError where nothing says what is read.
+
+    ::
+
+        for images, labels in wb.loader(graph, "photos", epochs=1, batch_size=4):
+            print(images.shape)
+    """
+    given = graph.datasets if data is None else open_datasets(data)
+    return make_loader(graph, given or {}, library, epochs, **options)
+
+
 class KernelLoader:
     """Batches as tuples, in the order of the graph's outputs.
 
@@ -116,7 +139,7 @@ class KernelLoader:
                 yield tuple(batch[name] for name in self.outputs)
 
     def __repr__(self) -> str:
-        epochs = "for ever" if self.epochs is None else f"{self.epochs} epochs"
+        epochs = {None: "for ever", 1: "1 epoch"}.get(self.epochs, f"{self.epochs} epochs")
         return f"<loader of {', '.join(self.outputs)}: {len(self)} batches an epoch, {epochs}>"
 
 

@@ -248,8 +248,7 @@ class Engine:
                 if time.monotonic() > deadline:
                     raise WorkerTimeoutError(
                         f"No answer within {limit:g} s{_where(process.running)}: the worker was "
-                        "ended. The next change starts a fresh one; fewer tiles take less time. A "
-                        "function of your own may have a loop without an end.",
+                        "ended. The next change starts a fresh one; fewer tiles take less time.",
                         process.running,
                     )
                 continue
@@ -386,6 +385,9 @@ class Engine:
         """Process id of the worker, or None while there is none."""
         process = self._process
         return process.popen.pid if process is not None and process.alive else None
+
+    def __repr__(self) -> str:
+        return f"<engine with worker {self.pid}>" if self.pid else "<engine without a worker>"
 
     def end_worker(self) -> None:
         """End the worker: host and GPU memory go back to the system.

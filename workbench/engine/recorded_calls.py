@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from workbench.emit.transform_import.timm import CONSTANTS
-from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
-from workbench.engine.stand_ins import StandIn, StandIns
+from workbench.engine.stand_ins import StandIn, StandInModule, StandIns
 
 _WORKBENCH = Path(__file__).parents[1]
-_MOST_DEPTH = 40
 
 
 class RecordedName(StandIn):
@@ -36,58 +34,71 @@ class RecordedName(StandIn):
 
 
 class RecordedCall(StandIn):
-    """What such a call gives. Its lists are the caller's: what is put into them later counts."""
+    """What such a call gives. Its lists are the caller's: what is put into them later counts.
+
+    It is ``pictured`` where it came of a picture that a transformation is called with: then what
+    is done to it is recorded too.
+    """
 
     def __init__(
         self, owner: StandIns, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> None:
         super().__init__(owner, name)
-        self.__dict__.update(_args=args, _kwargs=dict(kwargs), _place=_calling_line())
+        pictured = any(getattr(each, "pictured", False) is True for each in args)
+        self.__dict__.update(
+            _args=args, _kwargs=dict(kwargs), _place=_calling_line(), pictured=pictured
+        )
+
+    @classmethod
+    def picture(cls, owner: StandIns) -> RecordedCall:
+        """A picture to which nothing has been done."""
+        made = cls(owner, "picture", (), {})
+        made.__dict__["pictured"] = True
+        return made
 
     def __getattr__(self, name: str) -> Any:
+        if self.pictured and not name.startswith("__"):
+            return RecordedMethod(self, name)
         if name == "transforms":
             first = self._args[0] if self._args else self._next(".transforms")
             return self._kwargs.get(name, first)
         return super().__getattr__(name)
 
-    def transform_call(self, depth: int = 0) -> TransformCall:
-        """The call as plain values."""
-        return TransformCall(
-            self._name,
-            tuple(plain_value(each, depth + 1) for each in self._args),
-            {name: plain_value(each, depth + 1) for name, each in self._kwargs.items()},
-            self._place,
-        )
+    def done(self, name: str, *args: Any, **kwargs: Any) -> RecordedCall:
+        """The picture after something is done to it by the script itself."""
+        return RecordedCall(self._stand_ins, f"own.{name}", (self, *args), kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and getattr(args[0], "pictured", False) is True:
+            return args[0].done("applied", self)
+        return super().__call__(*args, **kwargs)
 
 
-def plain_value(value: Any, depth: int = 0) -> Any:
-    """Numbers, texts, lists and calls as they are; of all else the name."""
-    if isinstance(value, bool | type(None)):
-        return value
-    for kind in (int, float, str):
-        if isinstance(value, kind):
-            return kind(value)  # the plain one, of a kind of the user's own
-    if depth > _MOST_DEPTH:
-        return NamedValue("...")
-    if isinstance(value, RecordedCall):
-        return value.transform_call(depth)
-    if isinstance(value, StandIn):
-        return NamedValue(str(value))
-    if isinstance(value, list | tuple):
-        return [plain_value(each, depth + 1) for each in value]
-    if isinstance(value, Mapping):
-        return {str(name): plain_value(each, depth + 1) for name, each in value.items()}
-    if hasattr(value, "tolist"):
-        return plain_value(value.tolist(), depth + 1)
-    if isinstance(value, FunctionType):
-        code = value.__code__
-        return NamedValue(
-            f"{value.__name__} of {Path(code.co_filename).name}:{code.co_firstlineno}"
-        )
-    name = getattr(value, "name", None)
-    if isinstance(name, str) and hasattr(value, "value"):  # an enum's
-        return NamedValue(f"{type(value).__name__}.{name}")
-    return TransformCall(f"{type(value).__module__}.{type(value).__qualname__}")
+def _operator(name: str) -> Callable[..., StandIn]:
+    def operate(call: RecordedCall, *others: object) -> StandIn:
+        return call.done(name, *others) if call.pictured else StandIn._operator(call, *others)
+
+    return operate
+
+
+_OPERATORS = {
+    **{"__mul__": "mul", "__rmul__": "mul", "__add__": "add", "__radd__": "add"},
+    **{"__sub__": "sub", "__truediv__": "div"},
+}
+for _each, _value in vars(StandIn).items():
+    if _value is StandIn._operator and _each != "_operator":
+        setattr(RecordedCall, _each, _operator(_OPERATORS.get(_each, _each)))
+
+
+class RecordedMethod(StandIn):
+    """A method of a picture. A value under its name is none that is known."""
+
+    def __init__(self, picture: RecordedCall, name: str) -> None:
+        super().__init__(picture._stand_ins, f"picture.{name}")
+        self.__dict__.update(_picture=picture, _method=name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._picture.done(self._method, *args, **kwargs)
 
 
 def _calling_line() -> str:
@@ -100,16 +111,6 @@ def _calling_line() -> str:
             break
         frame = frame.f_back
     return ""
-
-
-class _RecordedModule(ModuleType):
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        owner, calls = self.__dict__["_owner"], self.__dict__["_calls"]
-        return RecordedName(owner, f"{self.__name__}.{name}", calls)
 
 
 class _RecordingFinder(MetaPathFinder, Loader):
@@ -128,9 +129,11 @@ class _RecordingFinder(MetaPathFinder, Loader):
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = _RecordedModule(spec.name)
-        module.__dict__.update(__path__=[], __all__=[], _owner=self._owner, _calls=self._calls)
-        return module
+        return StandInModule(spec.name, self._value)
+
+    def _value(self, name: str) -> Any:
+        known = CONSTANTS.get(name.rpartition(".")[2])
+        return RecordedName(self._owner, name, self._calls) if known is None else known
 
     def exec_module(self, module: ModuleType) -> None:
         pass

@@ -392,7 +392,9 @@ class Runner:
             if node.bodies:
                 positions |= self._counts.before(plan, node)
         stage = Stage(plan, self.catalog, nodes, known, threads, positions, apply)
-        return self._built.pop(stage.key, stage)
+        found = self._built.pop(stage.key, stage)
+        found.adopt(stage)
+        return found
 
     def branch_places(self, graph: Graph, data: Data, regions: Sequence[Node]) -> PlacesInTurns:
         """What decides in some of a sound graph's own regions, from batch 0 on."""

@@ -22,6 +22,7 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from workbench.engine.exit_status import printable
+from workbench.engine.landlock import restrict_writing
 from workbench.engine.machine import usable_memory
 from workbench.engine.process_memory import own_bytes
 from workbench.errors import ImportFailedError
@@ -56,7 +57,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 class ScriptSandbox:
-    """Looks on while a script runs. A context manager."""
+    """Looks on while a script runs. A context manager.
+
+    The thread in which it is entered can write no files of the user's any more, for good.
+    """
 
     def __init__(
         self,
@@ -72,8 +76,9 @@ class ScriptSandbox:
         self._over = threading.Event()
         self._log = Path(os.environ.get("TMPDIR", "/tmp"), "log")
         kept = (os.environ[name] for name in _KEEPING if os.environ.get(name))
-        folders = map(os.path.realpath, ("/dev", "/proc", *kept))
-        self._written = tuple(f"{folder}/" for folder in folders)
+        allowed = ("/dev", "/proc", str(Path.home() / ".cache"), *kept)
+        self._folders = [os.path.realpath(folder) for folder in allowed]
+        self._written = tuple(f"{folder}/" for folder in self._folders)
         self._memory = min(MEMORY, usable_memory() // 2)
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -84,7 +89,8 @@ class ScriptSandbox:
         os.ftruncate(1, 0)  # what was printed before is not the script's
         self._opened = os.fstat(1)
         sys.addaudithook(_refuse_forks)
-        sys.addaudithook(self._refuse_writing)
+        sys.addaudithook(self._refuse_writing)  # it says which file, where Landlock cannot
+        restrict_writing(self._folders)
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._thread.start()
         return self
@@ -114,7 +120,7 @@ class ScriptSandbox:
             if isinstance(below, int) and below >= 0:
                 path = os.path.join(f"/proc/self/fd/{below}", path)
             path = os.path.realpath(path)
-            if not f"{path}/".startswith(self._written) and "/.cache/" not in path:
+            if not f"{path}/".startswith(self._written):
                 raise PermissionError(f"a script that is imported writes nothing, and not {path}")
 
     def _watch(self) -> None:

@@ -24,7 +24,7 @@ from typing import Any
 
 from workbench.emit.pipeline_import.traced import Traced
 from workbench.engine.auto_augment_import import noted_calls, with_noted
-from workbench.engine.lenient_function import STAND_IN
+from workbench.engine.failing_statements import STAND_IN
 from workbench.engine.makers import is_pipeline
 from workbench.engine.older_names import older_names_in_dali
 from workbench.engine.pipeline_discovery import (
@@ -99,7 +99,7 @@ def trace_source(
     trees = parsed_cells(cells, lines)
     with (
         ScriptSandbox(files, seconds, worker.reply_error) as sandbox,
-        _kept_from_running(made),
+        kept_from_running(made),
         noted_calls() as noted,
         older_names_in_dali(),
         command_line(arguments, lines) as taken,
@@ -299,7 +299,7 @@ def run_cells(trees: Mapping[str, ast.Module], module: ModuleType, lines: Script
 
 
 @contextmanager
-def _kept_from_running(made: list[Any]) -> Iterator[None]:
+def kept_from_running(made: list[Any]) -> Iterator[None]:
     """Pipelines that would be built are noted in ``made``; running one stops the script."""
     from nvidia.dali.pipeline import Pipeline
 

@@ -69,15 +69,25 @@ class Stage:
             applied=apply is not None,
         )
         self._code, self.outputs, self.feeds = made.code, made.outputs, made.feeds
-        self._automatic = made.automatic
-        self._apply = apply
+        self._applied = {
+            id_: [
+                apply(
+                    plan.graph.node(id_),
+                    draws,
+                    plan.position,
+                    plan.count,
+                    plan.devices[id_],
+                    layout,
+                )
+                for draws in plan.draws[id_]
+            ]
+            for id_, layout in made.automatic.items()
+            if apply
+        }
         settings = plan.graph.settings
         drawn = any(draws_random_numbers(node, catalog) for node in nodes)
         start = f"{settings.seed}\n{plan.position}\n{self._positions}" if drawn else ""
-        given = [(repr(plan.graph.node(id_).args), plan.draws[id_]) for id_ in self._automatic]
-        self.key = (
-            f"{settings.device}\n{self.threads}\n{start}\n{plan.count}\n{given}\n{self._code.text}"
-        )
+        self.key = f"{settings.device}\n{self.threads}\n{start}\n{plan.count}\n{self._code.text}"
         self._nodes = tuple(nodes)
         self._compiled: CompiledSource | None = None
         self._checks: FunctionChecks | None = None
@@ -88,14 +98,10 @@ class Stage:
         settings, plan = self._plan.graph.settings, self._plan
         self._compiled = CompiledSource(self._code)
         self._checks = FunctionChecks(self._compiled.namespace, self._nodes)
-        if self._apply is not None:
-            self._compiled.namespace["AUTOMATIC"] = {
-                id_: [
-                    self._apply(plan.graph.node(id_), draws, plan.position, plan.count, layout)
-                    for draws in plan.draws[id_]
-                ]
-                for id_, layout in self._automatic.items()
-            }
+        self._compiled.namespace["AUTOMATIC"] = {
+            id_: [self._automatic(id_, number) for number in range(len(calls))]
+            for id_, calls in self._applied.items()
+        }
         with self._blaming():
             pipe = self._compiled["stage"](
                 settings.device, settings.seed, plan.position, self._positions,
@@ -104,6 +110,14 @@ class Stage:
             )  # fmt: skip
             pipe.build()
         self._pipe = pipe
+
+    def _automatic(self, node: str, number: int) -> Callable[..., Any]:
+        """A call of an automatic augmentation as it is set when it runs."""
+        return lambda *given: self._applied[node][number](*given)
+
+    def adopt(self, other: Stage) -> None:
+        """Augment automatically as a stage of the same key does: nothing is built for it."""
+        self._applied = other._applied
 
     @property
     def built(self) -> bool:

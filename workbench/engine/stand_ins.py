@@ -35,17 +35,21 @@ class StandIns:
     def module(self, name: str, place: str) -> ModuleType:
         """A stand-in for a module, whose every attribute is one too."""
         self.modules.setdefault(name, place)
-        module = _StandInModule(name)
-        module.__dict__.update(__path__=[], __all__=[], _stand_ins=self)
-        return module
+        return StandInModule(name, self.value)
 
 
-class _StandInModule(ModuleType):
+class StandInModule(ModuleType):
+    """A module that has every name."""
+
+    def __init__(self, name: str, value: Callable[[str], Any]) -> None:
+        """``value`` makes what stands under a name, which it gets with the module's before it."""
+        super().__init__(name)
+        self.__dict__.update(__path__=[], __all__=[], _value=value)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        owner: StandIns = self.__dict__["_stand_ins"]
-        return owner.value(f"{self.__name__}.{name}")
+        return self.__dict__["_value"](f"{self.__name__}.{name}")
 
 
 class StandIn:

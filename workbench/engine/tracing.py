@@ -25,6 +25,7 @@ from workbench.emit.pipeline_import.traced import (
     TracedPipeline,
 )
 from workbench.errors import ImportFailedError
+from workbench.graph.model import Executor
 
 _STAND_IN = "ExternalSource"
 _USUAL: Mapping[str, Any] = {
@@ -131,8 +132,11 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
             whole.AddOperator(op.spec, op.name)
     whole.SetOutputDescs([(e.name, e.device, types.NO_TYPE, -1, "") for e in outputs])
     traced = read_pipeline(bytes(whole.SerializeToProtobuf()))
+    executor, depth = _executor(pipe)
     return replace(
         traced,
+        executor=executor,
+        prefetch_queue_depth=depth or traced.prefetch_queue_depth,
         ops=tuple(_without_stand_ins(traced.ops, ops, refused)),
         device_id=pipe.device_id,
         batch_size=batch_size,
@@ -143,15 +147,28 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
 
 def _unheld(pipe: Any) -> dict[str, str]:
     """Settings other than DALI's own that a graph cannot hold, as Python writes them."""
-    values = {name: getattr(pipe, f"_{name}", None) for name in _USUAL}
+    executor, depth = _executor(pipe)
+    held = {"exec_dynamic"} if executor != "dynamic" else set()
+    values = {name: getattr(pipe, f"_{name}", None) for name in _USUAL if name not in held}
     unheld = {
         name: _in_short(value)
         for name, value in values.items()
         if value is not None and value != _USUAL[name]  # None: left to DALI
     }
-    if isinstance(pipe._prefetch_queue_depth, dict):  # one for each side
+    if isinstance(pipe._prefetch_queue_depth, dict) and not depth:  # one for each side
         unheld["prefetch_queue_depth"] = repr(pipe._prefetch_queue_depth)
     return unheld
+
+
+def _executor(pipe: Any) -> tuple[Executor, int | None]:
+    """The executor of a pipeline, and the depth of its queues where a graph holds both of them."""
+    if pipe._exec_dynamic or not (pipe._exec_pipelined and pipe._exec_async):
+        return "dynamic", None
+    depth = pipe._prefetch_queue_depth
+    if not isinstance(depth, dict):
+        return "static", None
+    host, device = depth["cpu_size"], depth["gpu_size"]
+    return ("separate", device) if host == 2 * device else ("static", None)
 
 
 def _in_short(value: Any) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,14 +16,22 @@ from typing import Any
 from workbench.emit.transform_import.graph import LIBRARIES
 from workbench.emit.transform_import.transform_call import to_plain
 from workbench.engine.call_arguments import call_arguments
-from workbench.engine.lenient_function import lenient
+from workbench.engine.command_line_defaults import command_line_defaults
+from workbench.engine.failing_statements import skip_failing_statements
 from workbench.engine.project_modules import found_modules, package_of
 from workbench.engine.recorded_calls import RecordedCall, recorded_libraries
+from workbench.engine.recorded_values import transform_call
 from workbench.engine.registry import task
 from workbench.engine.script_lines import ScriptRun, command_line, future_flags
 from workbench.engine.script_sandbox import ScriptSandbox
-from workbench.engine.scripts import new_module, parsed_cells, read_source_cells, run_cells
-from workbench.engine.stand_ins import StandIns
+from workbench.engine.scripts import (
+    kept_from_running,
+    new_module,
+    parsed_cells,
+    read_source_cells,
+    run_cells,
+)
+from workbench.engine.stand_ins import StandIn, StandIns
 from workbench.engine.worker import Worker
 from workbench.errors import ImportFailedError
 
@@ -68,6 +77,7 @@ def trace_transform(
         command_line(arguments, lines) as taken,
         found_modules(Path(path), lines.run_file, lines.stand_ins),
         recorded_libraries(tuple(LIBRARIES), lines.stand_ins) as calls,
+        _dali_kept_from_running(trees),
     ):
         try:
             paths = list(sys.path)
@@ -77,12 +87,24 @@ def trace_transform(
             given = {name: each for name, each in arguments.items() if name not in taken()}
             script = _Script(module, Path(path).name, calls, lines, given, trees)
             name, found = script.find(wanted)
-            call = to_plain(found.transform_call())
+            call = to_plain(transform_call(found))
         except ImportFailedError:
             raise
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             raise sandbox.describe_error(error) from None
     return TracedTransform(call, name, tuple(lines.told()))
+
+
+def _dali_kept_from_running(trees: Mapping[str, ast.Module]) -> AbstractContextManager[None]:
+    """DALI's pipelines beside a composition are not run; without any, DALI is not loaded."""
+    names = {
+        (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom | ast.Import)
+    }
+    of_dali = any(name.partition(".")[0] == "nvidia" for name in names)
+    return kept_from_running([]) if of_dali else nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +158,15 @@ class _Script:
                 f"{self.file}: it is {type(maker).__name__}, and makes no composition."
             )
         assumed: dict[str, Any] = {}
+        defaults = command_line_defaults(self.trees.values())
 
         def setting(name: str) -> Any:
-            if name.rpartition(".")[2].lower() not in _SIZES:
-                return self.lines.stand_ins.value(name)
-            return assumed.setdefault(name, _USUAL_SIZE)
+            last = name.rpartition(".")[2]
+            if last in defaults:
+                return assumed.setdefault(name, defaults[last])
+            if last.lower() in _SIZES:
+                return assumed.setdefault(name, _USUAL_SIZE)
+            return _Setting(self.lines.stand_ins, name, setting)
 
         called = call_arguments(maker, self.arguments, self.lines.stand_ins, setting)
         values = {**{name: setting(name) for name in called.missing}, **called.values}
@@ -149,7 +175,7 @@ class _Script:
         given: Any = None
         failure: Exception | None = None
         try:
-            given = self._lenient(maker)(**values)
+            given = self._skipping(maker)(**values)
         except Exception as error:
             failure = error
         self.lines.notes.extend(called.notes)
@@ -172,7 +198,7 @@ class _Script:
             raise failure
         return outer
 
-    def _lenient(self, maker: Any) -> Any:
+    def _skipping(self, maker: Any) -> Any:
         """A function or class of the script itself, which goes on behind lines that fail."""
         for file, tree in self.trees.items():
             for node in tree.body:
@@ -180,9 +206,8 @@ class _Script:
                     continue
                 space = vars(self.module)
                 if space.get(node.name) is maker:
-                    code = compile(
-                        lenient(node), file, "exec", future_flags(tree), dont_inherit=True
-                    )
+                    flags, going_on = future_flags(tree), skip_failing_statements(node)
+                    code = compile(going_on, file, "exec", flags, dont_inherit=True)
                     exec(code, space)
                     made, space[node.name] = space[node.name], maker
                     return made
@@ -211,6 +236,19 @@ class _Script:
             f"{self.file} has {len(names)} compositions: {', '.join(names)}. Name one: "
             f"{self.file}:{names[-1]}."
         )
+
+
+class _Setting(StandIn):
+    """A value of a configuration that is not given; its parts are asked for by their names."""
+
+    def __init__(self, owner: StandIns, name: str, setting: Callable[[str], Any]) -> None:
+        super().__init__(owner, name)
+        self.__dict__["_setting"] = setting
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._setting(f"{self._name}.{name}")
 
 
 def _held(

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import get_args
 
 from workbench.arguments import WHOLE, checked
 from workbench.catalog import load_catalog
@@ -24,8 +23,8 @@ from workbench.graph.faults import Fault, Faults
 from workbench.graph.followers import follower_faults
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import (
+    CHOICES,
     GRAPH,
-    DecodeDevice,
     Graph,
     Node,
     Port,
@@ -33,7 +32,7 @@ from workbench.graph.model import (
     is_name,
     topological,
 )
-from workbench.graph.pipelines import pipeline_faults
+from workbench.graph.pipelines import executor_faults, pipeline_faults
 from workbench.graph.shapes import infer_types
 from workbench.graph.some_of import order_faults
 
@@ -204,6 +203,7 @@ def _whole(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
         )
     yield from _settings(graph)
     yield from pipeline_faults(graph, catalog)
+    yield from executor_faults(graph, catalog)
 
 
 def _outputs(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
@@ -236,6 +236,7 @@ def _settings(graph: Graph) -> Iterator[Fault]:
         if not WHOLE.fits(value) or not least <= value <= most:
             words = "a number from 0" if name == "seed" else f"a whole number from {least}"
             yield Fault("", "", f"{name} is {value!r}", f"Give {words} to {most}.", "setting", name)
-    if settings.device not in get_args(DecodeDevice):
-        words = f"device is {settings.device!r}"
-        yield Fault("", "", words, "Give cpu or mixed.", "setting", "device")
+    for name, allowed in CHOICES.items():
+        if (value := getattr(settings, name)) not in allowed:
+            words = " or ".join(allowed)
+            yield Fault("", "", f"{name} is {value!r}", f"Give {words}.", "setting", name)

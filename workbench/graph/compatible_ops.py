@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from workbench.catalog.spec import Catalog, Device, OpSpec, PortKind, kind_fits
 from workbench.catalog.templates import Template
 from workbench.graph.compose import find_edge
-from workbench.graph.connect import kind_by_shape, require_given
+from workbench.graph.connect import narrowed_kind, require_given
 from workbench.graph.devices import device_of, infer_devices, port_kind
 from workbench.graph.model import Graph, Port
 from workbench.graph.ports import positional_ports
@@ -90,7 +90,7 @@ def _facts(
     device = device_of(infer_devices(graph, catalog), source)
     kind, flow = port_kind(graph, catalog, source), infer_types(graph, catalog).get(source)
     if flow is not None:
-        kind = kind_by_shape("image" if kind == "any" and wanted == "image" else kind, flow)
+        kind = narrowed_kind("image" if kind == "any" and wanted == "image" else kind, flow)
     return kind, wanted, into, device
 
 

@@ -43,7 +43,7 @@ def _source(
     node = graph.node(port.node) if graph.has(port.node) else None
     spec = catalog.find(node.op) if node else None
     flow = flows.get(port, TensorType())
-    kind = kind_by_shape(port_kind(graph, catalog, port), flow)
+    kind = narrowed_kind(port_kind(graph, catalog, port), flow)
     return _Source(
         port,
         node if spec is not None and is_generator(spec) else None,
@@ -54,7 +54,7 @@ def _source(
     )
 
 
-def kind_by_shape(kind: PortKind, flow: TensorType) -> PortKind:
+def narrowed_kind(kind: PortKind, flow: TensorType) -> PortKind:
     """What flows there, an image only where it can be one: the mean of an image is a number."""
     flat = flow.shape is not None and len(flow.shape) < 2
     return "number" if kind == "image" and flat else kind

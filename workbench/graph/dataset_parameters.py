@@ -149,11 +149,12 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
     Raises DataError where the data have none.
     """
     richer = load_source(dataset.kind).with_targets
-    if not richer or source.kind in (dataset.kind, richer):
+    if source.kind in (dataset.kind, *richer) or not missing_ports(graph, source, dataset.kind):
         return dataset.kind
-    if missing_ports(graph, source, dataset.kind) and not missing_ports(graph, source, richer):
-        load_source(richer).require(dataset)
-        return richer
+    for kind in richer:
+        if not missing_ports(graph, source, kind):
+            load_source(kind).require(dataset)
+            return kind
     return dataset.kind
 
 

@@ -329,5 +329,5 @@ def _exchanged(graph: Graph, catalog: Catalog, generator: Node) -> Graph:
 
 
 def set_setting(graph: Graph, **settings: Any) -> Graph:
-    """Change batch size, threads, seed, device, prefetch depth or pipelines."""
+    """Change batch size, threads, seed, device, prefetch depth, pipelines or executor."""
     return replace(graph, settings=replace(graph.settings, **settings))

@@ -18,7 +18,7 @@ from workbench.graph.faults import Fault
 from workbench.graph.follower_regions import through_regions
 from workbench.graph.geometry import GeometryPath, geometry_path
 from workbench.graph.identity_cache import identity_cached
-from workbench.graph.mixes import why_not
+from workbench.graph.mixes import MIXING, why_not
 from workbench.graph.model import Graph, Node, Port, Source, ancestors, region_of
 from workbench.graph.shapes import infer_types
 from workbench.sources import load_source
@@ -127,7 +127,7 @@ def is_relative(graph: Graph, node: Node) -> bool:
     """Whether points that a node gives or a follower takes are shares of the image's sides."""
     while "unit" not in node.args and (giver := _giver(graph, node.inputs.get("points"))):
         node = giver
-    reads = node.op == "readers.coco" and bool(node.args.get("ratio"))
+    reads = isinstance(node, Source) and bool(node.args.get("ratio"))
     return reads or node.args.get("unit") == "relative"
 
 
@@ -165,8 +165,29 @@ def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> 
     return graph
 
 
+def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
+    """``after`` an edit, with the number of classes of the data where followers of labels came.
+
+    ``count`` is 0 where it is not known.
+    """
+    start = FOLLOWERS["follow_labels"].args["num_classes"].start
+    for node in after.nodes if count else ():
+        came = node.op == "follow_labels" and not before.has(node.id)
+        if came and node.args.get("num_classes", start) == start:
+            after = after.replace_node(replace(node, args={**node.args, "num_classes": count}))
+    return after
+
+
 def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
     """(image, output, target) for each output that gives a source's target unmoved."""
+    mixing = any(node.op == MIXING for node in graph.walk())
+    kinds = {
+        name: target_kind(graph, catalog, port)
+        for name, port in graph.outputs.items()
+        if mixing or port.output != "labels"  # which nearly every graph has, and mixes alone lead
+    }
+    if not any(kinds.values()):
+        return []
     images = [port for port in graph.outputs.values() if port_kind(graph, catalog, port) == "image"]
     paths = {port: geometry_path(graph, catalog, port) for port in images}
     image = next((port for port, path in paths.items() if path.steps or path.blocked), None)
@@ -175,12 +196,11 @@ def _unfollowed(graph: Graph, catalog: Catalog) -> list[tuple[Port, str, Port]]:
     if image is None or not all(graph.has(port.node) for port in graph.outputs.values()):
         return []
     reading = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
-    kinds = {n: target_kind(graph, catalog, port) for n, port in graph.outputs.items()}
-    led = {name: mixed if kind == "label" else image for name, kind in kinds.items() if kind}
+    leading = {name: mixed if kind == "label" else image for name, kind in kinds.items() if kind}
     return [
         (by, name, port)
         for name, port in graph.outputs.items()
-        if (by := led.get(name)) is not None
+        if (by := leading.get(name)) is not None
         if reading & ancestors(graph, [port])
     ]
 

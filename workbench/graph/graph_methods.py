@@ -448,7 +448,8 @@ class Fn(Operators[DataNode]):
         self.__doc__ = doc or self.__doc__
 
     def __repr__(self) -> str:
-        return f"<operators of DALI: {', '.join(dir(self))}>"
+        names = (name for name in dir(self) if not name.startswith("_"))
+        return f"<operators of DALI: {', '.join(names)}>"
 
 
 register(_Methods())

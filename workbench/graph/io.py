@@ -24,6 +24,8 @@ A node with ``"muted": true`` is left out of what runs.
 Version 1 had neither regions nor sources of their own: a reader stood among the nodes. Up to
 version 2 a graph ran as one pipeline, and had no ``"pipelines"``.
 
+``"executor"`` stands there where it is not ``dynamic``.
+
 Four further entries are passed over here: ``layout`` belongs to the canvas and ``origins`` to the
 import (``graph.layout``), ``draws`` to the preview (``graph.saved_draws``), ``session`` to the
 interface (``ui/session_file.py``).
@@ -47,12 +49,30 @@ from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
 from workbench.graph.body_titles import TITLE_WORDS, is_title
 from workbench.graph.bounds import MOST_FILE_NODES, MOST_NESTED
-from workbench.graph.model import GRAPH, Body, Graph, Node, Port, Settings, Source, is_name, is_text
+from workbench.graph.model import (
+    CHOICES,
+    GRAPH,
+    Body,
+    Graph,
+    Node,
+    Port,
+    Settings,
+    Source,
+    is_name,
+    is_text,
+)
 from workbench.sources import PARAMETER, source_kinds
 
 FORMAT = "dali-workbench-graph"
 VERSION = 3
 _LONGEST = 16_000_000
+
+
+def _settings_to_json(settings: Settings) -> dict[str, Any]:
+    found = {f.name: getattr(settings, f.name) for f in fields(Settings)}
+    if settings.executor == Settings().executor:  # files of before have none
+        del found["executor"]
+    return found
 
 
 def graph_to_json(graph: Graph) -> dict[str, Any]:
@@ -62,7 +82,7 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
         "version": VERSION,
         "name": graph.name,
         "about": graph.about,
-        "settings": {f.name: getattr(graph.settings, f.name) for f in fields(Settings)},
+        "settings": _settings_to_json(graph.settings),
         "sources": [_node_to_json(source) for source in graph.sources],
         "nodes": [_node_to_json(node) for node in graph.nodes if not isinstance(node, Source)],
         "outputs": _ports_to_json(graph.outputs),
@@ -306,10 +326,11 @@ class _Reader:
             )
         values = {k: v for k, v in data.items() if k in known}
         for key, value in values.items():
-            if key != "device":
+            if key not in CHOICES:
                 self.expect(value, int, f"settings.{key}", "a whole number")
-            elif value not in ("cpu", "mixed"):
-                self.faults.append(f"settings.device: {_short(value)} is not cpu or mixed.")
+            elif value not in CHOICES[key]:
+                allowed = " or ".join(CHOICES[key])
+                self.faults.append(f"settings.{key}: {_short(value)} is not {allowed}.")
         return Settings(**values)
 
     def value(self, value: Any, path: str, depth: int = 0) -> Value:

@@ -41,6 +41,10 @@ class Mix:
         return [self.source, self.order, *more]
 
 
+MIXING = "permute_batch"
+"""The operator without which no images of a batch are mixed."""
+
+
 def mix_of(graph: Graph, node: Node) -> Mix | None:
     """The mix that a sum makes; None where it makes none that is known."""
     if node.op != "math.add" or len(node.inputs) != 2:
@@ -107,7 +111,7 @@ def _args_of(node: Node) -> dict[str, object]:
 def _order(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
     """What the same batch is put in another order by."""
     node = _made(graph, mixed)
-    if node is None or node.op != "permute_batch" or node.inputs.get("data") != image:
+    if node is None or node.op != MIXING or node.inputs.get("data") != image:
         return None
     return node.inputs.get("indices")
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from workbench.arguments import Kind, shown
 from workbench.catalog.spec import Device, Value
@@ -33,6 +33,7 @@ from workbench.graph.operators import GraphMethods
 from workbench.sources import PARAMETER, Datasets, is_reader, kind_of_reader, load_source
 
 DecodeDevice = Literal["cpu", "mixed"]
+Executor = Literal["static", "dynamic", "separate"]
 
 
 def is_name(text: str) -> bool:
@@ -201,6 +202,16 @@ class Settings:
     pipelines: int = 1
     """How many run side by side in one process, each on a shard of its own (``graph.pipelines``):
     ``num_threads`` and ``prefetch_queue_depth`` are those of each."""
+    executor: Executor = "dynamic"
+    """``static``: DALI's ``exec_dynamic=False``. ``separate``: two queues besides, the device's as deep as
+    ``prefetch_queue_depth``, that of what lies ready on the host twice as deep."""
+
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "device": get_args(DecodeDevice),
+    "executor": get_args(Executor),
+}
+"""The settings that are no numbers, and the values of each."""
 
 
 @dataclass(frozen=True, repr=False)

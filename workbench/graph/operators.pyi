@@ -1136,6 +1136,7 @@ class ReadersOperators(Generic[R]):
         stick_to_shard: bool | None = ...,
         ltrb: bool | None = ...,
         ratio: bool | None = ...,
+        polygon_masks: bool | None = ...,
         seed: int = ...,
         device: str | None = ...,
         name: str = ...,
@@ -1171,6 +1172,35 @@ class ReadersOperators(Generic[R]):
         name: str = ...,
     ) -> tuple[DataNode, ...]:
         """A reader for the webdataset format."""
+    def webdataset_boxes(
+        self,
+        *inputs: DataNode | Graph,
+        initial_fill: int | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        prefetch_queue_depth: int | None = ...,
+        tensor_init_bytes: int | None = ...,
+        case_sensitive_extensions: bool | None = ...,
+        dtypes: str | Sequence[str] | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dont_use_mmap: bool | None = ...,
+        lazy_init: bool | None = ...,
+        preserve: bool | None = ...,
+        random_shuffle: bool | None = ...,
+        read_ahead: bool | None = ...,
+        shuffle_after_epoch: bool | None = ...,
+        shuffle_after_epoch_seed: int | None = ...,
+        skip_cached_images: bool | None = ...,
+        stick_to_shard: bool | None = ...,
+        ltrb: bool | None = ...,
+        ratio: bool | None = ...,
+        polygon_masks: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+    ) -> tuple[DataNode, ...]:
+        """Read WebDataset with boxes, as readers.webdataset reads images."""
     def webdataset_masks(
         self,
         *inputs: DataNode | Graph,

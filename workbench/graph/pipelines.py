@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
+from workbench.graph.devices import device_of, infer_devices
 from workbench.graph.faults import Fault
 from workbench.graph.identity_cache import identity_cached
 from workbench.graph.model import Graph, Source
@@ -66,6 +67,25 @@ def pipeline_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
                 f"{source.op} cannot read a shard of its data, and of {count} pipelines each "
                 "reads one",
                 "Set pipelines to 1.",
+            )
+
+
+def executor_faults(graph: Graph, catalog: Catalog) -> Iterator[Fault]:
+    """What only DALI's dynamic executor can run: nodes on the CPU behind the GPU."""
+    if graph.settings.executor == "dynamic":
+        return
+    devices = infer_devices(graph, catalog)
+    for node in graph.walk():
+        behind = next((p for p in node.inputs.values() if device_of(devices, p) != "cpu"), None)
+        if behind is not None and devices[node.id] == "cpu":
+            yield Fault(
+                node.id,
+                "",
+                f"it runs on the CPU behind {behind.node}, which runs on the GPU: the "
+                f"{graph.settings.executor} executor cannot do that",
+                "Set the executor to dynamic.",
+                "setting",
+                "executor",
             )
 
 

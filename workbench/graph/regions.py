@@ -20,12 +20,18 @@ _EVEN: Mapping[str, Value] = {"probability": 0.5, "dtype": "BOOL"}
 
 
 def wrap_in_region(
-    graph: Graph, catalog: Catalog, nodes: Collection[str], op: str = "if"
+    graph: Graph,
+    catalog: Catalog,
+    nodes: Collection[str],
+    op: str = "if",
+    passing: Mapping[Port, Port] | None = None,
 ) -> tuple[Graph, str]:
     """Put nodes of one body into the first body of a new region; the others change nothing.
 
     Generators that feed only these nodes come along. Where the region has an input that decides, a
-    new draw with equal chances does. Returns the graph and the region's id. Raises GraphEditError
+    new draw with equal chances does. ``passing`` says what the region gives and what of that which
+    is taken in passes in its place; else it gives what is used around the nodes, and in its place
+    passes what that is made of. Returns the graph and the region's id. Raises GraphEditError
     where the nodes stand in several bodies, read, are not connected to what is around them, have
     other nodes between them, or give something of which nothing of the same kind is taken in.
     """
@@ -41,7 +47,10 @@ def wrap_in_region(
     controls = [port.name for port in catalog[op].inputs]
     # an input of the name of an argument would be that argument
     taken = _taken(body, catalog, inside, {*controls, *catalog[op].args})
-    given = _given(body, catalog, inside, taken)
+    if passing is None:
+        given = _given(body, catalog, inside, taken)
+    else:
+        given = {taken[passes]: (port, passes) for port, passes in passing.items()}
     region = new_node(body, catalog, op)
     deciding: list[Node] = []
     if controls:

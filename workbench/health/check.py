@@ -15,6 +15,7 @@ from workbench.engine.exit_status import printable
 from workbench.engine.file_check_pool import check_each, check_outside_roots
 from workbench.engine.findings import KINDS, LINE_BREAK, CheckedFile, Level
 from workbench.engine.heartbeat import warn_of_silence
+from workbench.engine.progress_bar import count_bar, with_progress_bar
 from workbench.errors import CancelledError, DataError
 from workbench.health.check_record import CheckRecord
 from workbench.health.duplicates import find_duplicates
@@ -183,6 +184,7 @@ class FolderCheck:
 
 
 @checked(on_progress=FUNCTION, stop=FUNCTION)
+@with_progress_bar(count_bar)
 def check_folder(
     data: Location,
     on_progress: Callable[[int, int], None] = lambda done, total: None,

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from workbench.arguments import checked
 from workbench.bench.measurement_config import MeasurementConfig
+from workbench.engine.progress_bar import with_progress_bar
 from workbench.engine.worker_progress import Progress
 from workbench.graph.model import GRAPH, Graph
 from workbench.optimiser.experiment import OptimisationExperiment
@@ -23,6 +24,7 @@ __all__ = [
 
 
 @checked(graph=GRAPH)
+@with_progress_bar()
 def optimise(
     graph: Graph,
     data: Data,
@@ -37,7 +39,8 @@ def optimise(
     those before it. Its outputs are compared with the graph's over two batches: *exact* ones must
     give every byte, *near* ones at least 35 dB. Then all are measured in turns, beside the graph
     twice: what is slower by more than that control's noise is not proposed. Takes about 10 s for
-    each. Ctrl-C keeps what was measured until then.
+    each. Without
+    ``on_progress`` a bar shows how far it is. Ctrl-C keeps what was measured until then.
 
     ::
 

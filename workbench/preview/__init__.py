@@ -77,10 +77,14 @@ def preview_batch(
     return preview
 
 
-def preview_card_pictures(engine: Caller, request: PreviewRequest, index: int) -> CardPictures:
+def preview_card_pictures(
+    engine: Caller, request: PreviewRequest, index: int, targets: bool = True
+) -> CardPictures:
     """One sample at every node (see ``render_card_pictures``). Raises as ``preview_batch``."""
     _require_sound(request)
-    pictures: CardPictures = call_isolating_faults(engine, render_card_pictures, request, index)
+    pictures: CardPictures = call_isolating_faults(
+        engine, render_card_pictures, request, index, targets
+    )
     return pictures
 
 
@@ -105,11 +109,16 @@ def preview_distances(
 
 
 def preview_steps(
-    engine: Caller, request: PreviewRequest, index: int, times: bool = True, node: str = ""
+    engine: Caller,
+    request: PreviewRequest,
+    index: int,
+    times: bool = True,
+    node: str = "",
+    targets: bool = True,
 ) -> Steps:
     """One sample through the nodes (see ``render_steps``). Raises as ``preview_batch``."""
     _require_sound(request)
-    steps: Steps = call_isolating_faults(engine, render_steps, request, index, times, node)
+    steps: Steps = call_isolating_faults(engine, render_steps, request, index, times, node, targets)
     return steps
 
 

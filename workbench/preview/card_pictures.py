@@ -26,8 +26,9 @@ from workbench.preview.contact_sheet import encode, grid_of
 from workbench.preview.frame_strip import as_pictures
 from workbench.preview.output_tiles import scaling_for
 from workbench.preview.render import Box
-from workbench.preview.request import GraphRun, PreviewRequest, run_request
+from workbench.preview.request import GraphRun, PreviewRequest, run_steps
 from workbench.preview.target_marks import marked
+from workbench.preview.target_texts import target_text
 from workbench.preview.tiles import Tiles, picture_layout
 from workbench.preview.value_scaling import Scaling, scale_on_host
 from workbench.preview.value_text import draws_at, short_values
@@ -75,13 +76,15 @@ class CardPictures:
 
 
 @task
-def render_card_pictures(worker: Worker, request: PreviewRequest, index: int) -> CardPictures:
+def render_card_pictures(
+    worker: Worker, request: PreviewRequest, index: int, targets: bool = True
+) -> CardPictures:
     """Task: sample ``index`` of the request's batch at each node, ``tile_size`` pixels at most.
 
-    From the outputs that are kept. Raises as ``render``.
+    From the outputs that are kept, with the ``targets`` that lie on them. Raises as ``render``.
     """
     start = time.perf_counter()
-    run = run_request(worker, request)
+    run = run_steps(worker, request, targets)
     run.require_sample(index)
     sample = run.result.samples[index]
     found = [] if sample.error else _cards(worker, run, index)
@@ -149,7 +152,8 @@ def _card(
             if picture is not None:
                 break
         array = batch.sample(place).arrays()[0]
-        if output is outputs[0] and array.size <= _FEW and array.dtype.kind in "biuf":
+        text = text or target_text(worker, run, port, array)
+        if not text and output is outputs[0] and array.size <= _FEW and array.dtype.kind in "biuf":
             text = short_values(array)
     draws = tuple(draws_at(run, node, index))
     return CardPicture(node.id, None, text, draws, _branches(run, node, index)), picture

@@ -18,7 +18,7 @@ def names_of_labels(
     worker: Worker, run: GraphRun, port: Port | None, labels: Sequence[str]
 ) -> list[str]:
     """For each label of a port the name of its class, or the label where it has none."""
-    names = _class_names(worker, run, port)
+    names = class_names_of(worker, run, port)
     return [_name(names, label) for label in labels]
 
 
@@ -27,7 +27,7 @@ def _name(names: Sequence[str], label: str) -> str:
     return names[int(label)] if known else label
 
 
-def _class_names(worker: Worker, run: GraphRun, port: Port | None) -> list[str]:
+def class_names_of(worker: Worker, run: GraphRun, port: Port | None) -> list[str]:
     """Those of the data that a source reads, looked up again only after the data have changed."""
     plan = run.result.plan
     source = next((n for n in run.nodes if port is not None and n.id == port.node), None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from workbench.emit.own_code import nodes_calling
 from workbench.engine.call_handle import Caller, ReportListener
 from workbench.engine.registry import task
 from workbench.engine.worker import Worker
@@ -32,7 +33,8 @@ def call_isolating_faults(
     raised is then the error of that run: a WorkerCrashedError or WorkerTimeoutError that names the
     node, or whatever else the run meets, such as DALI's own refusal (PipelineError); and the first
     error where the second run goes well. Not where the worker was killed: by whom or for whose
-    memory cannot be found out by running it again.
+    memory cannot be found out by running it again. Of what did not answer in time the user's own
+    functions are named, if there are any.
     """
     try:
         if on_report is None:
@@ -42,6 +44,14 @@ def call_isolating_faults(
         if error.killed or len(error.nodes) < 2:
             raise
         raise find_failing_node(engine, request) or error from None
+    except WorkerTimeoutError as error:
+        ran = [request.graph.node(node) for node in error.nodes if request.graph.has(node)]
+        own = [node.id for node in nodes_calling(ran)]
+        if not own:
+            raise
+        which = "its function does" if len(own) == 1 else "one of their functions does"
+        message = f"{', '.join(own)}: {which} not return, or takes too long. {error}"
+        raise type(error)(message, own) from None
 
 
 def find_failing_node(engine: Caller, request: PreviewRequest) -> WorkbenchError | None:

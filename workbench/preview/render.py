@@ -29,6 +29,7 @@ from workbench.preview.contact_sheet import (
     grid_of,
     small_jpeg,
 )
+from workbench.preview.marks import Marks
 from workbench.preview.output_tiles import (
     DifferenceTiles,
     differences_of,
@@ -36,7 +37,8 @@ from workbench.preview.output_tiles import (
     tiles_of,
 )
 from workbench.preview.request import MOST_RAW, GraphRun, PreviewRequest, run_request
-from workbench.preview.target_marks import Marks, marks_of
+from workbench.preview.target_marks import marks_of
+from workbench.preview.target_texts import target_texts
 from workbench.preview.tiles import Tiles
 from workbench.preview.value_text import (
     augmentations_of,
@@ -77,6 +79,8 @@ class Tile:
     applied: tuple[str, ...] = ()
     marks: tuple[Marks, ...] = ()
     """Boxes and points on the original, if it is shown, and then on each augmented picture."""
+    targets: tuple[str, ...] = ()
+    """What has no place on a picture: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -222,6 +226,7 @@ def _tiles(
     augmented, applied = augmentation_keys(run), augmentation_texts(run)
     shown = [run.original] if has_original else []
     shown += run.images.values() if boxes and len(boxes[0]) > len(shown) else []
+    targets = target_texts(worker, run, port)
     marks = [marks_of(worker, run, each) for each in shown if each is not None]
     return tuple(
         Tile(
@@ -238,6 +243,7 @@ def _tiles(
             augmented[index],
             applied[index],
             tuple(group[index] for group in marks),
+            targets[index],
         )
         for index, sample in enumerate(run.result.samples)
     )

@@ -35,6 +35,7 @@ from workbench.graph.model import (
 )
 from workbench.graph.ports import output_ports
 from workbench.graph.saved_draws import SavedDraw
+from workbench.graph.step_followers import with_step_followers
 from workbench.sources import Data, Datasets, open_datasets
 
 SHOWN = ("original", "augmented", "both", "difference")
@@ -158,6 +159,8 @@ class GraphRun:
     nodes: tuple[Node, ...]
     """In running order."""
     result: Result
+    targets: bool = True
+    """Whether what lies on pictures is drawn into them."""
 
     @property
     def inner_nodes(self) -> tuple[Node, ...]:
@@ -244,8 +247,29 @@ class GraphRun:
 
 def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = False) -> GraphRun:
     """Run what changed since the last time. Raises PipelineError, DataError or CancelledError."""
+    return _run(worker, request, active_graph(request.graph, worker.runner.catalog), one_by_one)
+
+
+def run_steps(worker: Worker, request: PreviewRequest, targets: bool = True) -> GraphRun:
+    """The same for what shows each node: where they are drawn, with the targets on every image."""
     catalog = worker.runner.catalog
     graph = active_graph(request.graph, catalog)
+    if not targets:
+        return replace(_run(worker, request, graph), targets=False)
+    with_targets = with_step_followers(request.graph, catalog)
+    more = tuple(node for node in with_targets.nodes if not graph.has(node.id))
+    return _run(worker, request, with_targets, more=more)
+
+
+def _run(
+    worker: Worker,
+    request: PreviewRequest,
+    graph: Graph,
+    one_by_one: bool = False,
+    more: tuple[Node, ...] = (),
+) -> GraphRun:
+    """Of a graph that runs, with ``more`` nodes of it that no output depends on."""
+    catalog = worker.runner.catalog
     request = replace(request, graph=graph)
     wanted = ancestors(graph, list(graph.outputs.values()))
     nodes = tuple(node for node in topological(graph)[0] if node.id in wanted)
@@ -256,7 +280,7 @@ def run_request(worker: Worker, request: PreviewRequest, one_by_one: bool = Fals
         request.tiles,
         [
             port
-            for node in (*nodes, *_inside(nodes))
+            for node in (*nodes, *_inside(nodes), *more)
             for port in output_ports(node, catalog[node.op])
         ],
         repeat=request.repeat,

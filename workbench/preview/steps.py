@@ -26,7 +26,7 @@ from workbench.preview.contact_sheet import compose, encode, grid_of
 from workbench.preview.frame_strip import as_pictures, value_layout
 from workbench.preview.output_tiles import scaling_for
 from workbench.preview.render import Box
-from workbench.preview.request import GraphRun, PreviewRequest, run_request
+from workbench.preview.request import GraphRun, PreviewRequest, run_steps
 from workbench.preview.statistics import Histogram, histogram_of
 from workbench.preview.target_marks import marked
 from workbench.preview.tiles import Tiles, make_tiles, picture_layout
@@ -102,17 +102,22 @@ class Steps:
 
 @task
 def render_steps(
-    worker: Worker, request: PreviewRequest, index: int, times: bool = True, node: str = ""
+    worker: Worker,
+    request: PreviewRequest,
+    index: int,
+    times: bool = True,
+    node: str = "",
+    targets: bool = True,
 ) -> Steps:
     """Task: sample ``index`` of the request's batch, from the outputs that are kept.
 
     ``node`` is the one that is wanted, with histograms; empty: all, without. ``times`` runs each
     node alone a few times, once for each change of it: up to 0.1 s for a node, 1.6 s more for a
-    mixed decoder that was not built yet. Raises as ``render``, and GraphError where no output
-    depends on the node, or the sample did not come to it.
+    mixed decoder that was not built yet. ``targets`` draws what lies on the images. Raises as
+    ``render``, and GraphError where no output depends on the node, or the sample did not come.
     """
     start = time.perf_counter()
-    run = run_request(worker, request)
+    run = run_steps(worker, request, targets)
     run.require_sample(index)
     pictures: list[Tiles] = []
     inner = run.inner_nodes if node else ()

@@ -5,57 +5,34 @@ Runs inside the worker process only, but for its records.
 
 from __future__ import annotations
 
-import colorsys
-import io
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
 
 from workbench.catalog.followers import FOLLOWERS
+from workbench.catalog.spec import PortKind
 from workbench.engine.worker import Worker
 from workbench.errors import DataError, GraphError
 from workbench.graph.devices import port_kind
 from workbench.graph.followers import box_format, follows, is_relative
 from workbench.graph.geometry import frame_of, geometry_path
 from workbench.graph.model import Node, Port, Source, ancestors
+from workbench.preview.marks import Marks, TargetMark, draw_marks
+from workbench.preview.mask_marks import fitting_mask
 from workbench.preview.request import GraphRun
 from workbench.preview.tiles import picture_layout
 from workbench.sources import Dataset, load_source
 
 _MOST_MARKS = 100
 """Of one picture: more cannot be told apart."""
+_DRAWN = ("boxes", "points", "mask")
 _LARGEST_FILE = 64 * 2**20
 """Bytes of an annotation file that is read for the names of its classes."""
-_MASK_SIDE = 512
-"""Pixels of the longer side of a mask that is drawn."""
-HUES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class TargetMark:
-    """A box, or a point where its corners are one, or an outline, or a mask.
-
-    ``corners`` are left, top, right and bottom as shares of the picture's sides; ``colour`` is the
-    same number for the same class. ``mask`` is a PNG that is clear where there is nothing,
-    ``outline`` has x and y of one vertex after another. What has ``left`` the picture, at any step,
-    is drawn at its edge where it is outside.
-    """
-
-    corners: tuple[float, float, float, float]
-    text: str
-    colour: int
-    mask: bytes = b""
-    outline: tuple[float, ...] = ()
-    left: bool = False
-
-
-Marks = tuple[TargetMark, ...]
 
 
 def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None) -> list[Marks]:
@@ -70,18 +47,18 @@ def marks_of(worker: Worker, run: GraphRun, image: Port, only: int | None = None
         return none
     sides = [(shape[layout.index("W")], shape[layout.index("H")]) for shape in batch.shapes]
     found = list(none)
-    for node, port in _targets_on(run, image):
+    for node, port, kind in _targets_on(run, image):
         arrays = run.result.batches[port].arrays()
-        if port_kind(run.graph, run.catalog, port) == "mask":
-            names = _class_names(worker, run, node)
+        if kind == "mask":
+            names, is_depth = _class_names(worker, run, node), _is_depth(run, port)
             for index in chosen:
-                mask = _fitting(arrays[index], sides[index], names)
+                mask = fitting_mask(arrays[index], sides[index], names, is_depth)
                 found[index] = (*mask, *found[index])
             continue
         labels = _labels_beside(run, node)
         names = _class_names(worker, run, node)
         form = box_format(run.graph, node) or "absolute ltrb"
-        is_points = port_kind(run.graph, run.catalog, port) == "points"
+        is_points = kind == "points"
         relative = is_relative(run.graph, node) if is_points else form.startswith("relative")
         polygons, seen = _beside(run, node, "polygons"), _beside(run, node, "visible")
         for index in chosen:
@@ -112,48 +89,9 @@ def marked(
     Not inside bodies: what lies on their images is not known before their end.
     """
     is_image = port_kind(run.graph, run.catalog, port) == "image"
-    if not is_image or run.graph.scope_of(port.node):
+    if not is_image or not run.targets or run.graph.scope_of(port.node):
         return picture
     return draw_marks(picture, marks_of(worker, run, port, only=index)[index])
-
-
-def draw_marks(picture: NDArray[np.uint8], marks: Marks) -> NDArray[np.uint8]:
-    """A small picture (h, w, 3) with what is marked drawn into it, without names."""
-    if not marks:
-        return picture
-    image = Image.fromarray(picture)
-    width, height = image.size
-    pen = ImageDraw.Draw(image)
-    for mark in marks:
-        if mark.mask:
-            with Image.open(io.BytesIO(mark.mask)) as mask:
-                over = mask.convert("RGBA").resize(image.size, Image.Resampling.NEAREST)
-            image.paste(over, mask=over.getchannel("A").point(lambda alpha: alpha * 3 // 5))
-            continue
-        colour = _colour(mark.colour)
-        left, top, right, bottom = (
-            share * side for share, side in zip(mark.corners, (width, height) * 2, strict=True)
-        )
-        if mark.outline:
-            across, down = mark.outline[::2], mark.outline[1::2]
-            corners = [(x * width, y * height) for x, y in zip(across, down, strict=True)]
-            pen.polygon(corners, outline=colour)
-        elif (left, top) == (right, bottom):
-            pen.ellipse(
-                (left - 2, top - 2, left + 2, top + 2), None if mark.left else colour, colour
-            )
-        else:
-            pen.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), outline=colour)
-    return np.asarray(image)
-
-
-def _fitting(mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str]) -> Marks:
-    """A mask of the picture's size; of one that is not, a frame that says so."""
-    height, width = mask.shape[:2]
-    if (width, height) == sides:
-        return mask_mark(mask, names)
-    said = f"mask {width}×{height} on {sides[0]}×{sides[1]}"
-    return (TargetMark((0.0, 0.0, 1.0, 1.0), said, 0),)
 
 
 def _ltrb(boxes: NDArray[np.float64], form: str) -> NDArray[np.float64]:
@@ -205,58 +143,27 @@ def _marks(
     return made
 
 
-def mask_mark(mask: NDArray[np.generic], names: Sequence[str]) -> Marks:
-    """A mask (h, w, 1) of class numbers, 0 where there is none; no mark where all of it is 0.
-
-    Of the pixels some are left out where there are more than can be told apart, none are mixed.
-    """
-    numbers = np.asarray(mask).reshape(*mask.shape[:2], -1)[..., 0]
-    rows, columns = (_some(side, max(numbers.shape)) for side in numbers.shape)
-    numbers = numbers[np.ix_(rows, columns)].astype(np.int64)
-    classes = [int(each) for each in np.unique(numbers) if each > 0]
-    if not classes:
-        return ()
-    places = np.where(numbers > 0, (numbers - 1) % HUES + 1, 0).astype(np.uint8)
-    picture = Image.fromarray(places)
-    picture.putpalette(_PALETTE)
-    buffer = io.BytesIO()
-    picture.save(buffer, "PNG", compress_level=1, transparency=0)
-    said = [names[each - 1] if each <= len(names) else str(each) for each in classes]
-    return (TargetMark((0.0, 0.0, 1.0, 1.0), ", ".join(said), classes[0], buffer.getvalue()),)
-
-
-def _some(side: int, longest: int) -> NDArray[np.int64]:
-    """The places of the rows or columns that are kept, the middle one of as many as are not."""
-    kept = max(1, round(side * min(1.0, _MASK_SIDE / longest)))
-    return ((np.arange(kept) + 0.5) * side / kept).astype(np.int64)
-
-
-def _colour(number: int) -> tuple[int, ...]:
-    """The colour of a class: the same as that of its boxes (``preview/marks.tsx``)."""
-    shade = colorsys.hls_to_rgb(number * 5 % HUES / HUES, 0.62, 0.95)
-    return tuple(round(255 * each) for each in shade)
-
-
-_PALETTE = [0, 0, 0, *(shade for number in range(1, HUES + 1) for shade in _colour(number))]
-
-
-def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port]]:
-    """The boxes and points that lie on an image, with the nodes that give them."""
+def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]:
+    """The boxes, points and masks that lie on an image, with the nodes that give them."""
     graph, catalog = run.graph, run.catalog
     read = {n for n in ancestors(graph, [image]) if isinstance(graph.node(n), Source)}
-    starts = {
-        node.inputs.get(FOLLOWERS[node.op].inputs[0].name): node.inputs.get("before")
+    takers = {
+        port: node
         for node in graph.nodes
-        if follows(node)
+        if follows(node) and (port := node.inputs.get(FOLLOWERS[node.op].inputs[0].name))
     }
-    found = []
+    found: list[tuple[Node, Port, PortKind]] = []
     for port in run.result.batches:
         if not port.output or not graph.has(port.node) or graph.scope_of(port.node):
             continue
         node = graph.node(port.node)
-        if port_kind(graph, catalog, port) not in ("boxes", "points", "mask"):
+        kind = port_kind(graph, catalog, port)
+        if port in takers and kind not in _DRAWN:  # what it is only its follower tells
+            kind = FOLLOWERS[takers[port].op].follows or kind
+        if kind not in _DRAWN:
             continue
-        first = node.inputs.get("before") if follows(node) else starts.get(port)
+        taker = node if follows(node) else takers.get(port)
+        first = taker.inputs.get("before") if taker else None
         path = geometry_path(graph, catalog, image, first)
         if path.blocked:
             continue
@@ -264,16 +171,23 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port]]:
             frame = frame_of(graph, catalog, image, first)
             lies = frame_of(graph, catalog, node.inputs["image"], first) == frame
         else:
-            lies = not path.steps and (path.root == first or node.id in read)
+            lies = not path.steps and (path.root == first or node.id in read or port in takers)
         if lies:
-            found.append((node, port))
+            found.append((node, port, kind))
     followed = {
         node.inputs.get(name)
-        for node, _ in found
+        for node, *_ in found
         if follows(node)
         for name in ("boxes", "points", "masks")
     }
-    return [(node, port) for node, port in found if port not in followed]
+    return [each for each in found if each[1] not in followed]
+
+
+def _is_depth(run: GraphRun, port: Port) -> bool:
+    """Whether a mask, or a follower that takes it, is read between its pixels."""
+    nodes = [node for node in run.graph.nodes if port in node.inputs.values()]
+    given = [run.graph.node(port.node), *nodes]
+    return any(follows(node) and node.args.get("interpolation") == "linear" for node in given)
 
 
 def _labels_beside(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
@@ -295,7 +209,7 @@ def _are_key_points(run: GraphRun, node: Node) -> bool:
     """Whether the corners of outlines that a node gives or follows are key points."""
     while follows(node) and run.graph.has(node.inputs["points"].node):
         node = run.graph.node(node.inputs["points"].node)
-    return isinstance(node, Source) and node.kind == "coco_keypoints"
+    return isinstance(node, Source) and node.kind != "coco"
 
 
 def _told_names(worker: Worker, dataset: Dataset) -> list[str]:

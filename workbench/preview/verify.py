@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import threading
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from workbench.emit.own_code import nodes_calling
 from workbench.emit.targets import export
 from workbench.engine.findings import CheckedFile
 from workbench.engine.process import Engine
+from workbench.engine.progress_bar import with_progress_bar
 from workbench.engine.reader_cursor import NO_FILES
 from workbench.engine.registry import task
 from workbench.engine.usable_data import UsableData, is_file_fault
@@ -61,7 +63,7 @@ class Deviation:
     largest: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verification:
     """How many samples were compared, and how many are identical in every output.
 
@@ -93,6 +95,12 @@ class Verification:
         if self.failure:
             found.append(self.failure)
         return [*found, f"identical: {self.identical} of {self.samples}"]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 class Verifier:
@@ -242,6 +250,7 @@ def _explain(error: ScriptError, data: Datasets) -> str:
     return str(error)
 
 
+@with_progress_bar()
 def verify(
     graph: Graph,
     data: Data,

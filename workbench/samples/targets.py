@@ -190,6 +190,13 @@ def _features(scene: Scene) -> dict[str, bytes | list[bytes] | list[int] | list[
         },
         "image/object/class/label": [shape.label for shape in scene.shapes],
         "image/object/class/text": [shape.name.encode() for shape in scene.shapes],
+        **{
+            f"image/object/keypoint/{name}": [
+                point[place] / side for shape in scene.shapes for point in shape.points
+            ]
+            for name, place, side in (("x", 0, width), ("y", 1, height))
+        },
+        "image/object/keypoint/visibility": [2 for shape in scene.shapes for _ in shape.points],
     }
 
 
@@ -197,7 +204,9 @@ def _components(scene: Scene) -> dict[str, bytes]:
     return {
         "jpg": scene.jpeg,
         "cls": str(scene.label).encode(),
-        "json": json.dumps([_annotation(shape) for shape in scene.shapes]).encode(),
+        "json": json.dumps(
+            [{**_annotation(shape), "category_name": shape.name} for shape in scene.shapes]
+        ).encode(),
         "mask.png": _class_png(scene),
     }
 

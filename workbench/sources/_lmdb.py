@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ _META, _PAGE = struct.Struct("<IIQQ"), struct.Struct("<QHHHH")
 _TREE, _NODE = struct.Struct("<IHHQQQQQ"), struct.Struct("<HHHH")
 _MAGIC, _BRANCH, _LEAF, _BIG = 0xBEEFC0DE, 1, 2, 1
 _NO_PAGE = 2**64 - 1
+_LOOKED_AT = 100
+"""Values of which one at least must hold an image."""
 _DEPTH = 32
 """More levels than LMDB itself takes."""
 
@@ -34,9 +37,14 @@ class Value(NamedTuple):
 
 
 def list_values(path: str) -> Iterator[Value]:
-    """Every value of a database file, by key. Raises OSError, and ValueError for damage."""
+    """Every value of a database file, by key; of a damaged page one without a key, of 0 bytes.
+
+    Raises OSError, and ValueError or struct.error where the file itself is none.
+    """
     with open(path, "rb") as file:
         head = file.read(16 + _META.size + _TREE.size)
+        if len(head) < 16 + _META.size + _TREE.size:
+            raise ValueError("it is empty" if not head else "it is cut short")
         magic, version, *_ = _META.unpack_from(head, 16)
         if magic != _MAGIC or version != 1:
             raise ValueError("it is no LMDB")
@@ -54,20 +62,27 @@ def list_values(path: str) -> Iterator[Value]:
 def _walk(file: Any, size: int, number: int, depth: int) -> Iterator[Value]:
     file.seek(number * size)
     page = file.read(size)
+    damaged = Value(b"", number * size, 0)
     if len(page) < size or not depth:
-        raise ValueError(f"page {number} is cut short or damaged")
+        yield damaged
+        return
     _, _, flags, lower, _ = _PAGE.unpack_from(page)
-    if not flags & (_BRANCH | _LEAF) or not 16 <= lower <= size:
-        raise ValueError(f"page {number} is damaged")
+    if not flags & (_BRANCH | _LEAF) or not 16 <= lower <= size or lower % 2:
+        yield damaged
+        return
     for (at,) in struct.iter_unpack("<H", page[16:lower]):
-        low, high, kind, length = _NODE.unpack_from(page, at)
-        begin = at + _NODE.size + length
-        if flags & _BRANCH:
-            yield from _walk(file, size, low | high << 16 | kind << 32, depth - 1)
-            continue
-        place = number * size + begin
-        if kind & _BIG:
-            place = struct.unpack_from("<Q", page, begin)[0] * size + 16
+        try:
+            low, high, kind, length = _NODE.unpack_from(page, at)
+            begin = at + _NODE.size + length
+            if flags & _BRANCH:
+                yield from _walk(file, size, low | high << 16 | kind << 32, depth - 1)
+                continue
+            place = number * size + begin
+            if kind & _BIG:
+                place = struct.unpack_from("<Q", page, begin)[0] * size + 16
+        except struct.error:
+            yield damaged
+            return
         yield Value(page[at + _NODE.size : begin], place, low | high << 16)
 
 
@@ -81,6 +96,14 @@ def database_file(dataset: Dataset) -> str:
     return path
 
 
+def require_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> None:
+    """Raise DataError where none of the first values holds an image."""
+    found = list(islice(list_images(dataset, place_of), _LOOKED_AT))
+    if found and all(each.fault for each in found):
+        path = database_file(dataset)
+        raise DataError(f"{path}: of its first value, {found[0].fault}. Write the LMDB anew.")
+
+
 def root_of(dataset: Dataset) -> str:
     """The folder in which that of a database lies."""
     return os.path.dirname(os.path.abspath(dataset.location))
@@ -90,7 +113,7 @@ def first_value(folder: str | Path) -> bytes:
     """The first value of the database in a folder; empty where there is none."""
     path = os.path.join(folder, FILE)
     try:
-        first = next(list_values(path), None)
+        first = next((each for each in list_values(path) if each.key), None)
         with open(path, "rb") as file:
             file.seek(first.offset if first else 0)
             return file.read(first.nbytes if first else 0)
@@ -109,6 +132,10 @@ def list_images(dataset: Dataset, place_of: Callable[[bytes], Place | str]) -> I
     try:
         with open(path, "rb") as file:
             for key, offset, nbytes in list_values(path):
+                if not key:  # LMDB takes none of no bytes
+                    name = f"{holder} at byte {offset}"
+                    yield Sample(path, name, 0, offset, 0, "its page is damaged or cut short")
+                    continue
                 file.seek(offset)
                 try:
                     found = place_of(file.read(nbytes))

@@ -164,7 +164,7 @@ class SourceKind:
     decoder:
         The operator that decodes its images, where DALI's decoders do not.
     with_targets:
-        The kind that reads the same data with the targets in them, where a graph asks for these.
+        Kinds that read the same data with the targets in them, where a graph asks for these.
     takes:
         Kinds of data that it reads, too, and stays what it is.
     is_listed:
@@ -215,7 +215,7 @@ class SourceKind:
     sample: str = ""
     index: Index | None = None
     decoder: str = ""
-    with_targets: str = ""
+    with_targets: tuple[str, ...] = ()
     takes: frozenset[str] = frozenset()
     is_listed: bool = True
     passed_over: Callable[[Dataset], Iterator[str]] = lambda dataset: iter(())

@@ -9,15 +9,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import DataError
-from workbench.sources import Dataset, SourceKind
+from workbench.sources import SourceKind
 from workbench.sources._example_records import fields_of
 from workbench.sources._lmdb import (
+    FILE,
     Place,
-    database_file,
     fields,
-    first_value,
     list_images,
+    require_images,
     root_of,
     write_database,
 )
@@ -47,17 +46,8 @@ def place_of(tensors: bytes) -> Place | str:
 
 
 def _accepts(path: Path) -> bool:
-    try:
-        return not isinstance(place_of(first_value(path)), str)
-    except (IndexError, ValueError):
-        return False
-
-
-def _require(dataset: Dataset) -> None:
-    path = database_file(dataset)
-    first = next(list_images(dataset, place_of), None)
-    if first is not None and first.fault:
-        raise DataError(f"{path}: of its first value, {first.fault}. Write the LMDB anew.")
+    """Any LMDB that is not Caffe's, which is asked first: what is wrong with it is then told."""
+    return (path / FILE).is_file()
 
 
 def _write_placeholder(folder: Path) -> Path:
@@ -75,7 +65,7 @@ SOURCE = SourceKind(
     unread={"path": ["lmdb"]},
     imports=("os",),
     accepts=_accepts,
-    require=_require,
+    require=lambda dataset: require_images(dataset, place_of),
     list_samples=lambda dataset: list_images(dataset, place_of),
     root=root_of,
     holder=lambda name: name.rpartition(" at key ")[0],

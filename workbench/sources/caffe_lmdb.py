@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import DataError
-from workbench.sources import Dataset, SourceKind
+from workbench.sources import SourceKind
 from workbench.sources._lmdb import (
     Place,
-    database_file,
     fields,
     first_value,
     list_images,
+    require_images,
     root_of,
     write_database,
 )
@@ -43,13 +42,6 @@ def _accepts(path: Path) -> bool:
         return False
 
 
-def _require(dataset: Dataset) -> None:
-    path = database_file(dataset)
-    first = next(list_images(dataset, place_of), None)
-    if first is not None and first.fault:
-        raise DataError(f"{path}: of its first value, {first.fault}. Write the LMDB anew.")
-
-
 def _write_placeholder(folder: Path) -> Path:
     """One image of no pixels, with the label 0."""
     return write_database(folder / "lmdb", b"0", b"\x22\x04\xff\xd8\xff\xd9\x28\0\x38\x01")
@@ -63,7 +55,7 @@ SOURCE = SourceKind(
     unread={"path": ["lmdb"]},
     imports=("os",),
     accepts=_accepts,
-    require=_require,
+    require=lambda dataset: require_images(dataset, place_of),
     list_samples=lambda dataset: list_images(dataset, place_of),
     root=root_of,
     holder=lambda name: name.rpartition(" at key ")[0],

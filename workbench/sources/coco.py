@@ -95,7 +95,7 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     sizes = {each["id"]: (each.get("width"), each.get("height")) for each in found["images"]}
     faults: dict[Any, str] = {}
     for number, one in enumerate(found["annotations"]):
-        if fault := _box_fault(one.get("bbox"), *sizes.get(one["image_id"], (None, None))):
+        if fault := box_fault(one.get("bbox"), *sizes.get(one["image_id"], (None, None))):
             shown = f"the box {one.get('bbox')} of its annotation {one.get('id', number)} {fault}"
             faults.setdefault(one["image_id"], shown)
     for image in found["images"]:
@@ -116,7 +116,7 @@ def _without_image(found: dict[str, Any]) -> Sample | None:
     return Sample("", "annotations", 0, fault=fault)
 
 
-def _box_fault(box: Any, width: float | None, height: float | None) -> str:
+def box_fault(box: Any, width: float | None, height: float | None) -> str:
     """What is wrong with a box (left, top, width, height in pixels); empty for nothing.
 
     One that ends outside of its image is cut there by what draws it, and usual in COCO.

@@ -365,6 +365,6 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="tfrecord",
-    with_targets="tfrecord_boxes",
+    with_targets=("tfrecord_boxes",),
     write_placeholder=_write_placeholder,
 )

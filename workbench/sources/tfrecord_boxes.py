@@ -2,6 +2,7 @@
 
 Four lists of floats, shares of the image's sides, whose names end in ``xmin``, ``ymin``, ``xmax``
 and ``ymax``, and a list of class numbers: ``image/object/bbox/xmin``, ``image/object/class/label``.
+Key points are as many of each box, ``image/object/keypoint/x``, ``y`` and ``visibility``.
 A record is read so where a graph takes boxes, or where its kind is named (``tfrecord_boxes:PATH``).
 """
 
@@ -46,6 +47,15 @@ def choose_boxes(features: dict[str, Any]) -> tuple[list[str], str]:
     return (sides if all(sides) else []), (own or classes or [""])[0]
 
 
+def choose_points(features: dict[str, Any]) -> list[str]:
+    """The names of x, y and visibility of key points, as usual where there are none."""
+    return [
+        next((n for n in sorted(features) if n.lower().endswith(f"keypoint/{end}")), usual)
+        for end in ("x", "y", "visibility")
+        for usual in [f"image/object/keypoint/{end}"]
+    ]
+
+
 def find_boxes(data: Any) -> dict[str, Any]:
     """Arguments of the TFRecord reader; its features are those of the first record."""
     from nvidia.dali import tfrecord
@@ -54,32 +64,64 @@ def find_boxes(data: Any) -> dict[str, Any]:
     files = zip(found["path"], found["index_path"], strict=True)
     record = next(filter(None, (first_record(*each) for each in files)), b"")
     sides, label = choose_boxes(read_features(record))
+    across, down, seen = choose_points(read_features(record))
     image = next(iter(found["features"]))
     features = {image: found["features"][image]}
     for side in sides or ["xmin", "ymin", "xmax", "ymax"]:
         features[side] = tfrecord.VarLenFeature(tfrecord.float32, 0.0)
     features[label or "label"] = tfrecord.VarLenFeature(tfrecord.int64, 0)
+    features[across] = features[down] = tfrecord.VarLenFeature(tfrecord.float32, 0.0)
+    features[seen] = tfrecord.VarLenFeature(tfrecord.int64, 0)
     return {**found, "features": features}
 
 
-def read_boxes(ltrb: bool = False, ratio: bool = False, **options: Any) -> Any:
-    """Images, and their boxes and classes, the boxes written as COCO's reader writes them."""
+def place_points(across: Any, down: Any, seen: Any, labels: Any) -> Any:
+    """Of each object a row (object, where its key points begin, end), and the points (x, y).
+
+    One that is not labelled lies far outside.
+    """
+    import numpy as np
+
+    ends = np.linspace(0, len(across), len(labels) + 1).astype(np.int32)
+    rows = np.stack([np.arange(len(labels), dtype=np.int32), ends[:-1], ends[1:]], axis=1)
+    points = np.stack([across, down], axis=1)
+    labelled = seen > 0 if len(seen) == len(across) else np.ones(len(across), bool)
+    return rows, np.where(labelled[:, None] & np.isfinite(points), points, np.float32(-1e6))
+
+
+def read_boxes(
+    ltrb: bool = False, ratio: bool = False, polygon_masks: bool = False, **options: Any
+) -> Any:
+    """Images, and their boxes and classes as COCO's reader gives them, and key points as its."""
     made: Any = fn.readers.tfrecord(**options)
-    jpegs, left, top, right, bottom, labels = made.values()
+    jpegs, left, top, right, bottom, labels, across, down, seen = made.values()
     low, high = fn.stack(left, top, axis=1), fn.stack(right, bottom, axis=1)
+    placed: Any = fn.python_function(
+        across, down, seen, labels, function=place_points, num_outputs=2
+    )
+    rows, points = placed
     if not ratio:
         shape = fn.cast(fn.peek_image_shape(jpegs), dtype=types.FLOAT)
         sides = fn.stack(shape[1], shape[0])
-        low, high = low * sides, high * sides
+        low, high, points = low * sides, high * sides, points * sides
     boxes = fn.cat(low, high if ltrb else high - low, axis=1)
-    return jpegs, boxes, fn.cast(labels, dtype=types.INT32)
+    boxes = fn.cast(boxes, dtype=types.FLOAT)
+    labels = fn.cast(labels, dtype=types.INT32)
+    polygons = fn.cast(rows, dtype=types.INT32)
+    vertices = fn.cast(points, dtype=types.FLOAT)
+    return (jpegs, boxes, labels, polygons, vertices) if polygon_masks else (jpegs, boxes, labels)
+
+
+def _first(dataset: Dataset) -> bytes:
+    """The first record; empty for none."""
+    files = list_records(dataset.argument)
+    found = (first_record(path, index_of(path, scan_records)) for path in files)
+    return next(filter(None, found), b"")
 
 
 def _boxes_of(dataset: Dataset) -> tuple[list[str], str]:
     """Names of the sides and of the classes. Raises DataError where there are none."""
-    files = list_records(dataset.argument)
-    found = (first_record(path, index_of(path, scan_records)) for path in files)
-    features = read_features(next(filter(None, found), b""))
+    features = read_features(_first(dataset))
     sides, label = choose_boxes(features)
     if not sides or not label:
         shown = ", ".join(f"{name} ({kind})" for name, (kind, *_) in sorted(features.items()))
@@ -99,6 +141,7 @@ def _require(dataset: Dataset) -> None:
 def _list_samples(dataset: Dataset) -> Iterator[Sample]:
     """A record without boxes as the first has them, or with one that is none, is at fault."""
     sides, label = _boxes_of(dataset)
+    points = choose_points(read_features(_first(dataset)))
     image = ""
     for sample in tfrecord.SOURCE.list_samples(dataset):
         if sample.fault and not sample.fault.startswith(f"its feature {label} "):
@@ -108,7 +151,7 @@ def _list_samples(dataset: Dataset) -> Iterator[Sample]:
         image = image or choose_features(record)[0]
         _, start, end = read_features(record).get(image, ("", 0, 0))
         offset = int(sample.name.rpartition(" at index ")[2]) + 12 + start
-        fault = _box_fault(record, sides, label)
+        fault = _box_fault(record, sides, label) or _points_fault(record, points, label)
         yield sample._replace(label=0, fault=fault, offset=offset, nbytes=end - start)
 
 
@@ -144,6 +187,20 @@ def _box_fault(record: bytes, sides: list[str], label: str) -> str:
     return ""
 
 
+def _points_fault(record: bytes, points: list[str], label: str) -> str:
+    features = read_features(record)
+    counts = []
+    for name in (*points, label):
+        kind, start, end = features.get(name, ("", 0, 0))
+        numbers = varints_of(record, start, end) if kind == "int64" else ()
+        counts.append((end - start) // 4 if kind == "float" else len(list(numbers)))
+    across, down, seen, objects = counts
+    if across != down or seen not in (0, across):
+        return f"it has {across}, {down}, {seen} of {', '.join(points)}"
+    uneven = across % objects if objects else across
+    return f"it has {across} key points of {objects} boxes" if uneven else ""
+
+
 def _class_names(dataset: Dataset) -> list[str]:
     """By the texts beside the numbers, where there are some."""
     _, label = _boxes_of(dataset)
@@ -162,14 +219,14 @@ def _class_names(dataset: Dataset) -> list[str]:
     return ["background", *(named.get(n, str(n)) for n in range(1, max(named) + 1))]
 
 
-_HELPERS: tuple[Any, ...] = (find_records, choose_boxes)
+_HELPERS: tuple[Any, ...] = (find_records, choose_boxes, choose_points, place_points)
 SOURCE = replace(
     tfrecord.SOURCE,
     about="TFRecord with boxes (image/object/bbox/xmin)",
     op="readers.tfrecord_boxes",
     find=find_boxes,
     reader=read_boxes,
-    outputs=("jpegs", "boxes", "labels"),
+    outputs=("jpegs", "boxes", "labels", "polygons", "vertices"),
     helpers="\n\n".join(
         [
             tfrecord.SOURCE.helpers,
@@ -185,7 +242,15 @@ SOURCE = replace(
     class_names=_class_names,
     options=frozenset(
         {
-            *("ltrb", "ratio", "random_shuffle", "initial_fill", "pad_last_batch", "num_shards"),
+            *(
+                "ltrb",
+                "ratio",
+                "polygon_masks",
+                "random_shuffle",
+                "initial_fill",
+                "pad_last_batch",
+                "num_shards",
+            ),
             *("shard_id", "stick_to_shard", "prefetch_queue_depth", "dont_use_mmap"),
         }
     ),

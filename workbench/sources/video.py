@@ -35,9 +35,9 @@ DECODABLE = frozenset({("avi", "mjpg"), ("matroska", "vp8"), ("matroska", "vp9")
 """Container and codec of what DALI decodes on the CPU."""
 ON_GPU = frozenset(
     {"avc1", "h264", "mpeg4/iso/avc", "hvc1", "hev1", "mpegh/iso/hevc", "vp8", "vp9", "vp09"}
-    | {"mp4v", "mjpg"}
+    | {"mp4v"}
 )
-"""Codecs that DALI decodes on a GPU: not AV1 (2.4.0 on an H200, tried)."""
+"""Codecs that DALI decodes on a GPU: not AV1 and motion JPEG (2.4.0 on an H200, tried)."""
 _HEAD = 2**16
 """Bytes in which AVI and Matroska tell their codec."""
 _LARGEST_INDEX = 2**26
@@ -110,7 +110,7 @@ _NAMES = {
     "avc1": "H.264", "h264": "H.264", "x264": "H.264", "mpeg4/iso/avc": "H.264",
     "hvc1": "H.265", "hev1": "H.265", "mpegh/iso/hevc": "H.265",
     "av01": "AV1", "av1": "AV1", "mp4v": "MPEG-4", "xvid": "MPEG-4", "divx": "MPEG-4",
-    "fmp4": "MPEG-4", "ffv1": "FFV1",
+    "fmp4": "MPEG-4", "ffv1": "FFV1", "mjpg": "motion JPEG",
 }  # fmt: skip
 """What people call a codec."""
 
@@ -120,23 +120,24 @@ def has_gpu() -> bool:
     return os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg")
 
 
-def refusal(path: str, device: str = "mixed") -> str:
-    """Why DALI cannot decode a video there; empty where it can. Raises OSError.
+def refusal(path: str, device: str = "") -> str:
+    """Why DALI cannot decode a video there, or on no side; empty where it can. Raises OSError.
 
     Without a GPU no machine decodes on one.
     """
-    gpu = device != "cpu" and has_gpu()
-    return _refusal(path, os.stat(path).st_mtime_ns, gpu)
+    gpu = has_gpu()
+    cpu = device != "mixed" or not gpu
+    return _refusal(path, os.stat(path).st_mtime_ns, cpu, gpu and device != "cpu")
 
 
 @lru_cache(maxsize=4096)
-def _refusal(path: str, stamp: int, gpu: bool) -> str:
+def _refusal(path: str, stamp: int, cpu: bool, gpu: bool) -> str:
     """The same of a file that was changed at ``stamp``."""
     try:
         container, codec = codec_of(path)
     except OSError as error:
         return f"not to be read ({error.strerror})"
-    if (container, codec) in DECODABLE or (gpu and container and codec in ON_GPU):
+    if (cpu and (container, codec) in DECODABLE) or (gpu and container and codec in ON_GPU):
         return ""
     if not container:
         return "not AVI, WebM, Matroska or MP4"
@@ -165,12 +166,12 @@ def _require(dataset: Dataset) -> None:
     missing = next((path for path, _ in files if not os.path.isfile(path)), None)
     if missing is not None:
         raise DataError(f"There is no video {missing}. Give files, or a folder of these.")
-    if reason := _undecodable(dataset, "mixed"):
+    if reason := _undecodable(dataset, ""):
         raise DataError(reason)
 
 
 def _undecodable(dataset: Dataset, device: str) -> str:
-    """Why no file can be decoded, or one cannot that the GPU of this machine decodes.
+    """Why no file can be decoded there, or one cannot that the machine decodes on its other side.
 
     Others are faults of their own, which are left out.
     """
@@ -181,17 +182,15 @@ def _undecodable(dataset: Dataset, device: str) -> str:
     path, why = refused[0]
     others = f", and so are {len(refused) - 1:,} more" if len(refused) > 1 else ""
     stem = os.path.splitext(os.path.basename(path))[0]
-    side = "on the CPU"
-    remedy = ""
-    if has_gpu() and device != "cpu":
-        side = "at all"
-    elif has_gpu():
-        remedy = "Decode on the GPU (mixed). On the CPU it"
-    return (
-        f"{path} is {why}{others}, which DALI does not decode {side}. {remedy or 'It'} takes "
-        "motion JPEG in AVI, and VP8 or VP9 in WebM: write it anew, for example with `ffmpeg -i "
-        f"{os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or leave it out."
-    )
+    write = f"`ffmpeg -i {os.path.basename(path)} -c:v libvpx-vp9 {stem}.webm`, or leave it out."
+    takes = "takes motion JPEG in AVI, and VP8 or VP9 in WebM: write it anew, for example with"
+    if refusal(path):
+        side, remedy = "at all" if has_gpu() else "on the CPU", f"It {takes} {write}"
+    elif device == "cpu":
+        side, remedy = "on the CPU", f"Decode on the GPU (mixed). On the CPU it {takes} {write}"
+    else:
+        side, remedy = "on the GPU", f"Decode on the CPU, or write it as VP9: {write}"
+    return f"{path} is {why}{others}, which DALI does not decode {side}. {remedy}"
 
 
 def _read_header(path: str) -> Header:

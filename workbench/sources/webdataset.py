@@ -458,6 +458,6 @@ SOURCE = SourceKind(
     watched=_watched,
     nothing_found=_nothing_found,
     sample="webdataset",
-    with_targets="webdataset_masks",
+    with_targets=("webdataset_masks", "webdataset_boxes"),
     write_placeholder=_write_placeholder,
 )

@@ -121,8 +121,9 @@ class BackgroundPreviews:
             return
         side = CARD_SIZE if len(base.graph.nodes) <= MANY else CARD_SIZE_OF_MANY
         small = replace(base, tile_size=side)
-        run = partial(preview_card_pictures, request=small, index=sample)
-        self._background.ask("cards", (small, sample), run, self._carded)
+        drawn = state.show_targets
+        run = partial(preview_card_pictures, request=small, index=sample, targets=drawn)
+        self._background.ask("cards", (small, sample, drawn), run, self._carded)
 
     def _show_detail(self, state: ViewState, base: PreviewRequest, sample: int) -> None:
         """The node's pictures first, then its time, which takes longer."""
@@ -131,9 +132,10 @@ class BackgroundPreviews:
             self._background.forget("detail", "times")
             self._detail = b""
             return
-        key = base, sample, node
-        run = partial(preview_steps, request=base, index=sample, times=False, node=node)
-        timed = partial(preview_steps, request=base, index=sample, times=True, node=node)
+        key = base, sample, node, state.show_targets
+        steps = partial(preview_steps, request=base, index=sample, node=node)
+        steps = partial(steps, targets=state.show_targets)
+        run, timed = partial(steps, times=False), partial(steps, times=True)
 
         def first(outcome: Any) -> None:
             self._detailed(node, outcome)

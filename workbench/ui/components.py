@@ -194,6 +194,7 @@ COMPONENTS: tuple[Component, ...] = (
             ),
             Field("pictures", "picture", b"", "The cards' pictures: ``CardsHeader`` and JPEG."),
             Field("sample", "both", 0, "Which sample of the batch the cards show, from 0."),
+            Field("show_targets", "both", True, "Whether targets are drawn over the cards."),
             Field(
                 "in_view",
                 "both",
@@ -325,6 +326,7 @@ COMPONENTS: tuple[Component, ...] = (
                 "list[SavedDrawEntry]",
                 holds=preview_views.SavedDrawEntry,
             ),
+            Field("show_targets", "both", True, "Whether targets are drawn over pictures."),
             Field("show_statistics", "both", False, "Whether the statistics are wanted."),
             Field(
                 "statistics",

@@ -10,10 +10,12 @@ import msgspec
 
 from workbench.catalog.spec import Catalog
 from workbench.errors import GraphEditError
+from workbench.graph.followers import with_class_count
 from workbench.graph.io import load_graph
 from workbench.graph.layout import Document
 from workbench.ui.actions import bar, canvas, inspector
 from workbench.ui.canvas_actions import apply_canvas_edit
+from workbench.ui.data_views import DataView
 from workbench.ui.edited_bodies import scope_of
 from workbench.ui.inspector_actions import apply_inspector_edit
 from workbench.ui.open_actions import checked_name
@@ -39,9 +41,27 @@ class Edited:
 
 
 def apply_document_edit(
+    state: ViewState,
+    document: Document,
+    catalog: Catalog,
+    action: DocumentEdit,
+    data: DataView | None = None,
+) -> Edited:
+    """Carry out an action on a graph that reads some data.
+
+    Raises GraphEditError for one that does not suit the graph.
+    """
+    edited = _carried_out(state, document, catalog, action)
+    classes = len(data["classes"]) if data else 0
+    graph = with_class_count(document.graph, edited.document.graph, classes)
+    if graph is edited.document.graph:
+        return edited
+    return replace(edited, document=edited.document.with_graph(graph))
+
+
+def _carried_out(
     state: ViewState, document: Document, catalog: Catalog, action: DocumentEdit
 ) -> Edited:
-    """Carry out an action. Raises GraphEditError for one that does not suit the graph."""
     match action:
         case bar.SetTitle():
             titled = replace(document.graph, name=checked_name(action.name))

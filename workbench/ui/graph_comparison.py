@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.arguments import WHOLE, checked
 from workbench.engine import Engine
+from workbench.engine.progress_bar import one_line_interrupt
 from workbench.errors import DataError
 from workbench.graph.difference import GraphDifference, graph_differences
 from workbench.preview import (
@@ -120,6 +121,7 @@ def _jpeg(preview: PreviewResult) -> str:
 
 
 @checked(batch=WHOLE, samples=WHOLE)
+@one_line_interrupt()
 def compare(
     first: GraphLike, second: GraphLike, data: Data | None = None, batch: int = 0, samples: int = 8
 ) -> GraphComparison:

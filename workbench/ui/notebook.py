@@ -392,6 +392,13 @@ class Workbench(CodeAccess, ipywidgets.VBox):  # type: ignore[misc]  # ipywidget
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *PARTS]
 
+    def __repr__(self) -> str:
+        if self._closed or not hasattr(self, "_model"):
+            return "<workbench, closed>"
+        graph = self._model.graph
+        data = self._model.data_panel.chip
+        return f"<workbench of {data}: {graph.name}, {len(graph.nodes)} nodes>"
+
     @traitlets.validate("graph")
     def _to_graph(self, proposal: Any) -> Graph:
         self._live  # noqa: B018

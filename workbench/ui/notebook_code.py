@@ -1,4 +1,4 @@
-"""What a cell does with a workbench: nodes, parameters to link, batches, loaders, figures, code."""
+"""What a cell does with a workbench: nodes, parameters to link, batches, loaders, code."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from workbench.arguments import TEXT, WHOLE, checked
-from workbench.bench import Benchmark, Report
 from workbench.emit.targets import export
 from workbench.engine.kernel_program import KernelLoader, build_pipeline, make_loader
 from workbench.engine.missing_gpu import require_gpu_where_asked
-from workbench.errors import CancelledError, EngineClosedError, GraphEditError
+from workbench.engine.progress_bar import one_line_interrupt
+from workbench.errors import EngineClosedError, GraphEditError
 from workbench.graph.data_node import plain_value
 from workbench.graph.node_handle import NodeHandle
 from workbench.preview import OutputBatch, PreviewRequest, preview_outputs
 from workbench.ui.cell_source import cell_source
+from workbench.ui.notebook_runs import RunAccess
 
 if TYPE_CHECKING:
     from workbench.graph.model import Graph
@@ -85,6 +86,9 @@ class Parameter(traitlets.HasTraits):
         workbench.observe(self._read, "graph")
         self.observe(self._write, "value")
 
+    def __repr__(self) -> str:
+        return f"<{self._node_id}.{self._argument} = {self.value!r}>"
+
     def _present(self) -> Any:
         graph = self._workbench.graph
         if not graph.has(self._node_id) or self._argument in graph.node(self._node_id).inputs:
@@ -105,33 +109,7 @@ class Parameter(traitlets.HasTraits):
         self._workbench._live.set_graph(edited, group)
 
 
-def _run(experiment: Benchmark) -> Report:
-    """Run with a bar of progress. An interrupt gives what is measured so far, else one line."""
-    from tqdm.auto import tqdm
-
-    with tqdm(total=100, unit="%", bar_format="{l_bar}{bar}| {elapsed}") as bar:
-
-        def on_progress(share: float, text: str) -> None:
-            bar.set_description(text[:60])
-            bar.update(max(0, round(100 * share) - bar.n))
-
-        try:
-            return experiment.run(on_progress)
-        except KeyboardInterrupt:
-            experiment.cancel()
-            if experiment.partial_report is None:
-                raise InterruptedRunError("Interrupted: nothing is measured yet.") from None
-            return experiment.partial_report
-
-
-class InterruptedRunError(CancelledError):
-    """A run was interrupted; a notebook shows one line of it."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [str(self)]
-
-
-class CodeAccess:
+class CodeAccess(RunAccess):
     """The part of a workbench that code uses; ``Workbench`` is one."""
 
     graph: Any
@@ -206,6 +184,7 @@ class CodeAccess:
         return self._model.history.document is not before
 
     @checked(number=WHOLE, samples=WHOLE)
+    @one_line_interrupt()
     def batch(self, number: int = 0, samples: int | None = None) -> OutputBatch:
         """Batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.files``, ``.draws``.
 
@@ -258,17 +237,8 @@ class CodeAccess:
         data = self._live.data_panel.datasets
         return make_loader(self.graph, data, library, epochs, **options)
 
-    def bench(self, **options: Any) -> Report:
-        """imgs/s of the exported script, CPU and mixed decoding in turns, with a bar of progress.
-
-        ``options`` are those of ``Benchmark``. Raises as that and its ``run`` do::
-
-            report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
-        """
-        return _run(Benchmark(self.graph, self._live.data_panel.datasets, **options))
-
-    def to_code(self, target: str = "script") -> str:
-        """The source for a target, its main file.
+    def to_code(self, target: str = "script", *, with_: str = "") -> str:
+        """The source for a target, its main file; ``with_="training"``: with a training loop.
 
         Raises GraphExportError for another target and where the graph cannot go there.
 
@@ -277,7 +247,7 @@ class CodeAccess:
             assert "def build_pipeline" in w.to_code()
             print(w.to_code("pytorch"))
         """
-        return export(self.graph, target).main.text
+        return export(self.graph, target, with_=with_).main.text
 
     def to_cell(self) -> None:
         """Put a cell below that shows this workbench: the graph as code.

@@ -9,7 +9,7 @@ from workbench.engine.machine import Machine
 from workbench.graph.check import Fault
 from workbench.graph.recipes import load_recipes, sample_words
 from workbench.preview import PreviewRequest, PreviewResult, Tile
-from workbench.preview.target_marks import TargetMark
+from workbench.preview.marks import TargetMark
 from workbench.ui.binary_payload import pack_payload
 from workbench.ui.preview_views import MarkEntry, SheetHeader, TileEntry
 from workbench.ui.thumbnails import picture_url
@@ -107,6 +107,7 @@ def _tile(tile: Tile) -> TileEntry:
         "branches": list(tile.branches),
         "augmentations": list(tile.augmentations),
         "applied": list(tile.applied),
+        "targets": list(tile.targets),
         "error": tile.sample.error,
         "warning": tile.sample.warning,
         "original": list(tile.original or ()),
@@ -126,4 +127,8 @@ def _mark(mark: TargetMark) -> MarkEntry:
         "mask": f"data:image/png;base64,{mask}" if mask else "",
         "outline": list(mark.outline),
         "left": mark.left,
+        "names": [
+            {"text": each.text, "colour": each.colour, "x": each.x, "y": each.y}
+            for each in mark.names
+        ],
     }

@@ -27,6 +27,15 @@ class AugmentationEntry(TypedDict):
     name: str
 
 
+class NameEntry(TypedDict):
+    """A name on a mask, at a pixel of what it names: x and y as shares of the picture's sides."""
+
+    text: str
+    colour: int
+    x: float
+    y: float
+
+
 class MarkEntry(TypedDict):
     """A box over a picture, or a point where its corners are one, or an outline, or a mask."""
 
@@ -42,6 +51,8 @@ class MarkEntry(TypedDict):
     """x and y of one vertex after another, as such shares; empty for boxes, points and masks."""
     left: bool
     """Whether it is a point that has left the picture."""
+    names: list[NameEntry]
+    """Those that stand on a mask."""
 
 
 class TileEntry(TypedDict):
@@ -64,6 +75,8 @@ class TileEntry(TypedDict):
     """The keys of what it got where automatic augmentation chose."""
     applied: list[str]
     """The same in words: ``rotate -27, equalize``."""
+    targets: list[str]
+    """Those that have no place on a picture: ``image_ids 17``, ``labels cat 0.70, dog 0.30``."""
     error: str
     """Why this sample could not be shown; empty where it could."""
     warning: str

@@ -24,6 +24,8 @@ _SWITCHES = {
     ("preview", "lossless"): "lossless",
     ("preview", "pinned"): "pinned",
     ("preview", "show_statistics"): "show_statistics",
+    ("preview", "show_targets"): "show_targets",
+    ("canvas", "show_targets"): "show_targets",
     ("canvas", "in_view"): "canvas_in_view",
     ("code", "in_view"): "code_in_view",
     ("inspector", "effect_open"): "effect_open",

@@ -313,7 +313,7 @@ class ViewModel:
 
     def _carry_out(self, component: str, action: Action) -> str:
         """Returns what to tell the user."""
-        state, document = self.state, self.history.document
+        state, document, data = self.state, self.history.document, self.data_panel
         match action:
             case Undo() | Redo() | GoToStep():
                 return take_steps(state, self.history, self.catalog, action)
@@ -321,13 +321,13 @@ class ViewModel:
                 select_node(state, document, node)
             case OpenScope(scope=scope):
                 open_scope(state, self.graph, self.catalog, scope)
-            case Retry() if self.data_panel.error:
-                return self.open_data(self.data_panel.datasets)
+            case Retry() if data.error:
+                return self.open_data(data.datasets)
             case Retry():
                 self._asked = None
             case _ if isinstance(action, DocumentEdit):
                 self.sessions.release()
-                edited = apply_document_edit(state, document, self.catalog, action)
+                edited = apply_document_edit(state, document, self.catalog, action, data.view)
                 self.history.push_document(edited.document, edited.group, None, edited.label)
                 state.selected = state.selected if edited.selected is None else edited.selected
                 return edited.said

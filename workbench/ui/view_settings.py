@@ -24,6 +24,7 @@ _FIELDS = {
     "shown_branches": "preview",
     "shown_augmentations": "preview",
     "show_statistics": "preview",
+    "show_targets": "preview",
     "sample": "canvas",
     "target": "code",
     "effect_open": "inspector",

@@ -123,6 +123,8 @@ class ViewState:
     """Whether seed and batch stay as they are."""
     show_statistics: bool = False
     """Whether the statistics of the batch are wanted."""
+    show_targets: bool = True
+    """Whether targets are drawn over pictures and cards."""
     branch_batches: int | None = None
     """Over how many batches branches are counted; None: as many as are usual."""
     closeup: CloseupSample | None = None

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.helpers import with_settings
-from tests.thorough import one_in
 from workbench.bench import Benchmark
 from workbench.bench.measurement_config import MeasurementConfig
 from workbench.bench.peers import OPERATORS, PEERS
@@ -40,9 +39,13 @@ def _torchvision(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("name", "recipe"), one_in(2, [(ON_CPU[0], "imagenet-train"), (ON_CPU[1], "two-view")])
+    ("name", "recipe", "most"),
+    # torchvision's contrast turns about the mean of each image, DALI's about mid-grey
+    [(ON_CPU[0], "imagenet-train", 0.05), (ON_CPU[1], "two-view", 0.3)],
 )
-def test_it_runs_in_turns_with_dali_at_the_same_work(name: str, recipe: str, photos: Path) -> None:
+def test_it_runs_in_turns_with_dali_at_the_same_work(
+    name: str, recipe: str, most: float, photos: Path
+) -> None:
     graph = with_settings(load_recipe(recipe), batch_size=8, num_threads=2)
     report = Benchmark(graph, str(photos), ("cpu",), measurement_config=SHORT, peers=(name,)).run()
     ours, _, theirs = report.measurements
@@ -51,7 +54,8 @@ def test_it_runs_in_turns_with_dali_at_the_same_work(name: str, recipe: str, pho
     assert str(theirs.threads) in report.extra["peers"][name]["workers"]
     assert all(one.samples == 8 * one.batches for one in theirs.rounds)
     told = report.extra["peers"][name]["difference"]
-    assert told["mean"] < (0.05 if "floats" in told["unit"] else 3.0)
+    assert "floats" in told["unit"]
+    assert told["mean"] < most
     assert told["images"] == 64
 
 

@@ -219,12 +219,17 @@ class _Alone:
 def in_child(function: Callable[[Listed, Path], Any], each: Listed, root: Path) -> Any:
     """What a function gives in a process of its own, which has all modules already.
 
-    A script may do what it likes, and DALI may end the process.
+    A script may do what it likes but write elsewhere, and DALI may end the process.
     """
-    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as answer:
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        tempfile.TemporaryFile("w+") as answer,
+        tempfile.TemporaryDirectory() as own,
+    ):
         child = os.fork()
         if child == 0:
             signal.alarm(int(2 * SECONDS))
+            os.environ["TMPDIR"] = tempfile.tempdir = own
             for stream in (1, 2):
                 os.dup2(said.fileno(), stream)
             try:

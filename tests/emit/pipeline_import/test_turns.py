@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from tests.engine.test_some_of import (
     chain,
@@ -20,7 +20,7 @@ from tests.engine.test_some_of import (
 )
 from tests.helpers import arrays_of, import_script, same
 from tests.thorough import examples
-from tests.turn_graphs import TURN_GRAPHS
+from tests.turn_graphs import TURN_GRAPHS, turn_graph
 from workbench.catalog import load_catalog
 from workbench.emit import emit_script
 from workbench.engine.importing import from_pipeline
@@ -113,6 +113,8 @@ def test_what_one_wrote_twice_is_no_loop(photos: Path, scripts: Path) -> None:
 
 @examples(2, thorough=100)
 @given(graph=TURN_GRAPHS)
+@example(graph=turn_graph([0, 362, 362, 362, 0, 0, 195, 1000, 298, 195, 619, 965, 188, 0]))
+@example(graph=turn_graph([557, 781, 703, 475, 986, 0, 530, 422, 683, 466, 0, 16, 267, 607, 945]))
 def test_what_comes_back_has_the_same_pixels(graph: Graph, photos: Path, scripts: Path) -> None:
     script = import_script(emit_script(graph, CATALOG).text, scripts)
     theirs = script.build_pipeline(str(photos))

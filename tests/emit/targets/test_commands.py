@@ -24,7 +24,7 @@ from tests.emit.targets.test_execute import (
     write,
 )
 from tests.thorough import one_in
-from workbench.emit.targets import export
+from workbench.emit.targets import export, load_target
 from workbench.graph import load_recipe
 from workbench.graph.edit import set_arg, set_setting
 
@@ -53,7 +53,7 @@ def run(folder: Path, *command: str, gpus: str = "") -> str:
 def test_pytorch_trains_saves_and_resumes(photos: Path, tmp_path: Path) -> None:
     require("pytorch")
     few = some_of(photos, 10, tmp_path / "photos")
-    folder = write(load_recipe("imagenet-train"), "pytorch", tmp_path)
+    folder = write(load_recipe("imagenet-train"), "pytorch", tmp_path, "training")
     options = ["--data", str(few), "--classes", "12", "--save", "state"]
     first = run(folder, "loader.py", *options, "--epochs", "2")
     assert re.findall(r"epoch (\d): (\d+) samples", first) == [("0", "10"), ("1", "10")]
@@ -71,7 +71,7 @@ def test_pytorch_under_torchrun_reads_a_shard_for_each_rank(photos: Path, tmp_pa
 def train_with_two_ranks(photos: Path, folder: Path, gpus: str = "") -> None:
     few = some_of(photos, 9, folder / "photos")  # a last batch that is empty on one rank
     graph = set_setting(load_recipe("two-view"), device="mixed" if gpus else "cpu")
-    write(graph, "pytorch", folder)
+    write(graph, "pytorch", folder, "training")
     printed = run(folder, *TWO_RANKS, "loader.py", f"--data={few}", "--threads=1", gpus=gpus)
     found = re.findall(r"rank (\d), epoch 0: (\d+) samples, loss ([\d.]+)", printed)
     assert sorted((rank, count) for rank, count, _ in found) == [("0", "4"), ("1", "5")]
@@ -160,7 +160,7 @@ def test_the_training_loop_runs_on_the_gpu(photos: Path, tmp_path: Path) -> None
     require("pytorch")
     few = some_of(photos, 10, tmp_path / "photos")
     graph = set_setting(load_recipe("imagenet-train"), device="mixed")
-    folder = write(graph, "pytorch", tmp_path)
+    folder = write(graph, "pytorch", tmp_path, "training")
     assert "10 samples" in run(folder, "loader.py", "--data", str(few), gpus="0")
 
 
@@ -168,7 +168,7 @@ def test_the_training_loop_runs_on_the_gpu(photos: Path, tmp_path: Path) -> None
 def test_lightning_trains_and_resumes(photos: Path, tmp_path: Path) -> None:
     require("lightning")
     few = some_of(photos, 10, tmp_path / "photos")
-    folder = write(load_recipe("imagenet-train"), "lightning", tmp_path)
+    folder = write(load_recipe("imagenet-train"), "lightning", tmp_path, "training")
     options = ["--data", str(few), "--classes", "12"]
     run(folder, "datamodule.py", *options, "--epochs", "1")
     (kept,) = folder.rglob("*.ckpt")
@@ -230,5 +230,6 @@ def test_a_graph_that_names_its_files_needs_no_folder(
     names = "".join(f"photos/{number:02}.jpg {number}\n" for number in range(8))
     (tmp_path / "list.txt").write_text(names)
     graph = set_arg(load_recipe("imagenet-eval"), CATALOG, "reader", "file_list", "list.txt")
-    folder = write(graph, target, tmp_path)
+    trains = load_target(target).training is not None
+    folder = write(graph, target, tmp_path, "training" if trains else "")
     assert told in run(folder, *options.split())

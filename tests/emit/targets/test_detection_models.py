@@ -26,7 +26,7 @@ def annotations(shapes: Path) -> str:
 
 
 def loader_of(graph: Graph, folder: Path) -> ModuleType:
-    return import_script(export(graph, "pytorch", CATALOG).main.text, folder)
+    return import_script(export(graph, "pytorch", CATALOG, with_="training").main.text, folder)
 
 
 def small_with_masks() -> Graph:

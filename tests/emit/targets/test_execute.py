@@ -90,10 +90,10 @@ def drive(*arguments: str | Path, gpus: str = "", **environment: str) -> list[An
     return printed
 
 
-def write(graph: Graph, target: str, folder: Path) -> Path:
+def write(graph: Graph, target: str, folder: Path, with_: str = "") -> Path:
     """The export with settings that tests have time for."""
     graph = with_settings(graph, **SETTINGS)
-    for name, file in export(graph, target, CATALOG).files.items():
+    for name, file in export(graph, target, CATALOG, with_=with_).files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file.text, encoding="utf-8")

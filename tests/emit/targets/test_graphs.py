@@ -65,8 +65,9 @@ def test_who_counts_on_the_next_shard_takes_no_reader_that_stays(target: str) ->
 def test_training_needs_an_image(target: str) -> None:
     graph = load_recipe("simclr")
     graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
+    assert 'OUTPUTS = ["labels"]' in export(graph, target, CATALOG).main.text
     with pytest.raises(GraphExportError, match=r"reader: .* needs an image"):
-        export(graph, target, CATALOG)
+        export(graph, target, CATALOG, with_="training")
 
 
 @pytest.mark.parametrize("target", SHARDING)
@@ -126,27 +127,32 @@ def test_nothing_is_imported_over_something_else(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "alike"),
+    ("recipe", "loss"),
     [
-        (":, :, 0", False),
-        (":, :, 0:2", False),
-        ("0:9", True),
+        ("cutout", 'F.cross_entropy(scores, batch["labels"]'),
+        ("segmentation", 'classes = batch["masks"].squeeze(3).long()'),
+        ("ssd", "losses: dict[str, Tensor] = model(images, targets)"),
+        ("two-view", "alike = (views @ views.T / 0.5)"),
     ],
 )
-def test_views_are_pictures_alike(index: str, alike: bool) -> None:
-    graph, node = place_node(chain_graph("resize"), CATALOG, "subscript", Port("resize", "output"))
-    graph = set_arg(graph, CATALOG, node, "index", index)
-    graph = replace(graph, outputs={**graph.outputs, "part": Port(node, "output")})
-    text = export(graph, "pytorch", CATALOG).main.text
-    assert ("InfoNCE" in text) == alike
-    assert ('model(batch["part"]' in text) == alike
+def test_a_loop_learns_what_the_graph_is_for(recipe: str, loss: str) -> None:
+    assert loss in export(load_recipe(recipe), "pytorch", CATALOG, with_="training").main.text
+
+
+def test_two_pictures_that_are_no_random_views_teach_nothing() -> None:
+    graph, node = place_node(chain_graph("resize"), CATALOG, "flip", Port("resize", "output"))
+    graph = replace(graph, outputs={**graph.outputs, "other": Port(node, "output")})
+    with pytest.raises(GraphExportError, match="two random views of one photo"):
+        export(graph, "pytorch", CATALOG, with_="training")
 
 
 def test_a_picture_without_channels_gets_an_axis_for_them() -> None:
     graph, node = place_node(chain_graph("resize"), CATALOG, "subscript", Port("resize", "output"))
     graph = set_arg(graph, CATALOG, node, "index", ":, :, 0")
-    graph = replace(graph, outputs={"grey": Port(node, "output")})
-    text = export(graph, "pytorch", CATALOG).main.text
+    graph = replace(
+        graph, outputs={"grey": Port(node, "output"), "labels": graph.outputs["labels"]}
+    )
+    text = export(graph, "pytorch", CATALOG, with_="training").main.text
     assert 'model(batch["grey"].unsqueeze(1).float() / 255)' in text
     assert "nn.Conv2d(1, 32" in text
 

@@ -28,9 +28,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_ramps(tmp_path_factory.mktemp("coco"))
 
 
-def loader_of(graph: Graph, tmp_path: Path) -> ModuleType:
+def loader_of(graph: Graph, tmp_path: Path, with_: str = "") -> ModuleType:
     pytest.importorskip("torch", reason="torch is not installed")
-    text = export(graph, "pytorch", CATALOG).main.text
+    text = export(graph, "pytorch", CATALOG, with_=with_).main.text
     return import_script(text, tmp_path)
 
 
@@ -49,7 +49,7 @@ def test_detection_form_has_corners_in_pixels(
     forms = []
     for name, graph in (("wanted", wanted), ("written", written)):
         (tmp_path / name).mkdir()
-        module = loader_of(graph, tmp_path / name)
+        module = loader_of(graph, tmp_path / name, "training")
         (batch,) = module.Loader(module.build_pipeline())
         assert isinstance(batch["images"], list)  # nothing gives them one size
         forms.append(module.detection_form(batch))
@@ -66,7 +66,7 @@ def test_the_program_trains_a_detection_model(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch: Any = pytest.importorskip("torch", reason="torch is not installed")
-    module = loader_of(chain_of(folder, 3), tmp_path)
+    module = loader_of(chain_of(folder, 3), tmp_path, "training")
     seen: list[int] = []
 
     class Detector(torch.nn.Module):  # type: ignore[misc]
@@ -130,7 +130,7 @@ def with_polygons(folder: Path) -> Graph:
 
 def test_masks_of_boxes_are_drawn_of_their_polygons(folder: Path, tmp_path: Path) -> None:
     graph = with_polygons(folder)
-    module = loader_of(graph, tmp_path)
+    module = loader_of(graph, tmp_path, "training")
     assert "maskrcnn_resnet50_fpn" in Path(str(module.__file__)).read_text("utf-8")
     (batch,) = module.Loader(module.build_pipeline())
     assert set(module.LISTS) == {"found", "labels", "places", "polygons", "vertices"}
@@ -159,7 +159,7 @@ def test_it_is_as_ruff_would_have_it(folder: Path, tmp_path: Path) -> None:
     }
     for target in ("pytorch", "lightning"):
         for ratio, graph in starts.items():
-            text = export(graph, target, CATALOG).main.text
+            text = export(graph, target, CATALOG, with_="training").main.text
             assert "cross_entropy" not in text
             (tmp_path / f"{target}_{ratio}.py").write_text(text)
     done = ruff(tmp_path)

@@ -2,9 +2,9 @@
 
     python -m tests.emit.transform_import.public_transforms FOLDER
 
-``FOLDER`` holds files of public repositories, one folder each (``public_transforms.toml`` lists
-those that were read, with commits). A file's compositions are read as they are; those in functions
-by calling these with stand-ins.
+``FOLDER`` holds public repositories, each as ``owner+name`` (``public_transforms.toml`` lists them
+with commits, and the files that are read). A file's compositions are read as they are; those in
+functions by calling these with stand-ins.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from workbench.emit.pipeline_import.report import ImportReport
 from workbench.engine.importing import from_file
 from workbench.errors import WorkbenchError
 
+LISTED = Path(__file__).with_suffix(".toml")
 _NAMES = re.compile(r"has \d+ compositions: (.*)\. Name one")
 _DATASETS = frozenset({"readers.file", "decoders.image"})
 
@@ -53,14 +55,23 @@ def outcomes(file: Path, place: str, name: str | None = None) -> Iterator[Outcom
         yield Outcome(where, found.report, operators=operators)
 
 
+def _listed(folder: Path) -> Iterator[Path]:
+    for row in tomllib.loads(LISTED.read_text())["repository"]:
+        for path in row["files"]:
+            file = folder / row["name"].replace("/", "+") / path
+            if file.exists():
+                yield file
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="", help="those whose path holds this text")
     args = parser.parse_args()
     whole, partly, failed = 0, 0, 0
     left_out: Counter[str] = Counter()
-    for file in sorted(args.folder.rglob("*")):
-        if file.suffix not in (".py", ".ipynb") or not file.is_file():
+    for file in _listed(args.folder):
+        if args.only not in str(file):
             continue
         for each in outcomes(file, str(file.relative_to(args.folder))):
             if each.report is None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from workbench.bench.peers.loader import AHEAD, EndlessBatchSampler
 from workbench.bench.peers.opencv import operators
 from workbench.bench.peers.program import Image, Peer, Program
+from workbench.errors import EngineError
 
 PEERS = (Peer("SPDL", "cpu", ("spdl", "spdl"), "SPDL", __name__),)
 
@@ -23,7 +24,14 @@ def decode(path: str, gray: bool) -> Image:
     """HWC, uint8, RGB or one channel."""
     import spdl.io
 
-    packets = spdl.io.demux_image(path)
+    try:
+        packets = spdl.io.demux_image(path)
+    except RuntimeError as error:
+        if "libspdl" not in str(error):
+            raise
+        raise EngineError(
+            "SPDL finds no shared libraries of FFmpeg. Install FFmpeg with them."
+        ) from None
     words = spdl.io.get_filter_desc(packets, pix_fmt="gray" if gray else "rgb24")
     frames = spdl.io.decode_packets(packets, filter_desc=words)
     return np.array(spdl.io.to_numpy(spdl.io.convert_frames(frames)))

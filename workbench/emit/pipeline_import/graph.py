@@ -34,7 +34,7 @@ from workbench.graph.dataset_parameters import parameter_of
 from workbench.graph.exchange import exchanged
 from workbench.graph.graph_drawing import graph_svg
 from workbench.graph.layout import Document
-from workbench.graph.model import Body, Graph, Node, Port, Settings, Source
+from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
 from workbench.graph.pipelines import side_by_side
 from workbench.sources import is_reader
 
@@ -216,7 +216,8 @@ def _without_idle(made: Made, gives: Sequence[str], drawn: Collection[str]) -> M
 def _settings(pipeline: TracedPipeline, seed: int) -> tuple[Settings, list[ImportIssue], list[str]]:
     """The graph's settings, those of the source that it cannot hold, and what the source leaves."""
     mixed = any(op.device == "mixed" for op in pipeline.ops)
-    settings = Settings(seed=seed, device="mixed" if mixed else "cpu")
+    device: DecodeDevice = "mixed" if mixed else "cpu"
+    settings = Settings(seed=seed, device=device, executor=pipeline.executor)
     refused: list[ImportIssue] = []
     unsaid: list[str] = []
     for name in ("batch_size", "num_threads", "prefetch_queue_depth"):

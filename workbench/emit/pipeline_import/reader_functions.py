@@ -14,7 +14,8 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
     """The pipeline with one call for each call of a ``SourceKind.reader``.
 
     It gives two things: what is used of it or else what DALI's reader gives first, and what the
-    function makes last. What pixels are read on the GPU were decoded where the setting said.
+    function makes last; of more, what DALI's reader gives first and what is used of the casts that
+    are called as its outputs. What pixels are read on the GPU were decoded where the setting said.
     """
     kinds = map(load_source, source_kinds())
     readers = {kind.reader.__name__: kind for kind in kinds if kind.reader is not None}
@@ -42,6 +43,11 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
             first = reader.outputs[0]
             known = [e for e in made if e[0] in used and e[0] not in (first[0], last)]
             between = (known or [reader.outputs[1]])[: len(kind.outputs) - 2]
+        outputs, ports = (first, *between, (last, side)), reader.ports
+        if len(kind.outputs) > 3:
+            named = {op.places[depth].text.partition(" = ")[0].strip(): op for op in calls}
+            ports = (kind.outputs[0], *(name for name in kind.outputs[1:] if name in named))
+            outputs = (first, *(named[name].outputs[0] for name in ports[1:]))
         device = reader.device
         if kind.pixels:
             on_gpu = "gpu" in (device, used.get(first[0]))
@@ -52,7 +58,8 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
             schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader
             refused=None,
             device=device,
-            outputs=(first, *between, (last, side)),
+            outputs=outputs,
+            ports=ports,
             places=reader.places[:depth],
             display=reader.places[depth].function,
         )

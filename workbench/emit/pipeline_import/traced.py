@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from workbench.catalog.spec import Device, Value
+from workbench.graph.model import Executor
 
 
 class SourceLocation(NamedTuple):
@@ -94,6 +95,7 @@ class TracedPipeline:
     device_id: int | None
     """None for a pipeline without a GPU."""
     prefetch_queue_depth: int = 2
+    executor: Executor = "dynamic"
     unheld: Mapping[str, str] = field(default_factory=dict)
     """Settings other than DALI's own for which a graph has no place, as Python writes them."""
 

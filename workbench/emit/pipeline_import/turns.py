@@ -110,16 +110,20 @@ def _loop(block: Graph, catalog: Catalog, copies: Sequence[Sequence[Node]]) -> _
     found = [_copy(block, catalog, nodes, turn) for turn, nodes in enumerate(copies)]
     first = found[0]
     ends: dict[Port, Port] = {}
+    kept: set[Port] = set()
     for before, copy in pairwise(found):
         if copy.shape != first.shape:
             return None
         for fed, again, start in zip(before.outside, copy.outside, first.outside, strict=True):
             if again == fed:
+                kept.add(start)
                 continue
             if again.node not in before.numbers:
                 return None
             if ends.setdefault(start, before.port(again, first)) != before.port(again, first):
                 return None
+    if kept & ends.keys() or len({*ends.values()}) < len(ends):
+        return None  # two variables that begin or end alike: a region has one of each
     for copy, following in zip(found, [*found[1:], None], strict=True):
         own = {node.id for node in copy.nodes}
         allowed = {first.port(port, copy) for port in ends.values()}
@@ -228,7 +232,8 @@ def _region(block: Graph, catalog: Catalog, loop: _Loop) -> Graph:
         if made is None:
             raise GraphEditError(f"What {name} decides is no region.")
         return made
-    whole, region = wrap_in_region(block.whole, catalog, ids, REPEAT)
+    passing = {end: start for start, end in loop.ends.items()}
+    whole, region = wrap_in_region(block.whole, catalog, ids, REPEAT, passing)
     return _with_args(whole, region, {TIMES: loop.count})
 
 
@@ -250,10 +255,17 @@ def _drawn(
         return None
     if branch.inputs["condition"] != Port(test.id, "output"):
         return None
+    passing: dict[Port, Port] = {}
+    for start, end in loop.ends.items():
+        passed = branch.bodies["else"].outputs[end.output]
+        made = branch.bodies["then"].outputs[end.output]
+        if branch.inputs[passed.output] != start or made.node == branch.scope("then"):
+            return None
+        passing[made] = start
     here, inside = unwrap_region(block, catalog, branch.id, "then")
     scope = block.scope
     here = replace(here, nodes=tuple(node for node in here.nodes if node.id != test.id))
-    whole, region = wrap_in_region(here.whole, catalog, inside, REPEAT)
+    whole, region = wrap_in_region(here.whole, catalog, inside, REPEAT, passing)
     whole = _with_args(whole, region, {"most": loop.count})
     here = whole.at_scope(scope)
     node = here.node(region)

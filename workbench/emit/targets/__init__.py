@@ -27,8 +27,14 @@ from workbench.graph.model import GRAPH, Graph
 
 MOST_SHOWN = 80_000
 """Characters of what an export shows of itself."""
+ADDITIONS = ("training",)
+"""What an export can come with."""
 _SUFFIXES = {".py", ".ipynb"}
 """By these endings a file says which code it holds."""
+
+
+Emit = Callable[[Graph, Catalog], Mapping[str, Code]]
+"""Makes the files: path in the export -> source, the main one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +46,16 @@ class Target:
     about:
         What comes out, in a few words.
     emit:
-        Makes the files: path in the export -> source, the main one first. Raises GraphFaultsError
-        where the graph cannot run and GraphExportError where it cannot go there.
+        Makes the files. Raises GraphFaultsError where the graph cannot run and GraphExportError
+        where it cannot go there.
     """
 
     about: str
-    emit: Callable[[Graph, Catalog], Mapping[str, Code]]
+    emit: Emit
     side_by_side: bool = False
     """Whether it can run several pipelines in one process."""
+    training: Emit | None = None
+    """The same with a training loop, where there is one."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -138,14 +146,17 @@ def load_target(name: str) -> Target:
     return found
 
 
-@checked(graph=GRAPH, target=TEXT, catalog=CATALOG)
-def export(graph: Graph, target: str = "script", catalog: Catalog | None = None) -> Export:
+@checked(graph=GRAPH, target=TEXT, catalog=CATALOG, with_=TEXT)
+def export(
+    graph: Graph, target: str = "script", catalog: Catalog | None = None, *, with_: str = ""
+) -> Export:
     """The graph as code for a target; nothing is written.
 
-    ``catalog`` is that of the installed DALI by default. Raises GraphFaultsError where the graph
-    cannot run, GraphExportError where it cannot go to the target or there is no such target::
+    ``catalog`` is that of the installed DALI by default. ``with_`` is empty or ``training``: a
+    loop that trains comes with a loader. Raises GraphFaultsError where the graph cannot run,
+    GraphExportError where it cannot go to the target or there is no such target::
 
-        loader = wb.export(graph, "pytorch")
+        loader = wb.export(graph, "pytorch", with_="training")
         print(loader.main.text)
     """
     found, catalog = load_target(target), catalog or load_catalog()
@@ -156,4 +167,20 @@ def export(graph: Graph, target: str = "script", catalog: Catalog | None = None)
             f"pipelines is {part.settings.pipelines}, and the target {target} runs one pipeline "
             f"in a process. Set it to 1, or export for {', '.join(able)}."
         )
-    return Export(target, found.emit(part, catalog))
+    return Export(target, _emitter(target, found, with_)(part, catalog))
+
+
+def _emitter(
+    name: str, target: Target, with_: str
+) -> Callable[[Graph, Catalog], Mapping[str, Code]]:
+    """What makes the files. Raises GraphExportError where the target has no such thing."""
+    if not with_:
+        return target.emit
+    if with_ not in ADDITIONS:
+        raise GraphExportError(f"There is no {with_!r} to export with. There is {ADDITIONS[0]}.")
+    if target.training is None:
+        able = [each for each in target_names() if load_target(each).training is not None]
+        raise GraphExportError(
+            f"The target {name} has no training loop. Export without it, or for {', '.join(able)}."
+        )
+    return target.training

@@ -7,6 +7,7 @@ program trains one of torchvision's detection models, which takes images of diff
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
@@ -89,10 +90,13 @@ def list_outputs(graph: Graph, outputs: Outputs) -> list[str]:
 def ragged_template(template: str, *, detection: bool) -> str:
     """A template of a loader, for batches that are not tensors alone."""
     if detection:  # the model knows its loss
-        template = template.replace("    import torch.nn.functional as F\n", "")
-    return template.replace("dict[str, Tensor]", "dict[str, Any]").replace(
+        template = template.replace("import torch.nn.functional as F\n", "")
+    template = template.replace("dict[str, Tensor]", "dict[str, Any]").replace(
         "DALIGenericIterator\n", "DALIRaggedIterator\n"
     )
+    if len(re.findall(r"\bTensor\b", template)) == 1:  # it is imported, and not used
+        template = template.replace("from torch import Tensor\n", "").replace("Tensor, ", "")
+    return template
 
 
 def ragged_fields(outputs: Outputs, lists: Sequence[str]) -> Mapping[str, str]:

@@ -14,6 +14,7 @@ from workbench.emit.outputs import (
     first_reader,
     require_arrays,
     require_even,
+    require_signed,
     require_unsharded,
 )
 from workbench.emit.python import INDENT, constant
@@ -142,7 +143,7 @@ class Loader:
     def __init__(
         self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
     ) -> None:
-        self._batches = $iterator(
+        self.batches = $iterator(
             [pipe],
             OUTPUTS,
 $output_types            reader_name="$reader",  # it knows how long an epoch is
@@ -151,15 +152,15 @@ $output_types            reader_name="$reader",  # it knows how long an epoch is
         )
 
     def __len__(self) -> int:
-        return len(self._batches)
+        return len(self.batches)
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for (batch,) in self._batches:  # a list with one entry for each pipeline
+        for (batch,) in self.batches:  # a list with one entry for each pipeline
 $squeeze            yield batch
 
     def checkpoint(self) -> bytes:
         """Where the loader of a resumable pipeline stands now."""
-        return self._batches.checkpoints()[0]
+        return self.batches.checkpoints()[0]
 '''
 """A loader over DALI's PyTorch iterator."""
 
@@ -178,7 +179,7 @@ class Loader:
         last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL,
         checkpoint: dict[str, Any] | None = None,
     ) -> None:
-        self._iterators = [
+        self.iterators = [
             $iterator(
                 [pipe],
                 OUTPUTS,
@@ -189,39 +190,44 @@ $several_types                reader_name="$reader",  # it knows how long an epo
             for pipe in pipes
         ]
         given = checkpoint["given"] if checkpoint else 0
-        self._given = given % len(self)  # batches of this epoch
+        self.given = given % len(self)  # batches of this epoch
 
     def __len__(self) -> int:
-        return sum(map(len, self._iterators))
+        return sum(map(len, self.iterators))
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for number in range(self._given, len(self)):
-            batches = self._iterators[number % PIPELINES]
+        for number in range(self.given, len(self)):
+            batches = self.iterators[number % PIPELINES]
             (batch,) = next(batches)
             if number + PIPELINES >= len(self):
                 next(batches, None)  # its epoch is over: it begins the next
-            self._given = number + 1
+            self.given = number + 1
 $squeeze            yield batch
-        self._given = 0
+        self.given = 0
 
     def checkpoint(self) -> dict[str, Any]:
         """Where the loader of resumable pipelines stands now."""
-        saved = [batches.checkpoints()[0] for batches in self._iterators]
-        return {"given": self._given, "pipelines": saved}
+        saved = [batches.checkpoints()[0] for batches in self.iterators]
+        return {"given": self.given, "pipelines": saved}
 '''
 """The same over several pipelines, which take turns."""
 
 
-def side_by_side(template: str, checkpoint: str) -> str:
+def side_by_side(template: str, checkpoint: str = "") -> str:
     """A template of ``RESUMABLE_BUILD`` and ``LOADER`` for several pipelines.
 
-    ``checkpoint`` is the expression of what the loader goes on from.
+    ``checkpoint`` is the expression of what the loader goes on from, in a template that makes one.
     """
-    return replaced(
+    template = replaced(
         template,
         ("import Iterator\n", "import Iterator, Sequence\n"),
         (RESUMABLE_BUILD, RESUMABLE_SEVERAL),
         (LOADER, LOADER_SEVERAL),
+    )
+    if not checkpoint:
+        return template
+    return replaced(
+        template,
         ("pipe = build_pipeline(", "pipes = build_pipelines("),
         ("Loader(pipe$last_batch)", f"Loader(pipes$last_batch, checkpoint={checkpoint})"),
         ('NUM_THREADS, help="per rank"', 'NUM_THREADS, help="of each"'),
@@ -326,6 +332,21 @@ def sharded_module(graph: Graph, catalog: Catalog, target: str, *, ragged: bool 
             require_even(graph, outputs, target)
     parts = pipeline_parts(graph, catalog, sharded=True, taken=("shard_id", "num_shards"))
     return Module(graph, nodes, outputs, parts, lists)
+
+
+def torch_module(graph: Graph, catalog: Catalog, target: str) -> Module:
+    """The graph for a loader of PyTorch. Raises as ``sharded_module``."""
+    module = sharded_module(graph, catalog, target, ragged=True)
+    require_signed(graph, module.outputs, target)
+    return module
+
+
+def squeezed_labels(module: Module) -> str:
+    """The lines of PyTorch's ``LOADER`` that make class numbers of what DALI gives."""
+    return "".join(
+        f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).long()\n'
+        for name in module.labels
+    )
 
 
 _NO_CHECKPOINT = {"clahe"}

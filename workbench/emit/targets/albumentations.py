@@ -21,7 +21,7 @@ same ranges, not the same numbers.
     for $loop in make_loader($example):
         ...
 $differences
-Needs albumentations and torch.
+Needs albumentations, which brings cv2, and torch.
 """
 
 $imports

@@ -19,7 +19,6 @@ from workbench.emit.template_parts import (
     body_of,
     fill_template,
     make_parts,
-    missing_package_error,
     reached_nodes,
     return_statement,
 )
@@ -36,15 +35,16 @@ so its results can be looked at and changed in between. It gives what the pipeli
 bit for bit.
 
 Usage: python dynamic.py« --data DIR» [--device cpu|gpu] [--batch-size N] [--threads T]
+
+Needs nvidia-dali-cuda120>=2.4.
 """
 
 import argparse
 ${os}import time
 from collections.abc import Iterator
 $any
-try:
-    import nvidia.dali.experimental.dynamic as ndd
-${types}$needs
+import nvidia.dali.experimental.dynamic as ndd
+${types}
 $constants
 
 
@@ -231,8 +231,7 @@ def emit_dynamic(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
         parts,
         reader="\n".join(emitter.reader_lines(reader)),
         read=", ".join(read),
-        types="    from nvidia.dali import types\n" if parts.imports else "",
-        needs=missing_package_error("nvidia-dali-cuda120>=2.4"),
+        types="from nvidia.dali import types\n" if parts.imports else "",
     )
     return {"dynamic.py": source}
 

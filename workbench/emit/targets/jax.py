@@ -15,7 +15,6 @@ from workbench.emit.targets._shared import (
     replaced,
     sharded_module,
 )
-from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
 
 _LOADER = '''\
@@ -181,21 +180,22 @@ _TEMPLATE = f'''\
 Batches as JAX arrays that are split over all devices, of this process and of the others.
 
 Usage: python loader.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
+
+Needs jax and nvidia-dali-cuda120.
 """
 
 import argparse
 ${{os}}import time
 from collections.abc import Iterator, Sequence
 $any
-try:
-    import jax
-    import numpy as np
-    from jax.sharding import Mesh, NamedSharding, PartitionSpec
-    from nvidia.dali import fn$math, pipeline_def$imports
-${{policies}}    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline$not_converted
-    from nvidia.dali.plugin.jax import DALIGenericIterator
-{missing_package_error("jax and nvidia-dali-cuda120")}
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from nvidia.dali import fn$math, pipeline_def$imports
+${{policies}}from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline$not_converted
+from nvidia.dali.plugin.jax import DALIGenericIterator
+
 $constants
 $outputs
 

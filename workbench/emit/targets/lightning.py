@@ -1,4 +1,4 @@
-"""Lightning: a data module around the PyTorch loader, and a module to train with it."""
+"""Lightning: a data module around the PyTorch loader; with training also a module to train."""
 
 from __future__ import annotations
 
@@ -11,37 +11,22 @@ from workbench.emit.targets._shared import (
     LOADER,
     RESUMABLE_BUILD,
     replaced,
-    sharded_module,
     side_by_side,
+    squeezed_labels,
+    torch_module,
 )
-from workbench.emit.targets.pytorch import training_fields
-from workbench.emit.template_parts import missing_package_error
+from workbench.emit.targets._training import training_fields
 from workbench.graph.model import Graph
 
-_TEMPLATE = f'''\
-"""$title
-
-A LightningDataModule of these batches, and a module to start from.
-
-Usage: python datamodule.py« --data DIR» [--device cpu|mixed] [--epochs N] [--resume CKPT]
+_IMPORTS = """\
+from nvidia.dali import fn$math, pipeline_def$imports
+${policies}from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline$not_converted
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
 """
 
-import argparse
-${{os}}from collections.abc import Iterator
-from typing import Any
-
-try:
-    import lightning
-    import torch
-    import torch.nn.functional as F
-    from lightning.pytorch.utilities.types import OptimizerLRScheduler
-    from nvidia.dali import fn$math, pipeline_def$imports
-${{policies}}    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline$not_converted
-    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
-    from nvidia.dali.plugin.pytorch import DALIGenericIterator
-    from torch import Tensor, distributed, nn
-{missing_package_error("lightning, torch and nvidia-dali-cuda120")}
+_BODY = f"""\
 $constants
 $outputs
 
@@ -53,6 +38,9 @@ $finder$definition
 
 {LOADER}
 
+CLASS""".replace(
+    "CLASS",
+    '''\
 class PipelineData(lightning.LightningDataModule):
     """Each rank of the trainer reads its own shard on its own GPU; resumes with the trainer."""
 
@@ -92,11 +80,52 @@ class PipelineData(lightning.LightningDataModule):
         if distributed.is_available() and distributed.is_initialized():
             every = [None] * distributed.get_world_size()
             distributed.all_gather_object(every, mine)
-        return {{"loaders": every}}
+        return {"loaders": every}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.resume_from = state_dict["loaders"]
+''',
+)
 
+_TEMPLATE = f'''\
+"""$title
+
+A LightningDataModule of these batches:
+
+    trainer.fit(model, datamodule=PipelineData(«"DIR", »device="mixed"))
+
+Needs lightning, torch and nvidia-dali-cuda120.
+"""
+
+${{os}}from collections.abc import Iterator
+from typing import Any
+
+import lightning
+{_IMPORTS}from torch import Tensor, distributed
+
+{_BODY}'''
+
+_TRAINING = f'''\
+"""$title
+
+A LightningDataModule of these batches, and a module to start from.
+
+Usage: python datamodule.py« --data DIR» [--device cpu|mixed] [--epochs N] [--resume CKPT]
+
+Needs lightning, torch$also and nvidia-dali-cuda120.
+"""
+
+import argparse
+${{os}}from collections.abc import Iterator
+from typing import Any
+
+import lightning
+import torch
+import torch.nn.functional as F
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+{_IMPORTS}from torch import Tensor, distributed, nn
+
+{_BODY}
 
 ${{detection}}def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
     """$loss_doc"""
@@ -106,7 +135,7 @@ $loss
 class Model(lightning.LightningModule):
     """A model to put yours in the place of."""
 
-    def __init__(self, classes: int = $class_count) -> None:
+    def __init__(self$classes) -> None:
 ${{model_import}}        super().__init__()
         self.model = $model
 
@@ -127,13 +156,12 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--classes", type=int, default=$class_count)
-    parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
+$class_option    parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
     args = parser.parse_args()
 
     data = PipelineData(«args.data, »args.batch_size, args.threads, args.device)
     trainer = lightning.Trainer(max_epochs=args.epochs, log_every_n_steps=1)
-    trainer.fit(Model(args.classes), datamodule=data, ckpt_path=args.resume)
+    trainer.fit(Model($given), datamodule=data, ckpt_path=args.resume)
 
 
 if __name__ == "__main__":
@@ -142,22 +170,40 @@ if __name__ == "__main__":
 
 
 _SAVED = "self.resume_from[rank] if self.resume_from else None"
-_SEVERAL = replaced(
-    side_by_side(_TEMPLATE, "saved"),
-    (f"checkpoint={_SAVED}", "checkpoint=saved"),
-    ("        pipes = build", f"        saved = {_SAVED}\n        pipes = build"),
-    ("list[bytes | None] = []", "list[dict[str, Any] | None] = []"),
-)
+
+
+def _side_by_side(template: str) -> str:
+    return replaced(
+        side_by_side(template),
+        ("pipe = build_pipeline(", "pipes = build_pipelines("),
+        ("Loader(pipe$last_batch)", "Loader(pipes$last_batch, checkpoint=saved)"),
+        (f"checkpoint={_SAVED}", "checkpoint=saved"),
+        ("        pipes = build", f"        saved = {_SAVED}\n        pipes = build"),
+        ("list[bytes | None] = []", "list[dict[str, Any] | None] = []"),
+    )
 
 
 def emit_lightning(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``datamodule.py``."""
-    module = sharded_module(graph, catalog, "lightning", ragged=True)
+    module = torch_module(graph, catalog, "lightning")
+    template = _TEMPLATE if graph.settings.pipelines == 1 else _side_by_side(_TEMPLATE)
+    fields = {"squeeze": squeezed_labels(module), "last_batch": ""}
+    return {"datamodule.py": module.fill(template, **fields)}
+
+
+def emit_training(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+    """The same with a module to train."""
+    module = torch_module(graph, catalog, "lightning")
     fields = training_fields(module, "lightning", classes="classes", indent="        ")
-    template = _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL
+    knows = bool(fields["class_option"])
+    template = _TRAINING if graph.settings.pipelines == 1 else _side_by_side(_TRAINING)
+    fields |= {"classes": ", classes: int" if knows else "", "given": "args.classes" * knows}
     return {"datamodule.py": module.fill(template, **fields)}
 
 
 TARGET = Target(
-    "a LightningDataModule around the PyTorch loader", emit_lightning, side_by_side=True
+    "a LightningDataModule around the PyTorch loader",
+    emit_lightning,
+    side_by_side=True,
+    training=emit_training,
 )

@@ -9,7 +9,6 @@ from workbench.emit.code import Code
 from workbench.emit.outputs import require_signed
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import LOADER, RESUMABLE_BUILD, sharded_module
-from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
 
 _TEMPLATE = f'''\
@@ -20,21 +19,22 @@ are decoded on the CPU.
 
 Usage: python loader.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
        python -m paddle.distributed.launch loader.py« --data DIR»    (one shard to a GPU)
+
+Needs paddlepaddle-gpu and nvidia-dali-cuda120.
 """
 
 import argparse
 ${{with_os}}import time
 from collections.abc import Iterator
 $any
-try:
-    import paddle
-    from nvidia.dali import fn$math, pipeline_def$imports
-${{policies}}    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline$not_converted
-    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
-    from nvidia.dali.plugin.paddle import DALIGenericIterator
-    from paddle import Tensor
-{missing_package_error("paddlepaddle-gpu and nvidia-dali-cuda120")}
+import paddle
+from nvidia.dali import fn$math, pipeline_def$imports
+${{policies}}from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline$not_converted
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.paddle import DALIGenericIterator
+from paddle import Tensor
+
 $constants
 $outputs
 

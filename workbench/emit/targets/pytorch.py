@@ -1,51 +1,33 @@
-"""PyTorch: a loader, and a training loop to start from that also runs under ``torchrun``."""
+"""PyTorch: a loader; with training also a loop to start from that runs under ``torchrun``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 
 from workbench.catalog.spec import Catalog
 from workbench.emit.code import Code
-from workbench.emit.outputs import class_shares, require_images, require_signed
 from workbench.emit.targets import Target
-from workbench.emit.targets._ragged import DETECTION_LOSS, detection_function, find_detection
 from workbench.emit.targets._shared import (
     LOADER,
     RESUMABLE_BUILD,
     Module,
     replaced,
-    sharded_module,
     side_by_side,
+    squeezed_labels,
+    torch_module,
 )
-from workbench.emit.template_parts import missing_package_error
+from workbench.emit.targets._training import training_fields
 from workbench.graph.model import Graph
-from workbench.graph.tensor_type import TensorType
 
-_TEMPLATE = f'''\
-"""$title
-
-A PyTorch loader, and a training loop to start from.
-
-Usage: python loader.py« --data DIR» [--device cpu|mixed] [--epochs N] [--save FILE]
-       torchrun --nproc-per-node 2 loader.py« --data DIR»    (each rank reads one shard)
+_IMPORTS = """\
+from nvidia.dali import fn$math, pipeline_def$imports
+${policies}from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline$not_converted
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
 """
 
-import argparse
-${{with_os}}from collections.abc import Iterator
-from pathlib import Path
-$any
-try:
-    import torch
-    import torch.nn.functional as F
-    from nvidia.dali import fn$math, pipeline_def$imports
-${{policies}}    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline$not_converted
-    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
-    from nvidia.dali.plugin.pytorch import DALIGenericIterator
-    from torch import Tensor, distributed, nn
-    from torch.nn.parallel import DistributedDataParallel
-{missing_package_error("torch and nvidia-dali-cuda120")}
+_BODY = f"""\
 $constants
 $outputs
 
@@ -55,7 +37,46 @@ $finder$definition
 
 {RESUMABLE_BUILD}
 
-{LOADER}
+{LOADER}"""
+
+_TEMPLATE = f'''\
+"""$title
+
+Batches as PyTorch tensors:
+
+    for batch in Loader(build_pipeline(«"DIR", »shard_id=rank, num_shards=world_size)):
+        ...
+
+Needs torch and nvidia-dali-cuda120.
+"""
+
+${{os}}from collections.abc import Iterator
+$any
+{_IMPORTS}from torch import Tensor
+
+{_BODY}'''
+
+_TRAINING = f'''\
+"""$title
+
+A PyTorch loader, and a training loop to start from.
+
+Usage: python loader.py« --data DIR» [--device cpu|mixed] [--epochs N] [--save FILE]
+       torchrun --nproc-per-node 2 loader.py« --data DIR»    (each rank reads one shard)
+
+Needs torch$also and nvidia-dali-cuda120.
+"""
+
+import argparse
+${{with_os}}from collections.abc import Iterator
+from pathlib import Path
+$any
+import torch
+import torch.nn.functional as F
+{_IMPORTS}from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+{_BODY}
 
 ${{detection}}def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
     """$loss_doc"""
@@ -99,14 +120,14 @@ ${{model_import}}    rank = int(os.environ.get("RANK", "0"))  # torchrun sets th
     )
     loader = Loader(pipe$last_batch)
     for epoch in range(saved.get("epochs", 0), args.epochs):
-        total, count = 0.0, 0
+        total, count = torch.zeros((), device=place), 0
         for batch in loader:
 $to_place            loss = loss_of(model, batch)
             size = len(batch[OUTPUTS[0]])
             optimizer.zero_grad()
             (loss / max(size, 1)).backward()  # a last batch can be empty on some rank
             optimizer.step()
-            total, count = total + loss.item(), count + size
+            total, count = total + loss.detach(), count + size
         print(f"rank {{rank}}, epoch {{epoch}}: {{count}} samples, loss {{total / count:.3f}}")
         if file:
             state = {{
@@ -127,8 +148,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
     parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--classes", type=int, default=$class_count)
-    parser.add_argument("--save", metavar="FILE", help="save epochs here, and resume")
+$class_option    parser.add_argument("--save", metavar="FILE", help="save epochs here, and resume")
     train(parser.parse_args())
 
 
@@ -137,42 +157,28 @@ if __name__ == "__main__":
 '''
 
 
-_CLASSIFIER = (
-    "nn.Sequential(",
-    "    nn.BatchNorm2d(CHANNELS, affine=False),  # the data may have any range",
-    "    nn.Conv2d(CHANNELS, 32, kernel_size=7, stride=4),",
-    "    nn.ReLU(),",
-    "    nn.AdaptiveAvgPool2d(1),",
-    "    nn.Flatten(),",
-    "    nn.Linear(32, CLASSES),",
-    ")",
-)
-_BOUNDED = ("UINT8", "FLOAT")
-"""Pictures of bytes are divided by 255; floats are taken to be normalised."""
-_DETECTORS = (
-    "try:",
-    "    from torchvision.models import detection  # needed here alone",
-    *missing_package_error("torchvision").splitlines(),
-)
-_DETECTOR = (
-    "detection.fasterrcnn_mobilenet_v3_large_320_fpn(",
-    "    weights=None,",
-    "    weights_backbone=None,",
-    "    num_classes=CLASSES + 1,  # 0 is the background",
-    ")",
-)
-
-
 _SEVERAL = replaced(
-    side_by_side(_TEMPLATE, 'saved.get("loader")'), ("$any\n", "from typing import Any\n\n")
+    side_by_side(_TEMPLATE),
+    ("Loader(build_pipeline(", "Loader(build_pipelines("),
+    ("$any\n", "from typing import Any\n\n"),
+)
+_TRAINING_SEVERAL = replaced(
+    side_by_side(_TRAINING, 'saved.get("loader")'), ("$any\n", "from typing import Any\n\n")
 )
 
 
 def emit_pytorch(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
     """The module ``loader.py``."""
-    module = sharded_module(graph, catalog, "pytorch", ragged=True)
-    fields = training_fields(module, "pytorch", classes="args.classes", indent="    ")
+    module = torch_module(graph, catalog, "pytorch")
     template = _TEMPLATE if graph.settings.pipelines == 1 else _SEVERAL
+    return {"loader.py": module.fill(template, squeeze=squeezed_labels(module))}
+
+
+def emit_training(graph: Graph, catalog: Catalog) -> Mapping[str, Code]:
+    """The same with a training loop."""
+    module = torch_module(graph, catalog, "pytorch")
+    fields = training_fields(module, "pytorch", classes="args.classes", indent="    ")
+    template = _TRAINING if graph.settings.pipelines == 1 else _TRAINING_SEVERAL
     return {"loader.py": module.fill(template, to_place=_to_place(module), **fields)}
 
 
@@ -189,120 +195,9 @@ def _to_place(module: Module) -> str:
     )
 
 
-def training_fields(module: Module, target: str, *, classes: str, indent: str) -> dict[str, str]:
-    """What the loader, a model and its loss ask for. Raises GraphExportError without an image.
-
-    ``classes`` is the expression of their number, ``indent`` stands before the model's lines.
-    """
-    require_signed(module.graph, module.outputs, target)
-    found = find_detection(module.graph, module.outputs)
-    images = _trainable(module, require_images(module.graph, module.outputs, target))
-    squeeze = [
-        f'{" " * 12}batch["{name}"] = batch["{name}"].squeeze(-1).long()\n'
-        for name in module.labels
-    ]
-    doc, loss = DETECTION_LOSS if found else _loss(module, images)
-    model = "\n".join(_DETECTOR if found else _classifier(module.outputs[images[0]]))
-    if found and found.masks:
-        model = model.replace("fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn")
-    model = model.replace("CLASSES", classes)
-    return {
-        "squeeze": "".join(squeeze),
-        "detection": detection_function(found, module.outputs) if found else "",
-        "model": model.replace("\n", f"\n{indent}"),
-        "model_import": _indented(_DETECTORS, indent) if found else "",
-        # A detection model takes no empty batch.
-        "last_batch": ", LastBatchPolicy.FILL" if found else "",
-        "loss_doc": doc,
-        "class_count": str(_class_count(module)),
-        "loss": "\n".join(loss),
-    }
-
-
-def _class_count(module: Module) -> int:
-    """Of shares of classes their number, else ImageNet's."""
-    shares = [] if module.labels else class_shares(module.outputs)
-    shape = module.outputs[shares[0]].shape if shares else None
-    return shape[0] or 1000 if shape else 1000
-
-
-def _classifier(flow: TensorType) -> list[str]:
-    """A small model; where only the data tell its channels the first batch does."""
-    lines = [line for line in _CLASSIFIER if flow.dtype not in _BOUNDED or "Norm" not in line]
-    if flow.channels is not None:
-        return [line.replace("CHANNELS", str(flow.channels)) for line in lines]
-    return [
-        line.replace("nn.", "nn.Lazy").replace("CHANNELS, ", "") if "CHANNELS" in line else line
-        for line in lines
-    ]
-
-
-def _indented(lines: Sequence[str], indent: str) -> str:
-    return "".join(f"{indent}{line}\n" for line in lines) + "\n"
-
-
-def _trainable(module: Module, images: list[str]) -> list[str]:
-    """The images that one convolution takes: the first of a picture's axes, and those like it."""
-
-    def form(name: str) -> tuple[str | None, int | None]:
-        return module.outputs[name].axes, module.outputs[name].channels
-
-    pictures = [name for name in images if module.outputs[name].may_be_picture] or images
-    return [name for name in pictures if form(name) == form(pictures[0])]
-
-
-def _loss(module: Module, images: list[str]) -> tuple[str, list[str]]:
-    """Docstring and body of a loss that fits the outputs."""
-    fed = [_model_input(name, module.outputs[name]) for name in images]
-    if len(fed) > 1:
-        return "InfoNCE summed over the batch: each view finds the other of its photo.", [
-            f"    first = F.normalize(model({fed[0]}))",
-            f"    second = F.normalize(model({fed[1]}))",
-            "    similar = first @ second.T / 0.1",
-            "    same = torch.arange(len(similar), device=similar.device)",
-            '    return F.cross_entropy(similar, same, reduction="sum")',
-        ]
-    body = [f"    scores = model({fed[0]})"]
-    if labels := module.labels or class_shares(module.outputs):
-        return "Cross entropy summed over the batch.", [
-            *body,
-            f'    return F.cross_entropy(scores, batch["{labels[0]}"], reduction="sum")',
-        ]
-    return "A stand-in, for the graph gives no class numbers: every score is to be zero.", [
-        *body,
-        "    zeros = torch.zeros_like(scores)",
-        '    return F.mse_loss(scores, zeros, reduction="sum") / scores.shape[1]',
-    ]
-
-
-def _model_input(name: str, flow: TensorType) -> str:
-    """An image of a batch as a convolution takes it: floats, channels first.
-
-    Of a sequence the mean of its frames: a place to begin, where a model of videos is to stand.
-    """
-    text = f'batch["{name}"]'
-    if flow.may_be_picture and flow.axes is None:
-        flow = replace(flow, layout="HWC", shape=None)  # of arrays only the data tell
-    if flow.layout and flow.layout[0] == "F" and not flow.may_be_picture:
-        frame = replace(flow, layout=flow.layout[1:], shape=flow.shape and flow.shape[1:])
-        scaled = _scaled(f"{text}.float().mean(dim=1)", replace(frame, dtype="FLOAT"))
-        return f"{scaled} / 255" if flow.dtype == "UINT8" else scaled
-    return _scaled(text, flow)
-
-
-def _scaled(text: str, flow: TensorType) -> str:
-    """Pictures of a batch, channels first, as floats."""
-    if flow.axes == "HWC":
-        text += ".permute(0, 3, 1, 2)"
-    elif flow.axes == "HW":
-        text += ".unsqueeze(1)"
-    if flow.dtype == "UINT8":
-        return text + ".float() / 255"
-    return text if flow.dtype == "FLOAT" else text + ".float()"
-
-
 TARGET = Target(
-    "a loader and a training loop; shards and GPUs by torchrun; resumes from a checkpoint",
+    "a loader of a shard for each rank, which resumes from a checkpoint",
     emit_pytorch,
     side_by_side=True,
+    training=emit_training,
 )

@@ -17,7 +17,6 @@ from workbench.emit.targets._shared import (
     replaced,
     sharded_module,
 )
-from workbench.emit.template_parts import missing_package_error
 from workbench.graph.model import Graph
 
 _SHARD = '''\
@@ -115,6 +114,8 @@ The pipeline on many machines: Ray actors read one shard each and write augmente
 as WebDataset tar files or as Parquet. Every machine must see what they read and write.
 
 Usage: python augment.py« --data DIR» --out DIR [--actors N] [--epochs N] [--format tar]
+
+Needs ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet.
 """
 
 import argparse
@@ -126,14 +127,13 @@ from itertools import islice
 from math import ceil
 from pathlib import Path
 $any
-try:
-    import numpy as np
-    import ray
-    from numpy.typing import NDArray
-    from nvidia.dali import fn$math, pipeline_def$imports
-${{policies}}    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline$not_converted
-{missing_package_error("ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet")}
+import numpy as np
+import ray
+from numpy.typing import NDArray
+from nvidia.dali import fn$math, pipeline_def$imports
+${{policies}}from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline$not_converted
+
 $constants
 $outputs
 $labels

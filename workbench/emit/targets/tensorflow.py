@@ -11,7 +11,6 @@ from workbench.emit.own_code import require_no_own_code
 from workbench.emit.python import LINE
 from workbench.emit.targets import Target
 from workbench.emit.targets._shared import BUILD, SHARD_SIZE, sharded_module
-from workbench.emit.template_parts import missing_package_error
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Source
 from workbench.sources import load_source
@@ -22,6 +21,8 @@ _TEMPLATE = f'''\
 Batches as a tf.data.Dataset.
 
 Usage: python dataset.py« --data DIR» [--device cpu|mixed] [--batch-size N] [--epochs N]
+
+Needs tensorflow and nvidia-dali-tf-plugin-cuda120.
 """
 
 import argparse
@@ -29,13 +30,12 @@ ${{os}}import time
 from collections.abc import Iterator
 from math import ceil
 $any
-try:
-    import tensorflow as tf
-    from nvidia.dali import fn$math, pipeline_def$imports
-${{policies}}    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline$not_converted
-    from nvidia.dali.plugin.tf import DALIDataset
-{missing_package_error("tensorflow and nvidia-dali-tf-plugin-cuda120")}
+import tensorflow as tf
+from nvidia.dali import fn$math, pipeline_def$imports
+${{policies}}from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline$not_converted
+from nvidia.dali.plugin.tf import DALIDataset
+
 $constants
 $outputs
 $dtypes

@@ -23,7 +23,6 @@ from workbench.emit.template_parts import (
     fill_template,
     function_name,
     make_parts,
-    missing_package_error,
     needs_conditionals,
     reached_nodes,
     return_statement,
@@ -31,23 +30,24 @@ from workbench.emit.template_parts import (
 from workbench.errors import GraphExportError
 from workbench.graph.model import Graph, Node, Port, Source, ancestors
 
-_MODEL = f'''\
+_MODEL = '''\
 """$title
 
 A model of Triton's DALI backend: encoded images in, what the pipeline gives out. The
 backend serialises this file itself; where its Python has no DALI, do it beforehand.
 
 Usage: python dali.py [--out FILE]    (writes model.dali beside this file)
+
+Needs nvidia-dali-cuda120.
 """
 
 import argparse
 from pathlib import Path
 
-try:
-    from nvidia.dali import fn$math, pipeline_def$imports
-${{policies}}    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.plugin.triton import autoserialize
-{missing_package_error("nvidia-dali-cuda120")}
+from nvidia.dali import fn$math, pipeline_def$imports
+${policies}from nvidia.dali.data_node import DataNode
+from nvidia.dali.plugin.triton import autoserialize
+
 $constants
 
 
@@ -109,19 +109,20 @@ _OUTPUT = """\
     dims: [ $dims ]
   }"""
 
-_CLIENT = f'''\
+_CLIENT = '''\
 """Sends an image to the model ``$name`` on a Triton server.
 
 Usage: python client.py PHOTO.jpg [--url HOST:PORT] [--save FILE.npz]
+
+Needs numpy and tritonclient[http].
 """
 
 import argparse
 from pathlib import Path
 
-try:
-    import numpy as np
-    import tritonclient.http as triton
-{missing_package_error("numpy and tritonclient[http]")}
+import numpy as np
+import tritonclient.http as triton
+
 MODEL = "$name"
 INPUT = "$input"
 $outputs
@@ -139,9 +140,9 @@ def main() -> None:
     image.set_data_from_numpy(encoded)
     with triton.InferenceServerClient(args.url) as client:
         answer = client.infer(MODEL, [image])
-    arrays = {{name: answer.as_numpy(name) for name in OUTPUTS}}
+    arrays = {name: answer.as_numpy(name) for name in OUTPUTS}
     for name, array in arrays.items():
-        print(f"{{name}}: {{array.dtype}} {{array.shape}}, mean {{array.mean():.3f}}")
+        print(f"{name}: {array.dtype} {array.shape}, mean {array.mean():.3f}")
     if args.save:
         np.savez(args.save, **arrays)
 

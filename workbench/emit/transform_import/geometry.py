@@ -187,7 +187,7 @@ def erased_value(images: Images, value: Any) -> tuple[float, ...]:
         spread = [*zip(_channels(images.mean), _channels(images.std), strict=True)]
         values = values * (3 // len(values))
         values = tuple(each * std + mean for each, (mean, std) in zip(values, spread, strict=True))
-    return tuple(each * 255 for each in values) if images.unit else values
+    return tuple(each * 255 for each in values) if images.zero_to_one else values
 
 
 def _channels(values: Sequence[float]) -> Sequence[float]:

@@ -15,11 +15,15 @@ from workbench.emit.pipeline_import.report import ImportReport
 from workbench.emit.transform_import.albumentations import ALBUMENTATIONS
 from workbench.emit.transform_import.images import Images
 from workbench.emit.transform_import.kornia import KORNIA
+from workbench.emit.transform_import.library import Library
 from workbench.emit.transform_import.live import call_of_dictionary, call_of_object
+from workbench.emit.transform_import.own_steps import OWN
 from workbench.emit.transform_import.timm import TIMM
 from workbench.emit.transform_import.torchvision import TORCHVISION
 from workbench.emit.transform_import.transform_call import TransformCall
 from workbench.errors import ImportFailedError
+from workbench.graph.check import check_graph
+from workbench.graph.data_node import deferred_checks
 from workbench.graph.edit import new_node
 from workbench.graph.layout import Document
 from workbench.graph.model import Graph, Source
@@ -104,19 +108,28 @@ def import_transforms(
     What DALI does otherwise is told as ``changed``, what it cannot do is left out and told as
     ``refused``. Raises ImportFailedError for a call of no library that is known.
     """
-    library = LIBRARIES.get(call.library)
+    library = {**LIBRARIES, OWN.name: OWN}.get(call.library)
     if library is None:
         raise ImportFailedError(
             f"{call.name} is of no library whose compositions are read: {', '.join(LIBRARIES)}."
         )
-    images = Images(_decoded(kind))
-    before = {node.id for node in images.graph.walk()}
-    library.apply(images, call)
-    graph = images.finish().named(name)
+    start = _decoded(kind)
+    before = {node.id for node in start.walk()}
+    with deferred_checks():
+        images, graph = _applied(library, call, start)
+    if check_graph(graph, load_catalog()):  # which transformation it is, is told by its own check
+        images, graph = _applied(library, call, start)
+    graph = graph.named(name)
     known = before | set(images.exact)
     exact = tuple(node.id for node in graph.walk() if node.id in known)
     report = ImportReport(exact, tuple(images.issues), notes=tuple(notes))
     return ImportedGraph(Document(graph), report)
+
+
+def _applied(library: Library, call: TransformCall, start: Graph) -> tuple[Images, Graph]:
+    images = Images(start)
+    library.apply(images, call)
+    return images, images.finish()
 
 
 def _decoded(kind: str) -> Graph:

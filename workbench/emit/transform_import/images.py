@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from workbench.catalog import load_catalog
 from workbench.emit.pipeline_import.report import ImportIssue
-from workbench.emit.transform_import.transform_call import NamedValue, TransformCall
+from workbench.emit.transform_import.transform_call import DrawnValue, NamedValue, TransformCall
 from workbench.graph.data_node import DataNode, flow
 from workbench.graph.model import Graph
 from workbench.graph.read import fn, random
@@ -40,7 +40,7 @@ class Images:
     """
 
     graph: Graph
-    unit: bool = False
+    zero_to_one: bool = False
     """Whether the library has values of 0 to 1."""
     channels_first: bool = False
     mean: Sequence[float] = (0.0,)
@@ -147,9 +147,9 @@ class Images:
 
     def finish(self) -> Graph:
         """The graph with the floats and the layout that the library ends in."""
-        if self.normalised or self.unit:
+        if self.normalised or self.zero_to_one:
             # A library normalises pixels of 0 to 1, crop_mirror_normalize those of 0 to 255.
-            most = 255.0 if self.unit else 1.0
+            most = 255.0 if self.zero_to_one else 1.0
             self.graph = self.graph.crop_mirror_normalize(
                 mean=tuple(round(each * most, 6) for each in self.mean),
                 std=tuple(round(each * most, 6) for each in self.std),
@@ -200,6 +200,20 @@ def number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NoMatchError(f"{value!r} is not known as a number")
     return value
+
+
+def drawn(value: Any) -> DataNode | float:
+    """A number, or what draws it for each sample."""
+    low, high = drawn_range(value)
+    whole = isinstance(value, DrawnValue) and value.whole
+    return uniform_whole(int(low), int(high)) if whole else uniform(low, high)
+
+
+def drawn_range(value: Any) -> tuple[float, float]:
+    """The range that a number is drawn from; of one that is not drawn the number twice."""
+    if isinstance(value, DrawnValue):
+        return round(value.low, 6), round(value.high, 6)  # 0.9 + 0.1 * 1.9 is 0.29000000000000004
+    return number(value), number(value)
 
 
 def rounded(values: Any) -> tuple[float, ...]:

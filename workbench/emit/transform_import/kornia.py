@@ -21,6 +21,7 @@ from workbench.emit.transform_import.images import (
 )
 from workbench.emit.transform_import.library import Library
 from workbench.emit.transform_import.pixels import (
+    blur_motion,
     brighten,
     equalize,
     grey,
@@ -48,11 +49,12 @@ KORNIA.unmatched.update(
     {
         **dict.fromkeys(
             ("RandomElasticTransform", "RandomThinPlateSpline", "RandomFisheye"),
-            "DALI draws no such field; experimental.remap takes one that you compute",
+            "DALI draws no such field; experimental.remap takes one that you compute, on a GPU "
+            "alone",
         ),
         "RandomPerspective": "DALI draws no perspective; experimental.warp_perspective takes a "
         "matrix that you compute",
-        "RandomMotionBlur": "DALI's filter takes a kernel; none is drawn along a line",
+        "RandomMedianBlur": "DALI's median, experimental.median_blur, runs on a GPU alone",
         **dict.fromkeys(
             ("RandomMixUpV2", "RandomMixUp", "RandomCutMixV2", "RandomCutMix"),
             "it mixes a batch: take the template of that name on the canvas",
@@ -63,7 +65,7 @@ KORNIA.unmatched.update(
 
 @_match("AugmentationSequential", "ImageSequential", "Sequential")
 def sequential(images: Images, *transforms: Any, random_apply: Any = False, **_: Any) -> None:
-    images.unit = images.channels_first = True
+    images.zero_to_one = images.channels_first = True
     steps: list[Step] = KORNIA.steps(images, list(transforms))
     if random_apply is False or random_apply is None:
         for step in steps:
@@ -224,6 +226,25 @@ def random_erasing(
     images: Images, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3), value: Any = 0.0
 ) -> None:
     torchvision.random_erasing(images, 1.0, scale, ratio, value)
+
+
+@_match("RandomMotionBlur")
+def random_motion_blur(
+    images: Images,
+    kernel_size: Any,
+    angle: Any,
+    direction: Any,
+    border_type: Any = "constant",
+    resample: Any = "nearest",
+) -> None:
+    low, high = kernel_size if isinstance(kernel_size, list | tuple) else 2 * (kernel_size,)
+
+    def step(size: int) -> Step:
+        return lambda: blur_motion(images, size, around(angle, 0))
+
+    images.one_of([step(size) for size in range(int(low) | 1, int(high) + 1, 2)])
+    if around(direction, 0) != (0.0, 0.0):
+        images.changed("all of the line counts alike, whatever its direction")
 
 
 @_match("RandomSolarize")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from workbench.emit.transform_import.geometry import as_value, fills
@@ -102,6 +103,19 @@ def sharpen_by_kernel(images: Images, strength: Range, lightness: Range) -> None
 def blur_box(images: Images, size: int) -> None:
     """The mean of the square around each pixel."""
     images.become(as_bytes(filtered(images, (1 / size**2,) * size**2, size)))
+
+
+def blur_motion(images: Images, size: int, angles: Range) -> None:
+    """The mean along a line of so many pixels through each, at a drawn angle in degrees."""
+    middle = size // 2
+    steps = [float(n - middle) for n in range(size)]
+    across = fn.constant(fdata=tuple(steps * size), shape=(size, size))
+    down = fn.constant(fdata=tuple(y for y in steps for _ in steps), shape=(size, size))
+    angle = as_value(uniform(*angles)) * (math.pi / 180)
+    distance = fn.math.abs(across * fn.math.sin(angle) + down * fn.math.cos(angle))
+    line = (distance <= 0.5).cast(dtype="FLOAT")
+    kernel = line / fn.reductions.sum(line)
+    images.become(as_bytes(fn.filter(images.value, kernel, dtype="FLOAT")))
 
 
 def filtered(images: Images, weights: tuple[float, ...], size: int) -> DataNode:

@@ -40,6 +40,7 @@ from workbench.emit.transform_import.pixels import (
     solarize,
     stretch_contrast,
 )
+from workbench.emit.transform_import.transform_call import TransformCall
 
 TORCHVISION = Library("torchvision", ignored=frozenset({"inplace", "antialias"}))
 _match = TORCHVISION.match
@@ -51,9 +52,8 @@ TORCHVISION.unmatched.update(
         ),
         "RandomPerspective": "DALI draws no perspective; experimental.warp_perspective takes a "
         "matrix that you compute",
-        "ElasticTransform": "DALI has no elastic field; experimental.remap takes one",
+        "ElasticTransform": "DALI draws no elastic field; experimental.remap, on a GPU, takes one",
         "LinearTransformation": "DALI multiplies no flattened image by a matrix",
-        "Lambda": "a function of your own: write it as @wb.node",
         **dict.fromkeys(
             ("MixUp", "CutMix"), "it mixes a batch: take the template of that name on the canvas"
         ),
@@ -72,6 +72,14 @@ def compose(images: Images, *transforms: Any) -> None:
 def random_apply(images: Images, transforms: Any, p: float = 0.5) -> None:
     steps = TORCHVISION.steps(images, transforms)
     images.with_p(number(p), lambda: [step() for step in steps].clear())
+
+
+@_match("Lambda")
+def lambda_(images: Images, lambd: Any) -> None:
+    """A function of the script's own, whose steps were read where that is possible."""
+    if not isinstance(lambd, TransformCall):
+        raise NoMatchError("a function of your own: write it as @wb.node")
+    TORCHVISION.apply(images, lambd)
 
 
 @_match("RandomChoice")
@@ -95,7 +103,7 @@ def nothing(images: Images, *_: Any, **__: Any) -> None:
 
 @_match("ToTensor", "ToDtype", "ConvertImageDtype")
 def to_tensor(images: Images, *_: Any, scale: bool = True, **__: Any) -> None:
-    images.unit = images.unit or scale
+    images.zero_to_one = images.zero_to_one or scale
     images.channels_first = True
 
 
@@ -107,7 +115,7 @@ def to_image(images: Images) -> None:
 
 @_match("Normalize")
 def normalize(images: Images, mean: Any, std: Any) -> None:
-    images.unit = images.channels_first = True
+    images.zero_to_one = images.channels_first = True
     normalise(images, mean, std)
 
 
@@ -387,7 +395,9 @@ def auto_augment(
 
 
 def _of_augment(images: Images, interp: Any, fill: Any) -> dict[str, Any]:
-    images.changed("DALI's own augmentations and magnitudes: REFERENCE of automatic augmentation")
+    images.changed(
+        "augmentations and magnitudes are those of nvidia.dali.auto_aug, not of torchvision"
+    )
     return {
         "interp_type": interp_type(interp),
         "fill_value": 0 if fill is None else int(_one_fill(images, fill)),

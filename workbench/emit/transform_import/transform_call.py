@@ -17,12 +17,24 @@ class NamedValue:
         return self.name
 
 
-_CALL, _NAME = "call", "name"
+@dataclass(frozen=True, slots=True)
+class DrawnValue:
+    """A number that a script's own code draws evenly from a range, both ends in it if whole."""
+
+    low: float
+    high: float
+    whole: bool = False
+
+
+_CALL, _NAME, _DRAWN = "call", "name", "drawn"
 
 
 @dataclass(frozen=True, slots=True)
 class TransformCall:
-    """A transformation with its arguments: numbers, texts, lists, ``NamedValue`` and calls."""
+    """A transformation with its arguments.
+
+    These are numbers, texts, lists, ``NamedValue``, ``DrawnValue`` and calls.
+    """
 
     name: str
     """Of the class, with its module: ``torchvision.transforms.Resize``."""
@@ -46,6 +58,8 @@ def to_plain(value: Any) -> Any:
     """A call, and what is in it, as lists, dictionaries and texts alone."""
     if isinstance(value, NamedValue):
         return {_NAME: value.name}
+    if isinstance(value, DrawnValue):
+        return {_DRAWN: [value.low, value.high, value.whole]}
     if isinstance(value, TransformCall):
         args, kwargs = to_plain(list(value.args)), to_plain(dict(value.kwargs))
         return {_CALL: [value.name, args, kwargs, value.place]}
@@ -62,6 +76,8 @@ def from_plain(value: Any) -> Any:
         return value
     if _NAME in value:
         return NamedValue(value[_NAME])
+    if _DRAWN in value:
+        return DrawnValue(*value[_DRAWN])
     if _CALL in value:
         name, args, kwargs, place = value[_CALL]
         return TransformCall(name, tuple(from_plain(args)), from_plain(kwargs), place)

@@ -221,9 +221,12 @@ def _edge_back(graph: Graph) -> Edge | None:
 
 def fix_setting(graph: Graph, catalog: Catalog, fault: Fault) -> Iterator[FixCandidate]:
     """The nearest value that is allowed, and the usual one."""
-    least, most = SETTINGS[fault.about]
-    nearest = min(max(getattr(graph.settings, fault.about), least), most)
-    for value in (nearest, getattr(Settings(), fault.about)):
+    usual = getattr(Settings(), fault.about)
+    values = [usual]
+    if fault.about in SETTINGS:
+        least, most = SETTINGS[fault.about]
+        values.insert(0, min(max(getattr(graph.settings, fault.about), least), most))
+    for value in values:
         yield f"Set it to {value}", partial(set_setting, graph, **{fault.about: value})
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 from workbench.bench import Benchmark
 from workbench.bench.config import REGIMES, config_of
 from workbench.bench.context import gpu_command
-from workbench.bench.grid import KNOBS, Grid, grid_for
+from workbench.bench.grid import grid_for
 from workbench.bench.measurement_config import COARSE_CONFIG, QUICK_CONFIG, MeasurementConfig
 from workbench.bench.peers import PEERS
 from workbench.bench.scaling import (
@@ -90,7 +91,7 @@ def tuner_for(
         for field, knob in _FIELDS.items()
     }
     try:
-        grid = Grid(**{knob: tuple(values[knob]) for knob in KNOBS})  # type: ignore[arg-type]
+        grid = replace(usual, **cast(Any, {knob: tuple(found) for knob, found in values.items()}))
     except ValueError as error:
         raise GraphEditError(f"{error} Give rising numbers such as 1, 2, 4.") from None
     kind = SweepExperiment if action.search == "all" else TuningExperiment

@@ -91,10 +91,11 @@ def _panels(
     for measured in report.measurements:  # what was measured with care comes first
         found.setdefault(_knobs(measured.config), measured)
     panels: list[HeatPanel] = []
-    for count, load, queue in product(grid.pipelines, grid.hw_decoder_load, grid.prefetch):
+    kinds = grid.pipelines, grid.hw_decoder_load, grid.prefetch, grid.executor
+    for count, load, queue, executor in product(*kinds):
         cells: list[HeatCell] = []
         for threads, batch in product(grid.threads, grid.batch_size):
-            knobs = (load, threads, batch, queue, count)
+            knobs = (load, threads, batch, queue, count, executor)
             row = found.get(knobs)
             cells.append(
                 {
@@ -107,11 +108,14 @@ def _panels(
                     "now": now is not None and knobs == _knobs(now),
                 }
             )
+        legacy = "" if executor == "dynamic" else f", {executor} executor"
+        if legacy and not any(cell["rate"] or cell["now"] for cell in cells):
+            continue  # the search mostly has no use for these
         side_by_side = f"{count} pipelines, " if count > 1 else ""
         share = "" if load is None else f", hw_decoder_load {load:g}"
         panels.append(
             {
-                "title": f"{side_by_side}prefetch {queue}{share}",
+                "title": f"{side_by_side}prefetch {queue}{share}{legacy}",
                 "threads": list(grid.threads),
                 "batches": list(grid.batch_size),
                 "cells": cells,

@@ -467,5 +467,6 @@ class SpeedPanel:
         return self._hash[1]
 
 
-def _settings(config: Config) -> tuple[int, ...]:
-    return config.batch_size, config.threads, config.prefetch, config.pipelines
+def _settings(config: Config) -> tuple[object, ...]:
+    known = config.batch_size, config.threads, config.prefetch, config.pipelines
+    return *known, config.executor

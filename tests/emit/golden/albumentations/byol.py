@@ -14,7 +14,7 @@ gaussian_blur 0.00, 1; none of flip, crop_mirror_normalize, solarize.
 Otherwise than DALI: colours change in an order that is drawn; the hue is turned in HSV,
 not in YIQ; contrast turns about 0, not about 128.
 
-Needs albumentations and torch.
+Needs albumentations, which brings cv2, and torch.
 """
 
 import random

@@ -13,7 +13,7 @@ Mean and largest difference from DALI's pixels, of 255, with all draws fixed: re
 Otherwise than DALI: the window is wholly inside, where DALI's begins in the drawn
 range.
 
-Needs albumentations and torch.
+Needs albumentations, which brings cv2, and torch.
 """
 
 import random

@@ -12,7 +12,7 @@ Mean and largest difference from DALI's pixels, of 255, with all draws fixed: re
 
 Otherwise than DALI: a middle between two pixels is rounded down, not up.
 
-Needs albumentations and torch.
+Needs albumentations, which brings cv2, and torch.
 """
 
 import random

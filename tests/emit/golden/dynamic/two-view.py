@@ -6,6 +6,8 @@ so its results can be looked at and changed in between. It gives what the pipeli
 bit for bit.
 
 Usage: python dynamic.py --data DIR [--device cpu|gpu] [--batch-size N] [--threads T]
+
+Needs nvidia-dali-cuda120>=2.4.
 """
 
 import argparse
@@ -14,11 +16,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-try:
-    import nvidia.dali.experimental.dynamic as ndd
-    from nvidia.dali import types
-except ImportError as error:
-    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120>=2.4.") from None
+import nvidia.dali.experimental.dynamic as ndd
+from nvidia.dali import types
 
 BATCH_SIZE = 64
 NUM_THREADS = 4

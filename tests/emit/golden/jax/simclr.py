@@ -4,6 +4,8 @@
 Batches as JAX arrays that are split over all devices, of this process and of the others.
 
 Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+
+Needs jax and nvidia-dali-cuda120.
 """
 
 import argparse
@@ -12,16 +14,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-try:
-    import jax
-    import numpy as np
-    from jax.sharding import Mesh, NamedSharding, PartitionSpec
-    from nvidia.dali import fn, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline, do_not_convert
-    from nvidia.dali.plugin.jax import DALIGenericIterator
-except ImportError as error:
-    raise ImportError(f"{error}. Needed: jax and nvidia-dali-cuda120.") from None
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline, do_not_convert
+from nvidia.dali.plugin.jax import DALIGenericIterator
 
 BATCH_SIZE = 64
 NUM_THREADS = 4

@@ -1,31 +1,25 @@
 """ssd: SSD300 detection as NVIDIA trains it (arXiv 1512.02325): crops by overlap,
 colour, mirror.
 
-A LightningDataModule of these batches, and a module to start from.
+A LightningDataModule of these batches:
 
-Usage: python datamodule.py --data DIR [--device cpu|mixed] [--epochs N] [--resume CKPT]
+    trainer.fit(model, datamodule=PipelineData("DIR", device="mixed"))
+
+Needs lightning, torch and nvidia-dali-cuda120.
 """
 
-import argparse
 import json
 import os
 from collections.abc import Iterator
 from typing import Any
 
-try:
-    import lightning
-    import torch
-    from lightning.pytorch.utilities.types import OptimizerLRScheduler
-    from nvidia.dali import fn, math, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
-    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
-    from nvidia.dali.plugin.pytorch import DALIRaggedIterator
-    from torch import Tensor, distributed, nn
-except ImportError as error:
-    raise ImportError(
-        f"{error}. Needed: lightning, torch and nvidia-dali-cuda120."
-    ) from None
+import lightning
+from nvidia.dali import fn, math, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIRaggedIterator
+from torch import distributed
 
 BATCH_SIZE = 32
 NUM_THREADS = 4
@@ -238,7 +232,7 @@ class Loader:
     def __init__(
         self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
     ) -> None:
-        self._batches = DALIRaggedIterator(
+        self.batches = DALIRaggedIterator(
             [pipe],
             OUTPUTS,
             output_types=[
@@ -253,15 +247,15 @@ class Loader:
         )
 
     def __len__(self) -> int:
-        return len(self._batches)
+        return len(self.batches)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for (batch,) in self._batches:  # a list with one entry for each pipeline
+        for (batch,) in self.batches:  # a list with one entry for each pipeline
             yield batch
 
     def checkpoint(self) -> bytes:
         """Where the loader of a resumable pipeline stands now."""
-        return self._batches.checkpoints()[0]
+        return self.batches.checkpoints()[0]
 
 
 class PipelineData(lightning.LightningDataModule):
@@ -293,7 +287,7 @@ class PipelineData(lightning.LightningDataModule):
             resumable=self.resumable,
             checkpoint=self.resume_from[rank] if self.resume_from else None,
         )
-        self.loader = Loader(pipe, LastBatchPolicy.FILL)
+        self.loader = Loader(pipe)
         return self.loader
 
     def state_dict(self) -> dict[str, Any]:
@@ -307,73 +301,3 @@ class PipelineData(lightning.LightningDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.resume_from = state_dict["loaders"]
-
-
-def detection_form(
-    batch: dict[str, Any],
-) -> tuple[list[Tensor], list[dict[str, Tensor]]]:
-    """Images and targets as torchvision's detection models take them.
-
-    Images are floats (C, H, W); boxes (N, 4) are corners in pixels, labels (N,) int64.
-    """
-    images = [image for image in batch["images"]]
-    targets = []
-    pairs = zip(images, batch["boxes"], batch["labels"], strict=True)
-    for image, boxes, labels in pairs:
-        height, width = image.shape[-2:]
-        boxes = boxes * boxes.new_tensor([width, height, width, height])
-        targets.append({"boxes": boxes, "labels": labels.long()})
-    return images, targets
-
-
-def loss_of(model: nn.Module, batch: dict[str, Any]) -> Tensor:
-    """The sum of a detection model's losses, times the number of images."""
-    images, targets = detection_form(batch)
-    losses: dict[str, Tensor] = model(images, targets)
-    return torch.stack([*losses.values()]).sum() * len(images)
-
-
-class Model(lightning.LightningModule):
-    """A model to put yours in the place of."""
-
-    def __init__(self, classes: int = 1000) -> None:
-        try:
-            from torchvision.models import detection  # needed here alone
-        except ImportError as error:
-            raise ImportError(f"{error}. Needed: torchvision.") from None
-
-        super().__init__()
-        self.model = detection.fasterrcnn_mobilenet_v3_large_320_fpn(
-            weights=None,
-            weights_backbone=None,
-            num_classes=classes + 1,  # 0 is the background
-        )
-
-    def training_step(self, batch: dict[str, Any], index: int) -> Tensor:
-        size = len(batch[OUTPUTS[0]])  # 0 where the last batch of a shard is empty
-        loss = loss_of(self.model, batch) / max(size, 1)
-        self.log("loss", loss, prog_bar=True, batch_size=size)
-        return loss
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        return torch.optim.SGD(self.parameters(), lr=0.05, momentum=0.9)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
-    parser.add_argument("--data", required=True, help="COCO annotations (.json)")
-    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
-    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
-    parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--classes", type=int, default=1000)
-    parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
-    args = parser.parse_args()
-
-    data = PipelineData(args.data, args.batch_size, args.threads, args.device)
-    trainer = lightning.Trainer(max_epochs=args.epochs, log_every_n_steps=1)
-    trainer.fit(Model(args.classes), datamodule=data, ckpt_path=args.resume)
-
-
-if __name__ == "__main__":
-    main()

@@ -6,6 +6,8 @@ are decoded on the CPU.
 
 Usage: python loader.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
        python -m paddle.distributed.launch loader.py --data DIR    (one shard to a GPU)
+
+Needs paddlepaddle-gpu and nvidia-dali-cuda120.
 """
 
 import argparse
@@ -14,18 +16,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-try:
-    import paddle
-    from nvidia.dali import fn, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline, do_not_convert
-    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
-    from nvidia.dali.plugin.paddle import DALIGenericIterator
-    from paddle import Tensor
-except ImportError as error:
-    raise ImportError(
-        f"{error}. Needed: paddlepaddle-gpu and nvidia-dali-cuda120."
-    ) from None
+import paddle
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline, do_not_convert
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.paddle import DALIGenericIterator
+from paddle import Tensor
 
 BATCH_SIZE = 64
 NUM_THREADS = 4
@@ -191,7 +188,7 @@ class Loader:
     def __init__(
         self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
     ) -> None:
-        self._batches = DALIGenericIterator(
+        self.batches = DALIGenericIterator(
             [pipe],
             OUTPUTS,
             reader_name="reader",  # it knows how long an epoch is
@@ -200,17 +197,17 @@ class Loader:
         )
 
     def __len__(self) -> int:
-        return len(self._batches)
+        return len(self.batches)
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for (batch,) in self._batches:  # a list with one entry for each pipeline
+        for (batch,) in self.batches:  # a list with one entry for each pipeline
             batch = {n: paddle.to_tensor(t) for n, t in batch.items()}
             batch["labels"] = batch["labels"].squeeze(-1).astype("int64")
             yield batch
 
     def checkpoint(self) -> bytes:
         """Where the loader of a resumable pipeline stands now."""
-        return self._batches.checkpoints()[0]
+        return self.batches.checkpoints()[0]
 
 
 def main() -> None:

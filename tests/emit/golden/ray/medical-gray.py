@@ -5,6 +5,8 @@ The pipeline on many machines: Ray actors read one shard each and write augmente
 as WebDataset tar files or as Parquet. Every machine must see what they read and write.
 
 Usage: python augment.py --data DIR --out DIR [--actors N] [--epochs N] [--format tar]
+
+Needs ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet.
 """
 
 import argparse
@@ -18,17 +20,12 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-try:
-    import numpy as np
-    import ray
-    from numpy.typing import NDArray
-    from nvidia.dali import fn, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
-except ImportError as error:
-    raise ImportError(
-        f"{error}. Needed: ray, numpy and nvidia-dali-cuda120; pyarrow for Parquet."
-    ) from None
+import numpy as np
+import ray
+from numpy.typing import NDArray
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
 
 BATCH_SIZE = 64
 NUM_THREADS = 4

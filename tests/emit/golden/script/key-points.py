@@ -2,6 +2,8 @@
 turned, scaled, 512 px.
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+
+Needs nvidia-dali-cuda120.
 """
 
 import argparse
@@ -12,12 +14,9 @@ import tempfile
 import time
 from typing import Any
 
-try:
-    from nvidia.dali import fn, math, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
-except ImportError as error:
-    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+from nvidia.dali import fn, math, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
 
 BATCH_SIZE = 12
 NUM_THREADS = 4

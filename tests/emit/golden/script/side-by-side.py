@@ -2,6 +2,8 @@
 Taylor 2017).
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+
+Needs nvidia-dali-cuda120.
 """
 
 import argparse
@@ -11,12 +13,9 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle
 from typing import Any
 
-try:
-    from nvidia.dali import fn, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
-except ImportError as error:
-    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
 
 BATCH_SIZE = 64
 NUM_THREADS = 4

@@ -2,6 +2,8 @@
 (arXiv 1809.10486).
 
 Usage: python pipe.py --data DIR [--device cpu|mixed] [--batch-size N] [--threads T]
+
+Needs nvidia-dali-cuda120.
 """
 
 import argparse
@@ -10,12 +12,9 @@ import tempfile
 import time
 from typing import Any
 
-try:
-    from nvidia.dali import fn, math, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline, do_not_convert
-except ImportError as error:
-    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+from nvidia.dali import fn, math, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline, do_not_convert
 
 BATCH_SIZE = 32
 NUM_THREADS = 4

@@ -4,6 +4,8 @@ mirror half.
 Batches as a tf.data.Dataset.
 
 Usage: python dataset.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+
+Needs tensorflow and nvidia-dali-tf-plugin-cuda120.
 """
 
 import argparse
@@ -13,16 +15,11 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
-try:
-    import tensorflow as tf
-    from nvidia.dali import fn, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline
-    from nvidia.dali.plugin.tf import DALIDataset
-except ImportError as error:
-    raise ImportError(
-        f"{error}. Needed: tensorflow and nvidia-dali-tf-plugin-cuda120."
-    ) from None
+import tensorflow as tf
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.tf import DALIDataset
 
 BATCH_SIZE = 64
 NUM_THREADS = 4

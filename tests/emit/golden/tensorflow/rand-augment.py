@@ -4,6 +4,8 @@
 Batches as a tf.data.Dataset.
 
 Usage: python dataset.py --data DIR [--device cpu|mixed] [--batch-size N] [--epochs N]
+
+Needs tensorflow and nvidia-dali-tf-plugin-cuda120.
 """
 
 import argparse
@@ -13,17 +15,12 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
-try:
-    import tensorflow as tf
-    from nvidia.dali import fn, pipeline_def, types
-    from nvidia.dali.auto_aug import rand_augment
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline, do_not_convert
-    from nvidia.dali.plugin.tf import DALIDataset
-except ImportError as error:
-    raise ImportError(
-        f"{error}. Needed: tensorflow and nvidia-dali-tf-plugin-cuda120."
-    ) from None
+import tensorflow as tf
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.auto_aug import rand_augment
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline, do_not_convert
+from nvidia.dali.plugin.tf import DALIDataset
 
 BATCH_SIZE = 64
 NUM_THREADS = 4

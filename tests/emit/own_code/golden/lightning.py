@@ -1,31 +1,24 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
-A LightningDataModule of these batches, and a module to start from.
+A LightningDataModule of these batches:
 
-Usage: python datamodule.py --data DIR [--device cpu|mixed] [--epochs N] [--resume CKPT]
+    trainer.fit(model, datamodule=PipelineData("DIR", device="mixed"))
+
+Needs lightning, torch and nvidia-dali-cuda120.
 """
 
-import argparse
 import os
 from collections.abc import Iterator
 from typing import Any
 
-try:
-    import lightning
-    import torch
-    import torch.nn.functional as F
-    from lightning.pytorch.utilities.types import OptimizerLRScheduler
-    from nvidia.dali import fn, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline, do_not_convert
-    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
-    from nvidia.dali.plugin.pytorch import DALIGenericIterator
-    from torch import Tensor, distributed, nn
-except ImportError as error:
-    raise ImportError(
-        f"{error}. Needed: lightning, torch and nvidia-dali-cuda120."
-    ) from None
+import lightning
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline, do_not_convert
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
+from torch import Tensor, distributed
 
 BATCH_SIZE = 64
 NUM_THREADS = 4
@@ -159,7 +152,7 @@ class Loader:
     def __init__(
         self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
     ) -> None:
-        self._batches = DALIGenericIterator(
+        self.batches = DALIGenericIterator(
             [pipe],
             OUTPUTS,
             reader_name="reader",  # it knows how long an epoch is
@@ -168,16 +161,16 @@ class Loader:
         )
 
     def __len__(self) -> int:
-        return len(self._batches)
+        return len(self.batches)
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for (batch,) in self._batches:  # a list with one entry for each pipeline
+        for (batch,) in self.batches:  # a list with one entry for each pipeline
             batch["labels"] = batch["labels"].squeeze(-1).long()
             yield batch
 
     def checkpoint(self) -> bytes:
         """Where the loader of a resumable pipeline stands now."""
-        return self._batches.checkpoints()[0]
+        return self.batches.checkpoints()[0]
 
 
 class PipelineData(lightning.LightningDataModule):
@@ -223,52 +216,3 @@ class PipelineData(lightning.LightningDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.resume_from = state_dict["loaders"]
-
-
-def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-    """Cross entropy summed over the batch."""
-    scores = model(batch["images"].permute(0, 3, 1, 2))
-    return F.cross_entropy(scores, batch["labels"], reduction="sum")
-
-
-class Model(lightning.LightningModule):
-    """A model to put yours in the place of."""
-
-    def __init__(self, classes: int = 1000) -> None:
-        super().__init__()
-        self.model = nn.Sequential(
-            nn.LazyConv2d(32, kernel_size=7, stride=4),
-            nn.ReLU(),
-            nn.AdaptiveAvgPool2d(1),
-            nn.Flatten(),
-            nn.Linear(32, classes),
-        )
-
-    def training_step(self, batch: dict[str, Tensor], index: int) -> Tensor:
-        size = len(batch[OUTPUTS[0]])  # 0 where the last batch of a shard is empty
-        loss = loss_of(self.model, batch) / max(size, 1)
-        self.log("loss", loss, prog_bar=True, batch_size=size)
-        return loss
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        return torch.optim.SGD(self.parameters(), lr=0.05, momentum=0.9)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
-    parser.add_argument("--data", required=True, help="folder of images")
-    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
-    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
-    parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--classes", type=int, default=1000)
-    parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
-    args = parser.parse_args()
-
-    data = PipelineData(args.data, args.batch_size, args.threads, args.device)
-    trainer = lightning.Trainer(max_epochs=args.epochs, log_every_n_steps=1)
-    trainer.fit(Model(args.classes), datamodule=data, ckpt_path=args.resume)
-
-
-if __name__ == "__main__":
-    main()

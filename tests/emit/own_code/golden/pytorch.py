@@ -1,30 +1,24 @@
 """cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
 Taylor 2017).
 
-A PyTorch loader, and a training loop to start from.
+Batches as PyTorch tensors:
 
-Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]
-       torchrun --nproc-per-node 2 loader.py --data DIR    (each rank reads one shard)
+    for batch in Loader(build_pipeline("DIR", shard_id=rank, num_shards=world_size)):
+        ...
+
+Needs torch and nvidia-dali-cuda120.
 """
 
-import argparse
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-try:
-    import torch
-    import torch.nn.functional as F
-    from nvidia.dali import fn, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.pipeline import Pipeline, do_not_convert
-    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
-    from nvidia.dali.plugin.pytorch import DALIGenericIterator
-    from torch import Tensor, distributed, nn
-    from torch.nn.parallel import DistributedDataParallel
-except ImportError as error:
-    raise ImportError(f"{error}. Needed: torch and nvidia-dali-cuda120.") from None
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline, do_not_convert
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
+from torch import Tensor
 
 BATCH_SIZE = 64
 NUM_THREADS = 4
@@ -158,7 +152,7 @@ class Loader:
     def __init__(
         self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
     ) -> None:
-        self._batches = DALIGenericIterator(
+        self.batches = DALIGenericIterator(
             [pipe],
             OUTPUTS,
             reader_name="reader",  # it knows how long an epoch is
@@ -167,100 +161,13 @@ class Loader:
         )
 
     def __len__(self) -> int:
-        return len(self._batches)
+        return len(self.batches)
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        for (batch,) in self._batches:  # a list with one entry for each pipeline
+        for (batch,) in self.batches:  # a list with one entry for each pipeline
             batch["labels"] = batch["labels"].squeeze(-1).long()
             yield batch
 
     def checkpoint(self) -> bytes:
         """Where the loader of a resumable pipeline stands now."""
-        return self._batches.checkpoints()[0]
-
-
-def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
-    """Cross entropy summed over the batch."""
-    scores = model(batch["images"].permute(0, 3, 1, 2))
-    return F.cross_entropy(scores, batch["labels"], reduction="sum")
-
-
-def train(args: argparse.Namespace) -> None:
-    """A loop to start from, with a model to put yours in the place of."""
-    rank = int(os.environ.get("RANK", "0"))  # torchrun sets these three
-    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
-    world_size = int(os.environ.get("WORLD_SIZE", "1"))
-    place = torch.device("cpu")
-    if torch.cuda.is_available():
-        torch.cuda.set_device(local_rank)
-        place = torch.device("cuda", local_rank)
-    if world_size > 1:
-        distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
-
-    model: nn.Module = nn.Sequential(
-        nn.LazyConv2d(32, kernel_size=7, stride=4),
-        nn.ReLU(),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Linear(32, args.classes),
-    ).to(place)
-    if world_size > 1:
-        model = DistributedDataParallel(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-
-    # Every rank stands elsewhere in its own shard, so each has a file of its own.
-    file = Path(f"{args.save}.{rank}") if args.save else None
-    saved = {}
-    if file and file.exists():
-        saved = torch.load(file, map_location=place, weights_only=True)
-        model.load_state_dict(saved["model"])
-        optimizer.load_state_dict(saved["optimizer"])
-    pipe = build_pipeline(
-        args.data,
-        args.batch_size,
-        args.threads,
-        args.device,
-        shard_id=rank,
-        num_shards=world_size,
-        device_id=local_rank,
-        resumable=file is not None,
-        checkpoint=saved.get("loader"),
-    )
-    loader = Loader(pipe)
-    for epoch in range(saved.get("epochs", 0), args.epochs):
-        total, count = 0.0, 0
-        for batch in loader:
-            batch = {name: tensor.to(place) for name, tensor in batch.items()}
-            loss = loss_of(model, batch)
-            size = len(batch[OUTPUTS[0]])
-            optimizer.zero_grad()
-            (loss / max(size, 1)).backward()  # a last batch can be empty on some rank
-            optimizer.step()
-            total, count = total + loss.item(), count + size
-        print(f"rank {rank}, epoch {epoch}: {count} samples, loss {total / count:.3f}")
-        if file:
-            state = {
-                "model": model.state_dict(),
-                "optimizer": optimizer.state_dict(),
-                "loader": loader.checkpoint(),
-                "epochs": epoch + 1,
-            }
-            torch.save(state, file)
-    if world_size > 1:
-        distributed.destroy_process_group()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
-    parser.add_argument("--data", required=True, help="folder of images")
-    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
-    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
-    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
-    parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--classes", type=int, default=1000)
-    parser.add_argument("--save", metavar="FILE", help="save epochs here, and resume")
-    train(parser.parse_args())
-
-
-if __name__ == "__main__":
-    main()
+        return self.batches.checkpoints()[0]

@@ -23,6 +23,7 @@ from workbench.emit.transform_import.images import (
 )
 from workbench.emit.transform_import.pixels import (
     blur_box,
+    blur_motion,
     brighten,
     equalize,
     grey,
@@ -172,6 +173,23 @@ def blur(images: Images, blur_limit: Any = (3, 7)) -> None:
         return lambda: blur_box(images, size)
 
     images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
+
+
+@_match("MotionBlur")
+def motion_blur(
+    images: Images,
+    blur_limit: Any = (3, 7),
+    allow_shifted: bool = True,
+    angle_range: Any = (0, 360),
+    direction_range: Any = (-1.0, 1.0),
+) -> None:
+    angles = (number(angle_range[0]), number(angle_range[1]))
+
+    def step(size: int) -> Step:
+        return lambda: blur_motion(images, size, angles)
+
+    images.one_of([step(size) for size in _odd_sizes(blur_limit, 3)])
+    images.changed("the line goes through the pixel and is as long as the window")
 
 
 @_match("GaussianBlur")

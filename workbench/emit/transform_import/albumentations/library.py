@@ -22,7 +22,7 @@ ALBUMENTATIONS = Library(
     chances=dict.fromkeys(_ALWAYS, 1.0),
 )
 _match = ALBUMENTATIONS.match
-_REMAP = "DALI draws no such field; experimental.remap takes one that you compute"
+_REMAP = "DALI draws no such field; experimental.remap takes one that you compute, on a GPU alone"
 ALBUMENTATIONS.unmatched.update(
     {
         **dict.fromkeys(
@@ -30,7 +30,7 @@ ALBUMENTATIONS.unmatched.update(
         ),
         "Perspective": "DALI draws no perspective; experimental.warp_perspective takes a matrix "
         "that you compute",
-        "MotionBlur": "DALI's filter takes a kernel; none is drawn along a line",
+        "MedianBlur": "DALI's median, experimental.median_blur, runs on a GPU alone",
         **dict.fromkeys(
             ("RandomRain", "RandomFog", "RandomSnow", "RandomSunFlare", "RandomShadow", "Spatter"),
             "DALI paints no weather",
@@ -93,14 +93,14 @@ def to_tensor_v2(images: Images, transpose_mask: bool = False) -> None:
 
 @_match("ToTensor")
 def to_tensor(images: Images, *_: Any, **__: Any) -> None:
-    images.unit = images.channels_first = True
+    images.zero_to_one = images.channels_first = True
 
 
 @_match("ToFloat")
 def to_float(images: Images, max_value: Any = 255.0) -> None:
     if max_value not in (None, 255, 255.0):
         raise NoMatchError(f"max_value is {max_value}; 255 is known, for pixels of 8 bits")
-    images.unit = True
+    images.zero_to_one = True
 
 
 @_match("Normalize")
@@ -114,9 +114,9 @@ def normalize(
     if normalization != "standard":
         raise NoMatchError(f"normalization is {normalization}; standard is known")
     most = number(max_pixel_value or 1.0)
-    if images.unit:
+    if images.zero_to_one:
         most = 255.0
-    images.unit = True
+    images.zero_to_one = True
     factor = most / 255
     normalise(
         images,

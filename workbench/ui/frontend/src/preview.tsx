@@ -58,17 +58,17 @@ function Preview({ link, root }: PanelProps<"preview">) {
     root.addEventListener("keydown", (event) => undoKey(event, (action) => link.ask(action, {})));
   }, [root, link]);
 
-  const [marked, mark] = useState(true);
+  const marked = useField(link, "show_targets", true);
   useLayoutEffect(() => {
     const toggle = (event: KeyboardEvent): void => {
       const typed = (event.target as HTMLElement).closest("input, textarea, select");
       if (event.key !== "b" || event.ctrlKey || event.metaKey || event.altKey || typed) return;
       event.preventDefault();
-      mark((on) => !on);
+      link.set("show_targets", !link.get("show_targets", true));
     };
     root.addEventListener("keydown", toggle);
     return () => root.removeEventListener("keydown", toggle);
-  }, [root]);
+  }, [root, link]);
   const compares = mode === "compare";
   const beside = useSheet<SheetHeader, "compared">(link, "compared");
   const there = useField(link, "compared", NOT_NEAR).byteLength > 0;
@@ -130,9 +130,9 @@ function Preview({ link, root }: PanelProps<"preview">) {
             class="wb-quiet"
             type="button"
             data-wb="marks-toggle"
-            data-tip="Boxes, points and masks over the pictures (b)"
+            data-tip="Boxes, points, masks and texts, here and on the cards (b)"
             aria-pressed={marked}
-            onClick={() => mark(!marked)}
+            onClick={() => link.set("show_targets", !marked)}
           >
             {marked ? "Hide targets" : "Show targets"}
           </button>
@@ -148,6 +148,7 @@ function Preview({ link, root }: PanelProps<"preview">) {
       {closeup && (
         <Closeup
           marksFor={(tile, of) => (marked && header ? marksOf(tile, of, header) : [])}
+          targetsFor={({ targets }) => (marked ? targets : [])}
           {...{ link, closeup, showingOriginal, split, against }}
           tiles={tiles}
           branches={header?.branches ?? []}

@@ -397,6 +397,14 @@ export interface AugmentationEntry {
   name: string;
 }
 
+/** A name on a mask, at a pixel of what it names: x and y as shares of the picture's sides. */
+export interface NameEntry {
+  text: string;
+  colour: number;
+  x: number;
+  y: number;
+}
+
 /** A box over a picture, or a point where its corners are one, or an outline, or a mask. */
 export interface MarkEntry {
   corners: number[];
@@ -405,6 +413,7 @@ export interface MarkEntry {
   mask: string;
   outline: number[];
   left: boolean;
+  names: NameEntry[];
 }
 
 /** One sample of the preview. Rectangles are [x, y, w, h] in pixels of the sheet. */
@@ -419,6 +428,7 @@ export interface TileEntry {
   branches: string[];
   augmentations: string[];
   applied: string[];
+  targets: string[];
   error: string;
   warning: string;
   original: number[];
@@ -1064,6 +1074,7 @@ export interface CanvasFields {
   compatible_ops: Partial<CompatibleOps>;
   pictures: Bytes;
   sample: number;
+  show_targets: boolean;
   in_view: boolean;
   stale: string;
   detail_of: string;
@@ -1196,6 +1207,7 @@ export interface PreviewFields {
   shuffles: boolean;
   verification: Partial<VerifiedEntry>;
   saved_draws: SavedDrawEntry[];
+  show_targets: boolean;
   show_statistics: boolean;
   statistics: StatisticsEntry[];
   statistics_pending: boolean;
@@ -1326,10 +1338,10 @@ export interface StatusActions {
 /** Every component: `both` may be set from here. */
 export interface Components {
   bar: { fields: BarFields; both: "device" | "history_in_view"; actions: BarActions };
-  canvas: { fields: CanvasFields; both: "selected" | "sample" | "in_view" | "detail_of"; actions: CanvasActions };
+  canvas: { fields: CanvasFields; both: "selected" | "sample" | "show_targets" | "in_view" | "detail_of"; actions: CanvasActions };
   inspector: { fields: InspectorFields; both: "effect_open" | "effect_args" | "policy_rows"; actions: InspectorActions };
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
-  preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "shown_augmentations" | "show_statistics" | "marked"; actions: PreviewActions };
+  preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "shown_augmentations" | "show_targets" | "show_statistics" | "marked"; actions: PreviewActions };
   speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "pipelines" | "overlay" | "selected_records"; actions: SpeedActions };
   code: { fields: CodeFields; both: "target" | "in_view"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };

@@ -1,16 +1,15 @@
 """Sends an image to the model ``simclr`` on a Triton server.
 
 Usage: python client.py PHOTO.jpg [--url HOST:PORT] [--save FILE.npz]
+
+Needs numpy and tritonclient[http].
 """
 
 import argparse
 from pathlib import Path
 
-try:
-    import numpy as np
-    import tritonclient.http as triton
-except ImportError as error:
-    raise ImportError(f"{error}. Needed: numpy and tritonclient[http].") from None
+import numpy as np
+import tritonclient.http as triton
 
 MODEL = "simclr"
 INPUT = "IMAGE"

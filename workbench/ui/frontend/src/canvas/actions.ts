@@ -116,6 +116,13 @@ export function wrap(store: CanvasStore, op = "if", together = false, condition 
   store.say(`${selected.join(", ")} put into ${op}`);
 }
 
+/** Draws targets over pictures and cards, or leaves them out. */
+export function showTargets(store: CanvasStore): void {
+  const shown = !store.link.get("show_targets", true);
+  store.link.set("show_targets", shown);
+  store.say(shown ? "Targets are shown" : "Targets are hidden");
+}
+
 /** Lets one of the selected nodes run for each sample; a single one beside nothing at all. */
 export function chooseOneOf(store: CanvasStore): void {
   wrap(store, "one_of");

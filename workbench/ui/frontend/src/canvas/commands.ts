@@ -5,7 +5,7 @@ import { controlOf } from "../lib/siblings";
 import { align, ALIGNMENTS } from "./alignment";
 import { copyCode } from "./codeCopy";
 import { showPalette } from "./paletteVisibility";
-import { addElif, chooseChain, chooseOneOf, chooseSomeOf, duplicate, remove, repeat, saveBlock, unwrap, wrap } from "./actions";
+import { addElif, chooseChain, chooseOneOf, chooseSomeOf, duplicate, remove, repeat, saveBlock, showTargets, unwrap, wrap } from "./actions";
 import type { CanvasStore } from "./canvasStore";
 import type { Command } from "./searchItems";
 
@@ -214,6 +214,14 @@ const COMMANDS: readonly Run[] = [
     synonyms: ["loop", "for", "n times", "again"],
     selected: 1,
     run: repeat,
+  },
+  {
+    id: "targets",
+    name: "Hide or show targets",
+    keys: "T",
+    note: "Boxes, points and masks over the pictures and on the cards",
+    synonyms: ["annotations", "boxes", "masks", "key points", "overlay", "marks"],
+    run: showTargets,
   },
   {
     id: "unwrap",

@@ -3,10 +3,10 @@
 import type { NodeEntry } from "../views";
 
 /** What the id says beyond the operator's name: `2` of `flip_2`, all of `left_view`. */
-function besides({ id, op, twin }: NodeEntry): string {
+function besides({ id, op, title, twin }: NodeEntry): string {
   if (!op) return "";
   const last = op.split(".").at(-1) ?? op;
-  const usual = [last, op.replaceAll(".", "_")];
+  const usual = [last, op.replaceAll(".", "_"), title];
   if (usual.includes(id) || (op.startsWith("readers.") && id === "reader")) return "";
   if (op.startsWith("decoders.") && id === "decode") return "";
   if (op.includes(id) && !twin) return "";

@@ -18,6 +18,7 @@ const KEYS: [string, string][] = [
   ["m", "mute the selected ones: the code leaves them out; again lets them run"],
   ["g", "a frame around the selected ones"],
   ["n", "a note"],
+  ["t", "hide and show boxes, points and masks on the cards"],
   ["i", "apply the selected ones with probability; with Shift take them out of the region"],
   ["b", "one of the selected ones for each sample"],
   ["Shift B", "some of the selected ones for each sample"],

@@ -86,24 +86,29 @@ export function Region({ link, view, guard }: Props) {
             >
               Keep only
             </button>
-            <BodyShare link={link} body={name} />
-            {numbered && (
-              <Mover {...{ link, at, name }} count={bodies.length} region={id} />
-            )}
-            {numbered && bodies.length > 2 && (
-              <button
-                class="wb-quiet"
-                type="button"
-                data-wb="remove-option"
-                aria-label={`Remove ${name} of ${id}`}
-                onClick={() => {
-                  link.ask("remove_option", { region: id, body: name });
-                  add.current?.focus(); // this button goes, and keys would go to the host
-                }}
-              >
-                Remove
-              </button>
-            )}
+            <div class="wb-region-row">
+              <BodyShare link={link} body={name} />
+              {numbered && (
+                <span class="wb-region-order">
+                  <Mover {...{ link, at, name }} count={bodies.length} region={id} />
+                  {bodies.length > 2 && (
+                    <button
+                      class="wb-quiet"
+                      type="button"
+                      data-wb="remove-option"
+                      data-tip="Remove"
+                      aria-label={`Remove ${name} of ${id}`}
+                      onClick={() => {
+                        link.ask("remove_option", { region: id, body: name });
+                        add.current?.focus(); // this button goes, and keys would go to the host
+                      }}
+                    >
+                      <Icon name="close" size={12} />
+                    </button>
+                  )}
+                </span>
+              )}
+            </div>
           </div>
         ))}
       </div>

@@ -32,6 +32,7 @@ interface Props {
   against: string;
   /** What is drawn over a picture. */
   marksFor: (tile: TileEntry, of: string) => MarkEntry[];
+  targetsFor: (tile: TileEntry) => string[];
   /** Back to all tiles, from this one. */
   leave: (index: number) => void;
 }
@@ -42,7 +43,7 @@ interface Held {
 }
 
 export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...rest }: Props) {
-  const { split, against, marksFor, leave } = rest;
+  const { split, against, marksFor, targetsFor, leave } = rest;
   const { header } = closeup;
   const { index, of, choices, error, full, note, frames, frame } = header;
   const place = tiles.findIndex((each) => each.index === index);
@@ -198,6 +199,11 @@ export function Closeup({ link, closeup, tiles, branches, showingOriginal, ...re
               {text}
             </b>
           ))}
+        {(tile ? targetsFor(tile) : []).map((text) => (
+          <b key={text} data-wb="target-text">
+            {text}
+          </b>
+        ))}
         {tile?.draws.map((draw) => (
           <span key={draw}>{draw}</span>
         ))}

@@ -20,7 +20,9 @@ export function marksOf(tile: TileEntry, of: string, { outputs }: SheetHeader): 
 
 /** Whether there is anything to draw. */
 export function hasMarks(header: SheetHeader | undefined): boolean {
-  return header?.tiles.some(({ marks }) => marks.some((each) => each.length > 0)) ?? false;
+  const has = ({ marks, targets }: TileEntry): boolean =>
+    targets.length > 0 || marks.some((each) => each.length > 0);
+  return header?.tiles.some(has) ?? false;
 }
 
 /** In words, for those who cannot see them. */
@@ -58,10 +60,25 @@ export function Marks({ marks, layer, ratio }: Props) {
   );
 }
 
-function Mark({ corners, text, colour, mask, outline, left: gone }: MarkEntry) {
+function Mark({ corners, text, colour, mask, names, outline, left: gone }: MarkEntry) {
   const [left = 0, top = 0, right = 0, bottom = 0] = corners;
   const point = right === left && bottom === top;
-  if (mask) return <img class="wb-mask" data-wb="mask" src={mask} alt="" draggable={false} />;
+  if (mask) {
+    return (
+      <>
+        <img class="wb-mask" data-wb="mask" src={mask} alt="" draggable={false} />
+        {names.map(({ x, y, ...name }) => (
+          <i
+            key={name.text}
+            class="wb-named"
+            style={{ left: `${x * 100}%`, top: `${y * 100}%`, "--hue": hue(name.colour) }}
+          >
+            <b>{name.text}</b>
+          </i>
+        ))}
+      </>
+    );
+  }
   const shape = outline.length ? "wb-outline" : point ? "wb-point" : "wb-box";
   return (
     <i
@@ -71,13 +88,17 @@ function Mark({ corners, text, colour, mask, outline, left: gone }: MarkEntry) {
         top: `${top * 100}%`,
         width: `${(right - left) * 100}%`,
         height: `${(bottom - top) * 100}%`,
-        "--hue": String(((colour * 5) % HUES) * (360 / HUES)),
+        "--hue": hue(colour),
       }}
     >
       {outline.length > 0 && <Outline corners={corners} outline={outline} />}
       {text && <b>{text}</b>}
     </i>
   );
+}
+
+function hue(colour: number): string {
+  return String(((colour * 5) % HUES) * (360 / HUES));
 }
 
 /** A polygon within its own box. */

@@ -190,8 +190,9 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
   const said = lines(tile, changed ? [tile.shape, ...ran, ...tile.draws] : []);
   const { label, class_name } = tile;
   const named = class_name === label ? `label ${label}` : `${class_name}, label ${label}`;
+  const targets = marked ? tile.targets : [];
   const words = marked ? markWords(tile.marks.at(-1) ?? []) : "";
-  if (words) said.unshift(words);
+  said.unshift(...targets, ...(words ? [words] : []));
   if (label) said.unshift(named);
   return (
     <div
@@ -260,7 +261,7 @@ function Tile({ tile, pixels, parts, other, otherParts, distance, split, ...rest
           <RandomIcon />
         </IconButton>
       </div>
-      <Caption {...{ tile, distance, fired }} />
+      <Caption {...{ tile, distance, fired, targets }} />
     </div>
   );
 }
@@ -287,9 +288,11 @@ interface CaptionProps {
   distance: string;
   /** Which bodies of regions ran, and what automatic augmentation chose. */
   fired: string[];
+  /** Those that have no place on the picture. */
+  targets: string[];
 }
 
-function Caption({ tile, distance, fired }: CaptionProps) {
+function Caption({ tile, distance, fired, targets }: CaptionProps) {
   return (
     <p>
       <b>
@@ -306,6 +309,11 @@ function Caption({ tile, distance, fired }: CaptionProps) {
               {fired.join(" · ")}
             </span>
           )}
+          {targets.map((text) => (
+            <span key={text} data-wb="target-text">
+              {text}
+            </span>
+          ))}
           {distance && (
             <span class="wb-distance" data-wb="distance">
               {distance}

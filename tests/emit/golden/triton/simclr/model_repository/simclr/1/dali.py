@@ -5,17 +5,16 @@ A model of Triton's DALI backend: encoded images in, what the pipeline gives out
 backend serialises this file itself; where its Python has no DALI, do it beforehand.
 
 Usage: python dali.py [--out FILE]    (writes model.dali beside this file)
+
+Needs nvidia-dali-cuda120.
 """
 
 import argparse
 from pathlib import Path
 
-try:
-    from nvidia.dali import fn, pipeline_def, types
-    from nvidia.dali.data_node import DataNode
-    from nvidia.dali.plugin.triton import autoserialize
-except ImportError as error:
-    raise ImportError(f"{error}. Needed: nvidia-dali-cuda120.") from None
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.plugin.triton import autoserialize
 
 BATCH_SIZE = 64
 NUM_THREADS = 4

@@ -9,17 +9,17 @@ STAND_IN = "__stand_in__"
 """The name in the module of what makes stand-ins by name."""
 
 
-def lenient(definition: ast.FunctionDef | ast.ClassDef) -> ast.Module:
+def skip_failing_statements(definition: ast.FunctionDef | ast.ClassDef) -> ast.Module:
     """The definition, each of whose statements passes over its own failure.
 
     What a statement would have bound is stood in for; ``raise`` is passed over.
     """
-    made = _Lenient().visit(deepcopy(definition))
+    made = _Skipping().visit(deepcopy(definition))
     made.decorator_list = []
     return ast.fix_missing_locations(ast.Module([made], []))
 
 
-class _Lenient(ast.NodeTransformer):
+class _Skipping(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.body = self._passed_over(node.body)
         return node

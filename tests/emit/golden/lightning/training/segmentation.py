@@ -1,0 +1,258 @@
+"""segmentation: Semantic segmentation as torchvision trains DeepLabV3 (arXiv
+1706.05587): 480 px, masks follow.
+
+A LightningDataModule of these batches, and a module to start from.
+
+Usage: python datamodule.py --data DIR [--device cpu|mixed] [--epochs N] [--resume CKPT]
+
+Needs lightning, torch and nvidia-dali-cuda120.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import lightning
+import torch
+import torch.nn.functional as F
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
+from torch import Tensor, distributed, nn
+
+BATCH_SIZE = 8
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+CROP = [480, 480]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+OUTPUTS = ["images", "masks"]
+
+
+def find_annotations(data: str) -> dict[str, Any]:
+    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    with open(data, encoding="utf-8") as file:
+        images = json.load(file)["images"]
+    beside = os.path.dirname(os.path.abspath(data))
+    above = os.path.dirname(beside)
+    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
+    places = [(beside, ""), (beside, "images"), (above, "images")]
+    places += [(above, named), (beside, named)]
+    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
+    first = images[0]["file_name"] if images else ""
+    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
+    return {"annotations_file": data, "file_root": [*there, beside][0]}
+
+
+@pipeline_def
+def segmentation_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, _reader_boxes, _labels, masks = fn.readers.coco(
+        **find_annotations(data),
+        pixelwise_masks=True,
+        skip_empty=True,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    side = fn.random.uniform(range=[260, 1040], seed=base_seed + 1)
+    resize = fn.resize(images, resize_shorter=side)
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    flip = fn.flip(resize, horizontal=mirror)
+    pad = fn.pad(flip, axis_names="HW", shape=[480, 480])
+    x = fn.random.uniform(range=[0, 1], seed=base_seed + 3)
+    y = fn.random.uniform(range=[0, 1], seed=base_seed + 4)
+    normalize = fn.crop_mirror_normalize(
+        pad,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        crop=CROP,
+        mean=MEAN,
+        std=STD,
+        crop_pos_x=x,
+        crop_pos_y=y,
+    )
+    # masks = follow_masks(masks, normalize)
+    follow_masks_mask = fn.cast(masks, dtype=types.FLOAT)
+    follow_masks_mask = fn.resize(
+        follow_masks_mask, interp_type=types.INTERP_NN, resize_shorter=side
+    )
+    follow_masks_mask = fn.flip(follow_masks_mask, horizontal=mirror)
+    follow_masks_mask = fn.pad(
+        follow_masks_mask, axis_names="HW", shape=[480, 480], fill_value=0
+    )
+    follow_masks_mask = fn.crop(
+        follow_masks_mask, crop=CROP, crop_pos_x=x, crop_pos_y=y
+    )
+    masks = fn.cast(follow_masks_mask, dtype=types.INT32)
+    return normalize, masks
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+    resumable: bool = False,
+    checkpoint: bytes | None = None,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    """
+    pipe = segmentation_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+        enable_checkpointing=resumable,
+        checkpoint=checkpoint,
+    )
+    pipe.build()
+    return pipe
+
+
+class Loader:
+    """Batches as dictionaries of tensors: ``images``, ``masks``.
+
+    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
+    as it comes.
+    """
+
+    def __init__(
+        self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
+    ) -> None:
+        self.batches = DALIGenericIterator(
+            [pipe],
+            OUTPUTS,
+            reader_name="reader",  # it knows how long an epoch is
+            last_batch_policy=last_batch,
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for (batch,) in self.batches:  # a list with one entry for each pipeline
+            yield batch
+
+    def checkpoint(self) -> bytes:
+        """Where the loader of a resumable pipeline stands now."""
+        return self.batches.checkpoints()[0]
+
+
+class PipelineData(lightning.LightningDataModule):
+    """Each rank of the trainer reads its own shard on its own GPU; resumes with the trainer."""
+
+    def __init__(
+        self,
+        data: str,
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+        resumable: bool = True,
+    ) -> None:
+        super().__init__()
+        self.settings = (data, batch_size, num_threads, device, seed)
+        self.resumable = resumable
+        self.loader: Loader | None = None
+        self.resume_from: list[bytes | None] = []
+
+    def train_dataloader(self) -> Loader:
+        assert self.trainer is not None, "a trainer calls this"
+        rank = self.trainer.global_rank
+        pipe = build_pipeline(
+            *self.settings,
+            shard_id=rank,
+            num_shards=self.trainer.world_size,
+            device_id=self.trainer.strategy.root_device.index or 0,
+            resumable=self.resumable,
+            checkpoint=self.resume_from[rank] if self.resume_from else None,
+        )
+        self.loader = Loader(pipe)
+        return self.loader
+
+    def state_dict(self) -> dict[str, Any]:
+        # Every rank comes here, but the file of rank 0 is the one that is kept.
+        mine = self.loader.checkpoint() if self.loader and self.resumable else None
+        every = [mine]
+        if distributed.is_available() and distributed.is_initialized():
+            every = [None] * distributed.get_world_size()
+            distributed.all_gather_object(every, mine)
+        return {"loaders": every}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.resume_from = state_dict["loaders"]
+
+
+def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    """Cross entropy, the mean over the pixels of an image, summed over the batch."""
+    scores = model(batch["images"])
+    classes = batch["masks"].squeeze(3).long()
+    losses = F.cross_entropy(scores, classes, reduction="none")
+    return losses.flatten(1).mean(dim=1).sum()
+
+
+class Model(lightning.LightningModule):
+    """A model to put yours in the place of."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.model = nn.Sequential(
+            nn.Conv2d(3, 32, kernel_size=7, padding=3),
+            nn.ReLU(),
+            nn.Conv2d(32, classes, kernel_size=1),
+        )
+
+    def training_step(self, batch: dict[str, Tensor], index: int) -> Tensor:
+        size = len(batch[OUTPUTS[0]])  # 0 where the last batch of a shard is empty
+        loss = loss_of(self.model, batch) / max(size, 1)
+        self.log("loss", loss, prog_bar=True, batch_size=size)
+        return loss
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        return torch.optim.SGD(self.parameters(), lr=0.05, momentum=0.9)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
+    parser.add_argument("--data", required=True, help="COCO annotations (.json)")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--classes", type=int, default=81)
+    parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
+    args = parser.parse_args()
+
+    data = PipelineData(args.data, args.batch_size, args.threads, args.device)
+    trainer = lightning.Trainer(max_epochs=args.epochs, log_every_n_steps=1)
+    trainer.fit(Model(args.classes), datamodule=data, ckpt_path=args.resume)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""cutout: A square of each photo is erased, at a random place (Cutout, DeVries and
+Taylor 2017).
+
+A LightningDataModule of these batches, and a module to start from.
+
+Usage: python datamodule.py --data DIR [--device cpu|mixed] [--epochs N] [--resume CKPT]
+
+Needs lightning, torch and nvidia-dali-cuda120.
+"""
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import lightning
+import torch
+import torch.nn.functional as F
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
+from torch import Tensor, distributed, nn
+
+BATCH_SIZE = 64
+NUM_THREADS = 4
+PIPELINES = 2
+DEVICE = "cpu"
+SEED = 42
+SIZE = [224, 224]
+MEAN = [123.675, 116.28, 103.53]
+STD = [58.395, 57.12, 57.375]
+OUTPUTS = ["images", "labels"]
+
+
+IMAGES = (
+    ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".pnm", ".ppm",
+    ".pgm", ".pbm", ".jp2", ".webp",
+)  # fmt: skip
+
+
+def find_files(data: str) -> dict[str, Any]:
+    """Arguments of the file reader for class folders, a flat folder of images, or a list.
+
+    The list is DALI's ``file_list``, with a path and a label on each line. It may leave out
+    what DALI does not decode: one such file ends the program.
+    """
+    if os.path.isfile(data):
+        return {"file_list": data}
+    entries = [entry for entry in os.scandir(data) if not entry.name.startswith(".")]
+    if any(entry.is_dir() for entry in entries):
+        return {"file_root": data}
+    files = sorted(e.name for e in entries if e.name.lower().endswith(IMAGES))
+    return {"file_root": data, "files": files, "labels": [0] * len(files)}
+
+
+@pipeline_def
+def cutout_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, labels = fn.readers.file(
+        **find_files(data),
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    images = fn.decoders.image(jpegs, output_type=types.RGB, device=device)
+    images = fn.random_resized_crop(
+        images, size=SIZE, random_area=[0.35, 1.0], seed=base_seed + 1
+    )
+    anchor = fn.random.uniform(range=[0, 0.75], shape=[2], seed=base_seed + 2)
+    images = fn.erase(
+        images,
+        shape=[0.25, 0.25],
+        normalized=True,
+        axis_names="HW",
+        fill_value=[124, 116, 104],
+        anchor=anchor,
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 3)
+    images = fn.crop_mirror_normalize(
+        images,
+        dtype=types.FLOAT,
+        output_layout="CHW",
+        mean=MEAN,
+        std=STD,
+        mirror=mirror,
+    )
+    return images, labels
+
+
+def build_pipelines(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+    resumable: bool = False,
+    checkpoint: dict[str, Any] | None = None,
+) -> list[Pipeline]:
+    """Return the built pipelines of one shard, which read a part of it each and take turns.
+
+    ``num_threads`` are those of each; ``device`` says where images are decoded, cpu or mixed;
+    ``device_id`` on which GPU.
+    ``resumable`` ones can tell where they stand: a ``checkpoint`` to go on from.
+    """
+    saved = checkpoint["pipelines"] if checkpoint else PIPELINES * [None]
+    pipes = []
+    for shard in range(PIPELINES * shard_id, PIPELINES * (shard_id + 1)):
+        pipe = cutout_pipeline(
+            data,
+            device,
+            seed + 100_000 * shard,  # shards draw apart
+            shard,
+            PIPELINES * num_shards,
+            batch_size=batch_size,
+            num_threads=num_threads,
+            device_id=device_id if device == "mixed" else None,
+            prefetch_queue_depth=2,
+            enable_checkpointing=resumable,
+            checkpoint=saved[len(pipes)],
+        )
+        pipe.build()
+        pipes.append(pipe)
+    return pipes
+
+
+class Loader:
+    """Batches as dictionaries of tensors: ``images``, ``labels``.
+
+    One pass is one epoch of the shard: every sample once, the last batch of each pipeline as
+    short as it comes. Batch k is that of pipeline k mod N; meanwhile the others work on their
+    next ones. Labels are int64 of the shape [N].
+    """
+
+    def __init__(
+        self,
+        pipes: Sequence[Pipeline],
+        last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL,
+        checkpoint: dict[str, Any] | None = None,
+    ) -> None:
+        self.iterators = [
+            DALIGenericIterator(
+                [pipe],
+                OUTPUTS,
+                reader_name="reader",  # it knows how long an epoch is
+                last_batch_policy=last_batch,
+                auto_reset=True,
+            )
+            for pipe in pipes
+        ]
+        given = checkpoint["given"] if checkpoint else 0
+        self.given = given % len(self)  # batches of this epoch
+
+    def __len__(self) -> int:
+        return sum(map(len, self.iterators))
+
+    def __iter__(self) -> Iterator[dict[str, Tensor]]:
+        for number in range(self.given, len(self)):
+            batches = self.iterators[number % PIPELINES]
+            (batch,) = next(batches)
+            if number + PIPELINES >= len(self):
+                next(batches, None)  # its epoch is over: it begins the next
+            self.given = number + 1
+            batch["labels"] = batch["labels"].squeeze(-1).long()
+            yield batch
+        self.given = 0
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Where the loader of resumable pipelines stands now."""
+        saved = [batches.checkpoints()[0] for batches in self.iterators]
+        return {"given": self.given, "pipelines": saved}
+
+
+class PipelineData(lightning.LightningDataModule):
+    """Each rank of the trainer reads its own shard on its own GPU; resumes with the trainer."""
+
+    def __init__(
+        self,
+        data: str,
+        batch_size: int = BATCH_SIZE,
+        num_threads: int = NUM_THREADS,
+        device: str = DEVICE,
+        seed: int = SEED,
+        resumable: bool = True,
+    ) -> None:
+        super().__init__()
+        self.settings = (data, batch_size, num_threads, device, seed)
+        self.resumable = resumable
+        self.loader: Loader | None = None
+        self.resume_from: list[dict[str, Any] | None] = []
+
+    def train_dataloader(self) -> Loader:
+        assert self.trainer is not None, "a trainer calls this"
+        rank = self.trainer.global_rank
+        saved = self.resume_from[rank] if self.resume_from else None
+        pipes = build_pipelines(
+            *self.settings,
+            shard_id=rank,
+            num_shards=self.trainer.world_size,
+            device_id=self.trainer.strategy.root_device.index or 0,
+            resumable=self.resumable,
+            checkpoint=saved,
+        )
+        self.loader = Loader(pipes, checkpoint=saved)
+        return self.loader
+
+    def state_dict(self) -> dict[str, Any]:
+        # Every rank comes here, but the file of rank 0 is the one that is kept.
+        mine = self.loader.checkpoint() if self.loader and self.resumable else None
+        every = [mine]
+        if distributed.is_available() and distributed.is_initialized():
+            every = [None] * distributed.get_world_size()
+            distributed.all_gather_object(every, mine)
+        return {"loaders": every}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.resume_from = state_dict["loaders"]
+
+
+def loss_of(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+    """Cross entropy summed over the batch."""
+    scores = model(batch["images"])
+    return F.cross_entropy(scores, batch["labels"], reduction="sum")
+
+
+class Model(lightning.LightningModule):
+    """A model to put yours in the place of."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.model = nn.Sequential(
+            nn.Conv2d(3, 32, kernel_size=7, stride=4),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(32, classes),
+        )
+
+    def training_step(self, batch: dict[str, Tensor], index: int) -> Tensor:
+        size = len(batch[OUTPUTS[0]])  # 0 where the last batch of a shard is empty
+        loss = loss_of(self.model, batch) / max(size, 1)
+        self.log("loss", loss, prog_bar=True, batch_size=size)
+        return loss
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        return torch.optim.SGD(self.parameters(), lr=0.05, momentum=0.9)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
+    parser.add_argument("--data", required=True, help="folder of images")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--resume", metavar="CKPT", help="a checkpoint of the trainer")
+    args = parser.parse_args()
+
+    data = PipelineData(args.data, args.batch_size, args.threads, args.device)
+    trainer = lightning.Trainer(max_epochs=args.epochs, log_every_n_steps=1)
+    trainer.fit(Model(args.classes), datamodule=data, ckpt_path=args.resume)
+
+
+if __name__ == "__main__":
+    main()

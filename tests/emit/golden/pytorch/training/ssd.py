@@ -1,0 +1,371 @@
+"""ssd: SSD300 detection as NVIDIA trains it (arXiv 1512.02325): crops by overlap,
+colour, mirror.
+
+A PyTorch loader, and a training loop to start from.
+
+Usage: python loader.py --data DIR [--device cpu|mixed] [--epochs N] [--save FILE]
+       torchrun --nproc-per-node 2 loader.py --data DIR    (each rank reads one shard)
+
+Needs torch, torchvision and nvidia-dali-cuda120.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from nvidia.dali import fn, math, pipeline_def, types
+from nvidia.dali.data_node import DataNode
+from nvidia.dali.pipeline import Pipeline
+from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+from nvidia.dali.plugin.pytorch import DALIRaggedIterator
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+BATCH_SIZE = 32
+NUM_THREADS = 4
+DEVICE = "cpu"
+SEED = 42
+MEAN = [0.0]
+STD = [255.0]
+OUTPUTS = ["images", "boxes", "labels"]
+LISTS = ["boxes", "labels"]
+
+
+def find_annotations(data: str) -> dict[str, Any]:
+    """Arguments of the COCO reader for a file of annotations: the file, and its images' folder."""
+    with open(data, encoding="utf-8") as file:
+        images = json.load(file)["images"]
+    beside = os.path.dirname(os.path.abspath(data))
+    above = os.path.dirname(beside)
+    named = os.path.splitext(os.path.basename(data))[0].rpartition("_")[2]
+    places = [(beside, ""), (beside, "images"), (above, "images")]
+    places += [(above, named), (beside, named)]
+    folders = [os.path.join(*place) if place[1] else place[0] for place in places]
+    first = images[0]["file_name"] if images else ""
+    there = [each for each in folders if os.path.isfile(os.path.join(each, first))]
+    return {"annotations_file": data, "file_root": [*there, beside][0]}
+
+
+@pipeline_def
+def ssd_pipeline(
+    data: str, device: str, base_seed: int, shard_id: int, num_shards: int
+) -> tuple[DataNode, ...]:
+    """One shard, padded at its end: no epoch reaches into the next one."""
+    jpegs, boxes, labels = fn.readers.coco(
+        **find_annotations(data),
+        ratio=True,
+        ltrb=True,
+        skip_empty=True,
+        random_shuffle=True,
+        shard_id=shard_id,
+        num_shards=num_shards,
+        pad_last_batch=True,
+        seed=base_seed,
+        name="reader",
+    )
+    crop_anchor, crop_shape, boxes, labels = fn.random_bbox_crop(
+        boxes,
+        labels,
+        aspect_ratio=[0.5, 2.0],
+        thresholds=[0, 0.1, 0.3, 0.5, 0.7, 0.9],
+        scaling=[0.3, 1.0],
+        bbox_layout="xyXY",
+        allow_no_crop=True,
+        num_attempts=1,
+        seed=base_seed + 1,
+    )
+    images = fn.decoders.image_slice(
+        jpegs, crop_anchor, crop_shape, output_type=types.RGB, device=device
+    )
+    mirror = fn.random.coin_flip(probability=0.5, seed=base_seed + 2)
+    flip = fn.flip(images, horizontal=mirror)
+    resize = fn.resize(flip, resize_x=300, resize_y=300)
+    hue = fn.random.uniform(range=[-0.5, 0.5], seed=base_seed + 3)
+    saturation = fn.random.uniform(range=[0.5, 1.5], seed=base_seed + 4)
+    hsv = fn.hsv(resize, dtype=types.FLOAT, hue=hue, saturation=saturation)
+    brightness = fn.random.uniform(range=[0.875, 1.125], seed=base_seed + 5)
+    contrast = fn.random.uniform(range=[0.5, 1.5], seed=base_seed + 6)
+    light = fn.brightness_contrast(
+        hsv,
+        contrast_center=128,
+        dtype=types.UINT8,
+        brightness=brightness,
+        contrast=contrast,
+    )
+    normalize = fn.crop_mirror_normalize(
+        light, dtype=types.FLOAT, output_layout="CHW", mean=MEAN, std=STD
+    )
+    # boxes, labels = follow_boxes(boxes, normalize, labels, images)
+    follow_boxes_corners = fn.cat(
+        boxes, types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
+    )
+    follow_boxes_size_0 = fn.cast(images.shape(), dtype=types.FLOAT)
+    follow_boxes_sides = fn.stack(
+        follow_boxes_size_0[1],
+        follow_boxes_size_0[0],
+        follow_boxes_size_0[1],
+        follow_boxes_size_0[0],
+    )
+    follow_boxes_corners = follow_boxes_corners * follow_boxes_sides
+    follow_boxes_low = follow_boxes_corners[:, 0:2]
+    follow_boxes_high = follow_boxes_corners[:, 2:4]
+    follow_boxes_down = fn.cat(
+        follow_boxes_high[:, 0:1], follow_boxes_low[:, 1:2], axis=1
+    )
+    follow_boxes_up = fn.cat(
+        follow_boxes_low[:, 0:1], follow_boxes_high[:, 1:2], axis=1
+    )
+    follow_boxes_corners = fn.stack(
+        follow_boxes_low, follow_boxes_down, follow_boxes_high, follow_boxes_up, axis=1
+    )
+    follow_boxes_map = fn.transforms.scale(
+        scale=fn.stack(1.0 - 2.0 * mirror, 1.0 - 2.0 * 0),
+        center=fn.stack(follow_boxes_size_0[1] / 2, follow_boxes_size_0[0] / 2),
+    )
+    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
+    follow_boxes_size_1 = fn.cast(flip.shape(), dtype=types.FLOAT)
+    follow_boxes_size_2 = fn.cast(resize.shape(), dtype=types.FLOAT)
+    follow_boxes_map = fn.transforms.scale(
+        scale=fn.stack(
+            follow_boxes_size_2[1] / follow_boxes_size_1[1],
+            follow_boxes_size_2[0] / follow_boxes_size_1[0],
+        ),
+    )
+    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
+    follow_boxes_size_3 = fn.cast(light.shape(), dtype=types.FLOAT)
+    follow_boxes_size_4 = fn.cast(normalize.shape(), dtype=types.FLOAT)
+    follow_boxes_map_x = fn.cast(
+        0.5 * (follow_boxes_size_3[1] - follow_boxes_size_4[2]), dtype=types.INT32
+    )
+    follow_boxes_map_y = fn.cast(
+        0.5 * (follow_boxes_size_3[0] - follow_boxes_size_4[1]), dtype=types.INT32
+    )
+    follow_boxes_map = fn.transforms.translation(
+        offset=fn.stack(-1.0 * follow_boxes_map_x, -1.0 * follow_boxes_map_y)
+    )
+    follow_boxes_map = fn.transforms.scale(
+        follow_boxes_map,
+        scale=fn.stack(1.0 - 2.0 * 0, 1.0),
+        center=fn.stack(follow_boxes_size_4[2] / 2, follow_boxes_size_4[1] / 2),
+    )
+    follow_boxes_corners = fn.coord_transform(follow_boxes_corners, MT=follow_boxes_map)
+    follow_boxes_low = fn.reductions.min(follow_boxes_corners, axes=1)
+    follow_boxes_high = fn.reductions.max(follow_boxes_corners, axes=1)
+    follow_boxes_edge = fn.stack(follow_boxes_size_4[2], follow_boxes_size_4[1])
+    follow_boxes_sides = follow_boxes_high - follow_boxes_low
+    follow_boxes_area = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
+    follow_boxes_low = math.min(math.max(follow_boxes_low, 0.0), follow_boxes_edge)
+    follow_boxes_high = math.min(math.max(follow_boxes_high, 0.0), follow_boxes_edge)
+    follow_boxes_sides = follow_boxes_high - follow_boxes_low
+    follow_boxes_seen = follow_boxes_sides[:, 0:1] * follow_boxes_sides[:, 1:2]
+    follow_boxes_enough = follow_boxes_seen >= 0.25 * follow_boxes_area
+    follow_boxes_seen = 1.0 * (follow_boxes_enough & (follow_boxes_seen > 0.0))
+    follow_boxes_kept = fn.cat(
+        follow_boxes_low / follow_boxes_edge,
+        follow_boxes_high / follow_boxes_edge,
+        axis=1,
+    )
+    follow_boxes_left_out = 1.0 - follow_boxes_seen
+    follow_boxes_kept = follow_boxes_seen * follow_boxes_kept + follow_boxes_left_out
+    follow_boxes_kept = fn.cat(
+        follow_boxes_kept[:-1], types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
+    )
+    follow_boxes_labels = fn.cat(labels, types.Constant([0], shape=[1]))
+    _, _, follow_boxes_kept, follow_boxes_labels = fn.random_bbox_crop(
+        follow_boxes_kept,
+        follow_boxes_labels,
+        bbox_layout="xyXY",
+        aspect_ratio=[1.0, 1.0],
+        scaling=[1.0, 1.0],
+        thresholds=[0.0],
+        allow_no_crop=False,
+        total_num_attempts=1,
+        seed=base_seed,
+    )
+    boxes = follow_boxes_kept[:-1]
+    labels = follow_boxes_labels[:-1]
+    return normalize, boxes, labels
+
+
+def build_pipeline(
+    data: str,
+    batch_size: int = BATCH_SIZE,
+    num_threads: int = NUM_THREADS,
+    device: str = DEVICE,
+    seed: int = SEED,
+    shard_id: int = 0,
+    num_shards: int = 1,
+    device_id: int = 0,
+    resumable: bool = False,
+    checkpoint: bytes | None = None,
+) -> Pipeline:
+    """Return the built pipeline of one shard.
+
+    ``device`` says where images are decoded, cpu or mixed; ``device_id`` on which GPU.
+    A ``resumable`` one can tell where it stands: a ``checkpoint`` to go on from.
+    """
+    pipe = ssd_pipeline(
+        data,
+        device,
+        seed + 100_000 * shard_id,  # shards draw apart
+        shard_id,
+        num_shards,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        device_id=device_id if device == "mixed" else None,
+        prefetch_queue_depth=2,
+        enable_checkpointing=resumable,
+        checkpoint=checkpoint,
+    )
+    pipe.build()
+    return pipe
+
+
+class Loader:
+    """Batches as dictionaries of tensors: ``images``, ``boxes``, ``labels``.
+
+    One pass is one epoch of the pipeline's shard: every sample once, the last batch as short
+    as it comes.
+    What stands in ``LISTS`` is a list with a tensor for each image.
+    """
+
+    def __init__(
+        self, pipe: Pipeline, last_batch: LastBatchPolicy = LastBatchPolicy.PARTIAL
+    ) -> None:
+        self.batches = DALIRaggedIterator(
+            [pipe],
+            OUTPUTS,
+            output_types=[
+                DALIRaggedIterator.SPARSE_LIST_TAG
+                if name in LISTS
+                else DALIRaggedIterator.DENSE_TAG
+                for name in OUTPUTS
+            ],
+            reader_name="reader",  # it knows how long an epoch is
+            last_batch_policy=last_batch,
+            auto_reset=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for (batch,) in self.batches:  # a list with one entry for each pipeline
+            yield batch
+
+    def checkpoint(self) -> bytes:
+        """Where the loader of a resumable pipeline stands now."""
+        return self.batches.checkpoints()[0]
+
+
+def detection_form(
+    batch: dict[str, Any],
+) -> tuple[list[Tensor], list[dict[str, Tensor]]]:
+    """Images and targets as torchvision's detection models take them.
+
+    Images are floats (C, H, W); boxes (N, 4) are corners in pixels, labels (N,) int64.
+    """
+    images = [image for image in batch["images"]]
+    targets = []
+    pairs = zip(images, batch["boxes"], batch["labels"], strict=True)
+    for image, boxes, labels in pairs:
+        height, width = image.shape[-2:]
+        boxes = boxes * boxes.new_tensor([width, height, width, height])
+        targets.append({"boxes": boxes, "labels": labels.long()})
+    return images, targets
+
+
+def loss_of(model: nn.Module, batch: dict[str, Any]) -> Tensor:
+    """The sum of a detection model's losses, times the number of images."""
+    images, targets = detection_form(batch)
+    losses: dict[str, Tensor] = model(images, targets)
+    return torch.stack([*losses.values()]).sum() * len(images)
+
+
+def train(args: argparse.Namespace) -> None:
+    """A loop to start from, with a model to put yours in the place of."""
+    from torchvision.models import detection
+
+    rank = int(os.environ.get("RANK", "0"))  # torchrun sets these three
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    place = torch.device("cpu")
+    if torch.cuda.is_available():
+        torch.cuda.set_device(local_rank)
+        place = torch.device("cuda", local_rank)
+    if world_size > 1:
+        distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
+
+    model: nn.Module = detection.fasterrcnn_mobilenet_v3_large_320_fpn(
+        weights=None,
+        weights_backbone=None,
+        num_classes=args.classes + 1,  # 0 is the background
+    ).to(place)
+    if world_size > 1:
+        model = DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+
+    # Every rank stands elsewhere in its own shard, so each has a file of its own.
+    file = Path(f"{args.save}.{rank}") if args.save else None
+    saved = {}
+    if file and file.exists():
+        saved = torch.load(file, map_location=place, weights_only=True)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+    pipe = build_pipeline(
+        args.data,
+        args.batch_size,
+        args.threads,
+        args.device,
+        shard_id=rank,
+        num_shards=world_size,
+        device_id=local_rank,
+        resumable=file is not None,
+        checkpoint=saved.get("loader"),
+    )
+    loader = Loader(pipe, LastBatchPolicy.FILL)
+    for epoch in range(saved.get("epochs", 0), args.epochs):
+        total, count = torch.zeros((), device=place), 0
+        for batch in loader:
+            for name, found in batch.items():
+                if name in LISTS:
+                    batch[name] = [tensor.to(place) for tensor in found]
+                else:
+                    batch[name] = found.to(place)
+            loss = loss_of(model, batch)
+            size = len(batch[OUTPUTS[0]])
+            optimizer.zero_grad()
+            (loss / max(size, 1)).backward()  # a last batch can be empty on some rank
+            optimizer.step()
+            total, count = total + loss.detach(), count + size
+        print(f"rank {rank}, epoch {epoch}: {count} samples, loss {total / count:.3f}")
+        if file:
+            state = {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "loader": loader.checkpoint(),
+                "epochs": epoch + 1,
+            }
+            torch.save(state, file)
+    if world_size > 1:
+        distributed.destroy_process_group()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train on the pipeline's batches.")
+    parser.add_argument("--data", required=True, help="COCO annotations (.json)")
+    parser.add_argument("--device", choices=["cpu", "mixed"], default=DEVICE)
+    parser.add_argument("--batch-size", type=int, default=BATCH_SIZE, help="per rank")
+    parser.add_argument("--threads", type=int, default=NUM_THREADS, help="per rank")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--classes", type=int, default=80)
+    parser.add_argument("--save", metavar="FILE", help="save epochs here, and resume")
+    train(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""The tuner live against a small grid and plain scripts of one pipeline, within a time budget.
+
+    python tests/perf/tune_live.py --json OUT/tune_live.json   # a GPU, 230 s at most
+    python tests/perf/tune_live.py --device cpu --budget 120 --files 300        # without one
+
+Needs DALI, NumPy, Pillow, msgspec, psutil and sortedcontainers; with nvidia-ml-py it also tells how
+full the JPEG engines were. In this order: synthetic 500x375 JPEGs; the tuner (at most 45 % of the
+budget; ended early it keeps what it has); ``plain.py`` with one pipeline, a number of threads each;
+the grid, in random order, as far as the time goes; last the choice, the best of the grid and the
+fastest setting of one pipeline in turns, whose ratios are what counts, and the choice alone for as
+long as is left, a minute at most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from workbench.bench.config import Config
+from workbench.bench.grid import Grid
+from workbench.bench.headroom import headroom_of
+from workbench.bench.measurement import Measurement, long_words
+from workbench.bench.measurement_config import MeasurementConfig, long_config
+from workbench.bench.record import dump_report
+from workbench.bench.stats import paired_ratio
+from workbench.bench.summary import best_measurement
+from workbench.bench.tune import SweepExperiment, TuningExperiment
+from workbench.engine.machine import usable_cores
+from workbench.errors import CancelledError
+from workbench.graph import load_recipe
+
+SIZE = (500, 375)
+QUALITY = 90
+TUNER_SHARE = 0.45
+"""Of the budget, at most."""
+GRID_CONFIG = MeasurementConfig(
+    round_seconds=1.0, round_batches=3, rounds=3, warm_up_rounds=1, budget=3.0, precision=0.05
+)
+LAST_CONFIG = MeasurementConfig(
+    round_seconds=1.0, round_batches=3, rounds=6, warm_up_rounds=1, budget=6.0
+)
+LAST_SECONDS, SETTING_SECONDS = 38.0, 9.0
+"""What the last comparison and a setting of the grid take on an H200, at most."""
+
+
+LEAST_LONG = 10.0
+
+
+def write_photos(root: str, first: int, count: int, step: int) -> None:
+    """Every ``step``-th of so many JPEGs: coarse colour with fine noise, as photos compress."""
+    for number in range(first, count, step):
+        chance = np.random.default_rng(number)
+        coarse = Image.fromarray(chance.integers(0, 256, (12, 16, 3), np.uint8))
+        image = np.asarray(coarse.resize(SIZE, Image.Resampling.BICUBIC), np.int16)
+        noise = chance.normal(0, 6, image.shape).astype(np.int16)
+        folder = Path(root, f"class_{number % 10}")
+        folder.mkdir(parents=True, exist_ok=True)
+        photo = Image.fromarray(np.clip(image + noise, 0, 255).astype(np.uint8))
+        photo.save(folder / f"{number:05}.jpg", quality=QUALITY)
+
+
+def make_photos(root: str, count: int) -> None:
+    step = usable_cores()
+    with ProcessPoolExecutor(step) as pool:
+        for done in [pool.submit(write_photos, root, k, count, step) for k in range(step)]:
+            done.result()
+
+
+def grids(device: str, cores: int) -> tuple[Grid, Grid, tuple[int, ...]]:
+    """What the tuner searches, the small grid, and the threads of the plain scripts."""
+    if device == "mixed":
+        threads = tuple(sorted({2, 3, 6} & set(range(1, cores + 1)) or {1}))
+        searched = Grid(threads, (64, 128, 256), (2, 4), (0.85, 1.0), (1, 2, 3))
+        small = Grid((2, 6), (128,), (2, 4), (1.0,), (1, 2))
+        return searched, small, (2, 3, 6, cores)
+    threads = tuple(sorted({1, cores, 2 * cores}))
+    searched = Grid(threads, (16, 32, 64), (1, 2, 4), pipelines=(1, 2))
+    return searched, Grid((cores, 2 * cores), (16, 64), (2,), pipelines=(1, 2)), threads
+
+
+def plain_rate(data: str, device: str, threads: int, batch: int, seconds: float) -> float:
+    """imgs/s of the plain script with one pipeline."""
+    command = [
+        sys.executable, str(Path(__file__).with_name("plain.py")), "--what", "train",
+        "--data", data, "--device", device, "--threads", str(threads),
+        "--batch-size", str(batch), "--seconds", str(seconds), "--load", "1.0",
+    ]  # fmt: skip
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def tuned(run: TuningExperiment, seconds: float) -> Any:
+    """The report of the tuner, ended early after so many seconds."""
+    clock = threading.Timer(seconds, run.cancel)
+    clock.start()
+    try:
+        return run.run(lambda share, text: print(f"  {share:4.0%} {text}", file=sys.stderr))
+    except CancelledError:
+        report = run.interrupted_report()
+        if report is None:
+            raise
+        return report
+    finally:
+        clock.cancel()
+
+
+def row(name: str, rate: float, words: str = "") -> None:
+    print(f"{name:44}{rate:10,.0f}  {words}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", choices=["mixed", "cpu"], default="mixed")
+    parser.add_argument("--budget", type=float, default=230.0, help="seconds")
+    parser.add_argument("--files", type=int, default=4000)
+    parser.add_argument("--json")
+    args = parser.parse_args()
+    began = time.monotonic()
+    cores, graph = usable_cores(), load_recipe("imagenet-train")
+    searched, small, plain_threads = grids(args.device, cores)
+    with tempfile.TemporaryDirectory(prefix="jpegs_") as root:
+        make_photos(root, args.files)
+        print(f"{args.files} JPEGs, {time.monotonic() - began:.0f} s; {cores} cores", flush=True)
+
+        def left() -> float:
+            return args.budget - (time.monotonic() - began)
+
+        start = time.monotonic()
+        report = tuned(
+            TuningExperiment(graph, root, args.device, searched), TUNER_SHARE * args.budget
+        )
+        tuner_seconds = time.monotonic() - start
+        choice = best_measurement(report)
+
+        batch = 128 if args.device == "mixed" else 64
+        plain = {
+            threads: plain_rate(root, args.device, threads, batch, 3.0)
+            for threads in plain_threads
+            if left() > LAST_SECONDS + 3 * SETTING_SECONDS
+        }
+
+        sweep = SweepExperiment(graph, root, args.device, small, measurement_config=GRID_CONFIG)
+        catalog, machine, found, _ = sweep.prepare()
+        places, rows = list(small.places()), list[Measurement]()
+        start = time.monotonic()
+        for place in random.Random(0).sample(places, len(places)):
+            if left() < LAST_SECONDS + SETTING_SECONDS:
+                break
+            rows.append(sweep.measure_one(small.config(place, sweep.base), catalog, found))
+        each = (time.monotonic() - start) / max(1, len(rows))
+
+        measured = sorted((one for one in rows if one.median), key=lambda one: -(one.median or 0))
+        best = measured[0].config if measured else choice.config
+        single = next((one.config for one in measured if one.config.pipelines == 1), None)
+        usual = replace(choice.config, pipelines=1, threads=min(3, cores), hw_decoder_load=None)
+        last = dict.fromkeys([choice.config, best, single or usual])
+        final = sweep.measure(
+            [sweep.entry(config, catalog, found, config.settings) for config in last],
+            lambda share, text: None,
+            LAST_CONFIG,
+        )
+        anew: dict[Config, Measurement] = {one.config: one for one in final}
+        seconds = min(60.0, left() - SETTING_SECONDS)
+        if seconds >= LEAST_LONG:
+            alone = sweep.measure_one(choice.config, catalog, found, long_config(seconds))
+            choice = alone if alone.rounds else choice
+
+    print(f"\n{args.device}, imagenet-train, {machine.gpu or machine.cpu}{'':10} imgs/s")
+    for threads, rate in plain.items():
+        row(f"plain script, batch {batch}, {threads} threads", rate)
+    for one in measured:
+        row(one.config.settings, one.median or 0.0, one.reason)
+    told = report.extra.get("tune", {})
+    row(f"tuner: {choice.config.settings}", choice.median or 0.0, choice.label + long_words(choice))
+    probes = told.get("probes", sum(one.rounds != () for one in report.measurements))
+    print(f"tuner: {probes} probes of {len(searched)} settings, {tuner_seconds:.0f} s", end="")
+    if rows:
+        whole = each * len(searched)
+        print(f", {tuner_seconds / whole:.0%} of the {whole:.0f} s that they would take", end="")
+    ours = anew[choice.config]
+    head = headroom_of(ours, cores)
+    print(f"\ntuner: {head.words() if head else ours.reason}\nin turns:")
+    for config, one in anew.items():
+        if not (one.rounds and ours.rounds):
+            row(config.settings, 0.0, one.reason)
+            continue
+        ratio = paired_ratio(ours.imgs_per_s, one.imgs_per_s)
+        words = "the tuner's" if config == choice.config else f"tuner's / it {ratio.median:.2f}"
+        row(config.settings, one.median or 0.0, words)
+    top = max(plain.values(), default=0.0)
+    if top:
+        print(f"tuner's in turns / best plain script: {(ours.median or 0.0) / top:.2f}")
+    print(f"{time.monotonic() - began:.0f} s in all")
+    if args.json:
+        told = {
+            "plain": plain,
+            "grid": [{**asdict(one.config), "imgs_per_s": one.imgs_per_s} for one in rows],
+            "in_turns": [{**asdict(one.config), "imgs_per_s": one.imgs_per_s} for one in final],
+            "jpeg_busy": ours.jpeg_busy,
+            "seconds": {"tuner": tuner_seconds, "a setting": each},
+            "tuner": json.loads(dump_report(report)),
+        }
+        Path(args.json).write_text(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""What is drawn over pictures: boxes, points, outlines and masks, with the names of classes."""
+
+from __future__ import annotations
+
+import colorsys
+import io
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+HUES = 12
+
+
+class PlacedName(NamedTuple):
+    """A name on a mask, at a pixel of what it names: x and y as shares of the picture's sides."""
+
+    text: str
+    colour: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class TargetMark:
+    """A box, or a point where its corners are one, or an outline, or a mask.
+
+    ``corners`` are left, top, right and bottom as shares of the picture's sides; ``colour`` is the
+    same number for the same class. ``mask`` is a PNG that is clear where there is nothing, with
+    ``names`` on it; ``outline`` has x and y of one vertex after another. What has ``left`` the
+    picture, at any step, is drawn at its edge where it is outside.
+    """
+
+    corners: tuple[float, float, float, float]
+    text: str
+    colour: int
+    mask: bytes = b""
+    outline: tuple[float, ...] = ()
+    left: bool = False
+    names: tuple[PlacedName, ...] = ()
+
+
+Marks = tuple[TargetMark, ...]
+
+
+def draw_marks(picture: NDArray[np.uint8], marks: Marks) -> NDArray[np.uint8]:
+    """A small picture (h, w, 3) with what is marked drawn into it, without names."""
+    if not marks:
+        return picture
+    image = Image.fromarray(picture)
+    width, height = image.size
+    pen = ImageDraw.Draw(image)
+    for mark in marks:
+        if mark.mask:
+            with Image.open(io.BytesIO(mark.mask)) as mask:
+                over = mask.convert("RGBA").resize(image.size, Image.Resampling.NEAREST)
+            image.paste(over, mask=over.getchannel("A").point(lambda alpha: alpha * 3 // 5))
+            continue
+        colour = colour_of(mark.colour)
+        left, top, right, bottom = (
+            share * side for share, side in zip(mark.corners, (width, height) * 2, strict=True)
+        )
+        if mark.outline:
+            across, down = mark.outline[::2], mark.outline[1::2]
+            corners = [(x * width, y * height) for x, y in zip(across, down, strict=True)]
+            pen.polygon(corners, outline=colour)
+        elif (left, top) == (right, bottom):
+            pen.ellipse(
+                (left - 2, top - 2, left + 2, top + 2), None if mark.left else colour, colour
+            )
+        else:
+            pen.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), outline=colour)
+    return np.asarray(image)
+
+
+def colour_of(number: int) -> tuple[int, ...]:
+    """The colour of a class: the same as that of its boxes (``preview/marks.tsx``)."""
+    shade = colorsys.hls_to_rgb(number * 5 % HUES / HUES, 0.62, 0.95)
+    return tuple(round(255 * each) for each in shade)

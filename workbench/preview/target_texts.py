@@ -1,0 +1,63 @@
+"""Targets that have no place on a picture, in words: paths, ids, and shares of classes.
+
+Runs inside the worker process only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.engine.worker import Worker
+from workbench.graph.devices import infer_devices, port_kind
+from workbench.graph.model import Port, Source
+from workbench.preview.class_names import class_names_of
+from workbench.preview.request import GraphRun
+from workbench.preview.value_text import number_text
+
+_SHARED = ("one_hot", "follow_labels")
+_KINDS = ("label", "number", "any")
+_MOST_SHARES = 3
+_LEAST_SHARE = 0.005
+
+
+def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tuple[str, ...]]:
+    """For each sample ``image_ids 17`` of each such output but ``label``, which a tile names."""
+    found: list[list[str]] = [[] for _ in run.result.samples]
+    devices = infer_devices(run.graph, run.catalog)
+    for name, port in run.graph.outputs.items():
+        kind = port_kind(run.graph, run.catalog, port)
+        beside_boxes = Port(port.node, "boxes") in run.result.batches and kind == "label"
+        if port == label or kind not in _KINDS or beside_boxes:
+            continue
+        if devices.get(port.node) == "gpu":  # to show them would mean to fetch them
+            continue
+        for index, array in enumerate(run.result.batches[port].arrays()):
+            text = target_text(worker, run, port, array)
+            if not text and array.size == 1 and array.dtype.kind in "biuf":
+                text = number_text(array.reshape(-1)[0])
+            if text:
+                found[index].append(f"{name} {text}")
+    return [tuple(each) for each in found]
+
+
+def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) -> str:
+    """A path, or the classes of a one-hot label with their shares; empty for what is neither."""
+    node = run.graph.node(port.node)
+    if node.op == "get_property":
+        return array.astype(np.uint8).tobytes().decode(errors="replace")
+    if node.op not in _SHARED or array.ndim != 1 or array.dtype.kind not in "biuf":
+        return ""
+    while not isinstance(node, Source) and node.inputs:
+        first = next(iter(node.inputs.values()))
+        if not run.graph.has(first.node):
+            break
+        port, node = first, run.graph.node(first.node)
+    names = class_names_of(worker, run, port)
+    shares = array.astype(np.float64)
+    classes = [int(at) for at in np.argsort(-shares, kind="stable") if shares[at] > _LEAST_SHARE]
+    named = [(names[at] if at < len(names) else str(at), shares[at]) for at in classes]
+    texts = [name if share == 1 else f"{name} {share:.2f}" for name, share in named[:_MOST_SHARES]]
+    return ", ".join([*texts, *(["…"] if len(named) > _MOST_SHARES else [])]) or "none"

@@ -1,0 +1,175 @@
+"""WebDataset whose samples have annotations beside the image: ``0000.jpg, 0000.json``.
+
+A list as COCO's of an image, alone or as ``annotations``: of each object ``bbox`` (left, top,
+width, height in pixels), ``category_id`` and, where it has them, ``keypoints`` (x, y, visibility,
+...) and ``category_name``. An archive is read so where a graph takes boxes or key points, or its
+kind is named (``webdataset_boxes:PATH``).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import DataError
+from workbench.sources import Dataset, Sample, webdataset
+from workbench.sources.coco import box_fault
+from workbench.sources.webdataset import find_shards, first_components, list_shards
+
+if TYPE_CHECKING:
+    from nvidia.dali import fn, types  # the exported program has them
+
+_COMPONENT = "json"
+_LOOKED_AT = 1000
+"""Samples that are looked at for the names of classes."""
+
+
+def find_annotated(data: Any) -> dict[str, Any]:
+    """Arguments of the WebDataset reader: the images, and their annotations."""
+    found = find_shards(data)
+    return {**found, "ext": [found["ext"][0], "json"]}
+
+
+def annotations_in(content: bytes) -> Any:
+    """Boxes (left, top, width, height), classes, and key points of all as one list.
+
+    Each row of the third is the object, and where its key points begin and end in the last. One
+    that is not labelled lies far outside.
+    """
+    import numpy as np
+
+    found = json.loads(content)
+    listed = found["annotations"] if isinstance(found, dict) else found
+    boxes = np.array([one["bbox"] for one in listed], np.float32).reshape(-1, 4)
+    labels = np.array([one["category_id"] for one in listed], np.int32)
+    each = [np.array(one.get("keypoints", []), np.float32).reshape(-1, 3) for one in listed]
+    points = np.concatenate([np.zeros((0, 3), np.float32), *each])
+    ends = np.cumsum([0, *map(len, each)])
+    rows = np.stack([np.arange(len(each)), ends[:-1], ends[1:]], axis=1).astype(np.int32)
+    return boxes, labels, rows, np.where(points[:, 2:] > 0, points[:, :2], np.float32(-1e6))
+
+
+def read_annotated(
+    ltrb: bool = False, ratio: bool = False, polygon_masks: bool = False, **options: Any
+) -> Any:
+    """Images, and their boxes and classes as COCO's reader gives them, and key points as its."""
+    made: Any = fn.readers.webdataset(**options)
+    jpegs, encoded = made
+    found: Any = fn.python_function(
+        encoded, function=lambda content: annotations_in(content.tobytes()), num_outputs=4
+    )
+    boxes, labels, rows, points = found
+    if ltrb:
+        boxes = fn.cat(boxes[:, 0:2], boxes[:, 0:2] + boxes[:, 2:4], axis=1)
+    if ratio:
+        shape = fn.cast(fn.peek_image_shape(jpegs), dtype=types.FLOAT)
+        sides = fn.stack(shape[1], shape[0])
+        boxes, points = boxes / fn.cat(sides, sides), points / sides
+    boxes = fn.cast(boxes, dtype=types.FLOAT)
+    labels = fn.cast(labels, dtype=types.INT32)
+    polygons = fn.cast(rows, dtype=types.INT32)
+    vertices = fn.cast(points, dtype=types.FLOAT)
+    return (jpegs, boxes, labels, polygons, vertices) if polygon_masks else (jpegs, boxes, labels)
+
+
+def _require(dataset: Dataset) -> None:
+    webdataset.SOURCE.require(dataset)
+    (path, *_) = list_shards(dataset.argument)
+    components = first_components(path)
+    if _COMPONENT not in components:
+        raise DataError(
+            f"{dataset}: its first samples have no annotations (found: "
+            f"{', '.join(sorted(components))}). Write a list beside each image, 0000.json, of "
+            '{"bbox": [left, top, width, height], "category_id": 1} in pixels.'
+        )
+
+
+def _annotated(dataset: Dataset) -> Iterator[tuple[Sample, bytes | None]]:
+    """Each sample, and what stands in its annotations; None where it has none."""
+    places: dict[str, Any] = {}
+    for sample in webdataset.SOURCE.list_samples(dataset):
+        if sample.path not in places:
+            places = {sample.path: webdataset.places_of(sample.path, _COMPONENT)}
+        folder, name = os.path.split(sample.name.rsplit(":", 1)[-1])
+        place = places[sample.path].get(os.path.join(folder, name.partition(".")[0]))
+        if place is None:
+            yield sample, None
+            continue
+        with open(sample.path, "rb") as file:
+            file.seek(place[0])
+            yield sample, file.read(place[1])
+
+
+def _list_samples(dataset: Dataset) -> Iterator[Sample]:
+    """A sample without annotations is at fault, or with some that are none."""
+    _require(dataset)
+    for sample, content in _annotated(dataset):
+        missing = f"it has no {_COMPONENT}, as others have"
+        fault = missing if content is None else _fault(content)
+        yield sample._replace(label=0, fault=sample.fault or fault)
+
+
+def _fault(content: bytes) -> str:
+    try:
+        found = json.loads(content)
+        listed = found["annotations"] if isinstance(found, dict) else found
+        for number, one in enumerate(listed):
+            if fault := box_fault(one["bbox"], None, None):
+                return f"its box {number} {fault}"
+            if type(one["category_id"]) is not int:
+                return f"its class {number} is {one['category_id']!r}, no whole number"
+            points = one.get("keypoints", [])
+            if not isinstance(points, list) or len(points) % 3:
+                return f"its key points {number} are not three numbers each"
+        annotations_in(content)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        return f"its {_COMPONENT} holds no annotations: {type(error).__name__} {error}"
+    return ""
+
+
+def _class_names(dataset: Dataset) -> list[str]:
+    """By the names beside the numbers, where there are some."""
+    named: dict[int, str] = {}
+    for _, content in islice(_annotated(dataset), _LOOKED_AT):
+        if content is None or _fault(content):
+            continue
+        found = json.loads(content)
+        for one in found["annotations"] if isinstance(found, dict) else found:
+            if isinstance(one.get("category_name"), str):
+                named[one["category_id"]] = one["category_name"]
+    if not named:
+        return []
+    return ["background", *(named.get(n, str(n)) for n in range(1, max(named) + 1))]
+
+
+_HELPERS: tuple[Any, ...] = (find_shards, annotations_in)
+SOURCE = replace(
+    webdataset.SOURCE,
+    about="WebDataset with annotations (0000.jpg, 0000.json)",
+    op="readers.webdataset_boxes",
+    find=find_annotated,
+    reader=read_annotated,
+    outputs=("jpegs", "boxes", "labels", "polygons", "vertices"),
+    helpers="\n\n".join([webdataset.SOURCE.helpers, *map(inspect.getsource, _HELPERS)]),
+    imports=(*webdataset.SOURCE.imports, "json"),
+    suffixes=(),
+    accepts=lambda path: False,  # most take a class for each image
+    takes=frozenset({"webdataset"}),
+    with_targets=(),
+    index=None,
+    require=_require,
+    list_samples=_list_samples,
+    class_names=_class_names,
+    options=frozenset(
+        {
+            *("ltrb", "ratio", "polygon_masks", "random_shuffle", "initial_fill"),
+            *("pad_last_batch", "num_shards", "shard_id", "stick_to_shard"),
+            *("prefetch_queue_depth", "dont_use_mmap"),
+        }
+    ),
+)

@@ -1,0 +1,109 @@
+"""What a cell has measured and compared: runs of minutes, with a bar of progress."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.bench import Benchmark, Report
+from workbench.bench.speed_experiment import SpeedExperiment
+from workbench.bench.stages import StageCostExperiment
+from workbench.bench.tune import TuningExperiment
+from workbench.engine.progress_bar import share_bar
+from workbench.optimiser import Optimisation, optimise
+from workbench.preview.verify import Verification, verify
+
+if TYPE_CHECKING:
+    from workbench.graph.model import DecodeDevice
+    from workbench.sources import Datasets
+    from workbench.ui.view_model import ViewModel
+
+
+def run_with_bar(experiment: SpeedExperiment) -> Report:
+    """Run with a bar. An interrupt gives what is measured so far, else one line."""
+    with share_bar() as on_progress:
+        try:
+            return experiment.run(on_progress)
+        except KeyboardInterrupt:
+            experiment.cancel()
+            so_far = experiment.interrupted_report() or experiment.partial_report
+            if so_far is None:
+                raise
+            return so_far
+
+
+class RunAccess:
+    """The part of a workbench that measures; ``Workbench`` is one.
+
+    Each run shows its progress. An interrupt gives what is measured until then, or is one line.
+    """
+
+    graph: Any
+
+    @property
+    def _live(self) -> ViewModel:
+        raise NotImplementedError
+
+    @property
+    def _read_data(self) -> Datasets:
+        return self._live.data_panel.datasets
+
+    def bench(self, **options: Any) -> Report:
+        """imgs/s of the exported script, CPU and mixed decoding in turns, with a bar of progress.
+
+        ``options`` are those of ``Benchmark``. Raises as that and its ``run`` do::
+
+            report = w.bench(devices=("cpu",), measurement_config=COARSE_CONFIG)
+        """
+        return run_with_bar(Benchmark(self.graph, self._read_data, **options))
+
+    def stages(self, **options: Any) -> Report:
+        """Where the time goes: what each stage costs, and the slowest files.
+
+        ``options`` are ``measurement_config``, ``cache`` (``"warm"`` or ``"cold"``) and ``name``.
+        Raises DataError for the data and EngineError where nothing can be measured.
+
+        ::
+
+            report = w.stages(measurement_config=COARSE_CONFIG)
+            print(report.to_frame())
+        """
+        return run_with_bar(StageCostExperiment(self.graph, self._read_data, **options))
+
+    def tune(self, device: DecodeDevice | None = None, **options: Any) -> Report:
+        """The fastest number of threads, batch size and queue on this machine, in minutes.
+
+        ``device`` is ``"cpu"`` or ``"mixed"``, by default the graph's; ``options`` are ``grid``,
+        ``host_limit`` and ``gpu_limit`` (bytes), ``measurement_config``, ``cache`` and ``name``.
+        Raises DataError for the data and EngineError where nothing can be measured.
+
+        ::
+
+            from workbench.bench.grid import Grid
+
+            grid = Grid(threads=(1, 2), batch_size=(8,), prefetch=(2,))
+            report = w.tune("cpu", grid=grid, measurement_config=COARSE_CONFIG)
+        """
+        return run_with_bar(TuningExperiment(self.graph, self._read_data, device, **options))
+
+    def optimise(self, **options: Any) -> Optimisation:
+        """Rewrites that make the graph faster: ``workbench.optimise`` of the present graph.
+
+        Takes its ``rewrites`` and ``config``, and raises as that does. To take them:
+        ``w.graph = found.apply("exact")``.
+
+        ::
+
+            found = w.optimise(rewrites=("crop-in-decoder",), config=COARSE_CONFIG)
+        """
+        return optimise(self.graph, self._read_data, **options)
+
+    def verify(self, batches: int = 3) -> Verification:
+        """Compare the preview with the exported script, bit for bit, on the data without bad files.
+
+        Raises GraphFaultsError where the graph cannot run and DataError for the data.
+
+        ::
+
+            assert w.verify(batches=1).exact
+        """
+        return verify(self.graph, self._read_data, batches)
