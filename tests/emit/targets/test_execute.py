@@ -51,6 +51,8 @@ NEEDS = {
     "dynamic": (),
     "notebook": ("IPython",),
     "triton": (),
+    "keras": ("keras", "torch"),
+    "huggingface": ("torch",),
 }
 """Target -> what its users install besides DALI. Those that cannot run here are not among them:
 DALI's Paddle iterator asks for a GPU."""
@@ -59,6 +61,7 @@ DALI's Paddle iterator asks for a GPU."""
 ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "RAY_AUTH_MODE": "disabled",
+    "KERAS_BACKEND": "torch",
     "RAY_raylet_start_wait_time_s": "120",
 }
 
